@@ -1,0 +1,147 @@
+"""Memory: what a card offers, what one instance needs of it, and what is left."""
+
+from __future__ import annotations
+
+
+def device_memory_bytes(
+    slice_memory_bytes: int | None,
+    cuda_memory_bytes: int | None,
+    driver_memory_bytes: int | None,
+    driver_reserved_bytes: float,
+) -> float:
+    """Memory that a process can use on the card or slice.
+
+    device_memory_bytes = the slice's, else what CUDA reports, else driver_memory_bytes − driver_reserved_bytes
+
+    Args:
+        slice_memory_bytes: of the MIG slice, else None [bytes]. cuda_memory_bytes: measured total, else None [bytes].
+        driver_memory_bytes: total of nvidia-smi, else None [bytes]. driver_reserved_bytes: kept from CUDA (fitted) [bytes].
+    Returns:
+        [bytes]
+    Validity: never the number on the label: an "80 GB" H100 offers 79.1 GiB.
+
+    >>> round(device_memory_bytes(None, None, 81559 * 2**20, 0.45 * 2**30) / 2**30, 1)
+    79.2
+
+    Source: CUDA out-of-memory messages and nvidia-smi of the same cards (MLPerf Training v5.1 logs).
+    """
+    if slice_memory_bytes is not None:
+        return slice_memory_bytes
+    if cuda_memory_bytes is not None:
+        return cuda_memory_bytes
+    if driver_memory_bytes is None:
+        raise LookupError("the catalog has no memory for this accelerator")
+    return driver_memory_bytes - driver_reserved_bytes
+
+
+def required_bytes_per_gpu(
+    weight_bytes_per_gpu: float, weight_buffer_bytes: float, reserve_bytes: float, kv_needed_bytes: float
+) -> float:
+    """Weights, reserve and the KV cache of one longest sequence on the fullest GPU.
+
+    required_bytes_per_gpu = weight_bytes_per_gpu + weight_buffer_bytes + reserve_bytes + kv_needed_bytes
+
+    Args:
+        weight_bytes_per_gpu, weight_buffer_bytes, reserve_bytes, kv_needed_bytes: [bytes]
+    Returns:
+        [bytes]
+
+    >>> required_bytes_per_gpu(14.96, 0.04, 2.0, 16.0)
+    33.0
+
+    Source: vLLM, v1/worker/gpu_worker.py, determine_available_memory, and v1/core/kv_cache_utils.py.
+    """
+    return weight_bytes_per_gpu + weight_buffer_bytes + reserve_bytes + kv_needed_bytes
+
+
+def headroom_bytes(memory_budget_bytes: float, required_bytes_per_gpu: float) -> float:
+    """What is left of the budget on one GPU; negative when it does not fit.
+
+    headroom_bytes = memory_budget_bytes − required_bytes_per_gpu
+
+    Args:
+        memory_budget_bytes, required_bytes_per_gpu: [bytes]
+    Returns:
+        [bytes]
+
+    >>> headroom_bytes(71.2, 33.0)
+    38.2
+
+    Source: definition.
+    """
+    return memory_budget_bytes - required_bytes_per_gpu
+
+
+def headroom(headroom_bytes: float, memory_budget_bytes: float) -> float:
+    """What is left of the budget as a share of it.
+
+    headroom = headroom_bytes / memory_budget_bytes
+
+    Args:
+        headroom_bytes, memory_budget_bytes: [bytes]
+    Returns:
+        ratio
+
+    >>> headroom(20.0, 80.0)
+    0.25
+
+    Source: definition.
+    """
+    return headroom_bytes / memory_budget_bytes
+
+
+def single_gpu_share(
+    weight_bytes: float,
+    kv_needed_bytes: float,
+    reserve_bytes: float,
+    tensor_parallel: int,
+    pipeline_parallel: int,
+    memory_budget_bytes: float,
+) -> float:
+    """Share of one GPU's budget that the whole instance would need without any parallelism.
+
+    single_gpu_share = (weight_bytes + kv_needed_bytes · tp · pp + reserve_bytes) / memory_budget_bytes
+
+    Args:
+        weight_bytes: of the network [bytes]. kv_needed_bytes, reserve_bytes: on one of the present GPUs [bytes].
+        tensor_parallel, pipeline_parallel: ranks of the present layout. memory_budget_bytes: of one GPU [bytes].
+    Returns:
+        ratio
+    Validity: an upper bound: replicated KV heads are counted once for each rank, and the communication buffers of the
+        present layout stay in the reserve.
+
+    >>> round(single_gpu_share(4.67, 0.02, 3.0, 8, 1, 71.2), 2)  # gemma-2b on an H100 80GB
+    0.11
+
+    Source: definition.
+    """
+    return (weight_bytes + kv_needed_bytes * tensor_parallel * pipeline_parallel + reserve_bytes) / memory_budget_bytes
+
+
+def fitting_tensor_parallel(
+    weight_bytes: float,
+    kv_needed_bytes: float,
+    reserve_bytes: float,
+    tensor_parallel: int,
+    pipeline_parallel: int,
+    memory_budget_bytes: float,
+) -> int:
+    """Smallest power of two of GPUs that hold the weights and one longest sequence.
+
+    min n = 2^k with (weight_bytes + kv_needed_bytes · tp · pp) / n + reserve_bytes ≤ memory_budget_bytes
+
+    Args:
+        as of single_gpu_share.
+    Returns:
+        GPUs; 0 when no number up to 1024 does.
+
+    >>> fitting_tensor_parallel(131.4, 0.3125, 3.0, 8, 1, 71.2)  # Llama-3.1-70B, 8,192 tokens, H100 80GB
+    2
+
+    Source: definition.
+    """
+    for exponent in range(11):
+        needed = (weight_bytes + kv_needed_bytes * tensor_parallel * pipeline_parallel) / 2**exponent
+        if needed + reserve_bytes <= memory_budget_bytes:
+            return int(2**exponent)
+    return 0

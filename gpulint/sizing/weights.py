@@ -1,0 +1,126 @@
+"""Weights: how many parameters, in which bytes, on which GPU."""
+
+from __future__ import annotations
+
+import math
+
+
+def parameters(named_parameters: float, named_parameter_ratio: float) -> float:
+    """Parameters of a network of which only the name is known.
+
+    parameters = named_parameters · named_parameter_ratio
+
+    Args:
+        named_parameters: count in the checkpoint's name.
+        named_parameter_ratio: true count against the one in the name (fitted).
+    Returns:
+        parameters.
+    Validity: an assumption; gemma-7b holds 8.54e9, Qwen2.5-7B 7.62e9.
+
+    >>> parameters(7e9, 1.22)
+    8540000000.0
+
+    Source: model cards of the named checkpoints.
+    """
+    return named_parameters * named_parameter_ratio
+
+
+def embedding_parameters(vocab: int, hidden: int, tied_embeddings: bool) -> int:
+    """Parameters of the embedding table and the output head, which quantised releases keep in 16 bits.
+
+    embedding_parameters = vocab · hidden · (1 if tied else 2)
+
+    Args:
+        vocab: entries. hidden: width. tied_embeddings: one matrix serves both.
+    Returns:
+        parameters.
+
+    >>> embedding_parameters(128256, 4096, False)  # Llama-3.1-8B: 1.05 of its 8.03 billion
+    1050673152
+
+    Source: Hugging Face transformers, `tie_word_embeddings`.
+    """
+    return vocab * hidden * (1 if tied_embeddings else 2)
+
+
+def expert_parameters(
+    experts: int | None, moe_layers: int, hidden: int, moe_intermediate: int | None, gated_mlp: bool
+) -> int:
+    """Parameters of all routed experts.
+
+    expert_parameters = experts · moe_layers · (3 if gated else 2) · hidden · moe_intermediate
+
+    Args:
+        experts: routed experts of a layer. moe_layers: layers that have them. hidden, moe_intermediate: widths.
+    Returns:
+        parameters; 0 for a dense network.
+
+    >>> expert_parameters(8, 32, 4096, 14336, True)  # Mixtral-8x7B: 45.1 of its 46.7 billion
+    45097156608
+
+    Source: Jiang et al., Mixtral of Experts, 2024, table 1.
+    """
+    if not experts or not moe_intermediate:
+        return 0
+    return experts * moe_layers * (3 if gated_mlp else 2) * hidden * moe_intermediate
+
+
+def weight_bytes(
+    parameters: float, embedding_parameters: int, bytes_per_weight: float, bytes_per_activation: float
+) -> float:
+    """Weights of the whole network in memory.
+
+    weight_bytes = embedding_parameters · max(bytes_per_weight, bytes_per_activation)
+                 + (parameters − embedding_parameters) · bytes_per_weight
+
+    Args:
+        parameters: all. embedding_parameters: those a quantised release keeps in 16 bits.
+        bytes_per_weight: of the others, scales included [bytes]. bytes_per_activation: of an unquantised value [bytes].
+    Returns:
+        [bytes]
+    Validity: norms are counted with the quantised part (below 0.01 %); vision towers are too (they usually stay in
+        16 bits, so a quantised vision-language release comes out a few percent low).
+
+    >>> round(weight_bytes(8030261248, 1050673152, 2, 2) / 2**30, 2)  # measured 14.96 GiB by vLLM
+    14.96
+
+    Source: vLLM start-up log of Llama-3.1-8B ("Model loading took 14.96 GiB").
+    """
+    return embedding_parameters * max(bytes_per_weight, bytes_per_activation) + (
+        (parameters - embedding_parameters) * bytes_per_weight
+    )
+
+
+def weight_bytes_per_gpu(
+    weight_bytes: float,
+    expert_parameters: int,
+    bytes_per_weight: float,
+    layers: int,
+    tensor_parallel: int,
+    pipeline_parallel: int,
+    data_parallel: int,
+    cpu_offload_bytes: float,
+) -> float:
+    """Weights on the fullest GPU.
+
+    weight_bytes_per_gpu = ceil(layers / pp) / layers · (shared / tp + experts / (tp · dp)) − cpu_offload_bytes
+
+    Args:
+        weight_bytes: of the whole network [bytes]. expert_parameters: of all routed experts.
+        bytes_per_weight: of one expert weight [bytes]. layers: of the network.
+        tensor_parallel, pipeline_parallel, data_parallel: ranks.
+        cpu_offload_bytes: kept in host memory for each GPU [bytes].
+    Returns:
+        [bytes]
+    Validity: embeddings are spread over the stages like layers; key and value projections that tensor parallelism
+        beyond the KV heads copies are not added (below 1 % of a network with grouped-query attention).
+
+    >>> round(weight_bytes_per_gpu(141107412992, 0, 2, 80, 4, 1, 1, 0) / 2**30, 2)  # Llama-3.1-70B, 4 ranks
+    32.85
+
+    Source: vLLM, docs/serving/data_parallel_deployment.md: experts are sharded over tp · dp, the rest is copied for
+        each data-parallel rank. 32.85 GiB: aiconfigurator 0.12 for the same layout.
+    """
+    routed = expert_parameters * bytes_per_weight
+    held = (weight_bytes - routed) / tensor_parallel + routed / (tensor_parallel * data_parallel)
+    return max(0.0, math.ceil(layers / pipeline_parallel) / layers * held - cpu_offload_bytes)
