@@ -1,0 +1,1 @@
+"""gpulint checks GPU deployment specs against what the hardware can do."""

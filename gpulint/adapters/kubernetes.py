@@ -1,0 +1,222 @@
+"""Kubernetes: pods inside any kind that carries `containers`, with the multipliers of the kinds it knows, by group and kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from gpulint.adapters import pod
+from gpulint.documents import Document, Path
+from gpulint.repository import Repository
+from gpulint.workload import Field, Origin, Role, Unknown, Workload
+
+DEPTH = 24
+TRAINING = frozenset({"Job", "PyTorchJob", "MPIJob", "TrainJob", "JobSet"})
+
+
+class Template(NamedTuple):
+    """A pod template in an object: its role's name (empty: the container's), where it stands, and its multipliers."""
+
+    name: str
+    spec: Path
+    pods_per_replica: Field
+    replicas: Field
+
+
+def claims(document: Document) -> bool:
+    """Kubernetes objects have a group and a kind; gpulint's own kinds are read by their own adapter."""
+    data = document.data
+    if not isinstance(data, dict) or str(data.get("apiVersion", "")).startswith("gpulint/"):
+        return False
+    return isinstance(data.get("apiVersion"), str) and isinstance(data.get("kind"), str)
+
+
+def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
+    """The workloads of an object, or of each object of a List."""
+    data = document.data
+    items = data.get("items") if isinstance(data, dict) and str(data.get("kind", "")).endswith("List") else None
+    if isinstance(items, list):
+        for at, item in enumerate(items):
+            if isinstance(item, dict):
+                yield from _object(document, ("items", at), item)
+    elif isinstance(data, dict):
+        yield from _object(document, (), data)
+
+
+def _object(document: Document, path: Path, data: Mapping[str, object]) -> Iterator[Workload]:
+    group = str(data.get("apiVersion", "")).rpartition("/")[0]
+    kind = str(data.get("kind"))
+    reader = KINDS.get((group, kind), _any_kind)
+    roles = tuple(role for template in reader(document, path) for role in _roles(document, path, template))
+    if roles:
+        yield Workload(_name(data), _purpose(kind, roles), "kubernetes", document, path, _joined(group, kind, roles))
+
+
+def _name(data: Mapping[str, object]) -> str:
+    metadata = data.get("metadata")
+    named = metadata if isinstance(metadata, dict) else {}
+    return str(named.get("name") or named.get("generateName") or data.get("kind"))
+
+
+def _purpose(kind: str, roles: Sequence[Role]) -> str:
+    """An object that runs an inference engine is an inference service, whatever its kind."""
+    if any(role.text("engine") for role in roles):
+        return "inference"
+    return "training" if kind in TRAINING else "unknown"
+
+
+def _roles(document: Document, path: Path, template: Template) -> Iterator[Role]:
+    annotations = {
+        **_annotations(document, (*path, "metadata")),
+        **_annotations(document, (*template.spec[:-1], "metadata")),
+    }
+    for role in pod.roles(document, template.spec, annotations):
+        name = f"{template.name}/{role.name}" if template.name else role.name
+        counted = role.having(pods_per_replica=template.pods_per_replica, replicas=template.replicas)
+        yield replace(counted.having(gpus_per_replica=_gpus_per_replica(counted)), name=name)
+
+
+def _gpus_per_replica(role: Role) -> Field:
+    per_pod, pods = role.fields["gpus_per_pod"], role.fields["pods_per_replica"]
+    for part in (per_pod, pods):
+        if isinstance(part.value, Unknown):
+            return Field(part.value, per_pod.origins)
+    if not isinstance(per_pod.value, int | float) or not isinstance(pods.value, int):
+        return Field(Unknown("the GPU count is not a number"), per_pod.origins)
+    return Field(per_pod.value * pods.value, (*per_pod.origins, *pods.origins))
+
+
+def _joined(group: str, kind: str, roles: tuple[Role, ...]) -> tuple[Role, ...]:
+    """Leader and workers of one group form one instance: the engine's role counts the GPUs of them all."""
+    if (group, kind) != LEADER_WORKER_SET or len(roles) < 2:
+        return roles
+    counts = [role.value("gpus_per_replica") for role in roles]
+    origins = tuple(origin for role in roles for origin in role.fields["gpus_per_replica"].origins)
+    unknown = next((count for count in counts if isinstance(count, Unknown)), None)
+    total = unknown or sum(count for count in counts if isinstance(count, int | float))
+    return tuple(
+        role.having(gpus_per_replica=Field(total, origins)) if role.text("engine") else role for role in roles
+    )
+
+
+def _annotations(document: Document, metadata: Path) -> dict[str, Origin]:
+    given = document.get((*metadata, "annotations"))
+    return {
+        str(key): Origin(document, (*metadata, "annotations", key))
+        for key in (given if isinstance(given, dict) else ())
+        if str(key).startswith("gpulint/")
+    }
+
+
+# ---- kinds
+
+
+def _pod(document: Document, path: Path) -> Iterator[Template]:
+    yield Template("", (*path, "spec"), Field(1, source="a Pod"), Field(1, source="a Pod"))
+
+
+def _replicated(document: Document, path: Path) -> Iterator[Template]:
+    replicas = _count(document, (*path, "spec", "replicas"), 1)
+    yield Template("", (*path, "spec", "template", "spec"), Field(1, source="one pod a replica"), replicas)
+
+
+def _daemon_set(document: Document, path: Path) -> Iterator[Template]:
+    each = Field(Unknown("one pod a node"))
+    yield Template("", (*path, "spec", "template", "spec"), Field(1, source="one pod a node"), each)
+
+
+def _job(document: Document, path: Path) -> Iterator[Template]:
+    yield _batch(document, (*path, "spec"))
+
+
+def _cron_job(document: Document, path: Path) -> Iterator[Template]:
+    yield _batch(document, (*path, "spec", "jobTemplate", "spec"))
+
+
+def _batch(document: Document, spec: Path) -> Template:
+    """An Indexed Job is one run over its completions; any other runs `parallelism` pods side by side."""
+    parallelism = _count(document, (*spec, "parallelism"), 1)
+    template = (*spec, "template", "spec")
+    if document.get((*spec, "completionMode")) == "Indexed":
+        return Template("", template, _count(document, (*spec, "completions"), 1), Field(1, source="an Indexed Job"))
+    return Template("", template, Field(1, source="one pod a run"), parallelism)
+
+
+def _leader_worker_set(document: Document, path: Path) -> Iterator[Template]:
+    """`size` pods a group: the leader, and the workers (which lead too when there is no leader template)."""
+    base = (*path, "spec", "leaderWorkerTemplate")
+    groups = _count(document, (*path, "spec", "replicas"), 1)
+    size = _count(document, (*base, "size"), 1)
+    worker = (*base, "workerTemplate", "spec")
+    if document.get((*base, "leaderTemplate")) is None:
+        yield Template("", worker, size, groups)
+        return
+    others = size.value - 1 if isinstance(size.value, int) else size.value
+    yield Template("leader", (*base, "leaderTemplate", "spec"), Field(1, source="one leader a group"), groups)
+    yield Template("worker", worker, Field(others, size.origins), groups)
+
+
+def _inference_service(document: Document, path: Path) -> Iterator[Template]:
+    """KServe: the predictor is a pod spec of its own; its `model` is a container without a list."""
+    predictor = (*path, "spec", "predictor")
+    replicas = _count(document, (*predictor, "minReplicas"), 1)
+    alone = document.get((*predictor, "workerSpec")) is None
+    pods = Field(1, source="one pod a replica") if alone else Field(Unknown("workerSpec adds pods"))
+    yield Template("", predictor, pods, replicas)
+
+
+def _any_kind(document: Document, path: Path) -> Iterator[Template]:
+    """Every pod spec inside an object of a kind whose multipliers are not known."""
+    kind = document.get((*path, "kind"))
+    unknown = Field(Unknown(f"how many pods a {kind} makes is not known"))
+    for spec in _pod_specs(document.get(path) if path else document.data, path, DEPTH):
+        yield Template(_role_name(document, spec), spec, unknown, unknown)
+
+
+def _role_name(document: Document, spec: Path) -> str:
+    """The nearest name above a pod spec that tells it from its siblings."""
+    named = (part for part in reversed(spec) if isinstance(part, str) and part not in {"spec", "template", "podSpec"})
+    return next(named, "")
+
+
+def _pod_specs(value: object, path: Path, depth: int) -> Iterator[Path]:
+    if depth == 0:
+        return
+    if isinstance(value, dict):
+        if isinstance(value.get("containers"), list):
+            yield path
+            return
+        for key, inner in value.items():
+            yield from _pod_specs(inner, (*path, key), depth - 1)
+    elif isinstance(value, list):
+        for at, inner in enumerate(value):
+            yield from _pod_specs(inner, (*path, at), depth - 1)
+
+
+def _count(document: Document, path: Path, absent: int) -> Field:
+    """A count as written; the API server's default when it is absent."""
+    value = document.get(path)
+    if value is None:
+        return Field(absent, source="default of Kubernetes")
+    origins = (Origin(document, path),)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return Field(value, origins)
+    if isinstance(value, str) and value.isdigit():
+        return Field(int(value), origins)
+    return Field(Unknown(f"{path[-1]} is {value}"), origins)
+
+
+LEADER_WORKER_SET = ("leaderworkerset.x-k8s.io", "LeaderWorkerSet")
+KINDS: Mapping[tuple[str, str], Callable[[Document, Path], Iterator[Template]]] = {
+    ("", "Pod"): _pod,
+    ("apps", "Deployment"): _replicated,
+    ("apps", "StatefulSet"): _replicated,
+    ("apps", "ReplicaSet"): _replicated,
+    ("apps", "DaemonSet"): _daemon_set,
+    ("batch", "Job"): _job,
+    ("batch", "CronJob"): _cron_job,
+    LEADER_WORKER_SET: _leader_worker_set,
+    ("serving.kserve.io", "InferenceService"): _inference_service,
+    ("serving.kubeflow.org", "InferenceService"): _inference_service,
+}

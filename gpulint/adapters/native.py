@@ -1,0 +1,147 @@
+"""gpulint's own spec: an InferenceService or a TrainingJob in the glossary's words, for what no other format can say."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from gpulint import hardware, units
+from gpulint.documents import Document, Path, Problem
+from gpulint.facts import Quantity, glossary
+from gpulint.repository import Repository
+from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
+
+if TYPE_CHECKING:
+    import pydantic
+
+API_VERSION = "gpulint/v1"
+KINDS = {"InferenceService": "inference", "TrainingJob": "training"}
+STATED = ("pod", "engine")
+ROLE_ONLY = frozenset({"gpu_limit", "gpu_request", "gpu_count_whole", "task", "max_model_len_stated", "self_referring_variable"})
+SHAPE = ("architecture", "checkpoint")
+
+
+def claims(document: Document) -> bool:
+    return document.get(("apiVersion",)) == API_VERSION
+
+
+def problems(document: Document) -> Iterator[Problem]:
+    """What keeps a spec from being one, each with its place."""
+    import pydantic
+
+    try:
+        spec_model().model_validate(document.data)
+    except pydantic.ValidationError as error:
+        for one in error.errors():
+            yield _problem(document, tuple(one["loc"]), one["type"], one["msg"])
+
+
+def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
+    if any(problems(document)):
+        return
+    listed = document.get(("spec", "roles"))
+    roles = tuple(_role(document, at) for at in range(len(listed) if isinstance(listed, list) else 0))
+    kind = KINDS[str(document.get(("kind",)))]
+    yield Workload(str(document.get(("metadata", "name"))), kind, "native", document, (), roles)
+
+
+def spec_model() -> type[pydantic.BaseModel]:
+    """The spec as a pydantic model; its fields are the glossary's rows."""
+    import pydantic
+
+    strict = pydantic.ConfigDict(extra="forbid", title="gpulint/v1")
+    kinds = pydantic.Field(pattern=f"^({'|'.join(KINDS)})$", description="what the spec describes")
+    shape = pydantic.create_model("Architecture", __config__=strict, **_fields(_shape()))  # type: ignore[call-overload]
+    role = pydantic.create_model(  # type: ignore[call-overload]
+        "Role",
+        __config__=strict,
+        name=(str, pydantic.Field(description="what to call it in reports")),
+        architecture=(shape | None, pydantic.Field(None, description="the shape of a checkpoint no catalog lists")),
+        **_fields(_declared()),
+    )
+    metadata = pydantic.create_model("Metadata", name=(str, ...), __config__=pydantic.ConfigDict(extra="allow"))
+    spec = pydantic.create_model("Spec", __config__=strict, roles=(list[role], pydantic.Field(min_length=1)))
+    model: type[pydantic.BaseModel] = pydantic.create_model(
+        "Workload",
+        __config__=strict,
+        apiVersion=(str, pydantic.Field(pattern=f"^{API_VERSION}$")),
+        kind=(str, kinds),
+        metadata=(metadata, ...),
+        spec=(spec, ...),
+    )
+    return model
+
+
+def _declared() -> list[Quantity]:
+    return [one for one in glossary().values() if one.of in STATED and one.name not in ROLE_ONLY]
+
+
+def _shape() -> list[Quantity]:
+    return [one for one in glossary().values() if one.of in SHAPE and one.name not in ("architecture", "checkpoint")]
+
+
+def _fields(quantities: list[Quantity]) -> dict[str, tuple[object, object]]:
+    import pydantic
+
+    types = {"number": int | float | str, "flag": bool, "text": str}
+    return {
+        one.name: (types[one.type] | None, pydantic.Field(None, description=_described(one))) for one in quantities
+    }
+
+
+def _described(quantity: Quantity) -> str:
+    return f"{quantity.meaning} [{quantity.unit}]" if quantity.unit else quantity.meaning
+
+
+def _problem(document: Document, path: Path, kind: str, message: str) -> Problem:
+    """A validation error in plain words; an unknown key is pointed at, with the nearest known one."""
+    if kind != "extra_forbidden":
+        return Problem("invalid-spec", f"{path[-1] if path else 'the spec'}: {message}", document.locate(path))
+    known = [one.name for one in (_shape() if "architecture" in path else _declared())]
+    near = difflib.get_close_matches(str(path[-1]), [*known, "name", "architecture", "roles", "metadata"], n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return Problem("invalid-spec", f"unknown key {path[-1]}{hint}", document.locate(path, key=True))
+
+
+def _role(document: Document, at: int) -> Role:
+    path: Path = ("spec", "roles", at)
+    stated = document.get(path)
+    fields: dict[str, Field] = {"device": Field("gpu", source="a GPU unless said otherwise")}
+    for name, value in (stated.items() if isinstance(stated, dict) else ()):
+        if name == "architecture" and isinstance(value, dict):
+            fields.update((part, _field(document, (*path, name, part), part)) for part in value)
+        elif name != "name":
+            fields[name] = _field(document, (*path, name), name)
+    if "max_model_len" in fields or fields.get("engine"):
+        fields["max_model_len_stated"] = Field("max_model_len" in fields)
+    fields.setdefault("pods_per_replica", Field(1, source="one pod unless said otherwise"))
+    fields.setdefault("replicas", Field(1, source="one replica unless said otherwise"))
+    fields.setdefault("gpus_per_replica", _total(fields))
+    return Role(str(document.get((*path, "name"))), Origin(document, (*path, "name")), fields)
+
+
+def _total(fields: dict[str, Field]) -> Field:
+    per_pod, pods = (fields[name].value if name in fields else None for name in ("gpus_per_pod", "pods_per_replica"))
+    if isinstance(per_pod, int | float) and isinstance(pods, int):
+        return Field(per_pod * pods, fields["gpus_per_pod"].origins)
+    return Field(Unknown("gpus_per_pod is not stated"))
+
+
+def _field(document: Document, path: Path, name: str) -> Field:
+    origin = (Origin(document, path),)
+    value = document.get(path)
+    if name == "accelerator":
+        product = hardware.named(str(value))
+        return Field(product.id if product else Unknown(f"the catalog has no accelerator {value}"), origin)
+    try:
+        return Field(_read(value, glossary()[name]), origin)
+    except ValueError as error:
+        return Field(Unknown(str(error)), origin)
+
+
+def _read(value: object, quantity: Quantity) -> Value:
+    """A number may be written with its unit ("80Gi", "64k")."""
+    if quantity.type != "number" or not isinstance(value, str):
+        return value  # type: ignore[return-value]
+    return units.bytes_of(value) if quantity.unit == "bytes" else units.human_int(value)

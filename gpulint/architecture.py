@@ -1,0 +1,246 @@
+"""Architecture, the shape of a network, and the ladder from a checkpoint's reference to one."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from gpulint import catalog, units
+
+BILLIONS = re.compile(r"(?<![A-Za-z0-9.])(?:(\d+)x)?(\d+(?:\.\d+)?)[bB](?![A-Za-z0-9])")
+ACTIVE = re.compile(r"(?<![A-Za-z0-9])[aA]\d+(?:\.\d+)?[bB](?![A-Za-z0-9])")
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """The network's shape; counts are bare, `parameters` is exact, a None means the network has no such part."""
+
+    id: str
+    family: str
+    parameters: int | None = None
+    active_parameters: int | None = None
+    layers: int | None = None
+    hidden: int | None = None
+    intermediate: int | None = None
+    gated_mlp: bool | None = None
+    attention_heads: int | None = None
+    kv_heads: int | None = None
+    head_dim: int | None = None
+    vocab: int | None = None
+    tied_embeddings: bool | None = None
+    trained_context: int | None = None
+    sliding_window: int | None = None
+    sliding_layers: int | None = None
+    linear_attention_layers: int | None = None
+    kv_lora_rank: int | None = None
+    qk_rope_head_dim: int | None = None
+    experts: int | None = None
+    experts_per_token: int | None = None
+    moe_layers: int | None = None
+    moe_intermediate: int | None = None
+    shared_intermediate: int | None = None
+    checkpoint_dtype: str | None = None
+    checkpoint_quantization: str | None = None
+    task: str | None = None
+    modality: str | None = None
+    named_parameters: float | None = None
+    source: str = ""
+
+    @property
+    def known(self) -> bool:
+        """Whether the shape is known, not only a parameter count read from a name."""
+        return self.layers is not None
+
+
+class Resolved(NamedTuple):
+    """An architecture and how it was found; `assumption` is text for the report when the step is not exact."""
+
+    architecture: Architecture | None
+    how: str
+    assumption: str = ""
+
+
+def resolve(
+    reference: str, config: Callable[[str], str | None] | None = None, like: Mapping[str, str] | None = None
+) -> Resolved:
+    """Climb the ladder: local config.json, exact id, listed copy, `like:`, parameter count in the name, unknown.
+
+    `config` reads the text of a checkpoint's config.json inside the repository, `like` maps references to known ids.
+    """
+    local = config(reference) if config else None
+    if local is not None and (own := from_config(reference, local)) is not None:
+        return Resolved(own, "config.json in the repository")
+    if known := _known(reference):
+        return Resolved(known, "catalog")
+    if like and (twin := like.get(reference)):
+        found = _known(twin)
+        return Resolved(found, f"like {twin} in gpulint.yaml", f"{reference} has the shape of {twin} (gpulint.yaml)")
+    if (guess := _from_basename(reference)) is not None:
+        return Resolved(guess, "name", f"{reference} is {guess.id}, by the last part of its path")
+    if (billions := _billions(reference)) is not None:
+        named = Architecture(id=reference, family="", named_parameters=billions * units.BILLION)
+        return Resolved(named, "name", f"{reference} has about {billions:g} billion parameters, by its name")
+    return Resolved(None, "unknown")
+
+
+def architectures() -> tuple[Architecture, ...]:
+    """All architectures of the catalog, by id."""
+    return tuple(_bases().values())
+
+
+def ids() -> tuple[str, ...]:
+    """Every checkpoint id of the catalog: bases and listed copies."""
+    return tuple(sorted({*_bases(), *catalog.by("checkpoints", "checkpoint")}))
+
+
+def _known(reference: str) -> Architecture | None:
+    copy = catalog.by("checkpoints", "checkpoint").get(reference)
+    if copy is None:
+        return _bases().get(reference)
+    base = _bases()[copy["architecture"]]
+    return replace(
+        base,
+        id=reference,
+        checkpoint_dtype=copy["dtype"] or base.checkpoint_dtype,
+        checkpoint_quantization=copy["quantization"] or None,
+        parameters=units.count(copy["parameters"]) or base.parameters,
+        trained_context=units.count(copy["trained_context"]) or base.trained_context,
+        source=copy["source"],
+    )
+
+
+@functools.cache
+def _bases() -> dict[str, Architecture]:
+    return {row["id"]: _base(row) for row in catalog.rows("architectures")}
+
+
+def _base(row: catalog.Row) -> Architecture:
+    counts = {
+        name: units.count(row[name])
+        for name in (
+            *("parameters", "active_parameters", "layers", "hidden", "intermediate", "attention_heads", "kv_heads"),
+            *("head_dim", "vocab", "trained_context", "sliding_window", "sliding_layers", "linear_attention_layers"),
+            *("kv_lora_rank", "qk_rope_head_dim", "experts", "experts_per_token", "moe_layers", "moe_intermediate"),
+            "shared_intermediate",
+        )
+    }
+    return Architecture(
+        id=row["id"],
+        family=row["family"],
+        gated_mlp=row["gated_mlp"] == "yes",
+        tied_embeddings=row["tied_embeddings"] == "yes",
+        checkpoint_dtype=row["dtype"],
+        task=row["task"],
+        modality=row["modality"],
+        source=row["source"],
+        **counts,  # type: ignore[arg-type]
+    )
+
+
+@functools.cache
+def _basenames() -> dict[str, str | None]:
+    """Last path component → the one checkpoint id that ends so; None where several do."""
+    found: dict[str, str | None] = {}
+    for name in ids():
+        last = name.rsplit("/", 1)[-1]
+        found[last] = None if last in found else name
+    return found
+
+
+def _from_basename(reference: str) -> Architecture | None:
+    """A path such as /models/Qwen3-8B/ names its checkpoint by its last component."""
+    last = reference.rstrip("/").rsplit("/", 1)[-1]
+    name = _basenames().get(last)
+    return _known(name) if name else None
+
+
+def _billions(reference: str) -> float | None:
+    """The parameter count in a checkpoint's name, in billions.
+
+    >>> _billions("acme/Foo-8x7B-chat"), _billions("acme/bar-30B-A3B"), _billions("acme/v2")
+    (None, 30.0, None)
+    """
+    last = ACTIVE.sub("", reference.rstrip("/").rsplit("/", 1)[-1])
+    found = {(factor, number) for factor, number in BILLIONS.findall(last)}
+    if len(found) != 1:
+        return None
+    factor, number = found.pop()
+    return None if factor else float(number)
+
+
+def from_config(reference: str, text: str) -> Architecture | None:
+    """An architecture from the text of a Hugging Face config.json; None when it does not describe a known structure."""
+    try:
+        config = json.loads(text)
+    except ValueError:
+        return None
+    if not isinstance(config, dict):
+        return None
+    shape = config.get("text_config") if isinstance(config.get("text_config"), dict) else config
+    assert isinstance(shape, dict)
+    count = functools.partial(_count, shape)
+    layers, hidden, heads = count("num_hidden_layers"), count("hidden_size"), count("num_attention_heads")
+    if not (layers and hidden and heads and str(shape.get("model_type")) in _PLAIN_FAMILIES):
+        return None
+    built = Architecture(
+        id=reference,
+        family=str(shape["model_type"]),
+        layers=layers,
+        hidden=hidden,
+        intermediate=count("intermediate_size"),
+        gated_mlp=True,
+        attention_heads=heads,
+        kv_heads=count("num_key_value_heads") or heads,
+        head_dim=count("head_dim") or hidden // heads,
+        vocab=count("vocab_size"),
+        tied_embeddings=bool(shape.get("tie_word_embeddings", False)),
+        trained_context=count("max_position_embeddings"),
+        sliding_window=count("sliding_window") if shape.get("use_sliding_window", True) else None,
+        sliding_layers=layers if count("sliding_window") and shape.get("use_sliding_window", True) else 0,
+        checkpoint_dtype=str(shape.get("torch_dtype") or shape.get("dtype") or "") or None,
+        checkpoint_quantization=_quantization(config),
+        task="generate",
+        modality="text",
+        source="config.json in the repository",
+    )
+    return replace(
+        built, parameters=_dense_parameters(built, bool(shape.get("attention_bias") or "qwen2" == shape["model_type"]))
+    )
+
+
+_PLAIN_FAMILIES = frozenset({"llama", "mistral", "qwen2"})
+
+
+def _count(shape: Mapping[str, object], key: str) -> int | None:
+    value = shape.get(key)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+def _quantization(config: Mapping[str, object]) -> str | None:
+    declared = config.get("quantization_config")
+    if not isinstance(declared, dict):
+        return None
+    method, group = str(declared.get("quant_method")), declared.get("group_size", 128)
+    if method == "fp8":
+        return "fp8-block" if declared.get("weight_block_size") else "fp8"
+    if method in {"awq", "gptq"} and declared.get("bits", 4) == 4:
+        return f"int4-g{group}"
+    return method
+
+
+def _dense_parameters(shape: Architecture, qkv_bias: bool) -> int | None:
+    """Exact count of a Llama-like decoder: attention, gated MLP, two norms a layer, embeddings, final norm, head."""
+    layers, hidden, width, vocab = shape.layers, shape.hidden, shape.intermediate, shape.vocab
+    heads, kv_heads, head_dim = shape.attention_heads, shape.kv_heads, shape.head_dim
+    if not (layers and hidden and width and vocab and heads and kv_heads and head_dim):
+        return None
+    attention = hidden * head_dim * (2 * heads + 2 * kv_heads) + (head_dim * (heads + 2 * kv_heads) if qkv_bias else 0)
+    return (
+        layers * (attention + 3 * hidden * width + 2 * hidden)
+        + hidden
+        + vocab * hidden * (1 if shape.tied_embeddings else 2)
+    )

@@ -1,0 +1,307 @@
+"""The command line: options in, exit code out."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from gpulint import lint, workload
+    from gpulint.findings import Report
+    from gpulint.policy.settings import Settings
+
+CLEAN, FOUND, MISUSED, BROKEN = 0, 1, 2, 3
+SEVERITIES = click.Choice(["error", "warning", "note"])
+
+
+class Misuse(click.ClickException):
+    """A wrong option, rule or settings file; exit code 2."""
+
+    exit_code = MISUSED
+
+    def show(self, file: object = None) -> None:
+        click.echo(f"gpulint: {self.format_message()}", err=True)
+
+
+def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        click.echo(f"gpulint {metadata.version('gpulint')}")
+        context.exit()
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
+def main() -> None:
+    """Check GPU deployment specs against what the hardware can do."""
+
+
+@main.command()
+@click.argument("paths", nargs=-1)
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--fail-on", type=SEVERITIES, default=None, help="Exit with 1 from this severity on.  [default: error]")
+@click.option(
+    "--select", multiple=True, metavar="NAME", help="Only this rule or family; repeatable, or comma-separated."
+)
+@click.option(
+    "--ignore", multiple=True, metavar="NAME", help="Not this rule or family; repeatable, or comma-separated."
+)
+@click.option(
+    "--exclude", multiple=True, metavar="GLOB", help="Leave matching paths out, as a line of .gitignore would."
+)
+@click.option("--rules", "folders", multiple=True, metavar="DIR", help="Add a team's own rules; repeatable.")
+@click.option("--accelerator", metavar="NAME", help="The accelerator of workloads that name none.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
+@click.option("--stdin-filename", metavar="PATH", help="What to call the text given on stdin (path -).")
+@click.option("--color/--no-color", default=None, help="Colour the text.  [default: on a terminal]")
+def check(
+    paths: Sequence[str],
+    format_: str,
+    fail_on: str | None,
+    select: Sequence[str],
+    ignore: Sequence[str],
+    exclude: Sequence[str],
+    folders: Sequence[str],
+    accelerator: str | None,
+    exit_zero: bool,
+    stdin_filename: str | None,
+    color: bool | None,
+) -> None:
+    """Check files and directories (default: the current one); `-` reads stdin."""
+    from gpulint.findings import Severity
+
+    settings = _settings(paths)
+    given = _given(settings, _words(select), _words(ignore), folders, accelerator)
+    report = _report(paths, [*settings.exclude, *exclude], given, stdin_filename)
+    _print(report, format_, sys.stdout.isatty() if color is None else color)
+    if not report.workloads and not report.findings and not report.failures:
+        click.echo("gpulint: nothing here concerns GPUs", err=True)
+    if report.failures:
+        sys.exit(BROKEN)
+    least = Severity.named(fail_on or settings.fail_on)
+    sys.exit(FOUND if not exit_zero and any(one.severity >= least for one in report.open) else CLEAN)
+
+
+def _settings(paths: Sequence[str]) -> Settings:
+    """The settings nearest to the first path that was given."""
+    from gpulint import repository
+    from gpulint.policy import settings
+
+    first = Path(paths[0]) if paths and paths[0] != "-" else Path.cwd()
+    start = (first if first.is_dir() else first.parent).resolve()
+    try:
+        return settings.nearest(start, repository.root_of(start))
+    except settings.SettingsError as error:
+        raise Misuse(str(error)) from None
+
+
+def _given(
+    settings: Settings, select: Sequence[str], ignore: Sequence[str], folders: Sequence[str], accelerator: str | None
+) -> lint.Given:
+    from gpulint import hardware, lint
+    from gpulint.policy import policy, rule
+    from gpulint.policy.settings import SettingsError
+
+    named = accelerator or settings.accelerator
+    if named and hardware.named(named) is None:
+        raise Misuse(f"no accelerator is called {named}{_near(named, _accelerator_names())}")
+    try:
+        every = policy.selected((), (), [*settings.rules, *folders])
+        rules = policy.selected(select or settings.select, [*settings.ignore, *ignore], [*settings.rules, *folders])
+    except (SettingsError, rule.RuleError) as error:
+        raise Misuse(str(error)) from None
+    return lint.Given(rules, tuple(one.name for one in every), named, settings.hints, settings.like)
+
+
+def _report(paths: Sequence[str], exclude: Sequence[str], given: lint.Given, stdin_filename: str | None) -> Report:
+    from gpulint import lint, repository
+
+    root = repository.root_of(Path.cwd())
+    tree = repository.WorkTree(root, exclude)
+    if "-" in paths:
+        if len(paths) > 1:
+            raise Misuse("- stands alone: stdin is one file")
+        content = sys.stdin.buffer.read()
+        return lint.lint([repository.Source(stdin_filename or "stdin.yaml", content)], tree, given)
+    try:
+        return lint.lint(tree.sources(list(paths) or ["."]), tree, given)
+    except FileNotFoundError as error:
+        raise Misuse(f"no such file or directory: {error.filename or error}") from None
+
+
+def _print(report: Report, format_: str, colour: bool) -> None:
+    from gpulint.reports import json, text
+
+    click.echo(json.render(report) if format_ == "json" else text.render(report, colour), nl=False, color=colour)
+
+
+def _words(given: Iterable[str]) -> list[str]:
+    return [word for part in given for word in part.split(",") if word]
+
+
+def _near(word: str, known: Iterable[str]) -> str:
+    import difflib
+
+    near = difflib.get_close_matches(word.lower(), list(known), n=3, cutoff=0.5)
+    return f"; did you mean {', '.join(near)}?" if near else ""
+
+
+def _accelerator_names() -> list[str]:
+    from gpulint import hardware
+
+    return [one.id for one in hardware.accelerators()]
+
+
+# ---- size
+
+
+@main.command()
+@click.argument("what")
+@click.option("--accelerator", metavar="NAME", help="As `gpulint catalog accelerators` lists it.")
+@click.option("--tp", "tensor_parallel", type=click.IntRange(1), default=None, help="Tensor parallel ranks.")
+@click.option("--pp", "pipeline_parallel", type=click.IntRange(1), default=None, help="Pipeline parallel stages.")
+@click.option("--max-model-len", type=click.IntRange(1), default=None, help="Longest sequence, in tokens.")
+@click.option("--max-num-seqs", type=click.IntRange(1), default=None, help="Sequences decoded together at most.")
+@click.option(
+    "--max-num-batched-tokens", type=click.IntRange(1), default=None, help="Tokens of one forward pass at most."
+)
+@click.option("--gpu-memory-utilization", type=click.FloatRange(0, 1, min_open=True), default=None)
+@click.option("--kv-cache-dtype", metavar="NAME", default=None)
+@click.option("--quantization", metavar="NAME", default=None)
+@click.option("--dtype", "weight_dtype", metavar="NAME", default=None)
+@click.option("--engine", default="vllm", show_default=True)
+@click.option("--engine-version", metavar="RELEASE", default=None)
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def size(what: str, accelerator: str | None, format_: str, **stated: object) -> None:
+    """Show each memory term of one workload: WHAT is a checkpoint, a spec file, or FILE:WORKLOAD."""
+    from gpulint import hardware, sizes
+
+    if accelerator and hardware.named(accelerator) is None:
+        raise Misuse(f"no accelerator is called {accelerator}{_near(accelerator, _accelerator_names())}")
+    roles = _roles_to_size(what, {key: value for key, value in stated.items() if value is not None}, accelerator)
+    tables = [sizes.table(role, resolved) for role, resolved in roles]
+    click.echo(sizes.as_json(tables) if format_ == "json" else sizes.as_text(tables), nl=False)
+
+
+def _roles_to_size(what: str, stated: dict[str, object], accelerator: str | None) -> list[tuple[workload.Role, object]]:
+    from gpulint import repository, sizes
+
+    file, _, name = what.rpartition(":") if not Path(what).is_file() and ":" in what else (what, "", "")
+    tree = repository.WorkTree(repository.root_of(Path.cwd()))
+    if Path(file).is_file():
+        found = sizes.from_file(file, name, tree, stated, accelerator)
+        if not found:
+            raise Misuse(f"{file} holds no workload" + (f" called {name}" if name else ""))
+        return found
+    found = [sizes.from_checkpoint(what, stated, accelerator, tree)]
+    if found[0][1].architecture is None:
+        from gpulint import architecture
+
+        raise Misuse(f"no checkpoint is called {what}{_near(what, architecture.ids())}")
+    return found
+
+
+# ---- explain, rules, catalog
+
+
+@main.command()
+@click.argument("name")
+def explain(name: str) -> None:
+    """Explain a rule or a fact: what it means, why it matters, an example of wrong and of right."""
+    from gpulint import facts
+    from gpulint.policy import rule
+
+    if known := rule.shipped_rules().get(name):
+        click.echo(_explained_rule(known))
+    elif quantity := facts.glossary().get(name):
+        click.echo(_explained_fact(quantity))
+    else:
+        raise Misuse(f"no rule or fact is called {name}{_near(name, [*rule.shipped_rules(), *facts.glossary()])}")
+
+
+def _explained_rule(known: object) -> str:
+    from gpulint.policy import rule
+
+    assert isinstance(known, rule.Rule)
+    samples = rule.examples(known)
+    lines = [f"{known.name} ({known.family}, {known.severity.word})", "", known.summary + ".", known.why, ""]
+    lines += ["Holds when", f"  {known.when}", ""]
+    for side, title in (("bad", "Wrong"), ("good", "Right")):
+        for sample in samples[side]:
+            lines += [title, *(f"  {line}" for line in str(sample).splitlines()), ""]
+    if known.absorbs:
+        lines += [f"Speaks instead of {', '.join(known.absorbs)}.", ""]
+    lines += [f"See {link}" for link in known.references]
+    lines += [f"Silence one place with  # gpulint: ignore[{known.name}] REASON"]
+    return "\n".join(lines)
+
+
+def _explained_fact(quantity: object) -> str:
+    from gpulint import facts
+
+    assert isinstance(quantity, facts.Quantity)
+    unit = f" [{quantity.unit}]" if quantity.unit else ""
+    lines = [f"{quantity.name}{unit}: {quantity.meaning}", f"supplied by: {quantity.of}"]
+    for engine in (None, *facts.engines.modules()):
+        if formula := facts.formulas(engine).get(quantity.name):
+            needs = ", ".join(facts.parameters(formula))
+            lines += ["", f"{engine or 'all engines'}: from {needs}", "", (formula.__doc__ or "").strip()]
+    if quantity.ask:
+        lines += ["", f"when it is missing: {quantity.ask}"]
+    return "\n".join(lines)
+
+
+@main.command("rules")
+def list_rules() -> None:
+    """List the rules by family."""
+    from gpulint.policy import rule
+
+    known = sorted(rule.shipped_rules().values(), key=lambda one: (one.family, one.name))
+    width = max(len(one.name) for one in known)
+    for one in known:
+        click.echo(f"{one.family:<13} {one.name:<{width}}  {one.severity.word:<8} {one.summary}")
+
+
+@main.command()
+@click.argument("table", type=click.Choice(["accelerators", "architectures"]))
+@click.argument("name", required=False)
+def catalog(table: str, name: str | None) -> None:
+    """List the accelerators or architectures of the catalog, or show one with its source."""
+    from gpulint import sizes
+
+    rows = sizes.catalog_rows(table)
+    if name is None:
+        click.echo(sizes.columns(rows))
+        return
+    shown = sizes.catalog_row(table, name)
+    if shown is None:
+        known = [row[0] for row in rows[1:]] if table == "accelerators" else sizes.checkpoint_ids()
+        raise Misuse(f"the catalog has no {table.removesuffix('s')} {name}{_near(name, known)}")
+    click.echo(shown)
+
+
+# ---- init
+
+
+@main.command()
+@click.option("--spec", type=click.Path(dir_okay=False), help="Write a commented native spec to this file as well.")
+def init(spec: str | None) -> None:
+    """Write gpulint.yaml with the hints that this repository's workloads lack; no file is overwritten."""
+    from gpulint import scaffold
+
+    settings = _settings(())
+    report = _report((), settings.exclude, _given(settings, (), (), (), None), None)
+    targets = {"gpulint.yaml": scaffold.settings_file(report)}
+    if spec:
+        targets[spec] = scaffold.SPEC
+    if taken := [name for name in targets if Path(name).exists()]:
+        raise Misuse(f"{', '.join(taken)} exists already; nothing was written")
+    for name, text in targets.items():
+        Path(name).write_text(text, encoding="utf-8")
+        click.echo(f"wrote {name}")
+    lacking = sum(bool(role.not_evaluated) for workload in report.workloads for role in workload.roles)
+    click.echo(f"{len(report.workloads)} workloads found, {lacking} lack a hint")

@@ -1,0 +1,74 @@
+"""Engines and trainers: one module each turns how a program is started into the fields of a role."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from types import ModuleType
+from typing import NamedTuple
+
+from gpulint.workload import Field, Origin
+
+
+class Argument(NamedTuple):
+    """One word of a command, or one environment value: its text (None: cannot be known, and why) and where it stands.
+
+    `behind` is where the text really stands when the word only names a variable.
+    """
+
+    text: str | None
+    origin: Origin
+    why: str = ""
+    behind: Origin | None = None
+
+
+class Invocation(NamedTuple):
+    """How a container starts one program: its image, the words of the command (program first) and the environment.
+
+    `arguments` are empty when only the image says what runs; `entrypoint` says that they follow the image's own program.
+    """
+
+    image: Argument
+    arguments: tuple[Argument, ...]
+    environment: Mapping[str, Argument]
+    entrypoint: bool
+
+
+class Reading(NamedTuple):
+    """What an engine module understood: fields by glossary name, where arguments stand, and what stayed open."""
+
+    fields: Mapping[str, Field]
+    arguments: Origin | None
+    open_ended: str = ""
+
+
+def read(invocation: Invocation) -> Reading | None:
+    """What the one engine that claims an invocation makes of it; None when none does."""
+    for module in modules().values():
+        reading: Reading | None = module.read(invocation)
+        if reading is not None:
+            return reading
+    return None
+
+
+def spelled(engine: str, quantity: str, value: object) -> str | None:
+    """The argument that states a quantity to an engine; None when it has none."""
+    module = modules().get(engine)
+    spelling: str | None = module.spelled(quantity, value) if module else None
+    return spelling
+
+
+def oldest(engine: str) -> tuple[int, ...] | None:
+    """The oldest release that an image without a readable tag is taken for."""
+    release: tuple[int, ...] | None = getattr(modules().get(engine), "OLDEST_ASSUMED", None)
+    return release
+
+
+@functools.cache
+def modules() -> Mapping[str, ModuleType]:
+    """The engine modules by name."""
+    return {
+        found.name: importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)
+    }

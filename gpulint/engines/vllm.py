@@ -1,0 +1,233 @@
+"""vLLM: `vllm serve` and its older server module, by command line, environment and image tag."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from gpulint import units
+from gpulint.engines import Argument, Invocation, Reading
+from gpulint.workload import Field, Origin, Unknown, Value
+
+SERVER_MODULE = re.compile(r"vllm\.entrypoints\.[\w.]*api_server")
+IMAGE = re.compile(r"(?:^|[/_-])vllm(?:$|[_:@-])")
+NOT_A_SERVER = re.compile(r"router|bench|lmcache-server|exporter|controller|operator|simulator|-sim\b|tpu|neuron|cpu|hpu|gaudi|ascend|npu|xpu")
+ON_CPU = re.compile(r"vllm[\w-]*-cpu|/cpu\b|[:_-]cpu(?:$|[-_.])")
+RELEASE = re.compile(r"v?(\d+\.\d+(?:\.\d+)?(?:\.post\d+)?)(?:$|[-_+])")
+OLDEST_ASSUMED = (0, 8, 0)
+"""An image whose tag tells no release is taken for one since the V1 engine became the default (March 2025)."""
+AUTOMATIC = frozenset({"auto", "-1"})
+
+
+class Flag(NamedTuple):
+    """A row of vllm_flags.csv: the quantity an argument states and whether it takes a value."""
+
+    name: str
+    field: str
+    kind: str
+
+
+class Stated(NamedTuple):
+    """One argument as given: its flag, its value, and the words that hold them."""
+
+    flag: Flag
+    value: Argument | None
+
+
+@functools.cache
+def flags() -> Mapping[str, Flag]:
+    """Every known spelling of an argument."""
+    with (Path(__file__).parent / "vllm_flags.csv").open(encoding="utf-8", newline="") as file:
+        return {row["flag"]: Flag(row["flag"], row["field"], row["kind"]) for row in csv.DictReader(file)}
+
+
+def read(invocation: Invocation) -> Reading | None:
+    """The fields of a vLLM server; None when the invocation is not one."""
+    words = _server_words(invocation)
+    if words is None:
+        return None
+    stated, open_ended = _parsed(words)
+    fields = {**_identity(invocation), **_from_arguments(stated), **_from_environment(invocation.environment)}
+    if not invocation.arguments and not invocation.entrypoint:
+        open_ended = "the command is in a script or an image"
+    origin = words[-1].origin if words else None
+    return Reading(fields, origin, open_ended or _elsewhere(stated))
+
+
+def spelled(quantity: str, value: Value) -> str | None:
+    """`--tensor-parallel-size=4` for a quantity and its value; None when vLLM has no argument for it."""
+    flag = next((flag for flag in flags().values() if flag.field == quantity and flag.name.startswith("--")), None)
+    if flag is None:
+        return None
+    return flag.name if flag.kind == "bool" else f"{flag.name}={value}"
+
+
+def _server_words(invocation: Invocation) -> Sequence[Argument] | None:
+    """The words after `vllm serve`, after the server's module, or after the image's own entry point."""
+    words = invocation.arguments
+    for at, word in enumerate(words):
+        following = words[at + 1].text if at + 1 < len(words) else None
+        if word.text and word.text.rsplit("/", 1)[-1] == "vllm" and following == "serve":
+            return words[at + 2 :]
+        if word.text == "-m" and following and SERVER_MODULE.fullmatch(following):
+            return words[at + 2 :]
+        if word.text and word.text.endswith("api_server.py") and "vllm" in word.text:
+            return words[at + 1 :]
+    image = _repository(invocation.image.text or "")
+    if invocation.entrypoint and IMAGE.search(image) and not NOT_A_SERVER.search(image):
+        return words
+    return None
+
+
+def _repository(image: str) -> str:
+    return image.split("@", 1)[0].rsplit("/", 1)[-1].split(":", 1)[0]
+
+
+def _identity(invocation: Invocation) -> dict[str, Field]:
+    """Engine and release, as the image's tag tells them."""
+    image = invocation.image.text or ""
+    fields = {"engine": Field("vllm", (invocation.image.origin,) if image else ())}
+    tag = image.rsplit("/", 1)[-1].partition("@")[0].partition(":")[2]
+    if IMAGE.search(_repository(image)) and (release := RELEASE.match(tag)) and "rocm" not in image:
+        fields["engine_version"] = Field(release.group(1), (invocation.image.origin,))
+    if ON_CPU.search(image):
+        fields["device"] = Field("cpu", (invocation.image.origin,))
+    return fields
+
+
+def _parsed(words: Sequence[Argument]) -> tuple[list[Stated], str]:
+    """The arguments in order, and why there may be more than can be read."""
+    stated: list[Stated] = []
+    open_ended = ""
+    at = 0
+    while at < len(words):
+        word = words[at]
+        at += 1
+        if word.text is None and not word.why.startswith("--"):
+            open_ended = open_ended or word.why or "an argument cannot be read"
+            continue
+        name, has_value, _ = (word.text or word.why).partition("=")
+        if not name.startswith("-"):
+            stated.append(Stated(Flag("", "checkpoint", "string"), word))
+            continue
+        flag = _flag(name)
+        if has_value:
+            stated.append(Stated(flag, _after_equals(word)))
+        elif _takes_value(flag, words[at : at + 1]):
+            stated.append(Stated(flag, words[at]))
+            at += 1
+            while flag.kind == "list" and at < len(words) and not (words[at].text or "-").startswith("-"):
+                at += 1
+        else:
+            stated.append(Stated(flag, None))
+    return stated, open_ended
+
+
+def _flag(name: str) -> Flag:
+    """The flag of a spelling: exact, with underscores, or as an unambiguous prefix, as argparse accepts it."""
+    spelling = name.replace("_", "-") if name.startswith("--") else name
+    if known := flags().get(spelling):
+        return known
+    if dotted := flags().get(spelling.split(".", 1)[0]):
+        return Flag(dotted.name, "", "string")
+    starting = {flag for other, flag in flags().items() if other.startswith(spelling) and spelling.startswith("--")}
+    meant = {flag.field or flag.name for flag in starting}
+    return next(iter(starting)) if len(meant) == 1 else Flag(spelling, "", "")
+
+
+def _takes_value(flag: Flag, following: Sequence[Argument]) -> bool:
+    if not following or flag.kind == "bool":
+        return False
+    text = following[0].text
+    looks_like_flag = text is not None and text.startswith("-") and not re.fullmatch(r"-\d+(\.\d+)?", text)
+    return not looks_like_flag
+
+
+def _after_equals(word: Argument) -> Argument:
+    if word.text is None:
+        return word
+    return word._replace(text=word.text.partition("=")[2])
+
+
+def _from_arguments(stated: Sequence[Stated]) -> dict[str, Field]:
+    """Fields by quantity; of an argument given twice the last one decides, as in argparse."""
+    fields: dict[str, Field] = {}
+    for flag, value in stated:
+        if flag.field:
+            fields.update(_field(flag, value))
+    length = fields.get("max_model_len")
+    fields["max_model_len_stated"] = Field(length is not None, length.origins if length else ())
+    if length and length.value in AUTOMATIC:
+        fields["max_model_len_fitted"] = Field(True, length.origins)
+        fields["max_model_len"] = Field(Unknown("the engine chooses the longest that fits"), length.origins)
+    for name in ("rope_scaling", "hf_overrides"):
+        if name in fields:
+            fields["context_extended"] = Field(True, fields.pop(name).origins)
+    if fields.get("device", Field(None)).value not in (None, "cpu"):
+        del fields["device"]
+    return fields
+
+
+_GIB = {"cpu_offload_gib": "cpu_offload_bytes"}
+_KEPT = frozenset(
+    {
+        *("checkpoint", "tensor_parallel", "pipeline_parallel", "data_parallel", "data_parallel_local"),
+        *("expert_parallel", "max_model_len", "max_num_seqs", "max_num_batched_tokens", "gpu_memory_utilization"),
+        *("kv_cache_memory_bytes", "kv_cache_dtype", "weight_dtype", "quantization", "enforce_eager", "block_size"),
+        *("cpu_offload_gib", "enable_lora", "rope_scaling", "hf_overrides", "device"),
+    }
+)
+
+
+def _field(flag: Flag, value: Argument | None) -> dict[str, Field]:
+    name = "speculative" if flag.field.startswith("speculative") else flag.field
+    if name != "speculative" and name not in _KEPT:
+        return {}
+    origins = _origins(value)
+    if value is None:
+        return {name: Field(not flag.name.startswith("--no-"))}
+    if value.text is None:
+        return {_GIB.get(name, name): Field(Unknown(value.why or "its value cannot be read"), origins)}
+    try:
+        read = _value(flag.kind, value.text)
+    except ValueError:
+        return {_GIB.get(name, name): Field(Unknown(f"{value.text} is not a number"), origins)}
+    if name in _GIB and isinstance(read, int | float):
+        return {_GIB[name]: Field(units.in_bytes(read, units.GIB), origins)}
+    return {name: Field(read, origins)}
+
+
+def _value(kind: str, text: str) -> Value:
+    if kind == "int":
+        return int(text)
+    if kind == "human-int":
+        return text if text in AUTOMATIC else units.human_int(text)
+    if kind == "float":
+        return float(text)
+    return text
+
+
+def _origins(value: Argument | None) -> tuple[Origin, ...]:
+    if value is None:
+        return ()
+    return (value.behind, value.origin) if value.behind else (value.origin,)
+
+
+def _from_environment(environment: Mapping[str, Argument]) -> dict[str, Field]:
+    long = environment.get("VLLM_ALLOW_LONG_MAX_MODEL_LEN")
+    if long and (long.text or "").strip().lower() in {"1", "true"}:
+        return {"context_extended": Field(True, (long.origin,))}
+    return {}
+
+
+def _elsewhere(stated: Sequence[Stated]) -> str:
+    """Why the command line alone does not tell the settings."""
+    if any(flag.field == "config_file" for flag, _ in stated):
+        return "--config names a file with further arguments"
+    return ""
+
+

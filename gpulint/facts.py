@@ -1,0 +1,329 @@
+"""Facts: the value of every named quantity of a role in three worlds, found by wiring formulas to their parameter names."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import operator
+import pkgutil
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from gpulint import catalog, engines, hardware, shipped, sizing
+from gpulint.architecture import Resolved
+from gpulint.findings import Fact, Worlds
+from gpulint.workload import Role, Unknown, Value
+
+CONDITION = re.compile(r"(\w+)\s*(==|=|>=|<=|>|<)\s*(\d+)")
+COMPARE: Mapping[str, Callable[[float, float], bool]] = {
+    **{"=": operator.eq, "==": operator.eq, ">": operator.gt},
+    **{"<": operator.lt, ">=": operator.ge, "<=": operator.le},
+}
+
+
+class Quantity(NamedTuple):
+    """A row of the glossary."""
+
+    name: str
+    of: str
+    type: str
+    unit: str
+    meaning: str
+    ask: str
+    absent: tuple[Value, ...]
+
+
+class Missing(NamedTuple):
+    """A fact that cannot be known; `names` are the quantities somebody would have to state."""
+
+    names: frozenset[str]
+
+
+class Known(NamedTuple):
+    """A fact's values and, in words, where they come from."""
+
+    worlds: Worlds[Value]
+    how: str
+
+
+@functools.cache
+def glossary() -> Mapping[str, Quantity]:
+    """Every quantity by name."""
+    return {name: _quantity(name, row) for name, row in shipped.glossary().items()}
+
+
+def _quantity(name: str, row: Mapping[str, object]) -> Quantity:
+    text = {key: str(row.get(key, "")) for key in ("of", "type", "unit", "meaning", "ask")}
+    absent = (row["absent"],) if "absent" in row else ()
+    return Quantity(name=name, absent=absent, **text)  # type: ignore[arg-type]
+
+
+@functools.cache
+def formulas(engine: str | None) -> Mapping[str, Callable[..., Value]]:
+    """The formulas by fact name: of all topics, or of one engine's own module."""
+    if engine is not None:
+        return _public(f"gpulint.sizing.{engine}") if engine in _engine_modules() else {}
+    topics = (module.name for module in pkgutil.iter_modules(sizing.__path__) if module.name not in _engine_modules())
+    return {name: formula for topic in topics for name, formula in _public(f"gpulint.sizing.{topic}").items()}
+
+
+@functools.cache
+def _engine_modules() -> frozenset[str]:
+    engines = importlib.import_module("gpulint.engines")
+    own = {module.name for module in pkgutil.iter_modules(engines.__path__)}
+    return frozenset(module.name for module in pkgutil.iter_modules(sizing.__path__) if module.name in own)
+
+
+def _public(module: str) -> Mapping[str, Callable[..., Value]]:
+    members = vars(importlib.import_module(module))
+    return {
+        name: member
+        for name, member in members.items()
+        if callable(member) and not name.startswith("_") and getattr(member, "__module__", "") == module
+    }
+
+
+def parameters(formula: Callable[..., Value]) -> tuple[str, ...]:
+    """The facts a formula needs."""
+    code = formula.__code__
+    return code.co_varnames[: code.co_argcount]
+
+
+def of(role: Role, resolved: Resolved | None) -> Facts:
+    """The facts of a role, whose checkpoint resolves to an architecture or to none."""
+    return Facts(role, resolved)
+
+
+class Facts:
+    """Facts of one role, each resolved once, on demand."""
+
+    def __init__(self, role: Role, resolved: Resolved | None) -> None:
+        self.role = role
+        self.resolved = resolved
+        self.reasons: dict[str, str] = {}
+        self._found: dict[str, Known | Missing] = {}
+
+    def worlds(self, name: str) -> Worlds[Value] | Missing:
+        """The values of a fact, or what is missing for it."""
+        found = self.find(name)
+        return found if isinstance(found, Missing) else found.worlds
+
+    def likely(self, name: str) -> Value | Missing:
+        """The value of a fact in the likely world."""
+        found = self.find(name)
+        return found if isinstance(found, Missing) else found.worlds.likely
+
+    def find(self, name: str) -> Known | Missing:
+        """A fact with its origin, resolved once."""
+        if name not in self._found:
+            self._found[name] = Missing(frozenset({name}))  # a formula that needs itself is unknown
+            self._found[name] = self._resolve(glossary()[name])
+        return self._found[name]
+
+    def shown(self, name: str) -> Fact | None:
+        """A fact as reports carry it; None when it is missing."""
+        found = self.worlds(name)
+        return None if isinstance(found, Missing) else Fact(name, glossary()[name].unit, found)
+
+    def missing(self, names: Iterable[str]) -> frozenset[str]:
+        """Everything somebody would have to state for all of these facts."""
+        found = (self.find(name) for name in names)
+        return frozenset().union(*(fact.names for fact in found if isinstance(fact, Missing)))
+
+    def _resolve(self, quantity: Quantity) -> Known | Missing:
+        name = quantity.name
+        if (field := self.role.fields.get(name)) is not None:
+            if isinstance(field.value, Unknown):
+                self.reasons[name] = field.value.reason
+                return Missing(frozenset({name}))
+            return _same(field.value, field.source or "stated")
+        if quantity.of == "engine" and self.role.open_ended:
+            self.reasons[name] = self.role.open_ended
+            return Missing(frozenset({name}))
+        engine = self.role.text("engine") or None
+        if engine and (own := formulas(engine).get(name)):
+            return self._computed(own)
+        if (stated := self._supplied(quantity)) is not None:
+            return stated
+        if (general := formulas(None).get(name)) is not None:
+            return self._computed(general)
+        if quantity.of == "fitted":
+            return self._tabled("fitted", "name", name)
+        if quantity.of == "engine" and (default := self._default(quantity)) is not None:
+            return default
+        if quantity.absent and (quantity.of != "engine" or engine):
+            return _same(quantity.absent[0], "nothing states it")
+        return Missing(frozenset({name}))
+
+    def _supplied(self, quantity: Quantity) -> Known | Missing | None:
+        """What the checkpoint, the accelerator, the node or the number format's row supplies; None when it is none's."""
+        match quantity.of, quantity.name:
+            case (("architecture" | "checkpoint"), "checkpoint"):
+                return None
+            case (("architecture" | "checkpoint"), name):
+                return self._of_architecture(name, quantity)
+            case "accelerator", "slice_memory_bytes":
+                return self._slice_memory()
+            case "accelerator", name:
+                return self._of_accelerator(name, quantity)
+            case "node", name:
+                return self._of_node(name)
+            case _, "bytes_per_weight":
+                return self._bytes_per_weight()
+        return None
+
+    def _of_architecture(self, name: str, quantity: Quantity) -> Known | Missing | None:
+        if self.resolved is None:
+            return Missing(frozenset({"checkpoint"}))
+        shape = self.resolved.architecture
+        if shape is None:
+            return Missing(frozenset({"architecture"}))
+        value = shape.id if name == "architecture" and shape.known else getattr(shape, name, None)
+        if value is not None:
+            return _same(value, self.resolved.how)
+        if name == "parameters" and shape.named_parameters is not None:
+            return None
+        if quantity.absent and (shape.known or quantity.of == "checkpoint"):
+            return _same(quantity.absent[0], self.resolved.how)
+        return Missing(frozenset({"architecture"}))
+
+    def _of_accelerator(self, name: str, quantity: Quantity) -> Known | Missing:
+        if name.endswith("_memory_bytes") and self.role.text("mig_profile"):
+            return _same(None, "a slice")
+        product = hardware.accelerator(self.role.text("accelerator"))
+        if product is None:
+            if reason := getattr(self.role.value("accelerator"), "reason", ""):
+                self.reasons["accelerator"] = reason
+            return Missing(frozenset({"accelerator"}))
+        value = getattr(product, name)
+        if value is None and not quantity.absent:
+            self.reasons["accelerator"] = f"the catalog has no {quantity.meaning} of {product.name}"
+            return Missing(frozenset({"accelerator"}))
+        return _same(value, "catalog")
+
+    def _slice_memory(self) -> Known | Missing:
+        if not (profile := self.role.text("mig_profile")):
+            return _same(None, "a whole card")
+        found = hardware.slice_memory_bytes(profile, self.role.text("accelerator") or None)
+        if not found:
+            return Missing(frozenset({"accelerator"}))
+        return Known(Worlds(found[-1], found[0], found[0]), "catalog")
+
+    def _of_node(self, name: str) -> Known | None:
+        machine = hardware.node(self.role.text("instance_type"))
+        return None if machine is None else _same(getattr(machine, name), "catalog")
+
+    def _bytes_per_weight(self) -> Known | Missing:
+        found = self.find("weight_format")
+        if isinstance(found, Missing):
+            return found
+        row = catalog.by("quantization", "quantization").get(str(found.worlds.likely))
+        if row is None:
+            self.reasons["weight_format"] = f"the catalog has no format {found.worlds.likely}"
+            return Missing(frozenset({"weight_format"}))
+        return _same(float(row["bytes_per_weight"]), "catalog")
+
+    def _computed(self, formula: Callable[..., Value]) -> Known | Missing:
+        needs = parameters(formula)
+        inputs = [self.find(name) for name in needs]
+        if lacking := [fact.names for fact in inputs if isinstance(fact, Missing)]:
+            return Missing(frozenset().union(*lacking))
+        triples = [fact.worlds for fact in inputs if isinstance(fact, Known)]
+        how = f"{formula.__module__.rsplit('.', 1)[-1]}.{formula.__name__}"
+        try:
+            if all(_constant(triple) for triple in triples):
+                return _same(formula(*(triple.likely for triple in triples)), how)
+            return Known(Worlds(*(formula(*values) for values in zip(*triples, strict=True))), how)
+        except LookupError as error:
+            self.reasons[formula.__name__] = str(error)
+            return Missing(frozenset({formula.__name__}))
+
+    def _default(self, quantity: Quantity) -> Known | Missing | None:
+        engine = self.role.text("engine")
+        named = [
+            row for row in catalog.rows("engine_defaults") if (row["engine"], row["field"]) == (engine, quantity.name)
+        ]
+        if not named:
+            return None
+        held = [row for row in named if self._held(row)]
+        if lacking := self._lacking(held):
+            return lacking
+        rows = [row for row in held if self._holds(row["condition"])]
+        values = [(self._cell(row["value"], quantity.type), row["kinder"]) for row in rows]
+        if not values:
+            return Missing(frozenset({quantity.name}))
+        release = self.role.text("engine_version")
+        how = f"default of {engine} {release}" if release else f"default of {engine}, whose release is not stated"
+        newest, kinder = values[-1]
+        if kinder == "none" or len({value for value, _ in values}) == 1:
+            return _same(newest, how)
+        ordered = sorted((value for value, _ in values), key=float, reverse=kinder == "higher")  # type: ignore[arg-type]
+        return Known(Worlds(ordered[0], newest, ordered[-1]), how)
+
+    def _cell(self, cell: str, kind: str) -> Value:
+        """A table's value; `=name` is the value of that fact."""
+        if cell.startswith("="):
+            found = self.likely(cell[1:])
+            return None if isinstance(found, Missing) else found
+        return _typed(cell, kind)
+
+    def _tabled(self, table: str, column: str, name: str) -> Known | Missing:
+        engine = self.role.text("engine")
+        named = [row for row in catalog.rows(table) if row[column] == name and row["engine"] in ("", engine)]
+        held = [row for row in named if self._held(row)]
+        if lacking := self._lacking(held):
+            return lacking
+        rows = [row for row in held if self._holds(row["condition"])]
+        if not rows:
+            return Missing(frozenset({name}))
+        worst = max(float(row["adverse"]) for row in rows)
+        best = min(float(row["favourable"]) for row in rows)
+        return Known(Worlds(best, float(rows[-1]["likely"]), worst), "fitted: " + rows[-1]["source"])
+
+    def _version(self) -> tuple[int, ...] | None:
+        return catalog.release(self.role.text("engine_version"))
+
+    def _held(self, row: catalog.Row) -> bool:
+        """Whether a row is of the stated release; of an unknown one, whether any release it may be has the row."""
+        if (version := self._version()) is not None:
+            return catalog.in_version(row, version)
+        until, oldest = catalog.release(row["until"]), engines.oldest(self.role.text("engine"))
+        return until is None or oldest is None or until > oldest
+
+    def _lacking(self, rows: Iterable[catalog.Row]) -> Missing | None:
+        """What is missing to tell which of the rows' conditions hold."""
+        named = {name for row in rows for name in _condition_facts(row["condition"])}
+        names = self.missing({*named, *(row["value"][1:] for row in rows if row.get("value", "").startswith("="))})
+        return Missing(names) if names else None
+
+    def _holds(self, condition: str) -> bool:
+        if condition in ("", "any"):
+            return True
+        if (compared := CONDITION.fullmatch(condition)) is None:
+            return condition == self.likely("device_class")
+        name, sign, number = compared.groups()
+        return COMPARE[sign](float(self.likely(name)), float(number))  # type: ignore[arg-type]
+
+
+def _condition_facts(condition: str) -> tuple[str, ...]:
+    if condition in ("", "any"):
+        return ()
+    compared = CONDITION.fullmatch(condition)
+    return (compared.group(1),) if compared else ("device_class",)
+
+
+def _typed(text: str, kind: str) -> Value:
+    if kind == "flag":
+        return text == "true"
+    if kind == "number":
+        return float(text) if "." in text else int(text)
+    return text
+
+
+def _same(value: object, how: str) -> Known:
+    return Known(Worlds(value, value, value), how)  # type: ignore[arg-type]
+
+
+def _constant(triple: Worlds[Value]) -> bool:
+    return triple.favourable == triple.likely == triple.adverse

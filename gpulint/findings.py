@@ -1,0 +1,184 @@
+"""What gpulint says: a Finding at its Location, the Suggestions that answer it, and the Report that carries them all."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Generic, NamedTuple, TypeVar
+
+T = TypeVar("T")
+
+
+class Severity(enum.IntEnum):
+    """How bad; the order is what `--fail-on` compares."""
+
+    NOTE = 1
+    WARNING = 2
+    ERROR = 3
+
+    @classmethod
+    def named(cls, word: str) -> Severity:
+        return cls[word.upper()]
+
+    @property
+    def word(self) -> str:
+        return self.name.lower()
+
+    def lowered(self, steps: int) -> Severity | None:
+        """The severity that many steps lower; None below a note, which is silence."""
+        level = self.value - steps
+        return Severity(level) if level >= Severity.NOTE else None
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A span of a file: lines and columns count from 1, the end column is exclusive, `text` is the source of its lines."""
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str = ""
+
+
+class Worlds(NamedTuple, Generic[T]):
+    """One value of a fact in each world."""
+
+    favourable: T
+    likely: T
+    adverse: T
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A named quantity as a report shows it: a value a world and the unit of the glossary."""
+
+    name: str
+    unit: str
+    values: Worlds[object]
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """A second place that a finding rests on, with its label."""
+
+    label: str
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A change of one quantity: the text that states it now, and the text that would state the new value.
+
+    `old` is empty where nothing states it; `location` is then the place to add `new` at.
+    """
+
+    quantity: str
+    location: Location | None
+    old: str
+    new: str
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A right-sized alternative that was checked by the same rules."""
+
+    title: str
+    edits: tuple[Edit, ...]
+    facts: tuple[Fact, ...] = ()
+    gives_up: str = ""
+    cost_before_usd_per_hour: float | None = None
+    cost_after_usd_per_hour: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One defect at its place, with the numbers behind it."""
+
+    rule: str
+    family: str
+    severity: Severity
+    confidence: int
+    message: str
+    location: Location
+    label: str = ""
+    related: tuple[Related, ...] = ()
+    arithmetic: tuple[str, ...] = ()
+    workload: str = ""
+    role: str = ""
+    facts: tuple[Fact, ...] = ()
+    suggestions: tuple[Suggestion, ...] = ()
+    fingerprint: str = ""
+    suppressed: str | None = None
+    help: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NotEvaluated:
+    """A rule that matched a role but lacked facts; `needs` says which, in the glossary's words."""
+
+    rule: str
+    needs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RoleSummary:
+    """What was understood of one role of a workload."""
+
+    name: str
+    architecture: str = ""
+    accelerator: str = ""
+    parallelism: str = ""
+    verdict: str = ""
+    headroom: str = ""
+    fits_on: tuple[str, ...] = ()
+    too_small: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    assumptions: tuple[str, ...] = ()
+    not_evaluated: tuple[NotEvaluated, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadSummary:
+    """What was understood of one workload."""
+
+    name: str
+    kind: str
+    adapter: str
+    location: Location
+    roles: tuple[RoleSummary, ...]
+
+
+class Skip(NamedTuple):
+    """A file, or a document of it, that was not read, and why."""
+
+    path: str
+    reason: str
+
+
+class Failure(NamedTuple):
+    """An exception of ours, caught at the pipeline's boundary and counted."""
+
+    path: str
+    doing: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that one run found, as every renderer gets it; `asks` says how a missing quantity is supplied."""
+
+    findings: tuple[Finding, ...] = ()
+    workloads: tuple[WorkloadSummary, ...] = ()
+    skipped: tuple[Skip, ...] = ()
+    failures: tuple[Failure, ...] = ()
+    files: int = 0
+    asks: Mapping[str, str] = field(default_factory=dict)
+    catalog_date: str = ""
+
+    @property
+    def open(self) -> tuple[Finding, ...]:
+        """The findings that nothing suppresses."""
+        return tuple(finding for finding in self.findings if finding.suppressed is None)

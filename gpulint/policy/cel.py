@@ -1,0 +1,63 @@
+"""CEL, the expression language of conditions: the only module that knows the engine behind it."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+
+from cel_expr_python import cel
+
+from gpulint import facts
+
+NAME = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|(?<![\w.])([A-Za-z_]\w*)")
+UNDECLARED = re.compile(r"undeclared reference to '(\w+)'")
+
+
+class ConditionError(ValueError):
+    """A condition that does not compile, or whose value is not a truth value."""
+
+
+@functools.cache
+def names(expression: str) -> tuple[str, ...]:
+    """The facts an expression uses, in order of appearance."""
+    found = (match.group(1) for match in NAME.finditer(expression))
+    return tuple(dict.fromkeys(name for name in found if name in facts.glossary()))
+
+
+@functools.cache
+def compiled(expression: str) -> cel.Expression:
+    """The checked expression; ConditionError names the place and the nearest fact when it does not compile."""
+    try:
+        return _environment().compile(expression)
+    except RuntimeError as error:
+        raise ConditionError(_explained(str(error))) from None
+
+
+def evaluate(expression: str, values: Mapping[str, object]) -> bool | None:
+    """Whether a condition holds; None when a value it needs is not among `values`.
+
+    Raises ConditionError for any other error: that is a defect of the rule.
+    """
+    result = compiled(expression).eval(data=dict(values))
+    if result.type() == cel.Type.BOOL:
+        return bool(result.value())
+    if set(names(expression)) - set(values):
+        return None
+    raise ConditionError(f"{result.value()}")
+
+
+@functools.cache
+def _environment() -> cel.Env:
+    declared = {name: cel.Type.DYN for name in facts.glossary()}
+    return cel.NewEnv(variables=declared)
+
+
+def _explained(message: str) -> str:
+    unknown = UNDECLARED.search(message)
+    if unknown is None:
+        return message
+    import difflib
+
+    near = difflib.get_close_matches(unknown.group(1), facts.glossary(), n=1)
+    return message + (f"\ndid you mean {near[0]}?" if near else "")

@@ -1,0 +1,158 @@
+"""Check: rules over facts, world by world, into findings and into what could not be evaluated."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from gpulint import units
+from gpulint.facts import Facts, Missing, glossary
+from gpulint.findings import Finding, Location, NotEvaluated, Related, Severity, Worlds
+from gpulint.policy import cel
+from gpulint.policy.rule import Rule, placeholders
+from gpulint.workload import Origin, Role, Value, Workload
+
+
+class Verdict(NamedTuple):
+    """A rule that holds, in how many of the three worlds, and what that makes it."""
+
+    rule: Rule
+    confidence: int
+    severity: Severity
+
+
+class Outcome(NamedTuple):
+    """What the rules said of one role."""
+
+    verdicts: tuple[Verdict, ...]
+    not_evaluated: tuple[NotEvaluated, ...]
+
+
+class RuleDefect(Exception):
+    """A rule whose condition fails although every fact is known."""
+
+
+def matching(rules: Iterable[Rule], workload: Workload, role: Role) -> Iterator[Rule]:
+    """The rules that are about this role."""
+    if role.value("device") == "cpu":
+        return
+    for rule in rules:
+        target = rule.target
+        if target.scope != "workload" or (target.kind and workload.kind not in target.kind):
+            continue
+        if not target.engine or role.text("engine") in target.engine:
+            yield rule
+
+
+def judged(rules: Iterable[Rule], facts: Facts) -> Outcome:
+    """The rules that hold after absorption, and those that lacked facts."""
+    verdicts: list[Verdict] = []
+    lacking: list[NotEvaluated] = []
+    for rule in rules:
+        held = _worlds_held(rule, facts)
+        if isinstance(held, Missing):
+            lacking.append(NotEvaluated(rule.name, tuple(sorted(held.names))))
+        elif held and (severity := rule.severity.lowered(3 - held)):
+            verdicts.append(Verdict(rule, held, severity))
+    absorbed = {name for verdict in verdicts for name in verdict.rule.absorbs}
+    return Outcome(tuple(verdict for verdict in verdicts if verdict.rule.name not in absorbed), tuple(lacking))
+
+
+def _worlds_held(rule: Rule, facts: Facts) -> int | Missing:
+    """In how many worlds a rule's condition holds, or what is missing to tell."""
+    found = {name: facts.worlds(name) for name in cel.names(rule.when)}
+    known = {name: worlds for name, worlds in found.items() if not isinstance(worlds, Missing)}
+    held = 0
+    for count, values in _distinct(known):
+        try:
+            outcome = cel.evaluate(rule.when, values)
+        except cel.ConditionError as error:
+            raise RuleDefect(f"rule {rule.name}: {error}") from None
+        if outcome is None:
+            return Missing(facts.missing(set(found) - set(known)))
+        held += count * outcome
+    return held
+
+
+def _distinct(known: Mapping[str, Worlds[Value]]) -> Iterator[tuple[int, dict[str, Value]]]:
+    """The worlds' values with how many worlds share them."""
+    if all(worlds.favourable == worlds.likely == worlds.adverse for worlds in known.values()):
+        yield 3, {name: worlds.likely for name, worlds in known.items()}
+        return
+    for world in Worlds._fields:
+        yield 1, {name: getattr(worlds, world) for name, worlds in known.items()}
+
+
+def finding(verdict: Verdict, workload: Workload, facts: Facts) -> Finding:
+    """The finding of a rule that holds, at its place, with its arithmetic."""
+    rule, role = verdict.rule, facts.role
+    primary = _stated(role, rule.at)
+    second = _stated(role, [rule.against]) if rule.against else None
+    location = (primary[1] if primary else role.anchor).location()
+    shown = [fact for name in rule.facts if (fact := facts.shown(name))]
+    return Finding(
+        rule=rule.name,
+        family=rule.family,
+        severity=verdict.severity,
+        confidence=verdict.confidence,
+        message=filled(rule.message, facts),
+        location=location,
+        label=_label(*primary, facts) if primary else "",
+        related=(Related(_label(*second, facts), second[1].location()),) if second and second != primary else (),
+        arithmetic=tuple(filled(line, facts) for line in rule.arithmetic if not facts.missing(placeholders(line))),
+        workload=workload.name,
+        role=role.name,
+        facts=tuple(shown),
+        fingerprint=fingerprint(rule.name, location.path, workload.name, role.name, primary[0] if primary else ""),
+        help=rule.why,
+    )
+
+
+def fingerprint(*identity: str) -> str:
+    """A finding's identity that survives moves within its file: rule, path, workload, role and quantity."""
+    return hashlib.sha256("\0".join(identity).encode()).hexdigest()[:16]
+
+
+def filled(template: str, facts: Facts) -> str:
+    """A message with its facts in human units; one that differs between worlds is printed as its likely value."""
+    return template.format_map({name: shown(name, facts) for name in placeholders(template)})
+
+
+def shown(name: str, facts: Facts) -> str:
+    """A fact in human units, "unknown" when it is missing."""
+    worlds = facts.worlds(name)
+    if isinstance(worlds, Missing):
+        return "unknown"
+    text = units.human(worlds.likely, glossary()[name].unit)
+    return text if worlds.favourable == worlds.adverse else f"about {text}"
+
+
+def _stated(role: Role, names: Sequence[str]) -> tuple[str, Origin] | None:
+    """The first of these quantities that a place in the file states."""
+    for name in names:
+        field = role.fields.get(name)
+        if field and field.origins:
+            return name, field.origins[0]
+    return None
+
+
+def _label(name: str, origin: Origin, facts: Facts) -> str:
+    if origin.span is None and not origin.key and isinstance(origin.path[-1], str):
+        return f"{origin.path[-1]}: {origin.text().splitlines()[0] if origin.text() else ''} here"
+    return f"{name.replace('_', ' ')} {shown(name, facts)} here"
+
+
+def at_document(rule: Rule, location: Location, message: str, related: Iterable[tuple[str, Location]] = ()) -> Finding:
+    """The finding of a rule about a document's text."""
+    return Finding(
+        rule=rule.name,
+        family=rule.family,
+        severity=rule.severity,
+        confidence=3,
+        message=message,
+        location=location,
+        related=tuple(Related(label, place) for label, place in related),
+        fingerprint=fingerprint(rule.name, location.path, location.text.strip()),
+        help=rule.why,
+    )

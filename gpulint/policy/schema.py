@@ -1,0 +1,142 @@
+"""The contracts of a team's own files: the shape of gpulint.yaml and of a rule file, with the place of what is wrong."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, Literal
+
+import pydantic
+
+from gpulint import documents, shipped
+from gpulint.policy.rule import RuleError
+from gpulint.policy.settings import SettingsError
+
+SeverityWord = Literal["error", "warning", "note"]
+
+
+class Strict(pydantic.BaseModel):
+    """A mapping whose unknown keys are errors."""
+
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class HintFile(Strict):
+    """What the files that match `path` cannot say themselves."""
+
+    path: str
+    workload: str = ""
+    accelerator: str = ""
+    checkpoint: str = ""
+
+
+class PolicyFile(Strict):
+    """gpulint.yaml"""
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    fail_on: SeverityWord = pydantic.Field("error", alias="fail-on")
+    accelerator: str = ""
+    hints: tuple[HintFile, ...] = ()
+    like: dict[str, str] = {}
+
+
+class TargetFile(Strict):
+    """What a rule is about; only a matching rule can be not evaluated."""
+
+    scope: Literal["workload", "document"]
+    kind: str | list[str] = []
+    engine: str | list[str] = []
+
+
+class ExamplesFile(Strict):
+    """The samples that test a rule: the line at fault is marked `# <- here`."""
+
+    bad: list[str] = pydantic.Field(min_length=1)
+    good: list[str] = pydantic.Field(min_length=1)
+
+
+class RuleFile(Strict):
+    """One judgement: the file's stem is the rule's name, its folder the family."""
+
+    summary: str
+    severity: SeverityWord
+    target: TargetFile = pydantic.Field(alias="for")
+    why: str
+    when: str
+    at: list[str] = []
+    against: str = ""
+    message: str
+    arithmetic: list[str] = pydantic.Field([], max_length=2)
+    change: list[str] = []
+    absorbs: list[str] = []
+    references: list[str] = []
+    status: Literal["stable", "preview", "deprecated"] = "stable"
+    examples: ExamplesFile
+
+
+def json_schema(model: type[pydantic.BaseModel], name: str) -> dict[str, Any]:
+    """The JSON Schema of a contract, as `schemas/` holds it."""
+    schema = model.model_json_schema(by_alias=True)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": name, **schema}
+
+
+def settings(path: Path, table: str) -> PolicyFile:
+    """The settings of a file, or of a table of it; SettingsError with the place of what is wrong."""
+    document = _document(path, SettingsError)
+    inside = tuple(table.split(".")) if table else ()
+    data = document.get(inside) if inside else document.data
+    try:
+        return PolicyFile.model_validate(data if data is not None else {})
+    except pydantic.ValidationError as error:
+        lines = (_line(document, inside, problem) for problem in error.errors())
+        raise SettingsError("\n".join(lines)) from None
+
+
+def validated(path: Path, contract: str) -> dict[str, Any]:
+    """The data of a team's rule file, held against schemas/<contract>.json; RuleError with the place of what is wrong."""
+    import jsonschema
+
+    document = _document(path, RuleError)
+    schema = json.loads((shipped.folder("schemas") / f"{contract}.json").read_bytes())
+    errors = sorted(jsonschema.Draft202012Validator(schema).iter_errors(document.data), key=lambda e: list(map(str, e.path)))
+    if errors:
+        raise RuleError("\n".join(_described(document, tuple(error.path), error.message) for error in errors))
+    data = document.data
+    assert isinstance(data, dict)
+    return data
+
+
+def _document(path: Path, error: type[ValueError]) -> documents.Document:
+    loaded = documents.load(str(path), path.read_bytes())
+    if loaded.problems:
+        raise error("\n".join(_place(problem.location, problem.message) for problem in loaded.problems))
+    if not loaded.documents:
+        root = documents.load(str(path), b"{}").documents
+        return root[0]
+    return loaded.documents[0]
+
+
+def _line(document: documents.Document, inside: tuple[str, ...], problem: Any) -> str:
+    path = (*inside, *problem["loc"])
+    if problem["type"] != "extra_forbidden":
+        return _described(document, path, problem["msg"])
+    known = _keys(PolicyFile) if len(problem["loc"]) == 1 else _keys(HintFile)
+    near = difflib.get_close_matches(str(path[-1]), known, n=1)
+    return _described(document, path, f"unknown key {path[-1]}" + (f"; did you mean {near[0]}?" if near else ""), key=True)
+
+
+def _keys(model: type[pydantic.BaseModel]) -> Iterable[str]:
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _described(document: documents.Document, path: tuple[str | int, ...], message: str, key: bool = False) -> str:
+    return _place(document.locate(path, key=key), message)
+
+
+def _place(location: Any, message: str) -> str:
+    return f"{location.path}:{location.line}:{location.column}: {message}"

@@ -1,0 +1,73 @@
+"""Settings of a repository: `gpulint.yaml` or `[tool.gpulint]`, nearest first, validated when there is one."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+FILE = "gpulint.yaml"
+PROJECT = "pyproject.toml"
+
+
+class SettingsError(ValueError):
+    """A settings file that cannot be used; the message starts with its place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """What a file cannot say: for workloads of matching files, and of matching names if given."""
+
+    path: str
+    workload: str = "*"
+    accelerator: str = ""
+    checkpoint: str = ""
+
+    def matches(self, path: str, workload: str) -> bool:
+        return fnmatch.fnmatchcase(path, self.path) and fnmatch.fnmatchcase(workload, self.workload)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Defaults that the command line overrides."""
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    fail_on: str = "error"
+    accelerator: str = ""
+    hints: tuple[Hint, ...] = ()
+    like: Mapping[str, str] = field(default_factory=dict)
+    path: Path | None = None
+
+
+def nearest(start: Path, root: Path) -> Settings:
+    """The settings of the nearest directory that has any, from `start` up to the repository's root."""
+    for folder in (start, *start.parents):
+        if (file := folder / FILE).is_file():
+            return _checked(file, "")
+        if (file := folder / PROJECT).is_file() and b"[tool.gpulint]" in file.read_bytes():
+            return _checked(file, "tool.gpulint")
+        if folder == root:
+            break
+    return Settings()
+
+
+def _checked(path: Path, table: str) -> Settings:
+    from gpulint.policy import schema
+
+    stated = schema.settings(path, table)
+    hints = tuple(Hint(**{key: value for key, value in hint.model_dump().items() if value}) for hint in stated.hints)
+    return Settings(
+        select=tuple(stated.select),
+        ignore=tuple(stated.ignore),
+        exclude=tuple(stated.exclude),
+        rules=tuple(str(path.parent / folder) for folder in stated.rules),
+        fail_on=stated.fail_on,
+        accelerator=stated.accelerator,
+        hints=hints,
+        like=dict(stated.like),
+        path=path,
+    )

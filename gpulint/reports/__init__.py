@@ -1,0 +1,1 @@
+"""Reports: one module an output format, each with `render(report) -> str`."""

@@ -1,0 +1,121 @@
+"""The report as JSON, the contract of schemas/report.json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from importlib import metadata
+
+from gpulint.findings import Fact, Finding, Location, Report, RoleSummary, Suggestion, WorkloadSummary
+
+FORMAT = "gpulint-report/1"
+
+
+def render(report: Report) -> str:
+    """One JSON object, ending in a newline."""
+    return json.dumps(as_data(report), indent=2, ensure_ascii=False) + "\n"
+
+
+def as_data(report: Report) -> dict[str, object]:
+    """The report as plain data."""
+    return {
+        "format": FORMAT,
+        "tool": {"name": "gpulint", "version": metadata.version("gpulint")},
+        "catalog": {"date": report.catalog_date},
+        "findings": [_finding(finding) for finding in report.findings],
+        "workloads": [_workload(workload) for workload in report.workloads],
+        "skipped": [{"path": skip.path, "reason": skip.reason} for skip in report.skipped],
+        "failures": [failure._asdict() for failure in report.failures],
+        "summary": _summary(report),
+    }
+
+
+def _summary(report: Report) -> dict[str, object]:
+    counts = {word: 0 for word in ("error", "warning", "note")}
+    for finding in report.open:
+        counts[finding.severity.word] += 1
+    return {
+        "files": report.files,
+        "workloads": len(report.workloads),
+        "findings": counts,
+        "suppressed": len(report.findings) - len(report.open),
+        "skipped": len(report.skipped),
+        "failures": len(report.failures),
+        "not_evaluated": sum(len(role.not_evaluated) for workload in report.workloads for role in workload.roles),
+    }
+
+
+def _finding(finding: Finding) -> dict[str, object]:
+    return {
+        "rule": finding.rule,
+        "family": finding.family,
+        "severity": finding.severity.word,
+        "confidence": finding.confidence,
+        "message": finding.message,
+        **_place(finding.location),
+        "label": finding.label,
+        "related": [{"label": one.label, **_place(one.location)} for one in finding.related],
+        "arithmetic": list(finding.arithmetic),
+        "workload": finding.workload,
+        "role": finding.role,
+        "facts": _facts(finding.facts),
+        "suggestions": [_suggestion(one) for one in finding.suggestions],
+        "fingerprint": finding.fingerprint,
+        "suppressed": finding.suppressed,
+    }
+
+
+def _suggestion(suggestion: Suggestion) -> dict[str, object]:
+    changes = [
+        {"quantity": edit.quantity, "old": edit.old, "new": edit.new, **(_place(edit.location) if edit.location else {})}
+        for edit in suggestion.edits
+    ]
+    return {
+        "title": suggestion.title,
+        "changes": changes,
+        "facts": _facts(suggestion.facts),
+        "gives_up": suggestion.gives_up,
+        "cost_before_usd_per_hour": suggestion.cost_before_usd_per_hour,
+        "cost_after_usd_per_hour": suggestion.cost_after_usd_per_hour,
+    }
+
+
+def _workload(workload: WorkloadSummary) -> dict[str, object]:
+    return {
+        "name": workload.name,
+        "kind": workload.kind,
+        "path": workload.location.path,
+        "line": workload.location.line,
+        "adapter": workload.adapter,
+        "roles": [_role(role) for role in workload.roles],
+    }
+
+
+def _role(role: RoleSummary) -> dict[str, object]:
+    return {
+        "name": role.name,
+        "architecture": role.architecture,
+        "accelerator": role.accelerator,
+        "parallelism": role.parallelism,
+        "verdict": role.verdict,
+        "headroom": role.headroom,
+        "fits_on": list(role.fits_on),
+        "too_small": list(role.too_small),
+        "facts": _facts(role.facts),
+        "assumptions": list(role.assumptions),
+        "not_evaluated": [{"rule": one.rule, "needs": list(one.needs)} for one in role.not_evaluated],
+    }
+
+
+def _facts(facts: Iterable[Fact]) -> dict[str, object]:
+    return {fact.name: {"unit": fact.unit, **fact.values._asdict()} for fact in facts}
+
+
+def _place(location: Location) -> dict[str, object]:
+    return {
+        "path": location.path,
+        "line": location.line,
+        "column": location.column,
+        "end_line": location.end_line,
+        "end_column": location.end_column,
+    }

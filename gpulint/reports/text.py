@@ -1,0 +1,202 @@
+"""The report for a person at a terminal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from gpulint.findings import Edit, Finding, Location, Report, RoleSummary, Severity, Suggestion, WorkloadSummary
+
+STYLES = {Severity.ERROR: "31;1", Severity.WARNING: "33;1", Severity.NOTE: "36;1"}
+MARKS = {"primary": "^", "second": "-"}
+NAMED = 8
+WIDTH_MAX = 120
+TAB = "    "
+COLUMNS = ("workload", "architecture", "accelerator", "parallelism", "verdict", "headroom")
+SURE = {3: "", 2: " (likely)", 1: " (possible)"}
+
+
+def render(report: Report, colour: bool = False) -> str:
+    """Findings with their snippets, what was understood, and what was counted."""
+    paint = _painted if colour else _plain
+    parts = [
+        *(_finding(finding, paint) for finding in report.open),
+        *_understood(report.workloads),
+        "\n".join(_closing(report)),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _plain(text: str, style: str) -> str:
+    return text
+
+
+def _painted(text: str, style: str) -> str:
+    return f"\x1b[{style}m{text}\x1b[0m"
+
+
+# ---- findings
+
+
+def _finding(finding: Finding, paint: object) -> str:
+    return "\n".join(_finding_lines(finding, paint))
+
+
+def _finding_lines(finding: Finding, paint: object) -> Iterator[str]:
+    assert callable(paint)
+    severity = finding.severity.word + SURE[finding.confidence]
+    yield f"{paint(severity, STYLES[finding.severity])}[{finding.rule}]: {_safe(finding.message)}"
+    place = finding.location
+    owner = "/".join(dict.fromkeys(filter(None, (finding.workload, finding.role))))
+    yield f"  --> {_safe(place.path)}:{place.line}:{place.column}" + (f"  ({_safe(owner)})" if owner else "")
+    yield from _snippet(finding)
+    for line in finding.arithmetic:
+        yield f"   = {_safe(line)}"
+    for suggestion in finding.suggestions:
+        yield from _suggestion(suggestion, place)
+    yield f"   = {finding.help}"
+
+
+def _snippet(finding: Finding) -> Iterator[str]:
+    """The lines of the finding's spans, each marked under its columns."""
+    spans = [(finding.location, "primary", finding.label)]
+    spans += [(one.location, "second", one.label) for one in finding.related if one.location.path == finding.location.path]
+    spans.sort(key=lambda span: (span[0].line, span[0].column))
+    gutter = len(str(max(span[0].line for span in spans)))
+    last = 0
+    for location, kind, label in spans:
+        if not location.text:
+            continue
+        if last and location.line > last + 1:
+            yield f"{'…':>{gutter}}"
+        if location.line != last:
+            yield f"{location.line:>{gutter}} | {_window(location)}"
+        yield f"{'':>{gutter}} | {_marks(location, MARKS[kind])} {_safe(label)}".rstrip()
+        last = location.line
+    for one in finding.related:
+        if one.location.path != finding.location.path:
+            yield f"   = {_safe(one.label)}: {one.location.path}:{one.location.line}:{one.location.column}"
+
+
+def _window(location: Location) -> str:
+    line = location.text.splitlines()[0] if location.text else ""
+    start = _cut(location)
+    return _safe(("…" if start else "") + line[start : start + WIDTH_MAX] + ("…" if len(line) > start + WIDTH_MAX else ""))
+
+
+def _marks(location: Location, mark: str) -> str:
+    line = location.text.splitlines()[0] if location.text else ""
+    start = _cut(location)
+    end = location.end_column if location.end_line == location.line else len(line) + 1
+    before = _safe(line[start : location.column - 1])
+    width = min(max(1, end - location.column), WIDTH_MAX)
+    return " " * (len(before) + bool(start)) + mark * width
+
+
+def _cut(location: Location) -> int:
+    """Where a long line's window starts, so that the span is in it."""
+    return max(0, location.column - WIDTH_MAX // 2) if location.end_column > WIDTH_MAX else 0
+
+
+def _suggestion(suggestion: Suggestion, place: Location) -> Iterator[str]:
+    cost = ""
+    if suggestion.cost_before_usd_per_hour is not None and suggestion.cost_after_usd_per_hour is not None:
+        before, after = suggestion.cost_before_usd_per_hour, suggestion.cost_after_usd_per_hour
+        cost = f", ${before:,.2f}/h to ${after:,.2f}/h at list price" if before != after else ""
+    gives_up = f" (gives up {suggestion.gives_up})" if suggestion.gives_up else ""
+    yield f"   = try {_safe(suggestion.title)}{cost}{gives_up}"
+    for edit in suggestion.edits:
+        yield f"       {_edit(edit, place)}"
+
+
+def _edit(edit: Edit, place: Location) -> str:
+    where = ""
+    if edit.location is not None:
+        path = "" if edit.location.path == place.path else f"{edit.location.path}:"
+        where = f"{path}{edit.location.line}:{edit.location.column}  "
+    if not edit.old:
+        return f"{where}add {_safe(edit.new)}"
+    return f"{where}{_safe(edit.old)} → {_safe(edit.new)}"
+
+
+def _safe(text: str) -> str:
+    """Text of a stranger's file, without control characters that a terminal would obey."""
+    return "".join(TAB if char == "\t" else char if char.isprintable() else "\ufffd" for char in text)
+
+
+# ---- what was understood
+
+
+def _understood(workloads: Sequence[WorkloadSummary]) -> Iterator[str]:
+    if not workloads:
+        return
+    rows = [_row(workload, role) for workload in workloads for role in workload.roles]
+    widths = [max(len(row[at]) for row in (COLUMNS, *rows)) for at in range(len(COLUMNS))]
+    table = (tuple("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in (COLUMNS, *rows)))
+    yield "\n".join(table)
+    if notes := list(_notes(workloads)):
+        yield "\n".join(notes)
+
+
+def _row(workload: WorkloadSummary, role: RoleSummary) -> tuple[str, ...]:
+    name = workload.name if len(workload.roles) == 1 else f"{workload.name}/{role.name}"
+    cells = (name, role.architecture, role.accelerator, role.parallelism, role.verdict, role.headroom)
+    return tuple(_short(_safe(cell)) for cell in cells)
+
+
+def _short(cell: str) -> str:
+    return cell if len(cell) <= 48 else cell[:47] + "…"
+
+
+def _notes(workloads: Iterable[WorkloadSummary]) -> Iterator[str]:
+    for workload in workloads:
+        for role in workload.roles:
+            for assumption in role.assumptions:
+                yield f"assumed for {_safe(workload.name)}: {_safe(assumption)}"
+            if role.fits_on or role.too_small:
+                fits = _from_smallest(role.fits_on)
+                yield f"{_safe(workload.name)} fits on {fits}; too small: {', '.join(role.too_small[-3:]) or 'none'}"
+
+
+def _from_smallest(names: Sequence[str]) -> str:
+    return f"{names[0]} and {len(names) - 1} larger" if len(names) > 1 else "".join(names) or "no listed accelerator"
+
+
+# ---- counts
+
+
+def _closing(report: Report) -> Iterator[str]:
+    counts = Counter(finding.severity for finding in report.open)
+    said = ", ".join(_counted(counts[level], level.word) for level in reversed(Severity) if counts[level])
+    parts = [_counted(report.files, "file"), _counted(len(report.workloads), "workload"), said or "no findings"]
+    if suppressed := len(report.findings) - len(report.open):
+        parts.append(f"{suppressed} suppressed")
+    yield ", ".join(parts)
+    for reason, number in sorted(Counter(skip.reason for skip in report.skipped).items()):
+        yield f"skipped: {number} × {_safe(reason)}"
+    for failure in report.failures:
+        yield f"internal error in {_safe(failure.path)} while {failure.doing}: {_safe(failure.error)}"
+    yield from _not_evaluated(report)
+
+
+def _not_evaluated(report: Report) -> Iterator[str]:
+    """What was missing most, whom it concerns, and how to supply it."""
+    rules: Counter[str] = Counter()
+    owners: dict[str, dict[str, None]] = {}
+    for workload in report.workloads:
+        for role in workload.roles:
+            for one in role.not_evaluated:
+                for need in one.needs:
+                    rules[need] += 1
+                    owners.setdefault(need, {})[workload.name] = None
+    if not rules:
+        return
+    yield f"not evaluated: {sum(len(r.not_evaluated) for w in report.workloads for r in w.roles)} checks; to have them, add"
+    for need, number in rules.most_common():
+        names = [_safe(name) for name in owners[need]]
+        shown = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+        yield f"  {need} ({_counted(number, 'check')}: {shown}): {report.asks.get(need, '')}".rstrip(": ")
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -1,0 +1,247 @@
+"""Where bytes come from: the work tree or standard input, read within its root, without links and without running git."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pathlib
+import re
+import stat
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from gpulint.findings import Skip
+
+if TYPE_CHECKING:
+    import pathspec
+
+SUFFIXES = (".yaml", ".yml", ".json", ".toml")
+NEVER_ENTERED = frozenset({".git", "node_modules", ".venv"})
+FILE_BYTES_MAX = 5_000_000
+DIRECTORY_DEPTH_MAX = 100
+IGNORE_LINES_MAX = 5_000
+WILDCARDS_MAX = 6
+SEGMENT_WILDCARDS_MAX = 3
+"""Beyond these an ignore pattern is left out: matching it can take time exponential in its wildcards."""
+
+
+_ENDS = ("", "/")
+
+
+class Source(NamedTuple):
+    """One file as it is shown to the user, and its bytes."""
+
+    path: str
+    content: bytes
+
+
+class Repository(Protocol):
+    """What yields the files to check, and finds siblings by path."""
+
+    def sources(self, paths: Sequence[str]) -> Iterator[Source | Skip]: ...
+
+    def read(self, path: str) -> bytes | None: ...
+
+    def exists(self, path: str) -> bool: ...
+
+
+class _Ignored(NamedTuple):
+    """The patterns of one .gitignore, and the folder they are relative to."""
+
+    folder: pathlib.Path
+    patterns: pathspec.GitIgnoreSpec
+
+
+class WorkTree:
+    """The files of a repository as they lie on the disk."""
+
+    def __init__(self, root: pathlib.Path, exclude: Sequence[str] = ()) -> None:
+        self.root = pathlib.Path(os.path.abspath(root))
+        self.exclude = _spec(exclude) if exclude else None
+
+    def sources(self, paths: Sequence[str]) -> Iterator[Source | Skip]:
+        """The files named, and those below the folders named that git would not ignore, in sorted order."""
+        for path in paths:
+            if not os.path.lexists(path):
+                raise FileNotFoundError(f"there is no file or folder {path}")
+        seen: set[str] = set()
+        for path in paths:
+            for source in self._below(pathlib.Path(os.path.abspath(path))):
+                if source.path not in seen:
+                    seen.add(source.path)
+                    yield source
+
+    def read(self, path: str) -> bytes | None:
+        """A file inside the root, by its path from there; None where there is none that may be read."""
+        place = self._inside(path)
+        try:
+            return _content(place) if place is not None else None
+        except (OSError, ValueError):
+            return None
+
+    def exists(self, path: str) -> bool:
+        """Whether `read` would find a file or folder there."""
+        place = self._inside(path)
+        return place is not None and os.path.lexists(place)
+
+    def _inside(self, path: str) -> pathlib.Path | None:
+        """The place of a path inside the root that no link leads to."""
+        if "\0" in path or os.path.isabs(path):
+            return None
+        place = pathlib.Path(os.path.normpath(self.root / path))
+        if not place.is_relative_to(self.root):
+            return None
+        steps = (step for step in (place, *place.parents) if step.is_relative_to(self.root) and step != self.root)
+        return None if any(step.is_symlink() for step in steps) else place
+
+    def _below(self, place: pathlib.Path) -> Iterator[Source | Skip]:
+        if self._excluded(place):
+            return
+        if place.is_symlink():
+            yield Skip(_shown(place), "a symbolic link")
+        elif place.is_dir():
+            yield from self._walk(place, self._ignored_above(place), 0)
+        else:
+            yield _source(place)
+
+    def _walk(self, folder: pathlib.Path, ignored: tuple[_Ignored, ...], depth: int) -> Iterator[Source | Skip]:
+        if depth > DIRECTORY_DEPTH_MAX:
+            yield Skip(_shown(folder), f"more than {DIRECTORY_DEPTH_MAX} folders deep")
+            return
+        try:
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError as error:
+            yield Skip(_shown(folder), _reason(error))
+            return
+        ignored += _patterns(folder)
+        for entry in entries:
+            place = folder / entry.name
+            folder_too = entry.is_dir(follow_symlinks=False)
+            if not _wanted(entry) or self._excluded(place) or _ignores(ignored, place, folder_too):
+                continue
+            if folder_too:
+                yield from self._walk(place, ignored, depth + 1)
+            else:
+                yield _source(place)
+
+    def _ignored_above(self, folder: pathlib.Path) -> tuple[_Ignored, ...]:
+        """The patterns that hold from the root down to above a folder; none where they ignore the folder itself."""
+        above = [parent for parent in reversed(folder.parents) if parent.is_relative_to(self.root)]
+        ignored = tuple(found for parent in above for found in _patterns(parent))
+        return () if _ignores(ignored, folder, is_folder=True) else ignored
+
+    def _excluded(self, place: pathlib.Path) -> bool:
+        if self.exclude is None:
+            return False
+        names = {_shown(place), _relative(place, self.root)}
+        return any(self.exclude.match_file(name.lstrip("/") + end) for name in names for end in _ENDS)
+
+
+class Stdin:
+    """Standard input as the one file of a repository."""
+
+    def __init__(self, filename: str, content: bytes) -> None:
+        self.source = Source(filename, content)
+
+    def sources(self, paths: Sequence[str] = ()) -> Iterator[Source | Skip]:
+        """The one file, whatever the paths."""
+        yield self.source
+
+    def read(self, path: str) -> bytes | None:
+        """The content, if it is asked for by its own name."""
+        return self.source.content if path == self.source.path else None
+
+    def exists(self, path: str) -> bool:
+        """Whether the path is the name of the one file."""
+        return path == self.source.path
+
+
+def root_of(start: pathlib.Path) -> pathlib.Path:
+    """The nearest folder upwards that holds `.git`, else the start itself."""
+    place = pathlib.Path(os.path.abspath(start))
+    candidates = (place, *place.parents)
+    return next((folder for folder in candidates if os.path.lexists(folder / ".git")), place)
+
+
+def _shown(place: pathlib.Path) -> str:
+    """The path from the current folder where it lies below, with forward slashes."""
+    return _relative(place, pathlib.Path.cwd())
+
+
+def _relative(place: pathlib.Path, folder: pathlib.Path) -> str:
+    path = (place.relative_to(folder) if place.is_relative_to(folder) else place).as_posix()
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _wanted(entry: os.DirEntry[str]) -> bool:
+    if entry.is_symlink():
+        return False
+    if entry.is_dir():
+        return entry.name not in NEVER_ENTERED
+    return entry.name.endswith(SUFFIXES)
+
+
+def _source(place: pathlib.Path) -> Source | Skip:
+    try:
+        content = _content(place)
+    except OSError as error:
+        return Skip(_shown(place), _reason(error))
+    if content is None:
+        return Skip(_shown(place), f"larger than {FILE_BYTES_MAX // 1_000_000} MB or not a regular file")
+    return Source(_shown(place), content)
+
+
+def _content(place: pathlib.Path) -> bytes | None:
+    """The bytes of a regular file that is not too large; a pipe or device is never opened."""
+    status = os.lstat(place)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > FILE_BYTES_MAX:
+        return None
+    with open(place, "rb") as file:
+        content = file.read(FILE_BYTES_MAX + 1)
+    return content if len(content) <= FILE_BYTES_MAX else None
+
+
+def _reason(error: OSError) -> str:
+    return f"cannot be read: {(error.strerror or str(error)).lower()}"
+
+
+def _patterns(folder: pathlib.Path) -> tuple[_Ignored, ...]:
+    """The .gitignore of a folder, where it has one."""
+    content = None
+    with contextlib.suppress(OSError):
+        content = _content(folder / ".gitignore")
+    if content is None:
+        return ()
+    return (_Ignored(folder, _spec(content.decode("utf-8", "replace").splitlines()[:IGNORE_LINES_MAX])),)
+
+
+def _spec(lines: Sequence[str]) -> pathspec.GitIgnoreSpec:
+    """The patterns git would use; those it would not understand, and those that cost too much, are left out."""
+    from pathspec import GitIgnoreSpec
+
+    return GitIgnoreSpec.from_lines([line for line in lines if not _costly(line) and _understood(line)])
+
+
+def _understood(pattern: str) -> bool:
+    from pathspec import GitIgnoreSpec
+
+    try:
+        GitIgnoreSpec.from_lines([pattern])
+    except (ValueError, re.error):
+        return False
+    return True
+
+
+def _costly(pattern: str) -> bool:
+    counts = [len(re.findall(r"\*+", segment)) for segment in pattern.split("/")]
+    return sum(counts) > WILDCARDS_MAX or max(counts) > SEGMENT_WILDCARDS_MAX
+
+
+def _ignores(ignored: Sequence[_Ignored], place: pathlib.Path, is_folder: bool) -> bool:
+    """Whether git would ignore the place: the deepest .gitignore that says anything decides."""
+    for folder, patterns in reversed(ignored):
+        name = _relative(place, folder) + ("/" if is_folder else "")
+        verdict = patterns.check_file(name).include
+        if verdict is not None:
+            return verdict
+    return False

@@ -1,0 +1,61 @@
+"""What `gpulint init` writes: settings with the hints that a repository lacks, and a commented native spec."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.findings import Report
+
+SPEC = """\
+# A workload that no other file describes, in gpulint's own words. Check it with: gpulint check FILE
+# Every quantity and its unit: gpulint explain NAME. Delete the lines that you do not need.
+apiVersion: gpulint/v1
+kind: InferenceService          # or TrainingJob
+metadata:
+  name: chat
+spec:
+  roles:                        # prefill and decode, or leader and worker, are roles of one workload
+    - name: server
+      engine: vllm
+      engine_version: "0.19.0"  # unknown is allowed: leave it out
+      checkpoint: meta-llama/Llama-3.1-8B-Instruct
+      accelerator: h100-sxm-80gb    # gpulint catalog accelerators
+      gpus_per_pod: 1
+      tensor_parallel: 1
+      max_model_len: 32768      # tokens of prompt and answer together
+      # gpu_memory_utilization: 0.92
+      # kv_cache_dtype: fp8
+      # architecture:           # the shape of a checkpoint that no catalog lists
+      #   parameters: 8030261248
+      #   layers: 32
+"""
+
+HEAD = """\
+# Settings of gpulint; every key is optional. The nearest gpulint.yaml above a file counts.
+# fail-on: error              # error, warning or note
+# ignore: [oversizing]        # rules or families that shall not speak
+# exclude: [third_party/]     # paths to leave out, as in .gitignore
+# rules: [policies/gpulint]   # folders with rules of your own
+# accelerator: h100-sxm-80gb  # of workloads that name none
+# like:                       # private checkpoints that have the shape of a known one
+#   /models/our-chat: meta-llama/Llama-3.1-8B-Instruct
+"""
+
+
+def settings_file(report: Report) -> str:
+    """gpulint.yaml with one commented hint for each workload that lacks one."""
+    hints = list(_hints(report))
+    if not hints:
+        return HEAD + "# hints: []                   # what files cannot say; nothing is lacking now\n"
+    return HEAD + "\n# What these files do not say: fill in and uncomment.\n# hints:\n" + "\n".join(hints) + "\n"
+
+
+def _hints(report: Report) -> Iterator[str]:
+    for workload in report.workloads:
+        needs = {need for role in workload.roles for one in role.not_evaluated for need in one.needs}
+        lacking = [key for key, name in (("accelerator", "accelerator"), ("checkpoint", "checkpoint")) if name in needs]
+        if not lacking:
+            continue
+        yield f"#   - path: {workload.location.path}"
+        yield f"#     workload: {workload.name}"
+        yield from (f"#     {key}:" for key in lacking)

@@ -1,0 +1,55 @@
+"""What the package carries beside code: glossary, rules and schemas, from the built index or from the source tree."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+PACKAGE = Path(__file__).parent
+
+
+def folder(name: str) -> Path:
+    """A folder of shipped data: inside an installed package, else beside it in a source tree."""
+    inside = PACKAGE / name
+    return inside if inside.is_dir() else PACKAGE.parent / name
+
+
+@functools.cache
+def index() -> Mapping[str, object] | None:
+    """The index the build wrote; None in a source tree, which reads the YAML."""
+    file = PACKAGE / "index.json"
+    if not file.is_file():
+        return None
+    built: Mapping[str, object] = json.loads(file.read_bytes())
+    return built
+
+
+def glossary() -> Mapping[str, Mapping[str, object]]:
+    """The rows of glossary.yaml by name."""
+    built = index()
+    rows = built["glossary"] if built else read_yaml(PACKAGE / "glossary.yaml")
+    return rows  # type: ignore[return-value]
+
+
+def read_yaml(path: Path) -> object:
+    """The data of one YAML file of ours."""
+    from gpulint import documents
+
+    loaded = documents.load(path.name, path.read_bytes())
+    if loaded.problems or len(loaded.documents) != 1:
+        raise ValueError(f"{path}: {'; '.join(problem.message for problem in loaded.problems) or 'not one document'}")
+    return loaded.documents[0].data
+
+
+def built(rules: Path) -> Mapping[str, object]:
+    """The index: the glossary, and the rules without their examples."""
+    rows = []
+    for path in sorted(rules.rglob("*.yaml")):
+        data = read_yaml(path)
+        if not isinstance(data, dict):
+            raise ValueError(f"{path}: a rule is a mapping")
+        kept = {key: value for key, value in data.items() if key != "examples"}
+        rows.append({"name": path.stem, "family": path.parent.name, **kept})
+    return {"glossary": read_yaml(PACKAGE / "glossary.yaml"), "rules": rows}

@@ -1,0 +1,198 @@
+"""The tables of `gpulint size` and `gpulint catalog`: each memory term with its share, each row with its source."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from gpulint import adapters, architecture, documents, facts, hardware, lint, units
+from gpulint.architecture import Resolved
+from gpulint.facts import Facts, Missing, glossary
+from gpulint.findings import Worlds
+from gpulint.repository import Repository
+from gpulint.workload import Field, Origin, Role, Value
+
+TERMS = ("weight_bytes_per_gpu", "weight_buffer_bytes", "activation_bytes", "captured_graph_bytes", "non_torch_bytes", "kv_needed_bytes")
+TOTALS = ("required_bytes_per_gpu", "memory_budget_bytes", "device_memory_bytes", "kv_cache_bytes", "kv_cache_tokens")
+
+
+class Row(NamedTuple):
+    """One term: its values in bytes (or tokens) and, of a memory term, its share of the card."""
+
+    name: str
+    unit: str
+    worlds: Worlds[Value]
+    share: float | None
+    how: str
+
+
+class Table(NamedTuple):
+    """The terms of one role, the verdict on them, and what was missing."""
+
+    title: str
+    rows: tuple[Row, ...]
+    verdict: str
+    missing: tuple[str, ...]
+    assumptions: tuple[str, ...]
+
+
+def from_checkpoint(
+    reference: str, stated: Mapping[str, object], accelerator: str | None, repository: Repository
+) -> tuple[Role, Resolved]:
+    """A role as the command line describes it."""
+    fields = {"checkpoint": Field(reference), "device": Field("gpu"), **_stated(stated, accelerator)}
+    fields["max_model_len_stated"] = Field("max_model_len" in fields)
+    role = Role(reference, Origin(_nowhere(), ()), fields)
+    resolved = lint.resolve(role, "", repository, None)
+    return role, resolved or Resolved(None, "unknown")
+
+
+def from_file(
+    path: str, name: str, repository: Repository, stated: Mapping[str, object], accelerator: str | None
+) -> list[tuple[Role, Resolved | None]]:
+    """The roles of a file's workloads, or of one of them, with what the command line says instead."""
+    found: list[tuple[Role, Resolved | None]] = []
+    for document in documents.load(path, Path(path).read_bytes()).documents:
+        for workload in adapters.read(document, repository):
+            for role in workload.roles if name in ("", workload.name) else ():
+                own = role.having(**_stated({key: value for key, value in stated.items() if key != "engine"}, accelerator))
+                named = dataclasses.replace(own, name=f"{workload.name}/{role.name}")
+                found.append((named, lint.resolve(named, path, repository, None)))
+    return found
+
+
+def _stated(stated: Mapping[str, object], accelerator: str | None) -> dict[str, Field]:
+    fields = {name: Field(value, source="command line") for name, value in stated.items()}  # type: ignore[arg-type]
+    product = hardware.named(accelerator) if accelerator else None
+    if product:
+        fields["accelerator"] = Field(product.id, source="command line")
+    if "max_model_len" in stated:
+        fields |= {"max_model_len_stated": Field(True), "max_model_len_fitted": Field(False)}
+    return fields
+
+
+def _nowhere() -> documents.Document:
+    return documents.load("command line", b"{}").documents[0]
+
+
+def table(role: Role, resolved: Resolved | None) -> Table:
+    """Each memory term of a role on its fullest GPU."""
+    known = facts.of(role, resolved)
+    device = known.likely("device_memory_bytes")
+    rows = [row for name in (*TERMS, *TOTALS) if (row := _row(name, known, device))]
+    missing = sorted(known.missing((*TERMS, *TOTALS)))
+    needs = tuple(f"{name}: {known.reasons.get(name) or glossary()[name].ask or glossary()[name].meaning}" for name in missing)
+    return Table(_title(role, known), tuple(rows), lint.verdict(known), needs, tuple(lint.assumptions(role, resolved)))
+
+
+def _row(name: str, known: Facts, device: Value | Missing) -> Row | None:
+    found = known.find(name)
+    if isinstance(found, Missing):
+        return None
+    quantity, share = glossary()[name], None
+    if quantity.unit == "bytes" and isinstance(device, int | float) and isinstance(found.worlds.likely, int | float):
+        share = found.worlds.likely / device
+    return Row(name, quantity.unit, found.worlds, share, found.how)
+
+
+def _title(role: Role, known: Facts) -> str:
+    product = hardware.accelerator(role.text("accelerator"))
+    ranks = (("tensor parallel", "tensor_parallel"), ("pipeline parallel", "pipeline_parallel"))
+    layout = ", ".join(f"{word} {known.likely(name)}" for word, name in ranks if isinstance(known.likely(name), int))
+    length = known.likely("max_model_len")
+    tokens = f"{units.human(length, 'tokens')} tokens" if isinstance(length, int) else ""
+    return ", ".join(filter(None, (role.name, product.name if product else "", layout, tokens)))
+
+
+def as_text(tables: Sequence[Table]) -> str:
+    """The tables for a person."""
+    return "\n\n".join(_text(one) for one in tables) + "\n"
+
+
+def _text(one: Table) -> str:
+    head = ("on the fullest GPU", "low", "likely", "high", "of the card")
+    lines = [one.title, columns([head, *(_cells(row) for row in one.rows)])]
+    lines.append(f"verdict: {one.verdict}")
+    lines += [f"assumed: {text}" for text in one.assumptions]
+    lines += [f"missing: {text}" for text in one.missing]
+    return "\n".join(lines)
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    low, likely, high = (units.human(value, row.unit) for value in row.worlds)
+    if isinstance(row.worlds.favourable, int | float) and isinstance(row.worlds.adverse, int | float):
+        low, high = (low, high) if row.worlds.favourable <= row.worlds.adverse else (high, low)
+    share = f"{row.share:.1%}" if row.share is not None else ""
+    return (row.name, low, likely, high, share)
+
+
+def as_json(tables: Sequence[Table]) -> str:
+    """The tables as JSON: values in base units, in the favourable, likely and adverse world."""
+    data = [
+        {
+            "title": one.title,
+            "terms": {row.name: {"unit": row.unit, **row.worlds._asdict(), "share": row.share, "from": row.how} for row in one.rows},
+            "verdict": one.verdict,
+            "missing": list(one.missing),
+            "assumptions": list(one.assumptions),
+        }
+        for one in tables
+    ]
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+# ---- catalog
+
+
+def catalog_rows(name: str) -> list[tuple[str, ...]]:
+    """A table of the catalog with its head."""
+    if name == "accelerators":
+        head: tuple[str, ...] = ("accelerator", "memory", "bandwidth", "compute capability", "link", "board")
+        return [head, *(_accelerator(one) for one in hardware.accelerators())]
+    head = ("architecture", "parameters", "layers", "hidden", "heads", "KV heads", "trained context")
+    return [head, *(_architecture(one) for one in architecture.architectures())]
+
+
+def _accelerator(one: hardware.Accelerator) -> tuple[str, ...]:
+    memory = one.cuda_memory_bytes or one.driver_memory_bytes
+    cells = ((memory, "bytes"), (one.memory_bytes_per_s, "bytes_per_s"), (one.compute_capability, ""))
+    shown = [units.human(value, unit) if value is not None else "?" for value, unit in cells]
+    return (one.id, *shown, one.link, units.human(one.board_w, "w") if one.board_w else "?")
+
+
+def _architecture(one: architecture.Architecture) -> tuple[str, ...]:
+    counts = (one.parameters, one.layers, one.hidden, one.attention_heads, one.kv_heads, one.trained_context)
+    return (one.id, *(units.human(value, "") for value in counts))
+
+
+def catalog_row(name: str, wanted: str) -> str | None:
+    """One row with every cell and its source; None when there is none of that name."""
+    record: object | None
+    if name == "accelerators":
+        record = hardware.named(wanted)
+    else:
+        record = architecture.resolve(wanted).architecture if wanted in architecture.ids() else None
+    if record is None:
+        return None
+    cells = [(field.name, getattr(record, field.name)) for field in dataclasses.fields(record)]  # type: ignore[arg-type]
+    return columns([(key, _cell(key, value)) for key, value in cells if value not in (None, "")])
+
+
+def _cell(key: str, value: object) -> str:
+    unit = next((unit for unit in ("bytes_per_s", "flop_per_s", "bytes", "w") if key.endswith(f"_{unit}")), "")
+    return units.human(value, unit)
+
+
+def checkpoint_ids() -> tuple[str, ...]:
+    """Every checkpoint that the catalog knows."""
+    return architecture.ids()
+
+
+def columns(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as aligned columns."""
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(line.rstrip() for line in lines)

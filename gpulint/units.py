@@ -1,0 +1,170 @@
+"""Units: what people write ("80Gi", "500m", "64k") and read ("14.96 GiB", "3.35 TB/s"), and the base units between."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from fractions import Fraction
+
+KIB = 2**10
+MIB = 2**20
+GIB = 2**30
+THOUSAND = 10**3
+MILLION = 10**6
+GB = 10**9
+BILLION = 10**9
+TERA = 10**12
+GBIT = GB // 8
+"""A link of 1 Gbit/s in bytes per second."""
+
+QUANTITY_DIGITS_MAX = 40
+"""Longer numbers are no quantities: Kubernetes itself stops at 2^63."""
+
+_SUFFIXES: dict[str, Fraction] = {
+    **{suffix + "i": Fraction(2 ** (10 * (power + 1))) for power, suffix in enumerate("KMGTPE")},
+    **{suffix: Fraction(10 ** (3 * (power + 1))) for power, suffix in enumerate("kMGTPE")},
+    "": Fraction(1),
+    "m": Fraction(1, 1000),
+    "u": Fraction(1, 10**6),
+    "n": Fraction(1, 10**9),
+}
+_QUANTITY = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d{1,2})|([A-Za-z]*))", re.ASCII)
+_HUMAN_INT = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT])", re.ASCII)
+_HUMAN_INT_FACTORS = {
+    **{suffix: 10 ** (3 * (power + 1)) for power, suffix in enumerate("kmgt")},
+    **{suffix: 2 ** (10 * (power + 1)) for power, suffix in enumerate("KMGT")},
+}
+
+
+def quantity(value: str | float) -> Fraction:
+    """The number that a Kubernetes quantity means: "500m" is one half, "1" and 1 are one."""
+    return _parsed(str(value).lower() if isinstance(value, bool) else str(value).strip())
+
+
+def bytes_of(value: str | float) -> int:
+    """The bytes that a Kubernetes quantity means, rounded up as Kubernetes does."""
+    number = quantity(value)
+    if number < 0:
+        raise ValueError(f'"{value}" is negative; an amount of memory is zero or more')
+    return math.ceil(number)
+
+
+def human_int(text: str) -> int:
+    """The integer that vLLM reads: "64k" is 64,000 and "64K" is 65,536."""
+    word = text.strip()
+    match = _HUMAN_INT.fullmatch(word) if len(word) <= QUANTITY_DIGITS_MAX else None
+    if match is None:
+        return _plain_int(word)
+    number, suffix = match.groups()
+    if suffix.isupper() and "." in number:
+        raise ValueError(f'"{word}": {suffix} counts in steps of 1,024 and takes whole numbers; write {word.lower()}')
+    return int(Fraction(number) * _HUMAN_INT_FACTORS[suffix])
+
+
+def count(cell: str) -> int | None:
+    """The whole number of a catalog cell; None where it is empty."""
+    return int(cell) if cell else None
+
+
+def scaled(cell: str, factor: int) -> float | None:
+    """The number of a catalog cell times its unit; None where it is empty."""
+    return float(Fraction(cell) * factor) if cell else None
+
+
+def in_bytes(cell: str, unit: int) -> int | None:
+    """The whole bytes of a catalog cell in that unit; None where it is empty."""
+    return round(Fraction(cell) * unit) if cell else None
+
+
+def human(value: object, unit: str) -> str:
+    """A value in base units as people read it."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, (list, tuple, set, frozenset)):
+        items = sorted(value, key=str) if isinstance(value, (set, frozenset)) else value
+        return ", ".join(human(item, unit) for item in items)
+    if isinstance(value, (int, float, Fraction)):
+        return _human_number(float(value) if isinstance(value, Fraction) else value, unit)
+    return str(value)
+
+
+def _parsed(text: str) -> Fraction:
+    match = _QUANTITY.fullmatch(text) if len(text) <= QUANTITY_DIGITS_MAX else None
+    if match is None:
+        raise ValueError(f"{_quoted(text)} is not a quantity; write a number such as 1, 500m or 80Gi")
+    sign, digits, exponent, suffix = match.groups()
+    factor = Fraction(10) ** int(exponent) if exponent else _SUFFIXES.get(suffix or "")
+    if factor is None:
+        raise ValueError(f'"{text}" is not a quantity: the suffix "{suffix}" is unknown{_meant(digits, suffix)}')
+    return Fraction(digits) * factor * (-1 if sign == "-" else 1)
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"' if len(text) <= QUANTITY_DIGITS_MAX else f'"{text[:QUANTITY_DIGITS_MAX]}…"'
+
+
+def _meant(digits: str, suffix: str) -> str:
+    """The likely intended spelling, for the end of a message."""
+    if re.fullmatch("[kmgtpe]i?b?", suffix.lower()):
+        letter = suffix[0].upper()
+        return f"; write {digits}{letter.replace('K', 'k')} or {digits}{letter}i"
+    return "; write a number such as 1, 500m or 80Gi"
+
+
+def _plain_int(word: str) -> int:
+    try:
+        return int(word if len(word) <= QUANTITY_DIGITS_MAX else "")
+    except ValueError:
+        raise ValueError(f"{_quoted(word)} is not a whole number such as 65536, 64k or 64K") from None
+
+
+def _human_number(value: float, unit: str) -> str:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "unknown" if math.isnan(value) else ("-" if value < 0 else "") + "unlimited"
+    return _FORMATS.get(unit, _plain)(value)
+
+
+def _plain(value: float) -> str:
+    """Thousands separators, and decimals up to three significant digits."""
+    if value == int(value):
+        return f"{int(value):,}"
+    if abs(value) >= 1000:
+        return f"{round(value):,}"
+    if abs(value) < 0.001:
+        return f"{float(value):.3g}"
+    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
+    return _trimmed(f"{float(value):.{decimals}f}")
+
+
+def _trimmed(text: str) -> str:
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def _stepped(*steps: tuple[int, str], base: str) -> Callable[[float], str]:
+    """A formatter that takes the largest step that the value reaches, with at most two decimals."""
+
+    def written(value: float) -> str:
+        for size, name in steps:
+            if abs(value) >= size:
+                return f"{_trimmed(f'{float(value / size):,.2f}')} {name}"
+        return f"{_plain(value)} {base}"
+
+    return written
+
+
+def _worded(singular: str, suffix: str) -> Callable[[float], str]:
+    return lambda value: f"{singular}{_plain(value)}{suffix}"
+
+
+_FORMATS: dict[str, Callable[[float], str]] = {
+    "bytes": _stepped((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), base="B"),
+    "bytes_per_s": _stepped((TERA, "TB/s"), (GB, "GB/s"), (MILLION, "MB/s"), (THOUSAND, "kB/s"), base="B/s"),
+    "flop_per_s": _stepped((TERA * THOUSAND, "PFLOP/s"), (TERA, "TFLOP/s"), (GB, "GFLOP/s"), base="FLOP/s"),
+    "w": _worded("", " W"),
+    "s": _worded("", " s"),
+    "usd": lambda value: f"${float(value):,.2f}",
+    "usd_per_hour": lambda value: f"${float(value):,.2f}/h",
+}

@@ -1,0 +1,169 @@
+"""Units: quantities as Kubernetes and vLLM read them, and numbers as people do."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from gpulint import units
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("80Gi", 85899345920),
+        ("500M", 500000000),
+        ("1e9", 1000000000),
+        ("1E9", 1000000000),
+        ("1E", 1000000000000000000),
+        ("12e-1", 2),
+        ("1500m", 2),
+        ("1.5Gi", 1610612736),
+        ("128974848", 128974848),
+        ("0", 0),
+        (".5k", 500),
+        ("2.k", 2000),
+        ("+3Ki", 3072),
+        (" 1Mi ", 1048576),
+        ("1Ti", 1099511627776),
+        ("1n", 1),
+        (7, 7),
+        (0.5, 1),
+    ],
+)
+def test_memory_is_read_as_kubernetes_reads_it(text: str | float, expected: int) -> None:
+    assert units.bytes_of(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("80GB", '"80GB" is not a quantity: the suffix "GB" is unknown; write 80G or 80Gi'),
+        ("80gi", '"80gi" is not a quantity: the suffix "gi" is unknown; write 80G or 80Gi'),
+        ("80g", '"80g" is not a quantity: the suffix "g" is unknown; write 80G or 80Gi'),
+        ("64K", '"64K" is not a quantity: the suffix "K" is unknown; write 64k or 64Ki'),
+        ("64kb", '"64kb" is not a quantity: the suffix "kb" is unknown; write 64k or 64Ki'),
+        ("1cores", '"1cores" is not a quantity: the suffix "cores" is unknown; write a number such as 1, 500m or 80Gi'),
+        ("", '"" is not a quantity; write a number such as 1, 500m or 80Gi'),
+        ("1 Gi", '"1 Gi" is not a quantity; write a number such as 1, 500m or 80Gi'),
+        ("${GPUS}", '"${GPUS}" is not a quantity; write a number such as 1, 500m or 80Gi'),
+        ("-1", '"-1" is negative; an amount of memory is zero or more'),
+        (True, '"true" is not a quantity; write a number such as 1, 500m or 80Gi'),
+        (float("inf"), '"inf" is not a quantity; write a number such as 1, 500m or 80Gi'),
+        ("١", '"١" is not a quantity; write a number such as 1, 500m or 80Gi'),
+    ],
+)
+def test_what_is_no_amount_of_memory_is_refused_in_plain_words(text: str | float, message: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        units.bytes_of(text)
+    assert str(caught.value) == message
+
+
+def test_a_hostile_number_is_refused_before_it_is_computed() -> None:
+    with pytest.raises(ValueError):
+        units.bytes_of("9" * 1_000_000)
+    with pytest.raises(ValueError):
+        units.bytes_of("1e999999999")
+    with pytest.raises(ValueError):
+        units.human_int("9" * 1_000_000 + "k")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1", Fraction(1)),
+        ("-2", Fraction(-2)),
+        ("500m", Fraction(1, 2)),
+        (0.5, Fraction(1, 2)),
+        (8, Fraction(8)),
+        ("2.5", Fraction(5, 2)),
+    ],
+)
+def test_a_count_may_be_a_fraction(text: str | float, expected: Fraction) -> None:
+    assert units.quantity(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("64k", 64000),
+        ("64K", 65536),
+        ("1m", 1000000),
+        ("1M", 1048576),
+        ("1.5k", 1500),
+        ("25.6k", 25600),
+        ("131072", 131072),
+    ]
+    + [("2g", 2000000000), ("1G", 1073741824), (" 8k ", 8000), ("-1", -1)],
+)
+def test_lower_case_is_decimal_and_upper_case_binary_for_vllm(text: str, expected: int) -> None:
+    assert units.human_int(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1.5K", '"1.5K": K counts in steps of 1,024 and takes whole numbers; write 1.5k'),
+        ("auto", '"auto" is not a whole number such as 65536, 64k or 64K'),
+        ("1.5", '"1.5" is not a whole number such as 65536, 64k or 64K'),
+    ],
+)
+def test_what_vllm_refuses_is_refused(text: str, message: str) -> None:
+    with pytest.raises(ValueError) as caught:
+        units.human_int(text)
+    assert str(caught.value) == message
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "expected"),
+    [
+        (16063137751, "bytes", "14.96 GiB"),
+        (536870912, "bytes", "512 MiB"),
+        (85899345920, "bytes", "80 GiB"),
+        (1550284146278, "bytes", "1,443.81 GiB"),
+        (2048, "bytes", "2 KiB"),
+        (12, "bytes", "12 B"),
+        (0, "bytes", "0 B"),
+        (-1073741824, "bytes", "-1 GiB"),
+        (3350000000000, "bytes_per_s", "3.35 TB/s"),
+        (450000000000.0, "bytes_per_s", "450 GB/s"),
+        (989400000000000.0, "flop_per_s", "989.4 TFLOP/s"),
+        (700, "w", "700 W"),
+        (10200, "w", "10,200 W"),
+        (12.29, "usd_per_hour", "$12.29/h"),
+        (1234.5, "usd_per_hour", "$1,234.50/h"),
+        (131072, "tokens", "131,072"),
+        (0.9, "ratio", "0.9"),
+        (0.85714, "", "0.857"),
+        (1.23456, "", "1.23"),
+        (123.456, "", "123"),
+        (12345.6, "", "12,346"),
+        (0.0000123, "", "1.23e-05"),
+        (Fraction(1, 2), "", "0.5"),
+        (8.0, "", "8"),
+        (True, "", "yes"),
+        (False, "bytes", "no"),
+        (None, "bytes", "none"),
+        ("fp8", "", "fp8"),
+        ([1, 2048], "", "1, 2,048"),
+        ((1073741824, 2147483648), "bytes", "1 GiB, 2 GiB"),
+        (float("inf"), "bytes", "unlimited"),
+        ([], "", ""),
+    ],
+)
+def test_numbers_are_written_for_people(value: object, unit: str, expected: str) -> None:
+    assert units.human(value, unit) == expected
+
+
+@pytest.mark.parametrize(
+    ("cell", "unit", "expected"), [("79.6", units.GIB, 85469849190), ("24", units.MIB, 25165824), ("", units.GIB, None)]
+)
+def test_a_catalog_cell_becomes_bytes_and_an_empty_one_nothing(cell: str, unit: int, expected: int | None) -> None:
+    assert units.in_bytes(cell, unit) == expected
+
+
+def test_an_empty_catalog_cell_is_not_stated() -> None:
+    assert units.count("") is None
+    assert units.scaled("", units.GB) is None
+    assert units.scaled("400", units.GBIT) == 50_000_000_000.0
