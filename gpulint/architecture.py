@@ -71,6 +71,7 @@ def resolve(
 
     `config` reads the text of a checkpoint's config.json inside the repository, `like` maps references to known ids.
     """
+    reference = reference.removeprefix("hf://")
     local = config(reference) if config else None
     if local is not None and (own := from_config(reference, local)) is not None:
         return Resolved(own, "config.json in the repository")
@@ -82,9 +83,25 @@ def resolve(
     if (guess := _from_basename(reference)) is not None:
         return Resolved(guess, "name", f"{reference} is {guess.id}, by the last part of its path")
     if (billions := _billions(reference)) is not None:
-        named = Architecture(id=reference, family="", named_parameters=billions * units.BILLION)
-        return Resolved(named, "name", f"{reference} has about {billions:g} billion parameters, by its name")
+        return _named(reference, billions)
     return Resolved(None, "unknown")
+
+
+def _named(reference: str, billions: float) -> Resolved:
+    """What a name alone tells: a parameter count, and the number format that its suffix states, else 16 bits."""
+    formats = catalog.by("checkpoint_suffixes", "suffix")
+    words = re.split(r"[-_.]", reference.lower().rstrip("/").rsplit("/", 1)[-1])
+    stated = next((formats[word]["quantization"] for word in reversed(words) if word in formats), None)
+    shape = Architecture(
+        id=reference,
+        family="",
+        named_parameters=billions * units.BILLION,
+        checkpoint_dtype=None if stated == "" else "bfloat16",
+        checkpoint_quantization=stated or None,
+    )
+    format_ = stated if stated is not None else "16 bits"
+    said = f"{reference} has about {billions:g} billion parameters in {format_ or 'an unknown format'}, by its name"
+    return Resolved(shape, "name", said)
 
 
 def architectures() -> tuple[Architecture, ...]:
@@ -180,8 +197,8 @@ def from_config(reference: str, text: str) -> Architecture | None:
         return None
     if not isinstance(config, dict):
         return None
-    shape = config.get("text_config") if isinstance(config.get("text_config"), dict) else config
-    assert isinstance(shape, dict)
+    inner = config.get("text_config")
+    shape = inner if isinstance(inner, dict) else config
     count = functools.partial(_count, shape)
     layers, hidden, heads = count("num_hidden_layers"), count("hidden_size"), count("num_attention_heads")
     if not (layers and hidden and heads and str(shape.get("model_type")) in _PLAIN_FAMILIES):

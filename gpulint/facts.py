@@ -142,6 +142,8 @@ class Facts:
             self.reasons[name] = self.role.open_ended
             return Missing(frozenset({name}))
         engine = self.role.text("engine") or None
+        if (assumed := self._without_shape(name)) is not None:
+            return assumed
         if engine and (own := formulas(engine).get(name)):
             return self._computed(own)
         if (stated := self._supplied(quantity)) is not None:
@@ -155,6 +157,18 @@ class Facts:
         if quantity.absent and (quantity.of != "engine" or engine):
             return _same(quantity.absent[0], "nothing states it")
         return Missing(frozenset({name}))
+
+    def _without_shape(self, name: str) -> Known | Missing | None:
+        """What stands in for the shape of a network of which only the name is known, as far as weights need it."""
+        shape = self.resolved.architecture if self.resolved else None
+        if shape is None or shape.named_parameters is None:
+            return None
+        if name in ("embedding_parameters", "expert_parameters"):
+            return _same(0, "a dense network in one number format is assumed")
+        if name == "stage_share":
+            stages = self.find("pipeline_parallel")
+            return stages if isinstance(stages, Missing) else _same(1 / float(stages.worlds.likely), "even stages")  # type: ignore[arg-type]
+        return None
 
     def _supplied(self, quantity: Quantity) -> Known | Missing | None:
         """What the checkpoint, the accelerator, the node or the number format's row supplies; None when it is none's."""
@@ -189,8 +203,11 @@ class Facts:
         return Missing(frozenset({"architecture"}))
 
     def _of_accelerator(self, name: str, quantity: Quantity) -> Known | Missing:
-        if name.endswith("_memory_bytes") and self.role.text("mig_profile"):
+        profile = self.role.text("mig_profile")
+        if profile and name.endswith("_memory_bytes"):
             return _same(None, "a slice")
+        if profile and name == "accelerator_name":
+            return _same(f"the slice {profile}", "a slice")
         product = hardware.accelerator(self.role.text("accelerator"))
         if product is None:
             if reason := getattr(self.role.value("accelerator"), "reason", ""):

@@ -83,7 +83,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A right-sized alternative that was checked by the same rules."""
+    """A right-sized alternative that was checked by the same rules; `prices` says where and when its costs were listed."""
 
     title: str
     edits: tuple[Edit, ...]
@@ -91,6 +91,7 @@ class Suggestion:
     gives_up: str = ""
     cost_before_usd_per_hour: float | None = None
     cost_after_usd_per_hour: float | None = None
+    prices: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,7 @@ class RoleSummary:
     """What was understood of one role of a workload."""
 
     name: str
+    engine: str = ""
     architecture: str = ""
     accelerator: str = ""
     parallelism: str = ""
@@ -137,6 +139,7 @@ class RoleSummary:
     too_small: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = ()
     assumptions: tuple[str, ...] = ()
+    unknown: Mapping[str, str] = field(default_factory=dict)
     not_evaluated: tuple[NotEvaluated, ...] = ()
 
 

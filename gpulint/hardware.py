@@ -30,6 +30,11 @@ class Accelerator:
     source: str
     date: str
 
+    @property
+    def accelerator_name(self) -> str:
+        """The name under its glossary entry."""
+        return self.name
+
 
 @dataclass(frozen=True, slots=True)
 class Node:
@@ -85,6 +90,17 @@ def cheapest(accelerator_id: str, gpus: int, cloud: str | None = None) -> Node |
         and cloud in (None, machine.cloud)
     ]
     return min(fitting, key=lambda machine: (machine.cost_usd_per_hour, machine.instance_type), default=None)
+
+
+def cloud_of(label: str, value: str) -> str | None:
+    """The cloud that a node label belongs to, by its key or, of an instance type, by its value; None when any may."""
+    if machine := node(value):
+        return machine.cloud
+    domain = label.split("/", 1)[0]
+    return next((cloud for suffix, cloud in _CLOUD_DOMAINS.items() if domain.endswith(suffix)), None)
+
+
+_CLOUD_DOMAINS = {"cloud.google.com": "gcp", "k8s.aws": "aws", "amazonaws.com": "aws", "azure.com": "azure"}
 
 
 def slice_memory_bytes(profile: str, accelerator_id: str | None) -> tuple[int, ...]:

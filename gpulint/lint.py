@@ -211,6 +211,7 @@ def _summary(role: Role, known: Facts, resolved: Resolved | None, outcome: check
     fits, small = _fitting(role, known, resolved)
     return RoleSummary(
         name=role.name,
+        engine=role.text("engine"),
         architecture=_architecture(role, resolved),
         accelerator=_accelerator(role),
         parallelism=_parallelism(known),
@@ -220,6 +221,7 @@ def _summary(role: Role, known: Facts, resolved: Resolved | None, outcome: check
         too_small=small,
         facts=tuple(shown),
         assumptions=tuple(assumptions(role, resolved)),
+        unknown=dict(sorted(known.reasons.items())),
         not_evaluated=outcome.not_evaluated,
     )
 

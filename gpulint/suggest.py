@@ -135,11 +135,18 @@ def _gpus(known: Facts) -> Iterator[Move]:
         yield Move(f"ask for the {occupied // pods} GPUs that are used", {"gpus_per_pod": occupied // pods})
     if (known.likely("pipeline_parallel"), known.likely("data_parallel"), pods) != (1, 1, 1):
         return
-    for count in sorted(GPUS_OF_A_NODE, key=lambda count: (abs(math.log2(count / max(now, 1))), count)):
-        if count not in (now, occupied) or known.likely("tensor_parallel") != count:
+    for count in _counts(int(now), _whole(known, "fitting_tensor_parallel")):
+        if (now, known.likely("tensor_parallel")) != (count, count):
             gives_up = "" if count > now else "the bandwidth of the other GPUs"
             title = f"{count} GPU{'s' if count > 1 else ''} with tensor parallel {count}"
             yield Move(title, {"gpus_per_pod": count, "tensor_parallel": count}, gives_up)
+
+
+def _counts(now: int, fitting: int | None) -> list[int]:
+    """GPU counts of a node: from the smallest that fits when fewer do, else the nearest to the present one first."""
+    if fitting and fitting < now:
+        return [count for count in GPUS_OF_A_NODE if count >= fitting]
+    return sorted(GPUS_OF_A_NODE, key=lambda count: (abs(math.log2(count / max(now, 1))), -count))
 
 
 def _data_parallel(known: Facts) -> Iterator[Move]:
@@ -207,16 +214,25 @@ def _accelerator(known: Facts) -> Iterator[Move]:
             yield Move(f"{count} × {product.name}", values)
 
 
-def _priced(now: hardware.Accelerator, role: Role) -> list[tuple[hardware.Accelerator, float | None]]:
-    """Products that clouds rent out and the file's own label can name, by the price of one."""
+def _priced(now: hardware.Accelerator, role: Role) -> list[tuple[hardware.Accelerator, float]]:
+    """Products that the same cloud rents out and the file's own label can name, by the price of one."""
     found = []
+    cloud = _cloud(role)
     for product in hardware.accelerators():
         if product.vendor != now.vendor or _relabelled(role, product.id) is None:
             continue
-        node = hardware.cheapest(product.id, 1)
+        node = hardware.cheapest(product.id, 1, cloud)
         if node and node.cost_usd_per_hour is not None:
             found.append((product, node.cost_usd_per_hour / node.node_gpus))
-    return sorted(found, key=lambda pair: (pair[1], pair[0].id))  # type: ignore[arg-type,return-value]
+    return sorted(found, key=lambda pair: (pair[1], pair[0].id))
+
+
+def _cloud(role: Role) -> str | None:
+    """The cloud that the place that names the accelerator belongs to."""
+    field = role.fields.get("accelerator")
+    if field is None or not field.origins:
+        return None
+    return hardware.cloud_of(_label_key(field.origins[0]), field.origins[0].text())
 
 
 def _mig_profile(known: Facts) -> Iterator[Move]:
@@ -254,7 +270,11 @@ def _at_least(known: Facts, name: str, least: float) -> bool:
 def _suggestion(move: Move, before: Facts, after: Facts) -> Suggestion:
     edits = tuple(edit for name, value in move.values.items() for edit in _edits(before.role, name, value))
     shown = tuple(fact for name in ("headroom", "kv_cache_tokens") if (fact := after.shown(name)))
-    return Suggestion(move.title, edits, shown, move.gives_up, _cost(before.role), _cost(after.role))
+    old, new = _machine(before.role), _machine(after.role)
+    if old is None or new is None:
+        return Suggestion(move.title, edits, shown, move.gives_up)
+    prices = ", ".join(dict.fromkeys(f"{one.cloud} {one.price_region} {one.price_date}" for one in (old, new)))
+    return Suggestion(move.title, edits, shown, move.gives_up, _cost(before.role, old), _cost(after.role, new), prices)
 
 
 def _edits(role: Role, name: str, value: Value) -> Iterator[Edit]:
@@ -265,7 +285,8 @@ def _edits(role: Role, name: str, value: Value) -> Iterator[Edit]:
         return
     for origin in field.origins:
         old = origin.text()
-        yield Edit(name, origin.location(), old, _rewritten(role, name, old, value, origin))
+        if (new := _rewritten(role, name, old, value, origin)) != old:
+            yield Edit(name, origin.location(), old, new)
 
 
 def _additions(role: Role, name: str, value: Value) -> Iterator[Edit]:
@@ -320,12 +341,17 @@ def _other_machine(role: Role, now: str, product: str) -> str | None:
     return other.instance_type if other else None
 
 
-def _cost(role: Role) -> float | None:
-    """List price of the GPUs of one instance, by the cheapest machine type that holds those of a pod."""
+def _machine(role: Role) -> hardware.Node | None:
+    """The cheapest priced machine type that holds the GPUs of one pod."""
+    gpus = role.value("gpus_per_pod")
+    if not isinstance(gpus, int) or gpus == 0:
+        return None
+    return hardware.cheapest(role.text("accelerator"), gpus, _cloud(role))
+
+
+def _cost(role: Role, machine: hardware.Node) -> float | None:
+    """List price of the GPUs of one instance: their share of the machines that hold them."""
     gpus, pods = role.value("gpus_per_pod"), role.value("pods_per_replica")
-    if not isinstance(gpus, int) or not isinstance(pods, int) or gpus == 0:
+    if not isinstance(gpus, int) or not isinstance(pods, int) or machine.cost_usd_per_hour is None:
         return None
-    node = hardware.cheapest(role.text("accelerator"), gpus)
-    if node is None or node.cost_usd_per_hour is None:
-        return None
-    return node.cost_usd_per_hour * gpus / node.node_gpus * pods
+    return machine.cost_usd_per_hour * gpus / machine.node_gpus * pods

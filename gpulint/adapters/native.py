@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 API_VERSION = "gpulint/v1"
 KINDS = {"InferenceService": "inference", "TrainingJob": "training"}
 STATED = ("pod", "engine")
-ROLE_ONLY = frozenset({"gpu_limit", "gpu_request", "gpu_count_whole", "task", "max_model_len_stated", "self_referring_variable"})
+ROLE_ONLY = frozenset({"gpu_limit", "gpu_request", "gpu_count_whole", "task", "max_model_len_stated", "unexpanded_variable"})
 SHAPE = ("architecture", "checkpoint")
 
 

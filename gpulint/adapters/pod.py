@@ -29,11 +29,20 @@ def roles(document: Document, spec: Path, annotations: Mapping[str, Origin]) -> 
     """One role for each container of a pod template that asks for GPUs or starts a known engine."""
     placement = _placement(document, spec)
     given = _annotated(annotations)
-    for key in ("containers", "initContainers"):
-        listed = document.get((*spec, key))
-        for at, container in enumerate(listed if isinstance(listed, list) else ()):
-            if isinstance(container, dict):
-                yield from _container(document, spec, (*spec, key, at), placement, given)
+    for path in _containers(document, spec):
+        yield from _container(document, spec, path, placement, given)
+
+
+def _containers(document: Document, spec: Path) -> Iterator[Path]:
+    """Where the containers stand: in the list, or, in a KServe predictor, under the key of a model format."""
+    listed = document.get((*spec, "containers"))
+    for at, container in enumerate(listed if isinstance(listed, list) else ()):
+        if isinstance(container, dict):
+            yield (*spec, "containers", at)
+    predictor = document.get(spec) if spec[-1:] == ("predictor",) else None
+    for key, value in predictor.items() if isinstance(predictor, dict) else ():
+        if isinstance(value, dict) and {"resources", "storageUri", "modelFormat", "image"} & value.keys():
+            yield (*spec, key)
 
 
 def _container(
@@ -42,13 +51,13 @@ def _container(
     resources = _resources(document, path)
     environment = _environment(document, path)
     readings = [reading for invocation in _invocations(document, path, environment) if (reading := engines.read(invocation))]
-    if path[-2] == "initContainers" or not (resources or readings):
+    if not (resources or readings):
         return
     name = document.get((*path, "name"))
     anchor = Origin(document, (*path, "name")) if isinstance(name, str) else Origin(document, path)
     pod = {**_hardware(document, spec, path, resources), **_settings(document, spec, path), **placement}
     if variable := _self_reference(environment):
-        pod["self_referring_variable"] = variable
+        pod["unexpanded_variable"] = variable
     for reading in readings or (engines.Reading({}, None),):
         own = {**pod, **reading.fields, **given}
         if len(readings) > 1:

@@ -15,7 +15,7 @@ from gpulint.workload import Field, Origin, Unknown, Value
 
 SERVER_MODULE = re.compile(r"vllm\.entrypoints\.[\w.]*api_server")
 IMAGE = re.compile(r"(?:^|[/_-])vllm(?:$|[_:@-])")
-NOT_A_SERVER = re.compile(r"router|bench|lmcache-server|exporter|controller|operator|simulator|-sim\b|tpu|neuron|cpu|hpu|gaudi|ascend|npu|xpu")
+NOT_A_SERVER = re.compile(r"(?:^|[-_])ray|router|bench|lmcache-server|exporter|controller|operator|simulator|-sim\b|tpu|neuron|cpu|hpu|gaudi|ascend|npu|xpu")
 ON_CPU = re.compile(r"vllm[\w-]*-cpu|/cpu\b|[:_-]cpu(?:$|[-_.])")
 RELEASE = re.compile(r"v?(\d+\.\d+(?:\.\d+)?(?:\.post\d+)?)(?:$|[-_+])")
 OLDEST_ASSUMED = (0, 8, 0)
@@ -52,8 +52,8 @@ def read(invocation: Invocation) -> Reading | None:
         return None
     stated, open_ended = _parsed(words)
     fields = {**_identity(invocation), **_from_arguments(stated), **_from_environment(invocation.environment)}
-    if not invocation.arguments and not invocation.entrypoint:
-        open_ended = "the command is in a script or an image"
+    if not words:
+        open_ended = "the arguments are in the image or in a script"
     origin = words[-1].origin if words else None
     return Reading(fields, origin, open_ended or _elsewhere(stated))
 

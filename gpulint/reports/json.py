@@ -77,6 +77,7 @@ def _suggestion(suggestion: Suggestion) -> dict[str, object]:
         "gives_up": suggestion.gives_up,
         "cost_before_usd_per_hour": suggestion.cost_before_usd_per_hour,
         "cost_after_usd_per_hour": suggestion.cost_after_usd_per_hour,
+        "prices": suggestion.prices,
     }
 
 
@@ -94,6 +95,7 @@ def _workload(workload: WorkloadSummary) -> dict[str, object]:
 def _role(role: RoleSummary) -> dict[str, object]:
     return {
         "name": role.name,
+        "engine": role.engine,
         "architecture": role.architecture,
         "accelerator": role.accelerator,
         "parallelism": role.parallelism,
@@ -103,6 +105,7 @@ def _role(role: RoleSummary) -> dict[str, object]:
         "too_small": list(role.too_small),
         "facts": _facts(role.facts),
         "assumptions": list(role.assumptions),
+        "unknown": dict(role.unknown),
         "not_evaluated": [{"rule": one.rule, "needs": list(one.needs)} for one in role.not_evaluated],
     }
 

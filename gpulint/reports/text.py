@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gpulint.findings import Edit, Finding, Location, Report, RoleSummary, Severity, Suggestion, WorkloadSummary
 
@@ -13,6 +13,7 @@ NAMED = 8
 WIDTH_MAX = 120
 TAB = "    "
 COLUMNS = ("workload", "architecture", "accelerator", "parallelism", "verdict", "headroom")
+Paint = Callable[[str, str], str]
 SURE = {3: "", 2: " (likely)", 1: " (possible)"}
 
 
@@ -20,11 +21,19 @@ def render(report: Report, colour: bool = False) -> str:
     """Findings with their snippets, what was understood, and what was counted."""
     paint = _painted if colour else _plain
     parts = [
-        *(_finding(finding, paint) for finding in report.open),
+        *(_finding(finding, paint, first) for finding, first in _first_of_each_rule(report.open)),
         *_understood(report.workloads),
         "\n".join(_closing(report)),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _first_of_each_rule(findings: Iterable[Finding]) -> Iterator[tuple[Finding, bool]]:
+    """Each finding, and whether it is the first of its rule, which alone says why it matters."""
+    seen: set[str] = set()
+    for finding in findings:
+        yield finding, finding.rule not in seen
+        seen.add(finding.rule)
 
 
 def _plain(text: str, style: str) -> str:
@@ -38,12 +47,11 @@ def _painted(text: str, style: str) -> str:
 # ---- findings
 
 
-def _finding(finding: Finding, paint: object) -> str:
-    return "\n".join(_finding_lines(finding, paint))
+def _finding(finding: Finding, paint: Paint, explained: bool) -> str:
+    return "\n".join(_finding_lines(finding, paint, explained))
 
 
-def _finding_lines(finding: Finding, paint: object) -> Iterator[str]:
-    assert callable(paint)
+def _finding_lines(finding: Finding, paint: Paint, explained: bool) -> Iterator[str]:
     severity = finding.severity.word + SURE[finding.confidence]
     yield f"{paint(severity, STYLES[finding.severity])}[{finding.rule}]: {_safe(finding.message)}"
     place = finding.location
@@ -54,7 +62,8 @@ def _finding_lines(finding: Finding, paint: object) -> Iterator[str]:
         yield f"   = {_safe(line)}"
     for suggestion in finding.suggestions:
         yield from _suggestion(suggestion, place)
-    yield f"   = {finding.help}"
+    if explained:
+        yield f"   = {finding.help}"
 
 
 def _snippet(finding: Finding) -> Iterator[str]:
@@ -102,7 +111,7 @@ def _suggestion(suggestion: Suggestion, place: Location) -> Iterator[str]:
     cost = ""
     if suggestion.cost_before_usd_per_hour is not None and suggestion.cost_after_usd_per_hour is not None:
         before, after = suggestion.cost_before_usd_per_hour, suggestion.cost_after_usd_per_hour
-        cost = f", ${before:,.2f}/h to ${after:,.2f}/h at list price" if before != after else ""
+        cost = f", ${before:,.2f}/h to ${after:,.2f}/h (list, {suggestion.prices})" if before != after else ""
     gives_up = f" (gives up {suggestion.gives_up})" if suggestion.gives_up else ""
     yield f"   = try {_safe(suggestion.title)}{cost}{gives_up}"
     for edit in suggestion.edits:
@@ -132,7 +141,8 @@ def _understood(workloads: Sequence[WorkloadSummary]) -> Iterator[str]:
         return
     rows = [_row(workload, role) for workload in workloads for role in workload.roles]
     widths = [max(len(row[at]) for row in (COLUMNS, *rows)) for at in range(len(COLUMNS))]
-    table = (tuple("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in (COLUMNS, *rows)))
+    padded = (zip(row, widths, strict=True) for row in (COLUMNS, *rows))
+    table = ("  ".join(cell.ljust(width) for cell, width in row).rstrip() for row in padded)
     yield "\n".join(table)
     if notes := list(_notes(workloads)):
         yield "\n".join(notes)
@@ -176,6 +186,9 @@ def _closing(report: Report) -> Iterator[str]:
         yield f"skipped: {number} × {_safe(reason)}"
     for failure in report.failures:
         yield f"internal error in {_safe(failure.path)} while {failure.doing}: {_safe(failure.error)}"
+    roles = [role for workload in report.workloads for role in workload.roles]
+    if unread := sum(not role.engine for role in roles):
+        yield f"no engine that gpulint reads: {unread} of {_counted(len(roles), 'role')}; only rules for any program applied"
     yield from _not_evaluated(report)
 
 

@@ -2,6 +2,26 @@
 
 from __future__ import annotations
 
+import math
+
+
+def stage_share(layers: int, pipeline_parallel: int) -> float:
+    """Share of the layers on the fullest pipeline stage.
+
+    stage_share = ceil(layers / pp) / layers
+
+    Args:
+        layers: of the network. pipeline_parallel: stages.
+    Returns:
+        ratio
+
+    >>> stage_share(61, 2)  # DeepSeek-V3 in two stages: 31 and 30 layers
+    0.5081967213114754
+
+    Source: vLLM, distributed/utils.py, get_pp_indices.
+    """
+    return math.ceil(layers / pipeline_parallel) / layers
+
 
 def parallel_size(tensor_parallel: int, pipeline_parallel: int, data_parallel: int) -> int:
     """GPUs that the parallelism of one instance occupies.

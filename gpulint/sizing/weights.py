@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 
 def parameters(named_parameters: float, named_parameter_ratio: float) -> float:
     """Parameters of a network of which only the name is known.
@@ -95,27 +93,26 @@ def weight_bytes_per_gpu(
     weight_bytes: float,
     expert_parameters: int,
     bytes_per_weight: float,
-    layers: int,
+    stage_share: float,
     tensor_parallel: int,
-    pipeline_parallel: int,
     data_parallel: int,
     cpu_offload_bytes: float,
 ) -> float:
     """Weights on the fullest GPU.
 
-    weight_bytes_per_gpu = ceil(layers / pp) / layers · (shared / tp + experts / (tp · dp)) − cpu_offload_bytes
+    weight_bytes_per_gpu = stage_share · (shared / tp + experts / (tp · dp)) − cpu_offload_bytes
 
     Args:
         weight_bytes: of the whole network [bytes]. expert_parameters: of all routed experts.
-        bytes_per_weight: of one expert weight [bytes]. layers: of the network.
-        tensor_parallel, pipeline_parallel, data_parallel: ranks.
+        bytes_per_weight: of one expert weight [bytes]. stage_share: of the layers on the fullest stage.
+        tensor_parallel, data_parallel: ranks.
         cpu_offload_bytes: kept in host memory for each GPU [bytes].
     Returns:
         [bytes]
     Validity: embeddings are spread over the stages like layers; key and value projections that tensor parallelism
         beyond the KV heads copies are not added (below 1 % of a network with grouped-query attention).
 
-    >>> round(weight_bytes_per_gpu(141107412992, 0, 2, 80, 4, 1, 1, 0) / 2**30, 2)  # Llama-3.1-70B, 4 ranks
+    >>> round(weight_bytes_per_gpu(141107412992, 0, 2, 1.0, 4, 1, 0) / 2**30, 2)  # Llama-3.1-70B, 4 ranks
     32.85
 
     Source: vLLM, docs/serving/data_parallel_deployment.md: experts are sharded over tp · dp, the rest is copied for
@@ -123,4 +120,4 @@ def weight_bytes_per_gpu(
     """
     routed = expert_parameters * bytes_per_weight
     held = (weight_bytes - routed) / tensor_parallel + routed / (tensor_parallel * data_parallel)
-    return max(0.0, math.ceil(layers / pipeline_parallel) / layers * held - cpu_offload_bytes)
+    return max(0.0, stage_share * held - cpu_offload_bytes)

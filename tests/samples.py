@@ -1,0 +1,106 @@
+"""One spec through the whole pipeline, and the edits of a suggestion carried out on its text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from gpulint import lint
+from gpulint.findings import Edit, Finding, Location, Report, RoleSummary, Skip, Suggestion
+from gpulint.policy.rule import Rule, shipped_rules
+from gpulint.repository import Source
+
+MARK = "# <- here"
+
+
+class Alone:
+    """A repository that holds other files only when they are given."""
+
+    def __init__(self, files: Mapping[str, bytes] | None = None) -> None:
+        self.files = files or {}
+
+    def sources(self, paths: Sequence[str]) -> Iterator[Source | Skip]:
+        yield from (Source(path, self.files[path]) for path in paths)
+
+    def read(self, path: str) -> bytes | None:
+        return self.files.get(path)
+
+    def exists(self, path: str) -> bool:
+        return path in self.files
+
+
+def report(
+    text: str,
+    path: str = "spec.yaml",
+    rules: Sequence[Rule] | None = None,
+    files: Mapping[str, bytes] | None = None,
+    **given: Any,
+) -> Report:
+    """The report on one text under the shipped rules, or under those given."""
+    chosen = tuple(shipped_rules().values()) if rules is None else tuple(rules)
+    every = tuple(dict.fromkeys((*shipped_rules(), *(rule.name for rule in chosen))))
+    source = Source(path, text.encode())
+    return lint.lint([source], Alone(files), lint.Given(chosen, every, **given))
+
+
+def of_rule(found: Report, name: str) -> list[Finding]:
+    """The findings of one rule that nothing suppresses."""
+    return [finding for finding in found.open if finding.rule == name]
+
+
+def roles(found: Report) -> list[RoleSummary]:
+    """Every role that was understood."""
+    return [role for workload in found.workloads for role in workload.roles]
+
+
+def not_evaluated(found: Report) -> set[str]:
+    """The rules that lacked facts on some role."""
+    return {one.rule for role in roles(found) for one in role.not_evaluated}
+
+
+def marked_line(text: str) -> int | None:
+    """The line that carries the mark."""
+    return next((number for number, line in enumerate(text.splitlines(), 1) if line.endswith(MARK)), None)
+
+
+# ---- suggestions, carried out as a person would
+
+
+def changed(text: str, suggestion: Suggestion) -> str:
+    """The text after every edit of a suggestion."""
+    edits = sorted(dict.fromkeys(suggestion.edits), key=lambda edit: _span(text, _place(edit)), reverse=True)
+    for edit in edits:
+        start, end = _span(text, _place(edit))
+        if edit.old:
+            written = text[start:end].strip("'\"")
+            assert written == edit.old, f"{edit} does not stand at its place: {text[start:end]!r}"
+            text = text[:start] + text[start:end].replace(edit.old, edit.new) + text[end:]
+        else:
+            text = _added(text, start, end, edit)
+    return text
+
+
+def _added(text: str, start: int, end: int, edit: Edit) -> str:
+    """A further list item after the last argument, a further word of a script, or a further key beside the one shown."""
+    line_start = text.rfind("\n", 0, start) + 1
+    line_end = text.find("\n", start) if "\n" in text[start:] else len(text)
+    line = text[line_start:line_end]
+    indent = " " * (len(line) - len(line.lstrip()))
+    if not edit.new.startswith("-"):
+        return text[:line_start] + f"{indent}{edit.new}\n" + text[line_start:]
+    if line.strip().startswith("- "):
+        return text[:line_end] + f"\n{indent}- {edit.new}" + text[line_end:]
+    between = ", " if "[" in line[: start - line_start] else " "
+    return text[:end] + between + edit.new + text[end:]
+
+
+def _place(edit: Edit) -> Location:
+    assert edit.location is not None, f"{edit} has no place to stand"
+    return edit.location
+
+
+def _span(text: str, location: Location) -> tuple[int, int]:
+    starts = [0]
+    for line in text.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    return starts[location.line - 1] + location.column - 1, starts[location.end_line - 1] + location.end_column - 1
