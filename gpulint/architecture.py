@@ -225,7 +225,7 @@ def from_config(reference: str, text: str) -> Architecture | None:
         source="config.json in the repository",
     )
     return replace(
-        built, parameters=_dense_parameters(built, bool(shape.get("attention_bias") or "qwen2" == shape["model_type"]))
+        built, parameters=_dense_parameters(built, bool(shape.get("attention_bias") or shape["model_type"] == "qwen2"))
     )
 
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
-    from gpulint import lint, workload
+    from gpulint import architecture, facts, lint, workload
     from gpulint.findings import Report
+    from gpulint.policy.rule import Rule
     from gpulint.policy.settings import Settings
 
 CLEAN, FOUND, MISUSED, BROKEN = 0, 1, 2, 3
@@ -187,7 +188,9 @@ def size(what: str, accelerator: str | None, format_: str, **stated: object) -> 
     click.echo(sizes.as_json(tables) if format_ == "json" else sizes.as_text(tables), nl=False)
 
 
-def _roles_to_size(what: str, stated: dict[str, object], accelerator: str | None) -> list[tuple[workload.Role, object]]:
+def _roles_to_size(
+    what: str, stated: dict[str, object], accelerator: str | None
+) -> list[tuple[workload.Role, architecture.Resolved | None]]:
     from gpulint import repository, sizes
 
     file, _, name = what.rpartition(":") if not Path(what).is_file() and ":" in what else (what, "", "")
@@ -197,12 +200,12 @@ def _roles_to_size(what: str, stated: dict[str, object], accelerator: str | None
         if not found:
             raise Misuse(f"{file} holds no workload" + (f" called {name}" if name else ""))
         return found
-    found = [sizes.from_checkpoint(what, stated, accelerator, tree)]
-    if found[0][1].architecture is None:
+    role, resolved = sizes.from_checkpoint(what, stated, accelerator, tree)
+    if resolved is None or resolved.architecture is None:
         from gpulint import architecture
 
         raise Misuse(f"no checkpoint is called {what}{_near(what, architecture.ids())}")
-    return found
+    return [(role, resolved)]
 
 
 # ---- explain, rules, catalog
@@ -223,10 +226,9 @@ def explain(name: str) -> None:
         raise Misuse(f"no rule or fact is called {name}{_near(name, [*rule.shipped_rules(), *facts.glossary()])}")
 
 
-def _explained_rule(known: object) -> str:
+def _explained_rule(known: Rule) -> str:
     from gpulint.policy import rule
 
-    assert isinstance(known, rule.Rule)
     samples = rule.examples(known)
     lines = [f"{known.name} ({known.family}, {known.severity.word})", "", known.summary + ".", known.why, ""]
     lines += ["Holds when", f"  {known.when}", ""]
@@ -240,13 +242,12 @@ def _explained_rule(known: object) -> str:
     return "\n".join(lines)
 
 
-def _explained_fact(quantity: object) -> str:
-    from gpulint import facts
+def _explained_fact(quantity: facts.Quantity) -> str:
+    from gpulint import engines, facts
 
-    assert isinstance(quantity, facts.Quantity)
     unit = f" [{quantity.unit}]" if quantity.unit else ""
     lines = [f"{quantity.name}{unit}: {quantity.meaning}", f"supplied by: {quantity.of}"]
-    for engine in (None, *facts.engines.modules()):
+    for engine in (None, *engines.modules()):
         if formula := facts.formulas(engine).get(quantity.name):
             needs = ", ".join(facts.parameters(formula))
             lines += ["", f"{engine or 'all engines'}: from {needs}", "", (formula.__doc__ or "").strip()]

@@ -17,8 +17,8 @@ from gpulint.workload import Role, Unknown, Value
 
 CONDITION = re.compile(r"(\w+)\s*(==|=|>=|<=|>|<)\s*(\d+)")
 COMPARE: Mapping[str, Callable[[float, float], bool]] = {
-    **{"=": operator.eq, "==": operator.eq, ">": operator.gt},
-    **{"<": operator.lt, ">=": operator.ge, "<=": operator.le},
+    "=": operator.eq, "==": operator.eq, ">": operator.gt,
+    "<": operator.lt, ">=": operator.ge, "<=": operator.le,
 }
 
 
@@ -124,7 +124,7 @@ class Facts:
     def shown(self, name: str) -> Fact | None:
         """A fact as reports carry it; None when it is missing."""
         found = self.worlds(name)
-        return None if isinstance(found, Missing) else Fact(name, glossary()[name].unit, found)
+        return None if isinstance(found, Missing) else Fact(name, glossary()[name].unit, Worlds(*found))
 
     def missing(self, names: Iterable[str]) -> frozenset[str]:
         """Everything somebody would have to state for all of these facts."""

@@ -10,7 +10,7 @@ from gpulint import adapters, architecture, documents, engines, facts, hardware,
 from gpulint.architecture import Resolved
 from gpulint.facts import Facts, Missing, glossary
 from gpulint.findings import Failure, Finding, Report, RoleSummary, Skip, WorkloadSummary, Worlds
-from gpulint.policy import check, policy
+from gpulint.policy import cel, check, policy
 from gpulint.policy.rule import Rule
 from gpulint.policy.settings import Hint
 from gpulint.repository import Repository, Source
@@ -61,7 +61,9 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
 
 def _asks(workloads: Iterable[WorkloadSummary]) -> dict[str, str]:
     """How each missing quantity is supplied, in the glossary's words."""
-    needed = {need for workload in workloads for role in workload.roles for one in role.not_evaluated for need in one.needs}
+    needed = {
+        need for workload in workloads for role in workload.roles for one in role.not_evaluated for need in one.needs
+    }
     return {name: glossary()[name].ask or glossary()[name].meaning for name in sorted(needed)}
 
 
@@ -112,7 +114,7 @@ def _problems(problems: Iterable[documents.Problem], rules: Sequence[Rule]) -> I
 
 
 def _about_objects(rule: Rule) -> bool:
-    return rule.target.scope == "document" and "problem" not in check.cel.names(rule.when)
+    return rule.target.scope == "document" and "problem" not in cel.names(rule.when)
 
 
 def _object_rules(found: Iterable[documents.Document], rules: Sequence[Rule]) -> Iterator[Finding]:
@@ -121,9 +123,9 @@ def _object_rules(found: Iterable[documents.Document], rules: Sequence[Rule]) ->
     for document in found if about else ():
         data = document.data
         for rule in about:
-            if isinstance(data, dict) and (not rule.target.kind or data.get("kind") in rule.target.kind):
-                if check.cel.evaluate(rule.when, {"object": data}):
-                    yield check.at_document(rule, document.locate(("kind",)), rule.message)
+            meant = isinstance(data, dict) and (not rule.target.kind or data.get("kind") in rule.target.kind)
+            if meant and cel.evaluate(rule.when, {"object": data}):
+                yield check.at_document(rule, document.locate(("kind",)), rule.message)
 
 
 # ---- workloads

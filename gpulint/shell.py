@@ -18,6 +18,9 @@ ARITHMETIC_CHARACTERS_MAX = 200
 INTEGER_MAX = 2**63 - 1
 VALUE_CHARACTERS_MAX = 65_536
 WORDS_MAX = 20_000
+CHARACTERS_MAX = 4_000_000
+CONSTRUCTS_MAX = 1_000
+"""Of the constructs whose parsing takes time or memory quadratic in their number."""
 
 
 class Word(NamedTuple):
@@ -42,8 +45,13 @@ def commands(script: str, variables: Mapping[str, str | None] | None = None) -> 
     """The simple commands of a script in order; `variables` is the environment, None being set but unknowable."""
     if not script.strip() or len(script) > SCRIPT_CHARACTERS_MAX:
         return ()
+    if sum(1 for _ in _COSTLY.finditer(script)) > CONSTRUCTS_MAX:
+        return ()
     reader = _Reader(script, variables or {})
-    reader.walk(_tree(reader.masked), _Where())
+    try:
+        reader.walk(_tree(reader.masked), _Where())
+    except _TooMuch:
+        return ()
     return tuple(reader.commands)
 
 
@@ -51,6 +59,10 @@ def split(text: str) -> tuple[Word, ...]:
     """The words of one command string; none where it holds more than one command."""
     found = commands(text.replace("\n", " "))
     return found[0].words if len(found) == 1 and not found[0].assignments else ()
+
+
+class _TooMuch(Exception):
+    """The script holds, or expands to, more than is worth reading."""
 
 
 class _Where(NamedTuple):
@@ -73,6 +85,7 @@ class _Piece(NamedTuple):
 
 _Value = str | tuple[Word, ...] | None
 
+_COSTLY = re.compile(r"\||\(\(|\$\[|=\(|\bcase\b")
 _MASKED = re.compile(r"\{\{[^\n]{0,300}?\}\}|\{%[^\n]{0,300}?%\}|(?<![<\w])<[A-Za-z][\w.:/|-]*(?: [\w.:/|-]+){0,8}>")
 _KUBERNETES = re.compile(r"\$\(([A-Za-z_.-][\w.-]*)\)")
 _BRACES = re.compile(r"\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
@@ -107,12 +120,13 @@ class _Reader:
         self.counts: dict[str, int] | None = None
         self.lists = 0
         self.words = 0
+        self.characters = 0
         self.commands: list[Command] = []
 
     # ---- statements
 
     def walk(self, node: tree_sitter.Node, where: _Where) -> None:
-        if where.depth > DEPTH_MAX or self.words > WORDS_MAX or node.type in _NOT_STATEMENTS:
+        if where.depth > DEPTH_MAX or node.type in _NOT_STATEMENTS:
             return
         inner = where._replace(depth=where.depth + 1)
         if node.type == "command":
@@ -210,7 +224,7 @@ class _Reader:
         elif name == "printf" and len(words) > 2 and words[1].text == "-v":
             self._forget([words[2].text or ""])
         elif name == "eval" or (name in ("source", ".") and not _harmless(words[1:])):
-            self._forget([*self.known])
+            self._forget([*self.known, *self.environment])
 
     def _plain_assignment(self, node: tree_sitter.Node, where: _Where) -> None:
         name, word = self._assignment(node, where)
@@ -254,7 +268,6 @@ class _Reader:
         self.known[name] = new
 
     def _emit(self, words: tuple[Word, ...], assignments: tuple[tuple[str, Word], ...], where: _Where) -> None:
-        self.words += len(words)
         self.commands.append(Command(words, assignments, where.conditional))
 
     # ---- words
@@ -265,6 +278,8 @@ class _Reader:
             yield Word(None, start, end, self.script[start:end], "the command does not parse")
             return
         if (items := self._array(node)) is not None:
+            self._spend(sum(len(item.raw) for item in items))
+            self.words += len(items)
             yield from items
             return
         pieces = list(self._pieces(node, where, quoted=False))
@@ -282,11 +297,18 @@ class _Reader:
         return value if isinstance(value, tuple) else None
 
     def _joined(self, pieces: Sequence[_Piece], start: int, end: int) -> Word:
+        self._spend(sum(len(piece.text or "") for piece in pieces))
         raw = self.script[start:end]
         unknown = next((piece for piece in pieces if piece.text is None), None)
         if unknown is not None:
             return Word(None, start, end, raw, unknown.why)
         return Word("".join(piece.text or "" for piece in pieces), start, end, raw)
+
+    def _spend(self, characters: int) -> None:
+        self.words += 1
+        self.characters += characters
+        if self.words > WORDS_MAX or self.characters > CHARACTERS_MAX:
+            raise _TooMuch
 
     def _parted(self, pieces: Sequence[_Piece], start: int, end: int) -> Iterator[Word]:
         """The words after bash has split unquoted expansions at blanks; an empty one leaves no word."""
@@ -414,9 +436,8 @@ class _Reader:
         why = f"`{source[:40]}` is known only when it runs"
         body = source[3:-2] if source.startswith("$((") else source[2:-1]
         values = {match[0]: self._variable(match[1] or match[2], where)[0] for match in _ARITHMETIC_NAME.finditer(body)}
-        if len(body) > ARITHMETIC_CHARACTERS_MAX or not all(
-            re.fullmatch("-?[0-9]{1,18}", value or "") for value in values.values()
-        ):
+        whole = all(re.fullmatch("-?[0-9]{1,18}", value or "") for value in values.values())
+        if len(body) > ARITHMETIC_CHARACTERS_MAX or not whole:
             return None, why
         number = _computed(_ARITHMETIC_NAME.sub(lambda match: f"({values[match[0]]})", body))
         return (None if number is None else str(number)), why

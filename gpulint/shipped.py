@@ -29,8 +29,7 @@ def index() -> Mapping[str, object] | None:
 def glossary() -> Mapping[str, Mapping[str, object]]:
     """The rows of glossary.yaml by name."""
     built = index()
-    rows = built["glossary"] if built else read_yaml(PACKAGE / "glossary.yaml")
-    return rows  # type: ignore[return-value]
+    return built["glossary"] if built else read_yaml(PACKAGE / "glossary.yaml")  # type: ignore[return-value]
 
 
 def read_yaml(path: Path) -> object:

@@ -15,7 +15,14 @@ from gpulint.findings import Worlds
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Value
 
-TERMS = ("weight_bytes_per_gpu", "weight_buffer_bytes", "activation_bytes", "captured_graph_bytes", "non_torch_bytes", "kv_needed_bytes")
+TERMS = (
+    "weight_bytes_per_gpu",
+    "weight_buffer_bytes",
+    "activation_bytes",
+    "captured_graph_bytes",
+    "non_torch_bytes",
+    "kv_needed_bytes",
+)
 TOTALS = ("required_bytes_per_gpu", "memory_budget_bytes", "device_memory_bytes", "kv_cache_bytes", "kv_cache_tokens")
 
 
@@ -41,13 +48,12 @@ class Table(NamedTuple):
 
 def from_checkpoint(
     reference: str, stated: Mapping[str, object], accelerator: str | None, repository: Repository
-) -> tuple[Role, Resolved]:
+) -> tuple[Role, Resolved | None]:
     """A role as the command line describes it."""
     fields = {"checkpoint": Field(reference), "device": Field("gpu"), **_stated(stated, accelerator)}
     fields["max_model_len_stated"] = Field("max_model_len" in fields)
     role = Role(reference, Origin(_nowhere(), ()), fields)
-    resolved = lint.resolve(role, "", repository, None)
-    return role, resolved or Resolved(None, "unknown")
+    return role, lint.resolve(role, "", repository, None)
 
 
 def from_file(
@@ -58,7 +64,9 @@ def from_file(
     for document in documents.load(path, Path(path).read_bytes()).documents:
         for workload in adapters.read(document, repository):
             for role in workload.roles if name in ("", workload.name) else ():
-                own = role.having(**_stated({key: value for key, value in stated.items() if key != "engine"}, accelerator))
+                own = role.having(
+                    **_stated({key: value for key, value in stated.items() if key != "engine"}, accelerator)
+                )
                 named = dataclasses.replace(own, name=f"{workload.name}/{role.name}")
                 found.append((named, lint.resolve(named, path, repository, None)))
     return found
@@ -84,7 +92,9 @@ def table(role: Role, resolved: Resolved | None) -> Table:
     device = known.likely("device_memory_bytes")
     rows = [row for name in (*TERMS, *TOTALS) if (row := _row(name, known, device))]
     missing = sorted(known.missing((*TERMS, *TOTALS)))
-    needs = tuple(f"{name}: {known.reasons.get(name) or glossary()[name].ask or glossary()[name].meaning}" for name in missing)
+    needs = tuple(
+        f"{name}: {known.reasons.get(name) or glossary()[name].ask or glossary()[name].meaning}" for name in missing
+    )
     return Table(_title(role, known), tuple(rows), lint.verdict(known), needs, tuple(lint.assumptions(role, resolved)))
 
 
@@ -134,7 +144,10 @@ def as_json(tables: Sequence[Table]) -> str:
     data = [
         {
             "title": one.title,
-            "terms": {row.name: {"unit": row.unit, **row.worlds._asdict(), "share": row.share, "from": row.how} for row in one.rows},
+            "terms": {
+                row.name: {"unit": row.unit, **row.worlds._asdict(), "share": row.share, "from": row.how}
+                for row in one.rows
+            },
             "verdict": one.verdict,
             "missing": list(one.missing),
             "assumptions": list(one.assumptions),
@@ -170,14 +183,14 @@ def _architecture(one: architecture.Architecture) -> tuple[str, ...]:
 
 def catalog_row(name: str, wanted: str) -> str | None:
     """One row with every cell and its source; None when there is none of that name."""
-    record: object | None
+    record: hardware.Accelerator | architecture.Architecture | None
     if name == "accelerators":
         record = hardware.named(wanted)
     else:
         record = architecture.resolve(wanted).architecture if wanted in architecture.ids() else None
     if record is None:
         return None
-    cells = [(field.name, getattr(record, field.name)) for field in dataclasses.fields(record)]  # type: ignore[arg-type]
+    cells = [(field.name, getattr(record, field.name)) for field in dataclasses.fields(record)]
     return columns([(key, _cell(key, value)) for key, value in cells if value not in (None, "")])
 
 

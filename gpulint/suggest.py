@@ -119,6 +119,10 @@ def _tensor_parallel(known: Facts) -> Iterator[Move]:
         if size not in (0, now):
             slower = "" if size > now else "memory and speed of the ranks given up"
             yield Move(f"tensor parallel {size} on the {gpus} GPUs given", {"tensor_parallel": size}, slower)
+    if (pods := _whole(known, "pods_per_replica")) and pods > 1 and full % pods == 0 and full // pods != now:
+        values = {"tensor_parallel": full // pods, "pipeline_parallel": stages * pods}
+        title = f"tensor parallel {full // pods} in each pod, pipeline parallel {stages * pods} over them"
+        yield Move(title, values, "latency of a single sequence")
 
 
 def _gpus(known: Facts) -> Iterator[Move]:
@@ -131,12 +135,13 @@ def _gpus(known: Facts) -> Iterator[Move]:
         yield Move(f"{whole} whole GPU{'s' if whole > 1 else ''}", {"gpus_per_pod": whole})
         return
     occupied, pods = _whole(known, "parallel_size"), _whole(known, "pods_per_replica")
-    if occupied and pods and 0 < occupied < now * pods and occupied % pods == 0:
-        yield Move(f"ask for the {occupied // pods} GPUs that are used", {"gpus_per_pod": occupied // pods})
+    if occupied and pods and occupied % pods == 0 and now != occupied // pods <= GPUS_OF_A_NODE[-1]:
+        word = "used" if occupied < now * pods else "needed"
+        yield Move(f"ask for the {occupied // pods} GPUs that are {word}", {"gpus_per_pod": occupied // pods})
     if (known.likely("pipeline_parallel"), known.likely("data_parallel"), pods) != (1, 1, 1):
         return
     for count in _counts(int(now), _whole(known, "fitting_tensor_parallel")):
-        if (now, known.likely("tensor_parallel")) != (count, count):
+        if count not in (now, occupied):
             gives_up = "" if count > now else "the bandwidth of the other GPUs"
             title = f"{count} GPU{'s' if count > 1 else ''} with tensor parallel {count}"
             yield Move(title, {"gpus_per_pod": count, "tensor_parallel": count}, gives_up)
@@ -239,7 +244,10 @@ def _mig_profile(known: Facts) -> Iterator[Move]:
     now = known.likely("device_memory_bytes")
     for profile, memory in hardware.slices(known.role.text("accelerator")):
         if isinstance(now, int | float) and memory > now and "+" not in profile and ".me" not in profile:
-            yield Move(f"a slice of {profile}", {"mig_profile": profile})
+            values: dict[str, Value] = {"mig_profile": profile}
+            if (_whole(known, "tensor_parallel") or 1) > 1:
+                values.update(gpus_per_pod=1, tensor_parallel=1)
+            yield Move(f"a slice of {profile}", values)
 
 
 def _gpu_limit(known: Facts) -> Iterator[Move]:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 API_VERSION = "gpulint/v1"
 KINDS = {"InferenceService": "inference", "TrainingJob": "training"}
 STATED = ("pod", "engine")
-ROLE_ONLY = frozenset({"gpu_limit", "gpu_request", "gpu_count_whole", "task", "max_model_len_stated", "unexpanded_variable"})
+ROLE_ONLY = frozenset(
+    {"gpu_limit", "gpu_request", "gpu_count_whole", "task", "max_model_len_stated", "unexpanded_variable"}
+)
 SHAPE = ("architecture", "checkpoint")
 
 
@@ -61,7 +63,8 @@ def spec_model() -> type[pydantic.BaseModel]:
         **_fields(_declared()),
     )
     metadata = pydantic.create_model("Metadata", name=(str, ...), __config__=pydantic.ConfigDict(extra="allow"))
-    spec = pydantic.create_model("Spec", __config__=strict, roles=(list[role], pydantic.Field(min_length=1)))
+    roles = (list[role], pydantic.Field(min_length=1))  # type: ignore[valid-type]
+    spec = pydantic.create_model("Spec", __config__=strict, roles=roles)
     model: type[pydantic.BaseModel] = pydantic.create_model(
         "Workload",
         __config__=strict,
@@ -85,9 +88,7 @@ def _fields(quantities: list[Quantity]) -> dict[str, tuple[object, object]]:
     import pydantic
 
     types = {"number": int | float | str, "flag": bool, "text": str}
-    return {
-        one.name: (types[one.type] | None, pydantic.Field(None, description=_described(one))) for one in quantities
-    }
+    return {one.name: (types[one.type] | None, pydantic.Field(None, description=_described(one))) for one in quantities}
 
 
 def _described(quantity: Quantity) -> str:
@@ -108,7 +109,7 @@ def _role(document: Document, at: int) -> Role:
     path: Path = ("spec", "roles", at)
     stated = document.get(path)
     fields: dict[str, Field] = {"device": Field("gpu", source="a GPU unless said otherwise")}
-    for name, value in (stated.items() if isinstance(stated, dict) else ()):
+    for name, value in stated.items() if isinstance(stated, dict) else ():
         if name == "architecture" and isinstance(value, dict):
             fields.update((part, _field(document, (*path, name, part), part)) for part in value)
         elif name != "name":

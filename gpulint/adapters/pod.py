@@ -19,7 +19,9 @@ RDMA = re.compile(r"rdma/|vpc\.amazonaws\.com/efa|nvidia\.com/hostdev|/rdma|netw
 REFERENCE = re.compile(r"\$\(([A-Za-z_][\w.-]*)\)")
 WHOLE_VARIABLE = re.compile(r"\"?\$(?:\((?P<paren>\w+)\)|\{(?P<brace>\w+)\}|(?P<bare>\w+))\"?")
 SHELLS = frozenset({"sh", "bash", "ash", "dash", "zsh"})
-WRAPPERS = frozenset({"exec", "nohup", "time", "sudo", "command", "tini", "dumb-init", "--", "env", "numactl", "stdbuf"})
+WRAPPERS = frozenset(
+    {"exec", "nohup", "time", "sudo", "command", "tini", "dumb-init", "--", "env", "numactl", "stdbuf"}
+)
 INSTANCE_KEYS = frozenset({"node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"})
 FAMILY_KEYS = frozenset({"karpenter.k8s.aws/instance-family", "eks.amazonaws.com/instance-family"})
 PRODUCT_SUFFIX = re.compile(r"-SHARED$|-MIG-\d+g\.\d+gb(?:\.me)?$")
@@ -50,7 +52,9 @@ def _container(
 ) -> Iterator[Role]:
     resources = _resources(document, path)
     environment = _environment(document, path)
-    readings = [reading for invocation in _invocations(document, path, environment) if (reading := engines.read(invocation))]
+    readings = [
+        reading for invocation in _invocations(document, path, environment) if (reading := engines.read(invocation))
+    ]
     if not (resources or readings):
         return
     name = document.get((*path, "name"))
@@ -65,7 +69,9 @@ def _container(
         yield Role(str(name or path[-1]), anchor, own, reading.arguments, reading.open_ended)
 
 
-def _hardware(document: Document, spec: Path, path: Path, resources: Mapping[str, tuple[Origin, ...]]) -> dict[str, Field]:
+def _hardware(
+    document: Document, spec: Path, path: Path, resources: Mapping[str, tuple[Origin, ...]]
+) -> dict[str, Field]:
     """GPU count, resource name and MIG profile."""
     if not resources:
         return {"gpus_per_pod": Field(Unknown(_ungranted(document, spec, path)))}
@@ -295,7 +301,13 @@ def _placement(document: Document, spec: Path) -> dict[str, Field]:
 
 def _required(document: Document, spec: Path) -> Iterator[tuple[str, str, Origin]]:
     """Label, value and place of every value a required node affinity allows."""
-    terms_path = (*spec, "affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+    terms_path = (
+        *spec,
+        "affinity",
+        "nodeAffinity",
+        "requiredDuringSchedulingIgnoredDuringExecution",
+        "nodeSelectorTerms",
+    )
     terms = document.get(terms_path)
     for at, term in enumerate(terms if isinstance(terms, list) else ()):
         expressions = term.get("matchExpressions") if isinstance(term, dict) else None

@@ -69,6 +69,4 @@ def oldest(engine: str) -> tuple[int, ...] | None:
 @functools.cache
 def modules() -> Mapping[str, ModuleType]:
     """The engine modules by name."""
-    return {
-        found.name: importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)
-    }
+    return {found.name: importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)}

@@ -15,7 +15,9 @@ from gpulint.workload import Field, Origin, Unknown, Value
 
 SERVER_MODULE = re.compile(r"vllm\.entrypoints\.[\w.]*api_server")
 IMAGE = re.compile(r"(?:^|[/_-])vllm(?:$|[_:@-])")
-NOT_A_SERVER = re.compile(r"(?:^|[-_])ray|router|bench|lmcache-server|exporter|controller|operator|simulator|-sim\b|tpu|neuron|cpu|hpu|gaudi|ascend|npu|xpu")
+NOT_A_SERVER = re.compile(
+    r"(?:^|[-_])ray|router|bench|lmcache-server|exporter|controller|operator|simulator|-sim\b|tpu|neuron|cpu|hpu|gaudi|ascend|npu|xpu"
+)
 ON_CPU = re.compile(r"vllm[\w-]*-cpu|/cpu\b|[:_-]cpu(?:$|[-_.])")
 RELEASE = re.compile(r"v?(\d+\.\d+(?:\.\d+)?(?:\.post\d+)?)(?:$|[-_+])")
 OLDEST_ASSUMED = (0, 8, 0)
@@ -197,7 +199,7 @@ def _field(flag: Flag, value: Argument | None) -> dict[str, Field]:
     except ValueError:
         return {_GIB.get(name, name): Field(Unknown(f"{value.text} is not a number"), origins)}
     if name in _GIB and isinstance(read, int | float):
-        return {_GIB[name]: Field(units.in_bytes(read, units.GIB), origins)}
+        return {_GIB[name]: Field(round(read * units.GIB), origins)}
     return {name: Field(read, origins)}
 
 
@@ -229,5 +231,3 @@ def _elsewhere(stated: Sequence[Stated]) -> str:
     if any(flag.field == "config_file" for flag, _ in stated):
         return "--config names a file with further arguments"
     return ""
-
-

@@ -49,7 +49,7 @@ def evaluate(expression: str, values: Mapping[str, object]) -> bool | None:
 
 @functools.cache
 def _environment() -> cel.Env:
-    declared = {name: cel.Type.DYN for name in facts.glossary()}
+    declared = dict.fromkeys(facts.glossary(), cel.Type.DYN)
     return cel.NewEnv(variables=declared)
 
 

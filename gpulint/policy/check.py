@@ -55,8 +55,12 @@ def judged(rules: Iterable[Rule], facts: Facts) -> Outcome:
             lacking.append(NotEvaluated(rule.name, tuple(sorted(held.names))))
         elif held and (severity := rule.severity.lowered(3 - held)):
             verdicts.append(Verdict(rule, held, severity))
-    absorbed = {name for verdict in verdicts for name in verdict.rule.absorbs}
-    return Outcome(tuple(verdict for verdict in verdicts if verdict.rule.name not in absorbed), tuple(lacking))
+    return Outcome(tuple(verdict for verdict in verdicts if not _absorbed(verdict, verdicts)), tuple(lacking))
+
+
+def _absorbed(verdict: Verdict, others: Iterable[Verdict]) -> bool:
+    """Whether another rule speaks of the same cause, at least as severely."""
+    return any(verdict.rule.name in one.rule.absorbs and one.severity >= verdict.severity for one in others)
 
 
 def _worlds_held(rule: Rule, facts: Facts) -> int | Missing:

@@ -103,11 +103,12 @@ def validated(path: Path, contract: str) -> dict[str, Any]:
 
     document = _document(path, RuleError)
     schema = json.loads((shipped.folder("schemas") / f"{contract}.json").read_bytes())
-    errors = sorted(jsonschema.Draft202012Validator(schema).iter_errors(document.data), key=lambda e: list(map(str, e.path)))
+    errors = sorted(
+        jsonschema.Draft202012Validator(schema).iter_errors(document.data), key=lambda e: list(map(str, e.path))
+    )
     if errors:
         raise RuleError("\n".join(_described(document, tuple(error.path), error.message) for error in errors))
-    data = document.data
-    assert isinstance(data, dict)
+    data: dict[str, Any] = document.data  # type: ignore[assignment]
     return data
 
 
@@ -127,7 +128,9 @@ def _line(document: documents.Document, inside: tuple[str, ...], problem: Any) -
         return _described(document, path, problem["msg"])
     known = _keys(PolicyFile) if len(problem["loc"]) == 1 else _keys(HintFile)
     near = difflib.get_close_matches(str(path[-1]), known, n=1)
-    return _described(document, path, f"unknown key {path[-1]}" + (f"; did you mean {near[0]}?" if near else ""), key=True)
+    return _described(
+        document, path, f"unknown key {path[-1]}" + (f"; did you mean {near[0]}?" if near else ""), key=True
+    )
 
 
 def _keys(model: type[pydantic.BaseModel]) -> Iterable[str]:

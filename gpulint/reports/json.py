@@ -31,7 +31,7 @@ def as_data(report: Report) -> dict[str, object]:
 
 
 def _summary(report: Report) -> dict[str, object]:
-    counts = {word: 0 for word in ("error", "warning", "note")}
+    counts = dict.fromkeys(("error", "warning", "note"), 0)
     for finding in report.open:
         counts[finding.severity.word] += 1
     return {
@@ -67,7 +67,12 @@ def _finding(finding: Finding) -> dict[str, object]:
 
 def _suggestion(suggestion: Suggestion) -> dict[str, object]:
     changes = [
-        {"quantity": edit.quantity, "old": edit.old, "new": edit.new, **(_place(edit.location) if edit.location else {})}
+        {
+            "quantity": edit.quantity,
+            "old": edit.old,
+            "new": edit.new,
+            **(_place(edit.location) if edit.location else {}),
+        }
         for edit in suggestion.edits
     ]
     return {

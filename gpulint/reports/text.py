@@ -69,7 +69,9 @@ def _finding_lines(finding: Finding, paint: Paint, explained: bool) -> Iterator[
 def _snippet(finding: Finding) -> Iterator[str]:
     """The lines of the finding's spans, each marked under its columns."""
     spans = [(finding.location, "primary", finding.label)]
-    spans += [(one.location, "second", one.label) for one in finding.related if one.location.path == finding.location.path]
+    spans += [
+        (one.location, "second", one.label) for one in finding.related if one.location.path == finding.location.path
+    ]
     spans.sort(key=lambda span: (span[0].line, span[0].column))
     gutter = len(str(max(span[0].line for span in spans)))
     last = 0
@@ -90,7 +92,9 @@ def _snippet(finding: Finding) -> Iterator[str]:
 def _window(location: Location) -> str:
     line = location.text.splitlines()[0] if location.text else ""
     start = _cut(location)
-    return _safe(("…" if start else "") + line[start : start + WIDTH_MAX] + ("…" if len(line) > start + WIDTH_MAX else ""))
+    return _safe(
+        ("…" if start else "") + line[start : start + WIDTH_MAX] + ("…" if len(line) > start + WIDTH_MAX else "")
+    )
 
 
 def _marks(location: Location, mark: str) -> str:
