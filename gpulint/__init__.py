@@ -1,1 +1,3 @@
 """gpulint checks GPU deployment specs against what the hardware can do."""
+
+__version__ = "0.1.0"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from gpulint import __version__
 
 if TYPE_CHECKING:
     from gpulint import architecture, facts, lint, workload
@@ -31,7 +32,7 @@ class Misuse(click.ClickException):
 
 def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
     if wanted:
-        click.echo(f"gpulint {metadata.version('gpulint')}")
+        click.echo(f"gpulint {__version__}")
         context.exit()
 
 

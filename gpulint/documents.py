@@ -43,6 +43,11 @@ _TRIGGER = re.compile("|".join(map(re.escape, _TRIGGERS)))
 _MARKER = re.compile(r"^(?:\ufeff?(?=---(?:\s|\Z))|\.\.\.(?=\s|\Z))", re.MULTILINE)
 _DIRECTIVES = re.compile(r"(?:[ \t]*(?:#.*)?\r?\n)*%(?:.*\n)(?:(?:%.*|[ \t]*(?:#.*)?)\r?\n)*\Z")
 _CRD = re.compile(r"^kind: *[\"']?CustomResourceDefinition\b", re.MULTILINE)
+_COLON_REFUSED = "found unexpected ':'"
+"""What libyaml says of `{image: server:v1}`, which YAML 1.2 and Kubernetes' own reader allow."""
+_COLON_INSIDE = re.compile(r"(?<![\"'\]}]):(?=[^\s,\[\]{}])")
+_STAND_IN = "\ue000"
+"""Stands for such a colon while libyaml reads the text again."""
 _TEMPLATE = re.compile(r"\{\{|\{%|<%|@\w+@")
 _PRAGMA_LINE = re.compile(r"^.*?gpulint:.*", re.MULTILINE)
 _COMMENT_START = re.compile(r"(?<!\S)#")
@@ -290,9 +295,8 @@ class _Loading:
         if _CRD.search(chunk):
             self.skips.append("CustomResourceDefinition")
             return
-        composer = _Composer(self.text, start, NODES_MAX - self.nodes)
         try:
-            root = composer.compose(chunk)
+            root, duplicates = self._composed(chunk, start)
         except _Template:
             self.skips.append("template")
         except _Limit as limit:
@@ -304,8 +308,23 @@ class _Loading:
                 self.index = index
             else:
                 self.documents.append(Document(self.path, index, self.text, root, "yaml"))
-                self._duplicates(composer.duplicates, chunk)
-        self.nodes += composer.nodes
+                self._duplicates(duplicates, chunk)
+
+    def _composed(self, chunk: str, start: int) -> tuple[Node | None, list[tuple[Node, Node]]]:
+        """The root of a chunk, and its keys stated twice."""
+        try:
+            return self._read_events(chunk, start)
+        except MarkedYAMLError as error:
+            if error.problem != _COLON_REFUSED or _STAND_IN in chunk:
+                raise
+        return self._read_events(_COLON_INSIDE.sub(_STAND_IN, chunk), start)
+
+    def _read_events(self, chunk: str, start: int) -> tuple[Node | None, list[tuple[Node, Node]]]:
+        composer = _Composer(self.text, start, NODES_MAX - self.nodes)
+        try:
+            return composer.compose(chunk), composer.duplicates
+        finally:
+            self.nodes += composer.nodes
 
     def _whole(self, parse: Callable[[str, str], _Parsed], format: str) -> None:
         if not self.text.strip():
@@ -463,9 +482,11 @@ class _Composer:
         self.anchors: dict[str, tuple[Node, int]] = {}
         self.stack: list[_Open] = []
         self.root: Node | None = None
+        self.masked = False
 
     def compose(self, chunk: str) -> Node | None:
         """The root node; None where the chunk holds no document."""
+        self.masked = _STAND_IN in chunk and _STAND_IN not in self.text
         get_event = _events(chunk)
         handlers = self._handlers()
         while (event := get_event()) is not None:
@@ -492,7 +513,8 @@ class _Composer:
             end = start + len(self.text[start:end].rstrip())
         elif start == end and not self.stack and not event.tag:
             return
-        node = Node("scalar", start, end, event.value, style, event.tag)
+        value = event.value.replace(_STAND_IN, ":") if self.masked else event.value
+        node = Node("scalar", start, end, value, style, event.tag)
         self._add(node, 1)
         if event.anchor:
             self.anchors[event.anchor] = (node, 1)

@@ -7,6 +7,7 @@ import importlib
 import operator
 import pkgutil
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
@@ -20,6 +21,8 @@ COMPARE: Mapping[str, Callable[[float, float], bool]] = {
     "=": operator.eq, "==": operator.eq, ">": operator.gt,
     "<": operator.lt, ">=": operator.ge, "<=": operator.le,
 }
+LARGEST = 2**53
+"""Beyond it a float no longer holds every whole number, and nothing that is deployed comes near."""
 
 
 class Quantity(NamedTuple):
@@ -134,8 +137,8 @@ class Facts:
     def _resolve(self, quantity: Quantity) -> Known | Missing:
         name = quantity.name
         if (field := self.role.fields.get(name)) is not None:
-            if isinstance(field.value, Unknown):
-                self.reasons[name] = field.value.reason
+            if (reason := _unusable(field.value, quantity)) is not None:
+                self.reasons[name] = reason
                 return Missing(frozenset({name}))
             return _same(field.value, field.source or "stated")
         if quantity.of == "engine" and self.role.open_ended:
@@ -321,6 +324,16 @@ class Facts:
             return condition == self.likely("device_class")
         name, sign, number = compared.groups()
         return COMPARE[sign](float(self.likely(name)), float(number))  # type: ignore[arg-type]
+
+
+def _unusable(value: Value | Unknown, quantity: Quantity) -> str | None:
+    """Why a stated value cannot be used; a number that nothing can be (tensor parallel 0, .nan) is unknown."""
+    if isinstance(value, Unknown):
+        return value.reason
+    if quantity.type != "number" or not isinstance(value, int | float):
+        return None
+    least = 0 if quantity.of == "pod" or quantity.absent else sys.float_info.min
+    return None if least <= value <= LARGEST else f"{value} is not possible"
 
 
 def _condition_facts(condition: str) -> tuple[str, ...]:

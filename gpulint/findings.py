@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
@@ -31,8 +31,7 @@ class Severity(enum.IntEnum):
         return Severity(level) if level >= Severity.NOTE else None
 
 
-@dataclass(frozen=True, slots=True)
-class Location:
+class Location(NamedTuple):
     """A span of a file: lines and columns count from 1, the end column is exclusive, `text` is the source of its lines."""
 
     path: str
@@ -51,8 +50,7 @@ class Worlds(NamedTuple, Generic[T]):
     adverse: T
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):
     """A named quantity as a report shows it: a value a world and the unit of the glossary."""
 
     name: str
@@ -60,16 +58,14 @@ class Fact:
     values: Worlds[object]
 
 
-@dataclass(frozen=True, slots=True)
-class Related:
+class Related(NamedTuple):
     """A second place that a finding rests on, with its label."""
 
     label: str
     location: Location
 
 
-@dataclass(frozen=True, slots=True)
-class Edit:
+class Edit(NamedTuple):
     """A change of one quantity: the text that states it now, and the text that would state the new value.
 
     `old` is empty where nothing states it; `location` is then the place to add `new` at.
@@ -81,8 +77,7 @@ class Edit:
     new: str
 
 
-@dataclass(frozen=True, slots=True)
-class Suggestion:
+class Suggestion(NamedTuple):
     """A right-sized alternative that was checked by the same rules; `prices` says where and when its costs were listed."""
 
     title: str
@@ -94,8 +89,7 @@ class Suggestion:
     prices: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """One defect at its place, with the numbers behind it."""
 
     rule: str
@@ -116,16 +110,14 @@ class Finding:
     help: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class NotEvaluated:
+class NotEvaluated(NamedTuple):
     """A rule that matched a role but lacked facts; `needs` says which, in the glossary's words."""
 
     rule: str
     needs: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RoleSummary:
+class RoleSummary(NamedTuple):
     """What was understood of one role of a workload."""
 
     name: str
@@ -139,12 +131,11 @@ class RoleSummary:
     too_small: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = ()
     assumptions: tuple[str, ...] = ()
-    unknown: Mapping[str, str] = field(default_factory=dict)
+    unknown: Mapping[str, str] = MappingProxyType({})
     not_evaluated: tuple[NotEvaluated, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class WorkloadSummary:
+class WorkloadSummary(NamedTuple):
     """What was understood of one workload."""
 
     name: str
@@ -169,8 +160,7 @@ class Failure(NamedTuple):
     error: str
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """All that one run found, as every renderer gets it; `asks` says how a missing quantity is supplied."""
 
     findings: tuple[Finding, ...] = ()
@@ -178,7 +168,7 @@ class Report:
     skipped: tuple[Skip, ...] = ()
     failures: tuple[Failure, ...] = ()
     files: int = 0
-    asks: Mapping[str, str] = field(default_factory=dict)
+    asks: Mapping[str, str] = MappingProxyType({})
     catalog_date: str = ""
 
     @property

@@ -177,7 +177,7 @@ def _workload(workload: Workload, repository: Repository, given: Given) -> tuple
             finding = check.finding(verdict, workload, known)
             if given.alternatives:
                 found.append(
-                    replace(finding, suggestions=suggest.alternatives(verdict, outcome, workload, known, rules))
+                    finding._replace(suggestions=suggest.alternatives(verdict, outcome, workload, known, rules))
                 )
             else:
                 found.append(finding)

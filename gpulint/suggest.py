@@ -247,7 +247,7 @@ def _mig_profile(known: Facts) -> Iterator[Move]:
             values: dict[str, Value] = {"mig_profile": profile}
             if (_whole(known, "tensor_parallel") or 1) > 1:
                 values.update(gpus_per_pod=1, tensor_parallel=1)
-            yield Move(f"a slice of {profile}", values)
+            yield Move(f"{'one' if 'gpus_per_pod' in values else 'a'} slice of {profile}", values)
 
 
 def _gpu_limit(known: Facts) -> Iterator[Move]:

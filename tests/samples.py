@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from gpulint import lint
-from gpulint.findings import Edit, Finding, Location, Report, RoleSummary, Skip, Suggestion
+from gpulint.findings import Edit, Finding, Location, Report, RoleSummary, Severity, Skip, Suggestion
 from gpulint.policy.rule import Rule, shipped_rules
 from gpulint.repository import Source
 
@@ -48,6 +48,20 @@ def of_rule(found: Report, name: str) -> list[Finding]:
     return [finding for finding in found.open if finding.rule == name]
 
 
+def severities(found: Report) -> dict[str, Severity]:
+    """The rules that speak, each with its worst severity."""
+    worst: dict[str, Severity] = {}
+    for finding in found.open:
+        worst[finding.rule] = max(finding.severity, worst.get(finding.rule, finding.severity))
+    return worst
+
+
+def newly_said(before: Report, after: Report) -> set[str]:
+    """The rules that speak now and did not before, or not as severely."""
+    known = severities(before)
+    return {name for name, severity in severities(after).items() if severity > known.get(name, 0)}
+
+
 def roles(found: Report) -> list[RoleSummary]:
     """Every role that was understood."""
     return [role for workload in found.workloads for role in workload.roles]
@@ -68,8 +82,8 @@ def marked_line(text: str) -> int | None:
 
 def changed(text: str, suggestion: Suggestion) -> str:
     """The text after every edit of a suggestion."""
-    edits = sorted(dict.fromkeys(suggestion.edits), key=lambda edit: _span(text, _place(edit)), reverse=True)
-    for edit in edits:
+    edits = dict.fromkeys(suggestion.edits)
+    for edit in sorted(edits, key=lambda edit: (_span(text, _place(edit)), not edit.old), reverse=True):
         start, end = _span(text, _place(edit))
         if edit.old:
             written = text[start:end].strip("'\"")

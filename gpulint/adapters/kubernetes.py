@@ -79,6 +79,8 @@ def _roles(document: Document, path: Path, template: Template) -> Iterator[Role]
 
 def _gpus_per_replica(role: Role) -> Field:
     per_pod, pods = role.fields["gpus_per_pod"], role.fields["pods_per_replica"]
+    if role.value("multi_node") and pods.value == 1:
+        return Field(Unknown("GPUs of other pods may join (ray, nodes or ranks of its own)"), per_pod.origins)
     for part in (per_pod, pods):
         if isinstance(part.value, Unknown):
             return Field(part.value, per_pod.origins)

@@ -22,6 +22,10 @@ ON_CPU = re.compile(r"vllm[\w-]*-cpu|/cpu\b|[:_-]cpu(?:$|[-_.])")
 RELEASE = re.compile(r"v?(\d+\.\d+(?:\.\d+)?(?:\.post\d+)?)(?:$|[-_+])")
 OLDEST_ASSUMED = (0, 8, 0)
 """An image whose tag tells no release is taken for one since the V1 engine became the default (March 2025)."""
+MULTI_NODE = (
+    *("--nnodes", "--node-rank", "--headless", "--data-parallel-rank", "--data-parallel-start-rank"),
+    *("--data-parallel-address", "--data-parallel-size-local", "--data-parallel-hybrid-lb", "--data-parallel-external-lb"),
+)
 AUTOMATIC = frozenset({"auto", "-1"})
 
 
@@ -53,7 +57,7 @@ def read(invocation: Invocation) -> Reading | None:
     if words is None:
         return None
     stated, open_ended = _parsed(words)
-    fields = {**_identity(invocation), **_from_arguments(stated), **_from_environment(invocation.environment)}
+    fields = {**_identity(invocation), **_from_environment(invocation.environment), **_from_arguments(stated)}
     if not words:
         open_ended = "the arguments are in the image or in a script"
     origin = words[-1].origin if words else None
@@ -166,6 +170,8 @@ def _from_arguments(stated: Sequence[Stated]) -> dict[str, Field]:
     if length and length.value in AUTOMATIC:
         fields["max_model_len_fitted"] = Field(True, length.origins)
         fields["max_model_len"] = Field(Unknown("the engine chooses the longest that fits"), length.origins)
+    if joining := [flag for flag, value in stated if _joins_nodes(flag, value)]:
+        fields["multi_node"] = Field(True, source=joining[0].name)
     for name in ("rope_scaling", "hf_overrides"):
         if name in fields:
             fields["context_extended"] = Field(True, fields.pop(name).origins)
@@ -180,7 +186,7 @@ _KEPT = frozenset(
         *("checkpoint", "tensor_parallel", "pipeline_parallel", "data_parallel", "data_parallel_local"),
         *("expert_parallel", "max_model_len", "max_num_seqs", "max_num_batched_tokens", "gpu_memory_utilization"),
         *("kv_cache_memory_bytes", "kv_cache_dtype", "weight_dtype", "quantization", "enforce_eager", "block_size"),
-        *("cpu_offload_gib", "enable_lora", "rope_scaling", "hf_overrides", "device"),
+        *("cpu_offload_gib", "enable_lora", "rope_scaling", "hf_overrides", "device", "attention_backend"),
     }
 )
 
@@ -219,11 +225,22 @@ def _origins(value: Argument | None) -> tuple[Origin, ...]:
     return (value.behind, value.origin) if value.behind else (value.origin,)
 
 
+def _joins_nodes(flag: Flag, value: Argument | None) -> bool:
+    """Whether an argument lets GPUs of other pods join."""
+    if flag.field == "distributed_executor_backend":
+        return value is None or value.text in (None, "ray", "external_launcher")
+    return flag.name.startswith(MULTI_NODE)
+
+
 def _from_environment(environment: Mapping[str, Argument]) -> dict[str, Field]:
+    fields: dict[str, Field] = {}
+    backend = environment.get("VLLM_ATTENTION_BACKEND")
+    if backend and backend.text:
+        fields["attention_backend"] = Field(backend.text, (backend.origin,))
     long = environment.get("VLLM_ALLOW_LONG_MAX_MODEL_LEN")
     if long and (long.text or "").strip().lower() in {"1", "true"}:
-        return {"context_extended": Field(True, (long.origin,))}
-    return {}
+        fields["context_extended"] = Field(True, (long.origin,))
+    return fields
 
 
 def _elsewhere(stated: Sequence[Stated]) -> str:

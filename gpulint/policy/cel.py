@@ -12,6 +12,7 @@ from gpulint import facts
 
 NAME = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|(?<![\w.])([A-Za-z_]\w*)")
 UNDECLARED = re.compile(r"undeclared reference to '(\w+)'")
+WHOLE_MAX = 2**63
 
 
 class ConditionError(ValueError):
@@ -39,12 +40,17 @@ def evaluate(expression: str, values: Mapping[str, object]) -> bool | None:
 
     Raises ConditionError for any other error: that is a defect of the rule.
     """
-    result = compiled(expression).eval(data=dict(values))
+    result = compiled(expression).eval(data={name: _narrowed(value) for name, value in values.items()})
     if result.type() == cel.Type.BOOL:
         return bool(result.value())
     if set(names(expression)) - set(values):
         return None
     raise ConditionError(f"{result.value()}")
+
+
+def _narrowed(value: object) -> object:
+    """A whole number beyond the 64 bits of CEL's as a float."""
+    return float(value) if isinstance(value, int) and abs(value) >= WHOLE_MAX else value
 
 
 @functools.cache

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -115,6 +114,8 @@ def finding(verdict: Verdict, workload: Workload, facts: Facts) -> Finding:
 
 def fingerprint(*identity: str) -> str:
     """A finding's identity that survives moves within its file: rule, path, workload, role and quantity."""
+    import hashlib
+
     return hashlib.sha256("\0".join(identity).encode()).hexdigest()[:16]
 
 

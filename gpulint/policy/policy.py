@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -76,7 +75,7 @@ def applied(findings: Iterable[Finding], given: Sequence[Suppression]) -> tuple[
         reaching = next((one for one in given if _reaches(one, finding)), None)
         if reaching:
             used.add(reaching)
-        marked.append(replace(finding, suppressed=reaching.reason) if reaching else finding)
+        marked.append(finding._replace(suppressed=reaching.reason) if reaching else finding)
     return marked, [one for one in given if one not in used]
 
 

@@ -7,6 +7,7 @@ import string
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from gpulint import facts, shipped
 from gpulint.findings import Location, Severity
@@ -17,8 +18,7 @@ class RuleError(ValueError):
     """A rule file that cannot be used; the message starts with its place."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """What a rule is about; only a rule that matches can be not evaluated. Empty matches all."""
 
     scope: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 FILE = "gpulint.yaml"
 PROJECT = "pyproject.toml"
@@ -15,8 +16,7 @@ class SettingsError(ValueError):
     """A settings file that cannot be used; the message starts with its place."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hint:
+class Hint(NamedTuple):
     """What a file cannot say: for workloads of matching files, and of matching names if given."""
 
     path: str
@@ -28,8 +28,7 @@ class Hint:
         return fnmatch.fnmatchcase(path, self.path) and fnmatch.fnmatchcase(workload, self.workload)
 
 
-@dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(NamedTuple):
     """Defaults that the command line overrides."""
 
     select: tuple[str, ...] = ()
@@ -39,7 +38,7 @@ class Settings:
     fail_on: str = "error"
     accelerator: str = ""
     hints: tuple[Hint, ...] = ()
-    like: Mapping[str, str] = field(default_factory=dict)
+    like: Mapping[str, str] = MappingProxyType({})
     path: Path | None = None
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from importlib import metadata
 
+from gpulint import __version__
 from gpulint.findings import Fact, Finding, Location, Report, RoleSummary, Suggestion, WorkloadSummary
 
 FORMAT = "gpulint-report/1"
@@ -20,7 +20,7 @@ def as_data(report: Report) -> dict[str, object]:
     """The report as plain data."""
     return {
         "format": FORMAT,
-        "tool": {"name": "gpulint", "version": metadata.version("gpulint")},
+        "tool": {"name": "gpulint", "version": __version__},
         "catalog": {"date": report.catalog_date},
         "findings": [_finding(finding) for finding in report.findings],
         "workloads": [_workload(workload) for workload in report.workloads],

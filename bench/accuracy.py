@@ -1,0 +1,227 @@
+"""The vLLM memory rule against measured cases: figures in three worlds, and whether it starts.
+
+    python bench/accuracy.py CASES [--list] [--format text|json]
+
+CASES is a cases.jsonl (one JSON object a line; the fields are those of the ground truth's README). Inference cases of vLLM
+are taken; each is described to gpulint with the facts the case states, as `gpulint size` would be told them, and the
+card's memory comes from the catalog. A checkpoint or card the catalog lacks leaves a case unanswered and counts
+against `answered`. Errors are absolute and relative to the measurement; `covered` counts measurements inside [low, high].
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import alone
+from alone import share
+
+from gpulint import facts, lint, sizes, units
+from gpulint.facts import Facts, Missing
+from gpulint.repository import Stdin
+from gpulint.workload import Field
+
+Case = Mapping[str, object]
+CARDS: Mapping[str, str] = {
+    "A100-40GB": "a100-sxm4-40gb",
+    "A100-80GB": "a100-sxm4-80gb",
+    "H100-80GB": "h100-sxm-80gb",
+    "H100-NVL-94GB": "h100-nvl-94gb",
+    "H200-NVL": "h200-nvl-141gb",
+    "L4": "l4",
+    "L40": "l40",
+    "L40S": "l40s",
+    "MI300X": "mi300x",
+    "RTX 3090": "rtx-3090",
+    "RTX 4090": "rtx-4090",
+    "RTX 5090": "rtx-5090",
+    "RTX A6000": "rtx-a6000",
+    "RTX PRO 6000 Blackwell 96GB": "rtx-pro-6000-ws",
+    "T4": "t4",
+}
+"""Names of the cases → catalog; where a case does not tell the form factor, the one usual in servers."""
+DTYPES: Mapping[str, str] = {"bf16": "bfloat16", "fp16": "float16", "bf16/fp16 (auto)": "auto"}
+METHODS = ("fp8", "awq", "gptq", "mxfp4", "aqlm")
+GRAPHS_OFF = "--enforce-eager"
+RELEASE = re.compile(r"~?(\d+\.\d+(?:\.\d+)?)")
+BLOCK = re.compile(r"--block-size=(\d+)")
+MEASURED: Mapping[str, tuple[str, float]] = {
+    "weights_gib": ("weight_bytes_per_gpu", units.GIB),
+    "kv_cache_gib": ("kv_cache_bytes", units.GIB),
+    "kv_tokens": ("kv_cache_tokens", 1),
+    "activation_peak_gib": ("activation_bytes", units.GIB),
+    "non_torch_gib": ("non_torch_bytes", units.GIB),
+}
+"""Measured key → our fact and its scale. Graph memory is left out: as printed it may be negative."""
+
+
+class Figure(NamedTuple):
+    """One measured figure of a case and ours: None when it cannot be answered, and what was missing."""
+
+    case: str
+    name: str
+    measured: float
+    ours: tuple[float, float, float] | None
+    missing: str = ""
+
+    @property
+    def error(self) -> float | None:
+        """Absolute relative error of the likely value; None where the measurement is not positive."""
+        return abs(self.ours[1] / self.measured - 1) if self.ours and self.measured > 0 else None
+
+    @property
+    def covered(self) -> bool:
+        return self.ours is not None and min(self.ours) <= self.measured <= max(self.ours)
+
+
+class Judged(NamedTuple):
+    """A case: its figures, our verdict, and whether it ran out of memory."""
+
+    id: str
+    figures: tuple[Figure, ...]
+    verdict: str
+    refused: bool
+    missing: str
+
+
+def cases(path: Path) -> Iterator[Case]:
+    """The inference cases of vLLM."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        case: Case = json.loads(line)
+        if case["kind"] == "inference" and str(case["engine"]).split()[0] == "vllm":
+            yield case
+
+
+def described(case: Case) -> Facts:
+    """The case as `gpulint size` would be told it."""
+    other = str(case["other_args"] or "")
+    stated: dict[str, object] = {"engine": "vllm", "enforce_eager": GRAPHS_OFF in other}
+    for ours, theirs in (("tensor_parallel", "tp"), ("pipeline_parallel", "pp"), ("data_parallel", "dp")):
+        stated[ours] = case[theirs] or 1
+    for name in ("max_model_len", "max_num_seqs", "max_num_batched_tokens", "gpu_memory_utilization", "kv_cache_dtype"):
+        if case[name] is not None:
+            stated[name] = case[name]
+    stated |= _formats(case)
+    if release := RELEASE.match(str(case["engine_version"])):
+        stated["engine_version"] = release[1]
+    if block := BLOCK.search(other):
+        stated["block_size"] = int(block[1])
+    if case["lora"]:
+        stated["enable_lora"] = True
+    role, resolved = sizes.from_checkpoint(str(case["model"]), stated, CARDS.get(str(case["gpu"])), Stdin("-", b""))
+    gpus = {name: Field(case["gpu_count"]) for name in ("gpus_per_pod", "gpus_per_replica")}  # type: ignore[arg-type]
+    return facts.of(role.having(**gpus), resolved)
+
+
+def _formats(case: Case) -> dict[str, object]:
+    """`--dtype` and `--quantization` as the case's words say them."""
+    words = str(case["quantization"] or "")
+    method = "bitsandbytes" if words.startswith("bnb") else next((one for one in METHODS if words.startswith(one)), words)
+    formats: dict[str, object] = {"quantization": method} if method else {}
+    if case["dtype"] is not None:
+        formats["weight_dtype"] = DTYPES.get(str(case["dtype"]), case["dtype"])
+    return formats
+
+
+def judged(case: Case) -> Judged:
+    """Every figure of one case, and its verdict."""
+    known, measured = described(case), case["measured"]
+    assert isinstance(measured, dict)
+    figures = tuple(
+        _figure(str(case["id"]), name, float(measured[name]), known) for name in MEASURED if measured.get(name) is not None
+    )
+    lacking = ", ".join(sorted(known.missing(["headroom_bytes"])))
+    return Judged(str(case["id"]), figures, lint.verdict(known), bool(measured["oom"]), lacking)
+
+
+def _figure(case: str, name: str, measured: float, known: Facts) -> Figure:
+    fact, scale = MEASURED[name]
+    found = known.worlds(fact)
+    if isinstance(found, Missing):
+        return Figure(case, name, measured, None, ", ".join(sorted(found.names)))
+    low, likely, high = (float(value) / scale for value in found)  # type: ignore[arg-type]
+    return Figure(case, name, measured, (low, likely, high))
+
+
+# ---- what is printed
+
+
+def figures_table(every: Iterable[Judged]) -> list[tuple[str, ...]]:
+    """For each measured figure: how many are answered, the errors, and the coverage of our intervals."""
+    found = [figure for one in every for figure in one.figures]
+    rows: list[tuple[str, ...]] = [("figure", "answered", "median error", "p90 error", "covered", "median width")]
+    for name in MEASURED:
+        own = [figure for figure in found if figure.name == name]
+        errors = sorted(figure.error for figure in own if figure.error is not None)
+        answered = [figure for figure in own if figure.ours]
+        errors_shown = (_percent(statistics.median(errors)), _percent(_p90(errors))) if errors else ("-", "-")
+        widths = [(max(one.ours) - min(one.ours)) / abs(one.measured) for one in answered if one.ours and one.measured]
+        width = _percent(statistics.median(widths)) if widths else "-"
+        covered = share(sum(one.covered for one in answered), len(answered))
+        rows.append((name, share(len(answered), len(own)), *errors_shown, covered, width))
+    return rows
+
+
+def _p90(ordered: list[float]) -> float:
+    """The nearest-rank 90th percentile."""
+    return ordered[max(0, -(-9 * len(ordered) // 10) - 1)]
+
+
+def _percent(ratio: float) -> str:
+    return f"{ratio:.1%}"
+
+
+def outcomes_table(every: Iterable[Judged]) -> list[tuple[str, ...]]:
+    """Our verdict against what happened."""
+    counts = Counter((one.verdict, one.refused) for one in every)
+    verdicts = ("fits", "likely fits", "likely does not fit", "does not fit", "cannot tell")
+    head = ("verdict", "it ran", "out of memory or refused")
+    return [head, *((word, str(counts[word, False]), str(counts[word, True])) for word in verdicts)]
+
+
+def as_text(every: list[Judged], listed: bool) -> str:
+    """Both tables; each case below when they are asked for."""
+    lines = [f"{len(every)} cases", "", alone.table(figures_table(every)), "", alone.table(outcomes_table(every))]
+    lacking = Counter(one.missing for one in every if one.verdict == "cannot tell")
+    lines += ["", "cannot tell, for want of:", *(f"  {n:>3}  {what}" for what, n in lacking.most_common())]
+    if listed:
+        lines += ["", *(line for one in every for line in _listed(one))]
+    return "\n".join(lines)
+
+
+def _listed(one: Judged) -> Iterator[str]:
+    happened = "out of memory" if one.refused else "ran"
+    yield f"{one.id}: {one.verdict}, it {happened}" + (f" (lacks {one.missing})" if one.missing else "")
+    for figure in one.figures:
+        if figure.ours is None:
+            yield f"    {figure.name:<20} {figure.measured:>10,.2f}  lacks {figure.missing}"
+            continue
+        low, likely, high = figure.ours
+        error = "" if figure.error is None else f"{figure.ours[1] / figure.measured - 1:+.1%}"
+        inside = "inside" if figure.covered else "OUTSIDE"
+        yield f"    {figure.name:<20} {figure.measured:>10,.2f}  {low:,.2f} {likely:,.2f} {high:,.2f}  {error:>8} {inside}"
+
+
+def as_json(every: list[Judged]) -> str:
+    data = [{**one._asdict(), "figures": [figure._asdict() for figure in one.figures]} for one in every]
+    return json.dumps(data, indent=2)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("cases", type=Path)
+    parser.add_argument("--list", action="store_true", dest="listed", help="print each case")
+    parser.add_argument("--format", choices=("text", "json"), default="text")
+    arguments = parser.parse_args()
+    every = [judged(case) for case in cases(arguments.cases)]
+    print(as_json(every) if arguments.format == "json" else as_text(every, arguments.listed))
+
+
+if __name__ == "__main__":
+    main()

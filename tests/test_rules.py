@@ -1,0 +1,176 @@
+"""Every rule file: that it is one, and that its samples show what it says, from the text to the alternatives."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import samples
+
+from gpulint import adapters, documents, facts, shipped
+from gpulint.policy import cel, check, rule, schema
+from gpulint.policy.rule import Rule
+
+RULES = tuple(rule.shipped_rules().values())
+NAMES = [one.name for one in RULES]
+SIDES = {side: [(one, text) for one in RULES for text in rule.examples(one)[side]] for side in ("bad", "good")}
+IDS = {side: [one.name for one, _ in pairs] for side, pairs in SIDES.items()}
+SHOWN_AS_WELL = {"malformed-suppression": {"gpu-limit-missing"}}
+"""What a bad sample cannot show alone: a suppression that cannot be read leaves its finding standing."""
+
+every_rule = pytest.mark.parametrize("one", RULES, ids=NAMES)
+every_bad_sample = pytest.mark.parametrize(("one", "text"), SIDES["bad"], ids=IDS["bad"])
+every_good_sample = pytest.mark.parametrize(("one", "text"), SIDES["good"], ids=IDS["good"])
+
+
+# ---- the file
+
+
+def test_there_are_rules_of_several_families():
+    assert len(RULES) >= 20
+    assert {"kubernetes", "memory", "parallelism", "precision", "serving", "syntax"} <= {one.family for one in RULES}
+
+
+@every_rule
+def test_the_file_follows_the_contract_of_rule_files(one: Rule):
+    assert one.path is not None
+    schema.RuleFile.model_validate(shipped.read_yaml(one.path))
+
+
+@every_rule
+def test_the_condition_compiles(one: Rule):
+    cel.compiled(one.when)
+
+
+@every_rule
+def test_every_name_is_a_fact_of_the_glossary(one: Rule):
+    named = {*one.facts, *one.at, *one.change, *filter(None, [one.against])}
+    assert named <= set(facts.glossary())
+
+
+@every_rule
+def test_the_condition_only_compares(one: Rule):
+    without_texts = re.sub(r"'[^']*'|\"[^\"]*\"", "", one.when)
+    assert not re.search(r"[+*/%]|\w\s*-\s*\w", without_texts)
+
+
+@every_rule
+def test_the_name_is_kebab_case_and_names_the_defect(one: Rule):
+    assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", one.name)
+    assert not one.name.startswith(("no-", "check-", "the-", "a-"))
+
+
+@every_rule
+def test_what_it_absorbs_are_other_rules(one: Rule):
+    assert set(one.absorbs) <= set(NAMES) - {one.name}
+
+
+def test_no_two_rules_absorb_each_other_on_any_path():
+    absorbed = {one.name: set(one.absorbs) for one in RULES}
+    for _ in RULES:
+        absorbed = {name: below.union(*(absorbed[other] for other in below)) for name, below in absorbed.items()}
+    assert [name for name, below in absorbed.items() if name in below] == []
+
+
+@every_rule
+def test_the_sentences_end_as_they_should(one: Rule):
+    assert not one.summary.endswith(".")
+    assert one.why.endswith((".", ")."))
+    assert not one.message.endswith(".")
+
+
+@every_rule
+def test_a_rule_of_what_fails_or_costs_gives_a_reference(one: Rule):
+    assert one.references or one.target.scope == "document"
+
+
+@every_rule
+def test_it_has_a_bad_and_a_good_sample(one: Rule):
+    assert all(rule.examples(one)[side] for side in ("bad", "good"))
+
+
+# ---- the samples, through the whole pipeline
+
+
+@every_bad_sample
+def test_a_bad_sample_gives_exactly_one_finding_of_its_rule_at_the_marked_line(one: Rule, text: str):
+    report = samples.report(text)
+    found = samples.of_rule(report, one.name)
+    assert report.failures == ()
+    assert len(found) == 1
+    assert samples.marked_line(text) in (None, found[0].location.line)
+    assert found[0].location.column >= 1
+    assert found[0].family == one.family
+
+
+@every_bad_sample
+def test_a_bad_sample_of_a_workload_is_marked(one: Rule, text: str):
+    assert samples.marked_line(text) is not None or one.target.scope == "document"
+
+
+@every_bad_sample
+def test_a_bad_sample_shows_its_defect_in_every_world(one: Rule, text: str):
+    (found,) = samples.of_rule(samples.report(text), one.name)
+    assert (found.confidence, found.severity) == (3, one.severity)
+
+
+@every_bad_sample
+def test_a_bad_sample_shows_nothing_but_its_defect(one: Rule, text: str):
+    others = {finding.rule for finding in samples.report(text).open} - {one.name}
+    assert others == SHOWN_AS_WELL.get(one.name, set())
+
+
+@every_bad_sample
+def test_the_message_of_a_bad_sample_holds_no_unknown_and_no_open_brace(one: Rule, text: str):
+    (found,) = samples.of_rule(samples.report(text), one.name)
+    assert "unknown" not in found.message or one.target.scope == "document"
+    assert found.arithmetic or not one.arithmetic
+    assert not re.search(r"\{\w*\}", "".join(found.arithmetic))
+
+
+@every_good_sample
+def test_a_good_sample_is_clean_under_every_rule(one: Rule, text: str):
+    report = samples.report(text)
+    assert report.failures == ()
+    assert [finding.rule for finding in report.open] == []
+
+
+@every_good_sample
+def test_a_good_sample_does_not_pass_by_being_unknown(one: Rule, text: str):
+    loaded = documents.load("spec.yaml", text.encode())
+    assert loaded.documents
+    assert documents.concerns_gpus(text)
+    if one.target.scope == "document":
+        return
+    workloads = [found for document in loaded.documents for found in adapters.read(document, samples.Alone())]
+    assert any(list(check.matching([one], found, role)) for found in workloads for role in found.roles)
+    assert one.name not in samples.not_evaluated(samples.report(text))
+
+
+@every_good_sample
+def test_a_good_sample_carries_no_mark(one: Rule, text: str):
+    assert samples.marked_line(text) is None
+
+
+# ---- the alternatives, carried out on the text
+
+
+CHANGING = [(one, text) for one, text in SIDES["bad"] if one.change]
+
+
+@pytest.mark.parametrize(("one", "text"), CHANGING, ids=[one.name for one, _ in CHANGING])
+def test_a_rule_that_names_a_change_has_an_alternative_for_its_bad_sample(one: Rule, text: str):
+    (found,) = samples.of_rule(samples.report(text), one.name)
+    assert 1 <= len(found.suggestions) <= 3
+
+
+@pytest.mark.parametrize(("one", "text"), CHANGING, ids=[one.name for one, _ in CHANGING])
+def test_the_text_after_an_alternative_is_better_by_our_own_rules(one: Rule, text: str):
+    before = samples.report(text)
+    (found,) = samples.of_rule(before, one.name)
+    for suggestion in found.suggestions:
+        after = samples.report(samples.changed(text, suggestion))
+        assert samples.of_rule(after, one.name) == [], suggestion.title
+        assert samples.newly_said(before, after) == set(), suggestion.title
+        assert samples.not_evaluated(after) <= samples.not_evaluated(before), suggestion.title
+        assert after.failures == ()
