@@ -7,7 +7,6 @@ import importlib
 import operator
 import pkgutil
 import re
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
@@ -332,8 +331,9 @@ def _unusable(value: Value | Unknown, quantity: Quantity) -> str | None:
         return value.reason
     if quantity.type != "number" or not isinstance(value, int | float):
         return None
-    least = 0 if quantity.of == "pod" or quantity.absent else sys.float_info.min
-    return None if least <= value <= LARGEST else f"{value} is not possible"
+    may_be_zero = quantity.of == "pod" or bool(quantity.absent)
+    possible = 0 < value <= LARGEST or (value == 0 and may_be_zero)
+    return None if possible else f"{value} is not possible"
 
 
 def _condition_facts(condition: str) -> tuple[str, ...]:

@@ -170,16 +170,15 @@ def test_an_object_that_runs_an_engine_is_an_inference_service_whatever_its_kind
     assert reading.workload(pod).kind == "unknown"
 
 
-@pytest.mark.parametrize("at", ["metadata", "spec: {template: {metadata"])
-def test_annotations_of_the_object_and_of_the_template_are_heard(at: str) -> None:
+@pytest.mark.parametrize(
+    ("own", "templates"), [("gpulint/accelerator: l4", ""), ("", "gpulint/accelerator: l4")], ids=["object", "template"]
+)
+def test_annotations_of_the_object_and_of_the_template_are_heard(own: str, templates: str) -> None:
     text = f"""
         apiVersion: apps/v1
         kind: Deployment
-        metadata: {{name: a, annotations: {{{'gpulint/accelerator: l4' if at == 'metadata' else ''}}}}}
-        spec:
-          template:
-            metadata: {{annotations: {{{'' if at == 'metadata' else 'gpulint/accelerator: l4'}}}}}
-            spec: {SPEC}
+        metadata: {{name: a, annotations: {{{own}}}}}
+        spec: {{template: {{metadata: {{annotations: {{{templates}}}}}, spec: {SPEC}}}}}
         """
     assert reading.values(reading.role(text), "accelerator") == ["l4"]
 

@@ -16,8 +16,10 @@ GPU = re.compile(
 )
 MIG = re.compile(r"nvidia\.com/mig-(?P<profile>\w+\.\w+)(?P<more>[\w.]*)")
 RDMA = re.compile(r"rdma/|vpc\.amazonaws\.com/efa|nvidia\.com/hostdev|/rdma|networking\.gke\.io\.networks/rdma")
-REFERENCE = re.compile(r"\$\(([A-Za-z_][\w.-]*)\)")
+REFERENCE = re.compile(r"\$\$|\$\(([A-Za-z_][\w.-]*)\)")
+"""Read as Kubernetes does, from the left: two dollars are one, so that `$$(NAME)` refers to nothing."""
 WHOLE_VARIABLE = re.compile(r"\"?\$(?:\((?P<paren>\w+)\)|\{(?P<brace>\w+)\}|(?P<bare>\w+))\"?")
+PLACEHOLDER = re.compile(r"\$\{\w+\}|\$[A-Za-z_]\w*|<[^<>]+>|\{\{")
 SHELLS = frozenset({"sh", "bash", "ash", "dash", "zsh"})
 WRAPPERS = frozenset(
     {"exec", "nohup", "time", "sudo", "command", "tini", "dumb-init", "--", "env", "numactl", "stdbuf"}
@@ -185,12 +187,16 @@ def _expanded(text: str, origin: Origin, known: Mapping[str, Argument]) -> Argum
             flag, equals, _ = text.partition("=")
             why = f"{flag}=" if equals and flag.startswith("--") else ""
             return Argument(None, origin, why + known[name].why)
-    filled = REFERENCE.sub(lambda match: str(known[match[1]].text) if match[1] in known else match[0], text)
+    filled = REFERENCE.sub(lambda match: _filled(match, known), text)
     whole = WHOLE_VARIABLE.fullmatch(text.partition("=")[2] if text.startswith("-") else text)
     behind = known[names[0]].origin if len(names) == 1 and whole else None
-    if filled.replace("$$", "") != filled:
-        filled = filled.replace("$$", "$")
     return Argument(filled, origin, "", behind)
+
+
+def _filled(match: re.Match[str], known: Mapping[str, Argument]) -> str:
+    if match[0] == "$$":
+        return "$"
+    return str(known[match[1]].text) if match[1] in known else match[0]
 
 
 def _self_reference(environment: Mapping[str, Argument]) -> Field | None:
@@ -238,7 +244,7 @@ def _as_text(document: Document, origin: Origin, word: object) -> str:
 def _placeheld(argument: Argument) -> Argument:
     """A word that holds `${NAME}`, `<placeholder>` or a template expression outside a shell cannot be known."""
     text = argument.text or ""
-    if not re.search(r"\$\{\w+\}|\$[A-Za-z_]\w*|<[^<>]+>|\{\{", text) or "\n" in text or " " in text:
+    if "\n" in text or not PLACEHOLDER.search(text) or (" " in text and "{{" not in text):
         return argument
     flag, equals, value = text.partition("=")
     why = f"{value or text} is filled in elsewhere"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import functools
+import math
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -155,7 +156,7 @@ def _takes_value(flag: Flag, following: Sequence[Argument]) -> bool:
 
 def _after_equals(word: Argument) -> Argument:
     if word.text is None:
-        return word
+        return word._replace(why=word.why.partition("=")[2])
     return word._replace(text=word.text.partition("=")[2])
 
 
@@ -172,6 +173,8 @@ def _from_arguments(stated: Sequence[Stated]) -> dict[str, Field]:
         fields["max_model_len"] = Field(Unknown("the engine chooses the longest that fits"), length.origins)
     if joining := [flag for flag, value in stated if _joins_nodes(flag, value)]:
         fields["multi_node"] = Field(True, source=joining[0].name)
+    if any(flag.field == "num_gpu_blocks_override" for flag, _ in stated):
+        fields["kv_cache_memory_bytes"] = Field(Unknown("--num-gpu-blocks-override sets the size of the KV cache"))
     for name in ("rope_scaling", "hf_overrides"):
         if name in fields:
             fields["context_extended"] = Field(True, fields.pop(name).origins)
@@ -183,7 +186,7 @@ def _from_arguments(stated: Sequence[Stated]) -> dict[str, Field]:
 _GIB = {"cpu_offload_gib": "cpu_offload_bytes"}
 _KEPT = frozenset(
     {
-        *("checkpoint", "tensor_parallel", "pipeline_parallel", "data_parallel", "data_parallel_local"),
+        *("checkpoint", "tensor_parallel", "pipeline_parallel", "data_parallel", "decode_context_parallel"),
         *("expert_parallel", "max_model_len", "max_num_seqs", "max_num_batched_tokens", "gpu_memory_utilization"),
         *("kv_cache_memory_bytes", "kv_cache_dtype", "weight_dtype", "quantization", "enforce_eager", "block_size"),
         *("cpu_offload_gib", "enable_lora", "rope_scaling", "hf_overrides", "device", "attention_backend"),
@@ -215,7 +218,10 @@ def _value(kind: str, text: str) -> Value:
     if kind == "human-int":
         return text if text in AUTOMATIC else units.human_int(text)
     if kind == "float":
-        return float(text)
+        number = float(text)
+        if not math.isfinite(number):
+            raise ValueError(text)
+        return number
     return text
 
 

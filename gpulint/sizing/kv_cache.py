@@ -32,32 +32,35 @@ def kv_bytes_per_token(
     bytes_per_kv_element: float,
     tensor_parallel: int,
     pipeline_parallel: int,
+    decode_context_parallel: int,
 ) -> float:
     """KV cache of one token on the fullest GPU, while no window has filled.
 
-    kv_bytes_per_token = kv_layers / pp · 2 · max(1, kv_heads / tp) · head_dim · bytes     (MHA, GQA, MQA)
-                       = kv_layers / pp · (kv_lora_rank + qk_rope_head_dim) · bytes        (MLA, copied on every rank)
+    kv_bytes_per_token = kv_layers / pp · 2 · max(1, kv_heads / tp) · head_dim · bytes / dcp  (MHA, GQA, MQA)
+                       = kv_layers / pp · (kv_lora_rank + qk_rope_head_dim) · bytes / dcp     (MLA, copied on every rank)
 
     Args:
         layers, linear_attention_layers: of the network; linear-attention layers keep a state instead.
         kv_heads, head_dim: of attention. kv_lora_rank, qk_rope_head_dim: of MLA, else None.
         bytes_per_kv_element: [bytes]. tensor_parallel, pipeline_parallel: ranks.
+        decode_context_parallel: ranks that share out the tokens of one sequence.
     Returns:
         [bytes]
     Validity: both divisions round up, as the fullest rank holds the remainder.
 
-    >>> kv_bytes_per_token(32, 0, 8, 128, None, None, 2, 1, 1)  # Llama-3.1-8B: 128 KiB
-    131072
-    >>> kv_bytes_per_token(61, 0, 128, 128, 512, 64, 2, 8, 1)  # DeepSeek-V3, whatever the tensor parallelism
-    70272
+    >>> kv_bytes_per_token(32, 0, 8, 128, None, None, 2, 1, 1, 1)  # Llama-3.1-8B: 128 KiB
+    131072.0
+    >>> kv_bytes_per_token(61, 0, 128, 128, 512, 64, 2, 8, 1, 1)  # DeepSeek-V3, whatever the tensor parallelism
+    70272.0
 
     Source: vLLM, v1/kv_cache_interface.py, AttentionSpec.page_size_bytes and MLAAttentionSpec; Ainslie et al., GQA,
         2023; DeepSeek-AI, DeepSeek-V2, 2024, section 2.1.
     """
     kv_layers = math.ceil((layers - linear_attention_layers) / pipeline_parallel)
     if kv_lora_rank:
-        return kv_layers * (kv_lora_rank + (qk_rope_head_dim or 0)) * bytes_per_kv_element
-    return kv_layers * 2 * math.ceil(kv_heads / tensor_parallel) * head_dim * bytes_per_kv_element
+        return kv_layers * (kv_lora_rank + (qk_rope_head_dim or 0)) * bytes_per_kv_element / decode_context_parallel
+    heads = math.ceil(kv_heads / tensor_parallel)
+    return kv_layers * 2 * heads * head_dim * bytes_per_kv_element / decode_context_parallel
 
 
 def kv_needed_bytes(
