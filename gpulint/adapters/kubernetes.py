@@ -105,7 +105,7 @@ def _annotations(document: Document, metadata: Path) -> dict[str, Origin]:
     return {
         str(key): Origin(document, (*metadata, "annotations", key))
         for key in (given if isinstance(given, dict) else ())
-        if str(key).startswith("gpulint/")
+        if str(key).startswith("gpulint/") or key in pod.PLACING
     }
 
 

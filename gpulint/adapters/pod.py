@@ -24,6 +24,7 @@ SHELLS = frozenset({"sh", "bash", "ash", "dash", "zsh"})
 WRAPPERS = frozenset(
     {"exec", "nohup", "time", "sudo", "command", "tini", "dumb-init", "--", "env", "numactl", "stdbuf"}
 )
+PLACING = frozenset({"serving.kserve.io/gke-accelerator", "serving.kubeflow.org/gke-accelerator"})
 INSTANCE_KEYS = frozenset({"node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"})
 FAMILY_KEYS = frozenset({"karpenter.k8s.aws/instance-family", "eks.amazonaws.com/instance-family"})
 PRODUCT_SUFFIX = re.compile(r"-SHARED$|-MIG-\d+g\.\d+gb(?:\.me)?$")
@@ -57,11 +58,13 @@ def _container(
     readings = [
         reading for invocation in _invocations(document, path, environment) if (reading := engines.read(invocation))
     ]
-    if not (resources or readings):
+    if not (resources or readings or document.get((*path, "resources", "claims"))):
         return
     name = document.get((*path, "name"))
     anchor = Origin(document, (*path, "name")) if isinstance(name, str) else Origin(document, path)
     pod = {**_hardware(document, spec, path, resources), **_settings(document, spec, path), **placement}
+    if str(stored := document.get((*path, "storageUri"))).startswith("hf://"):
+        pod["checkpoint"] = Field(str(stored), (Origin(document, (*path, "storageUri")),))
     if variable := _self_reference(environment):
         pod["unexpanded_variable"] = variable
     for reading in readings or (engines.Reading({}, None),):
@@ -364,7 +367,7 @@ def _product(key: str, value: str) -> str | None:
 
 
 def _annotated(annotations: Mapping[str, Origin]) -> dict[str, Field]:
-    """Fields that `gpulint/…` annotations state."""
+    """Fields that annotations state: gpulint's own, and KServe's, which becomes a node selector."""
     fields: dict[str, Field] = {}
     for key, origin in annotations.items():
         text = origin.text().strip()
@@ -374,4 +377,6 @@ def _annotated(annotations: Mapping[str, Origin]) -> dict[str, Field]:
             product = hardware.named(text)
             unlisted = Unknown(f"the catalog has no accelerator {text}")
             fields["accelerator"] = Field(product.id if product else unlisted, (origin,))
+        elif (listed := hardware.labels().get(("cloud.google.com/gke-accelerator", text))) and key in PLACING:
+            fields["accelerator"] = Field(listed, (origin,))
     return fields

@@ -82,7 +82,7 @@ class RuleFile(Strict):
 def json_schema(model: type[pydantic.BaseModel], name: str) -> dict[str, Any]:
     """The JSON Schema of a contract, as `schemas/` holds it."""
     schema = model.model_json_schema(by_alias=True)
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": name, **schema}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": name}
 
 
 def settings(path: Path, table: str) -> PolicyFile:

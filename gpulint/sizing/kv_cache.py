@@ -29,6 +29,7 @@ def kv_bytes_per_token(
     head_dim: int,
     kv_lora_rank: int | None,
     qk_rope_head_dim: int | None,
+    latent_kv_cache: bool,
     bytes_per_kv_element: float,
     tensor_parallel: int,
     pipeline_parallel: int,
@@ -42,25 +43,29 @@ def kv_bytes_per_token(
     Args:
         layers, linear_attention_layers: of the network; linear-attention layers keep a state instead.
         kv_heads, head_dim: of attention. kv_lora_rank, qk_rope_head_dim: of MLA, else None.
+        latent_kv_cache: the engine keeps MLA's compressed entry; early releases unpacked it into heads of 256.
         bytes_per_kv_element: [bytes]. tensor_parallel, pipeline_parallel: ranks.
         decode_context_parallel: ranks that share out the tokens of one sequence.
     Returns:
         [bytes]
     Validity: both divisions round up, as the fullest rank holds the remainder.
 
-    >>> kv_bytes_per_token(32, 0, 8, 128, None, None, 2, 1, 1, 1)  # Llama-3.1-8B: 128 KiB
+    >>> kv_bytes_per_token(32, 0, 8, 128, None, None, True, 2, 1, 1, 1)  # Llama-3.1-8B: 128 KiB
     131072.0
-    >>> kv_bytes_per_token(61, 0, 128, 128, 512, 64, 2, 8, 1, 1)  # DeepSeek-V3, whatever the tensor parallelism
+    >>> kv_bytes_per_token(61, 0, 128, 128, 512, 64, True, 2, 8, 1, 1)  # DeepSeek-V3, whatever the tensor parallelism
     70272.0
+    >>> kv_bytes_per_token(27, 0, 16, 192, 512, 64, False, 2, 1, 1, 1)  # DeepSeek-V2-Lite in vLLM 0.6: 35.42 GiB, 85,968 tokens
+    442368.0
 
     Source: vLLM, v1/kv_cache_interface.py, AttentionSpec.page_size_bytes and MLAAttentionSpec; Ainslie et al., GQA,
         2023; DeepSeek-AI, DeepSeek-V2, 2024, section 2.1.
     """
     kv_layers = math.ceil((layers - linear_attention_layers) / pipeline_parallel)
-    if kv_lora_rank:
+    if kv_lora_rank and latent_kv_cache:
         return kv_layers * (kv_lora_rank + (qk_rope_head_dim or 0)) * bytes_per_kv_element / decode_context_parallel
     heads = math.ceil(kv_heads / tensor_parallel)
-    return kv_layers * 2 * heads * head_dim * bytes_per_kv_element / decode_context_parallel
+    width = _UNPACKED_HEAD_DIM if kv_lora_rank else head_dim
+    return kv_layers * 2 * heads * width * bytes_per_kv_element / decode_context_parallel
 
 
 def kv_needed_bytes(
@@ -119,6 +124,10 @@ def kv_cache_tokens(kv_cache_bytes: float, kv_needed_bytes: float, max_model_len
     Source: vLLM, v1/core/kv_cache_utils.py, get_max_concurrency_for_kv_cache_config.
     """
     return max(0, int(kv_cache_bytes / kv_needed_bytes * max_model_len)) if kv_needed_bytes else 0
+
+
+_UNPACKED_HEAD_DIM = 256
+"""vLLM v0.6.0, model_executor/models/deepseek_v2.py, pads query, key and value of MLA to 256."""
 
 
 def _blocks(tokens: int, block_size: int) -> int:

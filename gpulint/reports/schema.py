@@ -1,0 +1,181 @@
+"""The contract of the JSON report as models: schemas/report.json is made from them, and no run imports them."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pydantic
+
+Scalar = bool | int | float | str | list[str] | None
+SeverityWord = Literal["error", "warning", "note"]
+
+
+class Strict(pydantic.BaseModel):
+    """An object that holds these keys and no others."""
+
+    model_config = pydantic.ConfigDict(extra="forbid")
+
+
+class FactEntry(Strict):
+    """A fact in base units: one value in each world."""
+
+    unit: str = pydantic.Field(description="bytes, bytes_per_s, tokens, w …; empty for counts and words")
+    favourable: Scalar
+    likely: Scalar
+    adverse: Scalar
+
+
+class Place(Strict):
+    """A span of a file; lines and columns count from 1, the end column is exclusive."""
+
+    path: str
+    line: int = pydantic.Field(ge=1)
+    column: int = pydantic.Field(ge=1)
+    end_line: int = pydantic.Field(ge=1)
+    end_column: int = pydantic.Field(ge=1)
+
+
+class RelatedEntry(Place):
+    """A second place that a finding rests on."""
+
+    label: str
+
+
+class ChangeEntry(Strict):
+    """A change of one quantity's text; without a place nothing in the files can state it."""
+
+    quantity: str
+    old: str = pydantic.Field(description="the text that stands there; empty: `new` is to be added")
+    new: str
+
+
+class PlacedChangeEntry(ChangeEntry, Place):
+    """A change of one quantity's text at its place."""
+
+
+class SuggestionEntry(Strict):
+    """An alternative that the same rules have nothing new to say about, in any world."""
+
+    title: str
+    changes: list[PlacedChangeEntry | ChangeEntry]
+    facts: dict[str, FactEntry]
+    gives_up: str
+    cost_before_usd_per_hour: float | None
+    cost_after_usd_per_hour: float | None
+    prices: str = pydantic.Field(description="whose list prices, where and when")
+
+
+class FindingEntry(Place):
+    """One defect at its place, with the numbers behind it."""
+
+    rule: str
+    family: str
+    severity: SeverityWord
+    confidence: int = pydantic.Field(ge=1, le=3, description="in how many of the three worlds the rule holds")
+    message: str
+    label: str
+    related: list[RelatedEntry]
+    arithmetic: list[str]
+    workload: str
+    role: str
+    facts: dict[str, FactEntry]
+    suggestions: list[SuggestionEntry] = pydantic.Field(max_length=3)
+    fingerprint: str = pydantic.Field(description="stays the same when the finding moves within its file")
+    suppressed: str | None = pydantic.Field(description="the reason that a suppression gives; null: it stands")
+
+
+class NotEvaluatedEntry(Strict):
+    """A rule that lacked facts."""
+
+    rule: str
+    needs: list[str] = pydantic.Field(min_length=1, description="the quantities that somebody would have to state")
+
+
+class RoleEntry(Strict):
+    """What was understood of one role of a workload."""
+
+    name: str
+    engine: str
+    architecture: str
+    accelerator: str
+    parallelism: str
+    verdict: str
+    headroom: str
+    fits_on: list[str]
+    too_small: list[str]
+    facts: dict[str, FactEntry]
+    assumptions: list[str]
+    unknown: dict[str, str] = pydantic.Field(description="quantity → why it cannot be known")
+    not_evaluated: list[NotEvaluatedEntry]
+
+
+class WorkloadEntry(Strict):
+    """What was understood of one workload."""
+
+    name: str
+    kind: str
+    path: str
+    line: int = pydantic.Field(ge=1)
+    adapter: str
+    roles: list[RoleEntry]
+
+
+class SkipEntry(Strict):
+    """A file, or a document of it, that was not read."""
+
+    path: str
+    reason: str
+
+
+class FailureEntry(Strict):
+    """An exception of gpulint's own."""
+
+    path: str
+    doing: str
+    error: str
+
+
+class ToolEntry(Strict):
+    """What wrote the report."""
+
+    name: Literal["gpulint"]
+    version: str
+
+
+class CatalogEntry(Strict):
+    """What it looked up in."""
+
+    date: str
+
+
+class CountsEntry(Strict):
+    """Findings that nothing suppresses, by severity."""
+
+    error: int
+    warning: int
+    note: int
+
+
+class SummaryEntry(Strict):
+    """What was counted."""
+
+    files: int
+    workloads: int
+    findings: CountsEntry
+    suppressed: int
+    skipped: int
+    failures: int
+    not_evaluated: int
+
+
+class ReportFile(Strict):
+    """All that one run of gpulint found."""
+
+    format: Literal["gpulint-report/1"]
+    tool: ToolEntry
+    catalog: CatalogEntry
+    findings: list[FindingEntry]
+    workloads: list[WorkloadEntry]
+    skipped: list[SkipEntry]
+    failures: list[FailureEntry]
+    summary: SummaryEntry

@@ -1,0 +1,188 @@
+"""The contracts in schemas/: made from the models, and kept by what gpulint writes and reads.
+
+`python tests/test_schemas.py` writes the files anew.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import jsonschema
+import pydantic
+import pytest
+
+from gpulint.adapters import native
+from gpulint.policy import rule, schema
+from gpulint.reports import json as json_report
+from gpulint.reports import schema as report_schema
+
+FOLDER = Path(__file__).resolve().parent.parent / "schemas"
+OPEN_MAPS = {
+    *("facts", "unknown"),  # report: by fact name
+    "like",  # policy: by checkpoint
+}
+"""Keys whose mappings hold names that no contract lists."""
+
+
+def contracts() -> dict[str, type[pydantic.BaseModel]]:
+    """The model of each contract by the stem of its file."""
+    return {
+        "spec": native.spec_model(),
+        "policy": schema.PolicyFile,
+        "rule": schema.RuleFile,
+        "report": report_schema.ReportFile,
+    }
+
+
+def generated(name: str) -> str:
+    """The text of schemas/<name>.json."""
+    return json.dumps(schema.json_schema(contracts()[name], f"gpulint {name}"), indent=2, ensure_ascii=False) + "\n"
+
+
+def write() -> None:
+    """Write every contract."""
+    FOLDER.mkdir(exist_ok=True)
+    for name in contracts():
+        (FOLDER / f"{name}.json").write_text(generated(name), encoding="utf-8")
+
+
+def validator(name: str) -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(json.loads((FOLDER / f"{name}.json").read_bytes()))
+
+
+def reported(text: str) -> dict[str, object]:
+    """The JSON report on a text, as a reader gets it."""
+    import samples
+
+    data: dict[str, object] = json.loads(json_report.render(samples.report(text)))
+    return data
+
+
+def bad_samples() -> list[tuple[str, str]]:
+    return [(one.name, str(text)) for one in rule.shipped_rules().values() for text in rule.examples(one)["bad"]]
+
+
+# ---- the files
+
+
+@pytest.mark.parametrize("name", contracts())
+def test_the_committed_contract_is_the_generated_one(name: str):
+    assert (FOLDER / f"{name}.json").read_text(encoding="utf-8") == generated(name), "run python tests/test_schemas.py"
+
+
+def test_there_is_no_contract_without_a_model():
+    assert {path.stem for path in FOLDER.iterdir()} == set(contracts())
+
+
+@pytest.mark.parametrize("name", contracts())
+def test_the_contract_is_a_valid_schema(name: str):
+    jsonschema.Draft202012Validator.check_schema(json.loads((FOLDER / f"{name}.json").read_bytes()))
+
+
+def objects(node: object, key: str = "") -> Iterator[tuple[str, dict[str, object]]]:
+    """Every schema of an object, with the key it stands under."""
+    if isinstance(node, dict):
+        if node.get("type") == "object":
+            yield key, node
+        for name, inner in node.items():
+            yield from objects(inner, str(name))
+    elif isinstance(node, list):
+        for inner in node:
+            yield from objects(inner, key)
+
+
+@pytest.mark.parametrize("name", ["policy", "rule", "report"])
+def test_no_object_takes_keys_that_the_contract_does_not_name(name: str):
+    stray = [
+        key
+        for key, node in objects(json.loads((FOLDER / f"{name}.json").read_bytes()))
+        if node.get("additionalProperties") is not False and key not in OPEN_MAPS
+    ]
+    assert stray == []
+
+
+# ---- the report
+
+
+@pytest.mark.parametrize(("name", "text"), bad_samples(), ids=[name for name, _ in bad_samples()])
+def test_the_report_on_a_bad_sample_follows_its_contract(name: str, text: str):
+    report = reported(text)
+    assert [f"{list(error.path)}: {error.message}" for error in validator("report").iter_errors(report)] == []
+    findings = report["findings"]
+    assert isinstance(findings, list)
+    assert name in {finding["rule"] for finding in findings}
+
+
+@pytest.mark.parametrize("text", ["", "apiVersion: v1\nkind: ConfigMap\n", "kind: [nvidia.com/gpu\n"])
+def test_the_report_on_little_or_nothing_follows_its_contract(text: str):
+    validator("report").validate(reported(text))
+
+
+def test_a_report_with_a_further_key_is_refused():
+    report = reported("") | {"extra": 1}
+    assert not validator("report").is_valid(report)
+
+
+def test_a_report_without_its_summary_is_refused():
+    report = reported("")
+    del report["summary"]
+    assert not validator("report").is_valid(report)
+
+
+def test_the_format_is_named_on_top():
+    report = reported("")
+    assert list(report)[:3] == ["format", "tool", "catalog"]
+    assert report["format"] == "gpulint-report/1"
+
+
+@pytest.mark.parametrize("format_", ["text", "json"])
+def test_a_run_imports_neither_the_contracts_nor_their_libraries(tmp_path: Path, format_: str):
+    (tmp_path / "pod.yaml").write_text(dict(bad_samples())["gpu-request-differs-from-limit"])
+    probe = (
+        "import sys\n"
+        "from click.testing import CliRunner\n"
+        "from gpulint import cli\n"
+        f"result = CliRunner().invoke(cli.main, ['check', '--format', '{format_}', 'pod.yaml'])\n"
+        "assert result.exit_code == 1, result.output\n"
+        "heavy = {'pydantic', 'jsonschema', 'rich', 'gpulint.reports.schema', 'gpulint.policy.schema'}\n"
+        "print(*sorted(heavy & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stdout.strip(), done.returncode) == ("", 0), done.stderr
+
+
+# ---- rules and specs against their contracts
+
+
+@pytest.mark.parametrize("one", rule.shipped_rules().values(), ids=lambda one: one.name)
+def test_every_shipped_rule_follows_the_contract_for_teams(one: rule.Rule):
+    assert one.path is not None
+    schema.validated(one.path, "rule")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"severity": "fatal"}, {"whn": "true"}, {"for": {"scope": "galaxy"}}, {"arithmetic": ["a", "b", "c"]}, {"at": "gpus"}],
+)
+def test_a_rule_that_breaks_the_contract_is_refused(change: dict[str, object]):
+    sound = {"summary": "s", "severity": "error", "for": {"scope": "workload"}, "why": "w.", "when": "true"}
+    sound |= {"message": "m", "examples": {"bad": ["a"], "good": ["b"]}}
+    assert validator("rule").is_valid(sound)
+    assert not validator("rule").is_valid(sound | change)
+
+
+def test_a_spec_in_the_glossarys_words_follows_the_contract_and_a_misspelt_one_does_not():
+    role = {"name": "server", "engine": "vllm", "tensor_parallel": 4, "host_memory_bytes": "80Gi"}
+    spec = {"apiVersion": "gpulint/v1", "kind": "InferenceService", "metadata": {"name": "chat"}}
+    assert validator("spec").is_valid(spec | {"spec": {"roles": [role]}})
+    assert not validator("spec").is_valid(spec | {"spec": {"roles": [role | {"tensor_paralell": 4}]}})
+    assert not validator("spec").is_valid(spec | {"kind": "Deployment", "spec": {"roles": [role]}})
+    assert not validator("spec").is_valid(spec | {"spec": {"roles": []}})
+
+
+if __name__ == "__main__":
+    write()
