@@ -335,7 +335,7 @@ class _Loading:
             self._refuse(limit, self.text)
         except RecursionError:
             self._refuse(_too_deep(0), self.text)
-        except _Syntax as error:
+        except _Invalid as error:
             location = _line_location(self.path, self.text, error.offset)
             self._broken(self.text, Problem("invalid-syntax", error.message, location))
         else:
@@ -789,7 +789,7 @@ def _entry(mapping: Node, name: str) -> tuple[Node, Node] | None:
 # ---- JSON
 
 
-class _Syntax(Exception):
+class _Invalid(Exception):
     """JSON or TOML that does not parse: what is wrong, and at which offset."""
 
     def __init__(self, message: str, offset: int) -> None:
@@ -817,13 +817,13 @@ def _json(path: str, text: str) -> _Parsed:
     source = text
     try:
         data = _json_data(source)
-    except _Syntax as error:
+    except _Invalid as error:
         source = _without_comments(path, text)
         if source == text:
             raise
         try:
             data = _json_data(source)
-        except _Syntax:
+        except _Invalid:
             raise error from None
     composer = _JsonComposer(source)
     return _Parsed(composer.compose(), data, composer.duplicates)
@@ -833,7 +833,7 @@ def _json_data(text: str) -> object:
     try:
         data = json.loads(text, strict=False, parse_constant=_json_constant)
     except json.JSONDecodeError as error:
-        raise _Syntax(_json_message(text, error), error.pos) from None
+        raise _Invalid(_json_message(text, error), error.pos) from None
     except ValueError:
         raise _Limit("a number has more than 4,300 digits", 0) from None
     return _clean(data) if _SURROGATE_ESCAPE.search(text) else data
@@ -949,7 +949,7 @@ def _toml(path: str, text: str) -> _Parsed:
     try:
         data = _plain_toml(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:
-        raise _Syntax(
+        raise _Invalid(
             f"not valid TOML: {_TOML_PLACE.sub('', str(error)).lower()}", _toml_offset(text, str(error))
         ) from None
     return _Parsed(_TomlComposer(text).compose(data), data, [])

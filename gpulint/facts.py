@@ -20,6 +20,7 @@ COMPARE: Mapping[str, Callable[[float, float], bool]] = {
     "=": operator.eq, "==": operator.eq, ">": operator.gt,
     "<": operator.lt, ">=": operator.ge, "<=": operator.le,
 }
+NEVER_ZERO = frozenset({"engine", "checkpoint", "architecture"})
 LARGEST = 2**53
 """Beyond it a float no longer holds every whole number, and nothing that is deployed comes near."""
 
@@ -331,8 +332,8 @@ def _unusable(value: Value | Unknown, quantity: Quantity) -> str | None:
         return value.reason
     if quantity.type != "number" or not isinstance(value, int | float):
         return None
-    may_be_zero = quantity.of == "pod" or bool(quantity.absent)
-    possible = 0 < value <= LARGEST or (value == 0 and may_be_zero)
+    never_zero = quantity.of in NEVER_ZERO and not quantity.absent
+    possible = 0 < value <= LARGEST or (value == 0 and not never_zero)
     return None if possible else f"{value} is not possible"
 
 

@@ -71,6 +71,7 @@ class _Where(NamedTuple):
     depth: int = 0
     conditional: bool = False
     function: bool = False
+    broken: bool = False
 
 
 class _Piece(NamedTuple):
@@ -86,7 +87,7 @@ class _Piece(NamedTuple):
 _Value = str | tuple[Word, ...] | None
 
 _COSTLY = re.compile(r"\||\(\(|\$\[|=\(|\bcase\b")
-_MASKED = re.compile(r"\{\{[^\n]{0,300}?\}\}|\{%[^\n]{0,300}?%\}|(?<![<\w])<[A-Za-z][\w.:/|-]*(?: [\w.:/|-]+){0,8}>")
+_MASKED = re.compile(r"\{\{[^{}\n]{0,300}\}\}|\{%[^{}\n]{0,300}%\}|(?<![<\w])<[A-Za-z][\w.:/|-]*(?: [\w.:/|-]+){0,8}>")
 _KUBERNETES = re.compile(r"\$\(([A-Za-z_.-][\w.-]*)\)")
 _BRACES = re.compile(r"\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -130,7 +131,9 @@ class _Reader:
             return
         inner = where._replace(depth=where.depth + 1)
         if node.type == "command":
-            self._command(node, where)
+            self._command(node, where, [])
+        elif node.type == "redirected_statement":
+            self._redirected(node, inner)
         elif node.type == "variable_assignment":
             self._plain_assignment(node, where)
         elif node.type in ("declaration_command", "unset_command"):
@@ -147,8 +150,12 @@ class _Reader:
             self._children(node, inner)
 
     def _children(self, node: tree_sitter.Node, where: _Where) -> None:
-        for child in node.named_children:
-            self.walk(child, where)
+        children = node.children
+        broken = [child.type == "ERROR" for child in children]
+        for index, child in enumerate(children):
+            if child.is_named:
+                beside = any(broken[max(index - 1, 0) : index + 2])
+                self.walk(child, where._replace(broken=where.broken or beside))
 
     def _list(self, node: tree_sitter.Node, where: _Where) -> None:
         """`a && b`, `a || b`: what the right side sets is known no further than the list."""
@@ -200,21 +207,33 @@ class _Reader:
 
     # ---- commands and assignments
 
-    def _command(self, node: tree_sitter.Node, where: _Where) -> None:
+    def _redirected(self, node: tree_sitter.Node, where: _Where) -> None:
+        """A statement and its redirections; what follows a redirection's target belongs to the command."""
+        body = node.child_by_field_name("body")
+        if body is None or body.type != "command":
+            self._children(node, where)
+            return
+        redirects = node.children_by_field_name("redirect")
+        more = [word for redirect in redirects for word in _after_target(redirect)]
+        self._command(body, where._replace(broken=where.broken or node.has_error), more)
+        for redirect in redirects:
+            self.walk(redirect, where)
+
+    def _command(self, node: tree_sitter.Node, where: _Where, more: Sequence[tree_sitter.Node]) -> None:
         assignments = tuple(
             self._assignment(child, where) for child in node.named_children if child.type == "variable_assignment"
         )
-        words = tuple(self._words(node, where))
+        words = tuple(self._words([*node.named_children, *more], where._replace(broken=where.broken or node.has_error)))
         self._emit(words, assignments, where)
         if words:
             self._effects(words)
 
-    def _words(self, node: tree_sitter.Node, where: _Where) -> Iterator[Word]:
-        for child in node.named_children:
+    def _words(self, nodes: Sequence[tree_sitter.Node], where: _Where) -> Iterator[Word]:
+        for child in nodes:
             if child.type in _NOT_WORDS:
                 continue
             word = child.named_children[0] if child.type == "command_name" and child.named_children else child
-            yield from self._word(word, where, broken=node.has_error)
+            yield from self._word(word, where)
 
     def _effects(self, words: Sequence[Word]) -> None:
         """Builtins that set variables from elsewhere make them unknown."""
@@ -245,13 +264,14 @@ class _Reader:
 
     def _assignment(self, node: tree_sitter.Node, where: _Where) -> tuple[str, Word]:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
-        start, end = self._span(value if value is not None else node)
-        known = "" if value is None else None
-        pieces = [] if value is None or value.type == "array" else list(self._pieces(value, where, quoted=True))
-        if pieces and not node.has_error:
-            return self._name(name), self._joined(pieces, start, end)
-        why = "" if known == "" else "an array" if value is not None and value.type == "array" else "not understood"
-        return self._name(name), Word(known, end if known == "" else start, end, self.script[start:end], why)
+        if value is None:
+            end = self._span(node)[1]
+            return self._name(name), Word("", end, end, "")
+        start, end = self._span(value)
+        if value.type == "array" or node.has_error or where.broken:
+            why = "an array" if value.type == "array" else "the command does not parse"
+            return self._name(name), Word(None, start, end, self.script[start:end], why)
+        return self._name(name), self._joined(list(self._pieces(value, where, quoted=True)), start, end)
 
     def _name(self, node: tree_sitter.Node | None) -> str:
         return self._source(node) if node is not None else ""
@@ -260,7 +280,7 @@ class _Reader:
         value = node.child_by_field_name("value")
         new: _Value = word.text
         if value is not None and value.type == "array" and not value.has_error:
-            new = tuple(word for item in value.named_children for word in self._word(item, where, broken=False))
+            new = tuple(word for item in value.named_children for word in self._word(item, where))
         if any(child.type == "+=" for child in node.children):
             new = _appended(self.known.get(name), new)
         if isinstance(new, str) and len(new) > VALUE_CHARACTERS_MAX:
@@ -272,9 +292,9 @@ class _Reader:
 
     # ---- words
 
-    def _word(self, node: tree_sitter.Node, where: _Where, broken: bool) -> Iterator[Word]:
+    def _word(self, node: tree_sitter.Node, where: _Where) -> Iterator[Word]:
         start, end = self._span(node)
-        if broken:
+        if where.broken:
             yield Word(None, start, end, self.script[start:end], "the command does not parse")
             return
         if (items := self._array(node)) is not None:
@@ -456,6 +476,11 @@ class _Reader:
     def _is_masked(self, start: int, end: int) -> bool:
         at = bisect.bisect_left(self.masks, end, key=lambda mask: mask[0])
         return at > 0 and self.masks[at - 1][1] > start
+
+
+def _after_target(redirect: tree_sitter.Node) -> list[tree_sitter.Node]:
+    """The words that follow a redirection's target; the grammar counts them to the redirection."""
+    return [*redirect.children_by_field_name("destination")[1:], *redirect.children_by_field_name("argument")]
 
 
 def _tree(text: str) -> tree_sitter.Node:

@@ -97,7 +97,7 @@ def _joined(group: str, kind: str, roles: tuple[Role, ...]) -> tuple[Role, ...]:
     origins = tuple(origin for role in roles for origin in role.fields["gpus_per_replica"].origins)
     unknown = next((count for count in counts if isinstance(count, Unknown)), None)
     total = unknown or sum(count for count in counts if isinstance(count, int | float))
-    return tuple(role.having(gpus_per_replica=Field(total, origins)) if role.text("engine") else role for role in roles)
+    return tuple(role.having(gpus_per_replica=Field(total, origins)) if role is serving else role for role in roles)
 
 
 def _annotations(document: Document, metadata: Path) -> dict[str, Origin]:

@@ -37,6 +37,19 @@ def problems(document: Document) -> Iterator[Problem]:
     except pydantic.ValidationError as error:
         for one in error.errors():
             yield _problem(document, tuple(one["loc"]), one["type"], one["msg"])
+    else:
+        yield from _unreadable(document)
+
+
+def _unreadable(document: Document) -> Iterator[Problem]:
+    """Numbers that are written as no number, in a spec of the right shape."""
+    listed = document.get(("spec", "roles"))
+    for at, role in enumerate(listed if isinstance(listed, list) else ()):
+        for name in role.keys() & glossary().keys():
+            try:
+                _read(role[name], glossary()[name])
+            except ValueError as error:
+                yield Problem("invalid-spec", f"{name}: {error}", document.locate(("spec", "roles", at, name)))
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:

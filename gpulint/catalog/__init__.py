@@ -23,9 +23,10 @@ def by(table: str, column: str) -> dict[str, Row]:
 
 
 def in_version(row: Row, version: tuple[int, ...]) -> bool:
-    """Whether a row's `since` (inclusive) and `until` (exclusive) hold for a version."""
+    """Whether a row's `since` (inclusive) and `until` (exclusive) hold for some release of a version: 0.7 is any 0.7.x."""
     since, until = release(row["since"]), release(row["until"])
-    return (since is None or version >= since) and (until is None or version < until)
+    beyond = (*version[:-1], version[-1] + 1)
+    return (since is None or since < beyond) and (until is None or version < until)
 
 
 def release(text: str | None) -> tuple[int, ...] | None:

@@ -63,30 +63,56 @@ def expert_parameters(
     return experts * moe_layers * (3 if gated_mlp else 2) * hidden * moe_intermediate
 
 
+def quantised_parameters(
+    weight_format: str, parameters: float, embedding_parameters: int, expert_parameters: int
+) -> float:
+    """Parameters that a quantised format covers.
+
+    quantised_parameters = expert_parameters for MXFP4, else parameters − embedding_parameters
+
+    Args:
+        weight_format: in memory. parameters: all. embedding_parameters, expert_parameters: parts of them.
+    Returns:
+        parameters
+    Validity: some releases keep more in 16 bits (Meta's FP8 release its attention); `quantised_excess` covers that.
+
+    >>> quantised_parameters("fp8", 8030261248, 1050673152, 0)
+    6979588096
+
+    Source: OpenAI, gpt-oss model card, 2025 (only the experts are MXFP4); AutoAWQ and llm-compressor defaults.
+    """
+    return expert_parameters if weight_format == "mxfp4" else parameters - embedding_parameters
+
+
 def weight_bytes(
-    parameters: float, embedding_parameters: int, bytes_per_weight: float, bytes_per_activation: float
+    parameters: float,
+    quantised_parameters: float,
+    bytes_per_weight: float,
+    bytes_per_activation: float,
+    quantised_excess: float,
 ) -> float:
     """Weights of the whole network in memory.
 
-    weight_bytes = embedding_parameters · max(bytes_per_weight, bytes_per_activation)
-                 + (parameters − embedding_parameters) · bytes_per_weight
+    weight_bytes = parameters · b                                          (one format for all, b = bytes_per_weight)
+                 = quantised · b · quantised_excess + (parameters − quantised) · bytes_per_activation   (quantised)
 
     Args:
-        parameters: all. embedding_parameters: those a quantised release keeps in 16 bits.
-        bytes_per_weight: of the others, scales included [bytes]. bytes_per_activation: of an unquantised value [bytes].
+        parameters: all. quantised_parameters: those a quantised format covers.
+        bytes_per_weight: of these, scales included [bytes]. bytes_per_activation: of an unquantised value [bytes].
+        quantised_excess: what releases keep in 16 bits beyond embeddings, and layouts' padding (fitted).
     Returns:
         [bytes]
-    Validity: norms are counted with the quantised part (below 0.01 %); vision towers are too (they usually stay in
-        16 bits, so a quantised vision-language release comes out a few percent low).
+    Validity: norms are counted with the quantised part (below 0.01 %).
 
-    >>> round(weight_bytes(8030261248, 1050673152, 2, 2) / 2**30, 2)  # measured 14.96 GiB by vLLM
+    >>> round(weight_bytes(8030261248, 6979588096, 2, 2, 1.2) / 2**30, 2)  # vLLM: "Model loading took 14.96 GiB"
     14.96
 
-    Source: vLLM start-up log of Llama-3.1-8B ("Model loading took 14.96 GiB").
+    Source: vLLM start-up log of Llama-3.1-8B.
     """
-    return embedding_parameters * max(bytes_per_weight, bytes_per_activation) + (
-        (parameters - embedding_parameters) * bytes_per_weight
-    )
+    if bytes_per_weight >= bytes_per_activation:
+        return parameters * bytes_per_weight
+    rest = (parameters - quantised_parameters) * bytes_per_activation
+    return quantised_parameters * bytes_per_weight * quantised_excess + rest
 
 
 def weight_bytes_per_gpu(

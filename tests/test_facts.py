@@ -1,0 +1,453 @@
+"""Facts: where a value comes from, in which worlds, what is missing, and that every formula can be trusted to be wired."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from gpulint import architecture, catalog, documents, engines, facts, hardware, shipped
+from gpulint.architecture import Resolved
+from gpulint.facts import Facts, Known, Missing
+from gpulint.findings import Worlds
+from gpulint.workload import Field, Origin, Role, Unknown, Value
+
+LLAMA_8B = "meta-llama/Llama-3.1-8B-Instruct"
+MIXTRAL = "mistralai/Mixtral-8x7B-Instruct-v0.1"
+
+
+def role(open_ended: str = "", **stated: Value | Unknown) -> Role:
+    """A role that states these values and nothing else."""
+    nowhere = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
+    return Role("server", nowhere, {name: Field(value) for name, value in stated.items()}, open_ended=open_ended)
+
+
+def known(
+    checkpoint: str | None = LLAMA_8B, resolved: Resolved | None = None, open_ended: str = "", **stated: Value | Unknown
+) -> Facts:
+    """The facts of a vLLM role on one H100, unless said otherwise."""
+    whole: dict[str, Value | Unknown] = {
+        **{"engine": "vllm", "engine_version": "0.19.0", "accelerator": "h100-sxm-80gb"},
+        **{"gpus_per_pod": 1, "gpus_per_replica": 1, "pods_per_replica": 1, "checkpoint": checkpoint},
+        **{"max_model_len_stated": "max_model_len" in stated, **stated},
+    }
+    given = {name: value for name, value in whole.items() if value is not None}
+    if checkpoint is not None and resolved is None:
+        resolved = architecture.resolve(checkpoint)
+    return facts.of(role(open_ended, **given), resolved)
+
+
+def needs(found: Facts, name: str) -> set[str]:
+    """What is missing for a fact."""
+    missing = found.worlds(name)
+    assert isinstance(missing, Missing), missing
+    return set(missing.names)
+
+
+def how(found: Facts, name: str) -> str:
+    """Where a fact comes from, in words."""
+    one = found.find(name)
+    assert isinstance(one, Known), one
+    return one.how
+
+
+# ---- the glossary
+
+
+def test_every_row_of_the_glossary_is_whole():
+    for name, row in shipped.glossary().items():
+        assert {"of", "type", "unit", "meaning"} <= set(row), name
+        assert row["type"] in {"number", "text", "flag", "list", "object"}, name
+        assert not str(row["meaning"]).endswith("."), name
+
+
+def test_a_quantity_that_somebody_could_state_says_how_or_what_its_absence_means():
+    silent = [
+        one.name
+        for one in facts.glossary().values()
+        if one.of in {"pod", "engine"} and not one.ask and not one.absent and one.name not in {"task", "device"}
+    ]
+    assert silent == []
+
+
+def test_every_derived_quantity_has_a_formula_or_a_look_up():
+    every = {name for engine in (None, *engines.modules()) for name in facts.formulas(engine)}
+    derived = {one.name for one in facts.glossary().values() if one.of == "derived"}
+    assert derived - every == {"bytes_per_weight"}  # the number format's row of the catalog
+
+
+def test_every_fitted_quantity_has_rows_in_order_with_source_and_date():
+    rows = catalog.rows("fitted")
+    assert {row["name"] for row in rows} == {one.name for one in facts.glossary().values() if one.of == "fitted"}
+    for row in rows:
+        assert float(row["favourable"]) <= float(row["likely"]) <= float(row["adverse"]), row["name"]
+        assert row["source"], row["name"]
+        assert row["date"], row["name"]
+
+
+def test_every_documented_default_is_of_an_engine_quantity_with_source_and_date():
+    for row in catalog.rows("engine_defaults"):
+        assert facts.glossary()[row["field"]].of == "engine", row["field"]
+        assert row["source"], row["field"]
+        assert row["date"], row["field"]
+        assert row["kinder"] in {"higher", "lower", "none"}, row["field"]
+
+
+def test_every_column_that_a_fact_reads_is_there():
+    product, node = hardware.accelerators()[0], hardware.nodes()[0]
+    shape = architecture.architectures()[0]
+    holders = {"accelerator": (product, {"slice_memory_bytes", "accelerator_name"}), "node": (node, set())}
+    holders |= {"architecture": (shape, set()), "checkpoint": (shape, {"architecture", "checkpoint"})}
+    for one in facts.glossary().values():
+        holder, computed = holders.get(one.of, (None, set()))
+        assert holder is None or one.name in computed or hasattr(holder, one.name), one.name
+
+
+# ---- the formulas
+
+
+def formulas() -> list[tuple[str, Callable[..., Value]]]:
+    """Every public formula, by module and name."""
+    found = [(f"sizing.{name}", formula) for name, formula in facts.formulas(None).items()]
+    for engine in engines.modules():
+        found += [(f"{engine}.{name}", formula) for name, formula in facts.formulas(engine).items()]
+    return found
+
+
+every_formula = pytest.mark.parametrize("formula", [one for _, one in formulas()], ids=[name for name, _ in formulas()])
+
+
+@every_formula
+def test_a_formula_and_its_parameters_are_rows_of_the_glossary(formula: Callable[..., Value]):
+    assert {formula.__name__, *facts.parameters(formula)} <= set(facts.glossary())
+
+
+@every_formula
+def test_a_formula_takes_its_facts_by_name_and_by_nothing_else(formula: Callable[..., Value]):
+    signature = inspect.signature(formula)
+    assert tuple(signature.parameters) == facts.parameters(formula)
+    assert all(one.kind is one.POSITIONAL_OR_KEYWORD for one in signature.parameters.values())
+    assert all(one.default is one.empty for one in signature.parameters.values())
+
+
+@every_formula
+def test_a_formula_does_not_need_itself(formula: Callable[..., Value]):
+    assert formula.__name__ not in facts.parameters(formula)
+
+
+@every_formula
+def test_a_formulas_docstring_has_its_sections_in_order(formula: Callable[..., Value]):
+    text = inspect.getdoc(formula) or ""
+    first = text.splitlines()[0]
+    assert first.endswith((".", ":")), first
+    places = [text.index(section) for section in ("Args:", "Returns:", ">>>", "Source:")]
+    assert places == sorted(places)
+    assert text.partition("Source:")[2].strip()
+
+
+@every_formula
+def test_a_formulas_docstring_says_its_equation_or_tells_it_in_prose(formula: Callable[..., Value]):
+    text = (inspect.getdoc(formula) or "").partition("Args:")[0]
+    body = text.partition("\n")[2].strip()
+    one_line_says_it = len(inspect.getsource(formula).rpartition('"""')[2].strip().splitlines()) == 1
+    assert body or one_line_says_it
+
+
+@every_formula
+def test_a_formulas_docstring_names_every_argument(formula: Callable[..., Value]):
+    section = (inspect.getdoc(formula) or "").partition("Args:")[2].partition("Returns:")[0]
+    unnamed = [name for name in facts.parameters(formula) if name not in section]
+    assert unnamed == [] or "as of " in section
+
+
+def test_an_engine_defines_no_quantity_that_its_own_arguments_state():
+    for engine in engines.modules():
+        stated = {one.name for one in facts.glossary().values() if one.of == "engine"}
+        assert set(facts.formulas(engine)) & stated <= {"max_model_len"}
+
+
+def test_sizing_holds_no_unit_arithmetic_of_its_own():
+    folder = Path(inspect.getfile(facts)).parent / "sizing"
+    for path in folder.glob("*.py"):
+        numbers = {
+            node.value
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool)
+        }
+        assert not numbers & {1024, 1e9, 1e12, 2**20, 2**30}, path.name
+
+
+# ---- the order in which a value is looked for
+
+
+def test_a_stated_value_goes_before_everything():
+    found = known(weight_bytes=7.0, kv_heads=3, gpu_memory_utilization=0.5, device_memory_bytes=1000.0)
+    assert [found.likely(name) for name in ("weight_bytes", "kv_heads")] == [7.0, 3]
+    assert found.likely("memory_budget_bytes") == 500
+    assert how(found, "weight_bytes") == "stated"
+
+
+def test_the_engines_own_formula_goes_before_the_general_one_and_before_its_defaults():
+    assert how(known(), "kv_cache_bytes") == "vllm.kv_cache_bytes"
+    assert how(known(), "max_model_len") == "vllm.max_model_len"
+
+
+def test_the_checkpoint_and_the_accelerator_supply_theirs():
+    found = known()
+    assert (found.likely("layers"), how(found, "layers")) == (32, "catalog")
+    assert found.likely("compute_capability") == 9.0
+
+
+def test_a_documented_default_is_taken_where_nothing_is_stated():
+    found = known()
+    assert found.worlds("tensor_parallel") == Worlds(1, 1, 1)
+    assert how(found, "tensor_parallel") == "default of vllm 0.19.0"
+
+
+def test_a_known_absence_is_a_value():
+    found = known()
+    assert found.worlds("speculative") == Worlds(None, None, None)
+    assert found.worlds("kv_cache_memory_bytes") == Worlds(None, None, None)
+    assert found.worlds("cpu_offload_bytes") == Worlds(0, 0, 0)
+
+
+def test_without_an_engine_its_absences_are_not_known():
+    found = known(engine=None, engine_version=None)
+    assert needs(found, "speculative") == {"speculative"}
+    assert needs(found, "tensor_parallel") == {"tensor_parallel"}
+    assert found.likely("mig_profile") is None
+
+
+def test_a_name_is_resolved_once():
+    found = known()
+    assert found.find("weight_bytes") is found.find("weight_bytes")
+
+
+def test_a_quantity_that_leads_back_to_itself_is_missing_and_does_not_hang():
+    found = known(engine_version="0.5.0", trained_context=Unknown("not read"))
+    assert needs(found, "max_model_len") == {"trained_context"}
+
+
+# ---- worlds
+
+
+def test_a_chain_without_fitted_terms_is_the_same_in_every_world():
+    found = known()
+    weights = found.worlds("weight_bytes")
+    assert isinstance(weights, Worlds)
+    assert weights.favourable == weights.likely == weights.adverse == 16_060_522_496  # 8,030,261,248 × 2
+
+
+def test_a_chain_with_fitted_terms_is_worse_from_world_to_world():
+    left = known().worlds("headroom_bytes")
+    reserve = known().worlds("reserve_bytes")
+    assert left.favourable > left.likely > left.adverse
+    assert reserve.favourable < reserve.likely < reserve.adverse
+
+
+def test_a_slice_of_an_unnamed_card_spans_the_cards_that_offer_it():
+    one = known(accelerator=None, mig_profile="1g.10gb", device="gpu").worlds("device_memory_bytes")
+    assert isinstance(one, Worlds)
+    assert one.favourable >= one.likely >= one.adverse > 0
+
+
+# ---- what is missing
+
+
+def test_every_missing_root_is_named_at_once():
+    found = known(checkpoint=None, accelerator=None)
+    assert needs(found, "headroom_bytes") == {"checkpoint", "accelerator"}
+
+
+def test_a_stated_value_that_cannot_be_read_is_the_root():
+    found = known(tensor_parallel=Unknown("comes from $TP"))
+    assert needs(found, "weight_bytes_per_gpu") == {"tensor_parallel"}
+    assert needs(found, "headroom_bytes") == {"tensor_parallel"}
+    assert found.reasons["tensor_parallel"] == "comes from $TP"
+
+
+def test_a_checkpoint_that_no_catalog_lists_asks_for_the_architecture():
+    found = known("acme/house-model")
+    assert needs(found, "weight_bytes") == {"architecture"}
+
+
+def test_missing_names_are_joined_over_several_facts():
+    found = known(checkpoint=None, accelerator=None)
+    assert found.missing(["layers", "cuda_memory_bytes", "tensor_parallel"]) == {"checkpoint", "accelerator"}
+
+
+def test_a_missing_fact_is_not_shown_and_a_known_one_is_with_its_unit():
+    found = known(checkpoint=None)
+    assert found.shown("weight_bytes") is None
+    shown = known().shown("weight_bytes")
+    assert shown is not None
+    assert (shown.name, shown.unit, shown.values.likely) == ("weight_bytes", "bytes", 16_060_522_496)
+
+
+def test_every_missing_name_can_be_asked_for():
+    nothing = facts.of(role(), None)
+    for name in facts.glossary():
+        found = nothing.find(name)
+        if isinstance(found, Missing):
+            assert found.names <= set(facts.glossary())
+            assert found.names
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *(("tensor_parallel", 0), ("tensor_parallel", -1), ("pipeline_parallel", 0), ("data_parallel", 0)),
+        *(("block_size", 0), ("max_model_len", 0), ("gpu_memory_utilization", 0.0), ("layers", 0), ("kv_heads", 0)),
+        *(("gpu_memory_utilization", float("nan")), ("gpu_memory_utilization", float("inf")), ("gpus_per_pod", -1)),
+        *(("gpus_per_pod", float("nan")), ("tensor_parallel", 10**30), ("cpu_offload_bytes", -1)),
+    ],
+)
+def test_a_number_that_nothing_can_be_is_unknown_and_breaks_nothing(name: str, value: float):
+    found = known(**{name: value})
+    assert needs(found, name) == {name}
+    assert "not possible" in found.reasons[name]
+    for other in facts.glossary():
+        found.find(other)
+
+
+@pytest.mark.parametrize(("name", "value"), [("gpus_per_pod", 0), ("cpu_offload_bytes", 0), ("gpus_per_pod", 0.5)])
+def test_a_number_that_may_be_small_is_kept(name: str, value: float):
+    assert known(**{name: value}).likely(name) == value
+
+
+# ---- arguments that may hold more than could be read
+
+
+def test_open_ended_arguments_make_the_engines_facts_unknown_with_the_reason():
+    found = known(open_ended="--config names a file", max_model_len=8192)
+    assert needs(found, "tensor_parallel") == {"tensor_parallel"}
+    assert found.reasons["tensor_parallel"] == "--config names a file"
+    assert "gpu_memory_utilization" in needs(found, "headroom_bytes")
+
+
+def test_open_ended_arguments_leave_what_is_stated_and_what_the_card_says():
+    found = known(open_ended="--config names a file", max_model_len=8192)
+    assert found.likely("max_model_len") == 8192
+    assert found.likely("compute_capability") == 9.0
+
+
+def test_open_ended_arguments_leave_no_absence_known():
+    assert needs(known(open_ended="a script"), "speculative") == {"speculative"}
+
+
+# ---- defaults by release
+
+
+@pytest.mark.parametrize(
+    ("release", "share"), [("0.8.5", 0.90), ("0.19.1", 0.90), ("0.20.0", 0.92), ("0.33.0", 0.92)]
+)
+def test_the_memory_share_follows_the_release(release: str, share: float):
+    assert known(engine_version=release).worlds("gpu_memory_utilization") == Worlds(share, share, share)
+
+
+@pytest.mark.parametrize(
+    ("release", "accelerator", "sequences", "batch"),
+    [
+        ("0.10.1", "h100-sxm-80gb", 1024, 8192),
+        ("0.10.1", "a100-sxm-80gb", 256, 2048),
+        ("0.10.1", "l4-24gb", 256, 2048),
+        ("0.33.0", "b200-180gb", 1024, 16384),
+        ("0.33.0", "h100-sxm-80gb", 1024, 8192),
+    ],
+)
+def test_the_batch_defaults_follow_release_and_card(release: str, accelerator: str, sequences: int, batch: int):
+    found = known(engine_version=release, accelerator=accelerator)
+    assert found.likely("max_num_seqs") == sequences
+    assert found.likely("max_num_batched_tokens") == batch
+
+
+def test_an_unknown_release_gives_the_envelope_of_all_it_may_be():
+    found = known(engine_version=None)
+    assert found.worlds("gpu_memory_utilization") == Worlds(0.92, 0.92, 0.90)
+    assert found.worlds("graphs_in_budget") == Worlds(False, True, True)
+    assert "release is not stated" in how(found, "gpu_memory_utilization")
+
+
+def test_an_unknown_release_takes_fitted_rows_from_the_kindest_to_the_worst():
+    logit = known(engine_version=None).worlds("sampler_bytes_per_logit")
+    assert logit == Worlds(6.0, 14.0, 42.0)  # 6 since 0.22, 14 to 16 since 0.17, up to 42 before
+
+
+def test_an_unknown_release_leaves_less_in_the_adverse_world_than_any_stated_one():
+    envelope = known(engine_version=None).worlds("kv_cache_bytes")
+    assert isinstance(envelope, Worlds)
+    for release in ("0.8.5", "0.10.1", "0.16.0", "0.19.0", "0.21.0", "0.33.0"):
+        one = known(engine_version=release).worlds("kv_cache_bytes")
+        assert isinstance(one, Worlds)
+        assert envelope.adverse <= one.adverse, release
+        assert envelope.favourable >= one.favourable, release
+
+
+def test_a_default_that_hangs_on_the_card_names_the_card_when_it_is_unknown():
+    assert needs(known(accelerator=None), "max_num_seqs") == {"accelerator"}
+
+
+# ---- fitted terms only ever cost memory
+
+
+MONOTONE: Mapping[str, tuple[str, Mapping[str, Value | Unknown]]] = {
+    "sampler_bytes_per_logit": (LLAMA_8B, {}),
+    "prefill_hidden_multiple": (LLAMA_8B, {"max_num_seqs": 1}),
+    "prefill_intermediate_multiple": (LLAMA_8B, {"max_num_seqs": 1}),
+    "activation_slack_bytes": (LLAMA_8B, {}),
+    "non_torch_bytes": (LLAMA_8B, {}),
+    "weight_buffer_bytes": (LLAMA_8B, {}),
+    "graph_bytes": (LLAMA_8B, {"engine_version": "0.20.0"}),
+    "moe_workspace_factor": (MIXTRAL, {"tensor_parallel": 2, "gpus_per_pod": 2, "gpus_per_replica": 2}),
+    "encoder_bytes": ("Qwen/Qwen2.5-VL-7B-Instruct", {}),
+    "driver_reserved_bytes": (LLAMA_8B, {"cuda_memory_bytes": None}),
+}
+"""Each fitted term, and a role in which it matters."""
+
+
+def tried(name: str, value: float) -> Facts:
+    checkpoint, stated = MONOTONE[name]
+    extra = {"cuda_memory_bytes": Field(None)} if "cuda_memory_bytes" in stated else {}
+    found = known(checkpoint, **{key: part for key, part in stated.items() if key not in extra})
+    return facts.of(found.role.having(**extra, **{name: Field(value)}), found.resolved)
+
+
+@pytest.mark.parametrize("name", MONOTONE)
+@pytest.mark.parametrize("fact", ["kv_cache_bytes", "headroom_bytes"])
+def test_more_of_a_fitted_term_never_leaves_more_memory(name: str, fact: str):
+    rows = [row for row in catalog.rows("fitted") if row["name"] == name]
+    low = min(float(row["favourable"]) for row in rows)
+    high = max(float(row["adverse"]) for row in rows)
+    steps = [low + (high - low) * step / 8 for step in range(9)]
+    left = [tried(name, value).likely(fact) for value in steps]
+    assert all(isinstance(one, int | float) for one in left), left
+    assert left == sorted(left, reverse=True)  # type: ignore[type-var]
+    assert left[0] > left[-1], "the term does not matter here"  # type: ignore[operator]
+
+
+def test_a_larger_ratio_of_parameters_to_the_name_never_makes_weights_smaller():
+    found = known("acme/secret-13b")
+    sizes = [
+        facts.of(found.role.having(named_parameter_ratio=Field(ratio)), found.resolved).likely("weight_bytes_per_gpu")
+        for ratio in (0.9, 1.0, 1.1, 1.3)
+    ]
+    assert sizes == sorted(sizes)  # type: ignore[type-var]
+    assert sizes[1] == 26e9  # 13 billion weights in 16 bits
+
+
+def test_every_fitted_term_is_tested_monotone():
+    assert set(MONOTONE) | {"named_parameter_ratio"} == {row["name"] for row in catalog.rows("fitted")}
+
+
+@pytest.mark.parametrize("release", ["0.8.5", "0.10.1", "0.19.0", "0.22.0", None])
+@pytest.mark.parametrize("accelerator", ["l4-24gb", "a100-sxm-80gb", "h100-sxm-80gb", "t4-16gb"])
+@pytest.mark.parametrize("checkpoint", [LLAMA_8B, MIXTRAL, "Qwen/Qwen2.5-VL-7B-Instruct", "deepseek-ai/DeepSeek-V3"])
+def test_the_worlds_are_in_order_on_every_card_and_release(release: str | None, accelerator: str, checkpoint: str):
+    found = known(checkpoint, engine_version=release, accelerator=accelerator)
+    for name in ("kv_cache_bytes", "headroom_bytes", "headroom"):
+        left = found.worlds(name)
+        assert isinstance(left, Worlds), left
+        assert left.favourable >= left.likely >= left.adverse, name

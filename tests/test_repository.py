@@ -1,0 +1,164 @@
+"""Where bytes come from: which files are read, and which never."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+
+import pytest
+
+from gpulint import repository
+from gpulint.findings import Skip
+
+
+@pytest.fixture
+def tree(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    return tmp_path
+
+
+def write(folder: pathlib.Path, *paths: str, content: str = "a: 1\n") -> None:
+    for path in paths:
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(content)
+
+
+def names(tree: pathlib.Path, *paths: str, exclude: tuple[str, ...] = ()) -> list[str]:
+    return [found.path for found in repository.WorkTree(tree, exclude).sources(paths)]
+
+
+def test_a_folder_is_walked_in_sorted_order_and_only_known_suffixes_are_read(tree: pathlib.Path) -> None:
+    write(tree, "b/z.yaml", "b/a.yml", "a.json", "c.toml", "README.md", "script.sh", "values.yaml.tpl")
+    assert names(tree, ".") == ["a.json", "b/a.yml", "b/z.yaml", "c.toml"]
+
+
+def test_a_file_named_by_the_user_is_read_whatever_its_suffix(tree: pathlib.Path) -> None:
+    write(tree, "job.sbatch", content="x")
+    assert list(repository.WorkTree(tree).sources(["job.sbatch"])) == [repository.Source("job.sbatch", b"x")]
+
+
+def test_what_git_ignores_is_not_read_but_a_named_file_is(tree: pathlib.Path) -> None:
+    write(tree, "build/a.yaml", "kept.yaml", "local.yaml", "deep/local.yaml", "deep/important.local.yaml")
+    write(tree, ".gitignore", content="build/\n*local.yaml\n!important.local.yaml\n")
+    assert names(tree, ".") == ["deep/important.local.yaml", "kept.yaml"]
+    assert names(tree, "local.yaml", "build") == ["local.yaml", "build/a.yaml"]
+
+
+def test_a_nested_gitignore_overrules_the_one_above(tree: pathlib.Path) -> None:
+    write(tree, "a.yaml", "sub/a.yaml", "sub/b.yaml")
+    write(tree, ".gitignore", content="a.yaml\n")
+    write(tree, "sub/.gitignore", content="!a.yaml\nb.yaml\n")
+    assert names(tree, ".") == ["sub/a.yaml"]
+    assert names(tree, "sub") == ["sub/a.yaml"]
+
+
+def test_ignore_patterns_that_git_would_not_understand_are_left_out(tree: pathlib.Path) -> None:
+    write(tree, "a.yaml", "b.yaml")
+    write(tree, ".gitignore", content="!\n[z-a]\n# a.yaml\n" + "*a" * 200 + "\nb.yaml\n")
+    assert names(tree, ".") == ["a.yaml"]
+
+
+def test_exclude_holds_for_named_files_too(tree: pathlib.Path) -> None:
+    write(tree, "charts/templates/a.yaml", "charts/values.yaml", "b.yaml")
+    assert names(tree, ".", exclude=("templates/",)) == ["b.yaml", "charts/values.yaml"]
+    assert names(tree, "charts/templates/a.yaml", "b.yaml", exclude=("charts/templates/*.yaml",)) == ["b.yaml"]
+    assert names(tree, "charts", exclude=("charts",)) == []
+
+
+def test_git_node_modules_and_venv_are_never_entered(tree: pathlib.Path) -> None:
+    write(tree, ".git/a.yaml", "node_modules/a.yaml", "x/.venv/a.yaml", ".github/a.yaml")
+    assert names(tree, ".") == [".github/a.yaml"]
+
+
+def test_links_are_not_followed(tree: pathlib.Path) -> None:
+    write(tree, "real/a.yaml")
+    (tree / "link.yaml").symlink_to(tree / "real/a.yaml")
+    (tree / "linked").symlink_to(tree / "real")
+    (tree / "loop").symlink_to(tree)
+    assert names(tree, ".") == ["real/a.yaml"]
+    assert list(repository.WorkTree(tree).sources(["link.yaml"])) == [Skip("link.yaml", "a symbolic link")]
+
+
+def test_a_file_is_yielded_once(tree: pathlib.Path) -> None:
+    write(tree, "sub/a.yaml")
+    assert names(tree, "sub", "sub/a.yaml", ".") == ["sub/a.yaml"]
+
+
+def test_a_path_outside_the_current_folder_is_shown_in_full(
+    tree: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tree, "a.yaml", "sub/b.yaml")
+    monkeypatch.chdir(tree / "sub")
+    assert names(tree, str(tree)) == [f"{tree}/a.yaml", "b.yaml"]
+
+
+def test_a_path_that_does_not_exist_is_an_error(tree: pathlib.Path) -> None:
+    with pytest.raises(FileNotFoundError, match="there is no file or folder missing.yaml"):
+        list(repository.WorkTree(tree).sources(["missing.yaml"]))
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_an_unreadable_file_is_skipped_with_its_reason(tree: pathlib.Path) -> None:
+    write(tree, "a.yaml")
+    (tree / "a.yaml").chmod(0)
+    assert list(repository.WorkTree(tree).sources(["."])) == [Skip("a.yaml", "cannot be read: permission denied")]
+
+
+def test_a_file_that_is_too_large_or_a_pipe_is_skipped(tree: pathlib.Path) -> None:
+    write(tree, "a.yaml", content="a" * 5_000_001)
+    os.mkfifo(tree / "b.yaml")
+    reason = "larger than 5 MB or not a regular file"
+    assert list(repository.WorkTree(tree).sources(["."])) == [Skip("a.yaml", reason), Skip("b.yaml", reason)]
+
+
+def test_a_name_that_is_not_utf_8_can_still_be_printed(tree: pathlib.Path) -> None:
+    with open(os.fsencode(tree) + b"/\xff.yaml", "wb") as file:
+        file.write(b"a: 1\n")
+    assert names(tree, ".") == ["\ufffd.yaml"]
+
+
+def test_a_sibling_inside_the_root_is_read(tree: pathlib.Path) -> None:
+    write(tree, "models/config.json", content="{}")
+    work_tree = repository.WorkTree(tree)
+    assert work_tree.read("models/config.json") == b"{}"
+    assert work_tree.read("models/../models/config.json") == b"{}"
+    assert work_tree.exists("models")
+    assert work_tree.exists("models/config.json")
+
+
+@pytest.mark.parametrize(
+    "path", ["../secret", "/etc/passwd", "missing", "models", "link", "linked/a.yaml", "a\0b", "big"]
+)
+def test_nothing_else_is_read(tree: pathlib.Path, path: str) -> None:
+    (tree.parent / "secret").write_text("x")
+    write(tree, "models/a.yaml")
+    write(tree, "big", content="a" * 5_000_001)
+    (tree / "link").symlink_to("/etc/passwd")
+    (tree / "linked").symlink_to(tree / "models")
+    assert repository.WorkTree(tree).read(path) is None
+
+
+def test_links_and_what_lies_outside_do_not_exist(tree: pathlib.Path) -> None:
+    (tree / "link").symlink_to("/etc/passwd")
+    work_tree = repository.WorkTree(tree)
+    assert not any(work_tree.exists(path) for path in ("link", "../..", "/etc/passwd", "missing"))
+
+
+def test_the_root_is_the_nearest_folder_that_holds_git(tree: pathlib.Path) -> None:
+    write(tree, "a/b/c.yaml")
+    assert repository.root_of(tree / "a" / "b") == tree
+    write(tree, "a/.git", content="gitdir: ../.git/worktrees/a\n")
+    assert repository.root_of(tree / "a" / "b") == tree / "a"
+
+
+def test_without_git_the_root_is_the_start(tmp_path: pathlib.Path) -> None:
+    assert repository.root_of(tmp_path) == tmp_path
+
+
+def test_standard_input_is_one_file_with_the_name_given() -> None:
+    stdin = repository.Stdin("deploy.yaml", b"a: 1\n")
+    assert list(stdin.sources()) == [repository.Source("deploy.yaml", b"a: 1\n")]
+    assert stdin.read("deploy.yaml") == b"a: 1\n"
+    assert stdin.read("other.yaml") is None
+    assert not stdin.exists("other.yaml")

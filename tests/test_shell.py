@@ -1,0 +1,220 @@
+"""Shell: words as bash would see them, each at its place, and silence where bash would have to run something."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpulint import shell
+
+Words = list[list[str | None]]
+
+
+def words(script: str, **variables: str | None) -> Words:
+    found = shell.commands(script, variables)
+    return [[word.text for word in command.words] for command in found if command.words]
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("vllm serve m --x=1 --y 2", [["vllm", "serve", "m", "--x=1", "--y", "2"]]),
+        ("vllm serve \\\n  m \\\n  --x 1\n", [["vllm", "serve", "m", "--x", "1"]]),
+        ("a 'b c' \"d e\" f\\ g 'h'\"i\"j", [["a", "b c", "d e", "f g", "hij"]]),
+        ("a \"\" '' b", [["a", "", "", "b"]]),
+        ('a "q\\"q \\$x \\\\ \\n"', [["a", 'q"q $x \\ \\n']]),
+        ("a $'x\\ny\\'z' $'\\x41\\101'", [["a", "x\ny'z", "AA"]]),
+        ('a --config \'{"x": 1,\n "y": 2}\'', [["a", "--config", '{"x": 1,\n "y": 2}']]),
+        ("exec nohup env A=b time cmd", [["exec", "nohup", "env", "A=b", "time", "cmd"]]),
+        ("a | b && c || d; e & f", [["a"], ["b"], ["c"], ["d"], ["e"], ["f"]]),
+        ("{ a; b; }; (c; d)\n! e", [["a"], ["b"], ["c"], ["d"], ["e"]]),
+        ("a > out 2>&1 < in b --c; d 2>&1 e", [["a", "b", "--c"], ["d", "e"]]),
+        ("set -ex\nulimit -n 65535", [["set", "-ex"], ["ulimit", "-n", "65535"]]),
+        ("#!/bin/bash\na # comment\n# b\nc", [["a"], ["c"]]),
+        ('a --d={"x":1}', [["a", "--d={x:1}"]]),
+        ("vllm --größe é 'ü'", [["vllm", "--größe", "é", "ü"]]),
+    ],
+)
+def test_words_lose_their_quotes_and_keep_their_order(script: str, expected: Words) -> None:
+    assert words(script) == expected
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("v a \\\n  # why \\\n  --b 2\n", [["v", "a"], ["--b", "2"]]),
+        ("v a \\ \n  --b 2\n", [["v", "a"], ["--b", "2"]]),
+        ("v a \\\n\n  --b 2\n", [["v", "a"], ["--b", "2"]]),
+    ],
+)
+def test_a_command_ends_where_bash_ends_it(script: str, expected: Words) -> None:
+    found = words(script)
+    assert [[word for word in command if word != " "] for command in found] == expected
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ('A=m; v --m=$A ${A} "x${A}y"', [["v", "--m=m", "m", "xmy"]]),
+        ('export A=1 B="$A 2"; v "$B"', [["export"], ["v", "1 2"]]),
+        ("A=1; A+=2; v $A", [["v", "12"]]),
+        ('v ${X:-d} ${X-e f} "${X:-a b}"', [["v", "d", "e", "f", "a b"]]),
+        ('A=; v ${A:-d} ${A-d} "$A" $A', [["v", "d", ""]]),
+        ("A='--a b  --c'; v $A \"$A\" x${A}y", [["v", "--a", "b", "--c", "--a b  --c", "x--a", "b", "--cy"]]),
+        ("N=4; v $((N * 2)) $(( (1 + 2) / 2 )) $((-7 % 3)) $((${N}-1))", [["v", "8", "1", "-1", "3"]]),
+        ("A=(--a 'b c'); A+=(--d); v \"${A[@]}\" e", [["v", "--a", "b c", "--d", "e"]]),
+        ('v $KNOWN ${KNOWN} $(KNOWN) "$(KNOWN)"', [["v", "k", "k", "k", "k"]]),
+        ("A=1; source /opt/venv/bin/activate; v $A", [["source", "/opt/venv/bin/activate"], ["v", "1"]]),
+        ("cd x && A=1 && v $A", [["cd", "x"], ["v", "1"]]),
+    ],
+)
+def test_known_variables_are_expanded_as_bash_does(script: str, expected: Words) -> None:
+    assert words(script, KNOWN="k") == expected
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "v $UNSET",
+        "v ${SECRET}",
+        "v ${SECRET:-default}",
+        "v $(SECRET)",
+        "v $(date)",
+        "v `date`",
+        "v $1",
+        'v "$@"',
+        "v ${#A}",
+        "v ${A%x}",
+        "A=$(cat f); v $A",
+        "A=$(cat f); v ${A:-d}",
+        "v $((UNSET + 1))",
+        "v $((1 << 70))",
+        "v $((1 / 0))",
+        "v $((9999999999 * 9999999999))",
+        "v a{b,c}",
+        "v {1..3}",
+        "v <(x)",
+        "v <your-model>",
+        'v "<hf token>"',
+        "v {{ .Values.model }}",
+        "v x-{{ model }}-y",
+        "if x; then A=1; fi; v $A",
+        "x || A=1; v $A",
+        "x && A=1\nv $A",
+        "(A=1); v $A",
+        "A=1 | x; v $A",
+        "A=1; f() { A=2; }; f; v $A",
+        "A=1; read A; v $A",
+        "A=1; source x.sh; v $A",
+        "A=1; eval x; v $A",
+        "for A in 1 2; do v $A; done",
+        "A=1; while x; do v $A; A=2; done",
+        "case x in a) A=1;; b) v $A;; esac",
+        "A=1 v $A",
+        "f() { v $A; }; A=1; A=2; f",
+        "unset A; v $A",
+    ],
+)
+def test_what_only_running_would_tell_is_unknown(script: str) -> None:
+    found = [
+        command
+        for command in shell.commands(script, {"SECRET": None})
+        if command.words[:1] and command.words[0].text == "v"
+    ]
+    assert [word.text for word in found[-1].words[1:]] == [None]
+    assert found[-1].words[1].why
+
+
+def test_an_unknown_word_says_why() -> None:
+    found = shell.commands("v $A $(date) <model> a{b,c}")[0].words
+    assert [word.why for word in found] == [
+        "",
+        "the value of $A is not known",
+        "the value of date is not known",
+        "a placeholder",
+        "brace expansion",
+    ]
+
+
+def test_a_here_document_is_data() -> None:
+    assert words("cat <<EOF > f\nvllm serve $X\nEOF\nnext") == [["cat"], ["next"]]
+    assert words("cat <<'EOF' | sh\nvllm serve\nEOF\n") == [["cat"], ["sh"]]
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ("a; b && c || d", [False, False, False, False]),
+        ("if a; then b; else c; fi; d", [True, True, True, False]),
+        ("for x in 1; do a; done", [True]),
+        ("while a; do b; done", [True, True]),
+        ("case x in y) a;; esac", [True]),
+        ("f() { a; }; b", [True, False]),
+    ],
+)
+def test_only_ifs_cases_loops_and_functions_are_conditional(script: str, expected: list[bool]) -> None:
+    assert [command.conditional for command in shell.commands(script)] == expected
+
+
+def test_every_word_has_its_place() -> None:
+    script = "é=1\nA='x y'; v --m=\"$A\" \\\n  $A 'q'"
+    found = shell.commands(script)[-1].words
+    assert [script[word.start : word.end] for word in found] == ["v", '--m="$A"', "$A", "$A", "'q'"]
+    assert [word.raw for word in found] == ["v", '--m="$A"', "$A", "$A", "'q'"]
+    assert [word.text for word in found] == ["v", "--m=x y", "x", "y", "q"]
+
+
+def test_the_words_of_an_array_keep_the_place_they_are_written_at() -> None:
+    script = 'A=(--a 1)\nv "${A[@]}"'
+    found = shell.commands(script)[-1].words
+    assert [(word.text, word.start, word.end) for word in found] == [("v", 10, 11), ("--a", 3, 6), ("1", 7, 8)]
+
+
+def test_assignments_are_reported_with_their_place() -> None:
+    script = 'A="b c" x\nexport D=$E F='
+    first, second = shell.commands(script)
+    assert [(name, word.text, script[word.start : word.end]) for name, word in first.assignments] == [
+        ("A", "b c", '"b c"')
+    ]
+    assert [(name, word.text, word.raw) for name, word in second.assignments] == [("D", None, "$E"), ("F", "", "")]
+
+
+def test_a_command_that_does_not_parse_has_no_known_words() -> None:
+    found = shell.commands("vllm serve m --x 'open\nnext")
+    assert all(word.text is None for command in found for word in command.words)
+
+
+def test_the_words_of_one_command_string_are_split() -> None:
+    assert [word.text for word in shell.split('--a b "c d" --e=f')] == ["--a", "b", "c d", "--e=f"]
+    assert [word.text for word in shell.split("--a\n b")] == ["--a", "b"]
+    assert [(word.start, word.end) for word in shell.split("--a  b")] == [(0, 3), (5, 6)]
+
+
+@pytest.mark.parametrize("text", ["", "  ", "a; b", "a | b", "A=1 b"])
+def test_what_is_more_than_one_plain_command_is_not_split(text: str) -> None:
+    assert shell.split(text) == ()
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "a|",
+        "((a",
+        "a=(",
+        "$[",
+        "case x in a)x;;esac;",
+        "A=$A$A;x y$A;",
+        "$(BIG) ",
+        "$(",
+        "`",
+        "${a:-",
+        "{{",
+        "f(){ ",
+        "if ",
+    ],
+)
+def test_a_hostile_script_costs_little(unit: str) -> None:
+    shell.commands((unit * 256_000)[:256_000], {"BIG": "x " * 1000})
+
+
+def test_a_script_beyond_the_limit_has_no_commands() -> None:
+    assert shell.commands("a\n" * 128_001) == ()
