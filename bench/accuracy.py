@@ -47,7 +47,8 @@ CARDS: Mapping[str, str] = {
 }
 """Names of the cases → catalog; where a case does not tell the form factor, the one usual in servers."""
 DTYPES: Mapping[str, str] = {"bf16": "bfloat16", "fp16": "float16", "bf16/fp16 (auto)": "auto"}
-METHODS = ("fp8", "awq", "gptq", "mxfp4", "aqlm")
+METHODS = {"fp8": "fp8", "awq": "awq", "gptq": "gptq", "mxfp4": "mxfp4", "aqlm": "aqlm", "bnb": "bitsandbytes"}
+CLOSE = 0.1
 GRAPHS_OFF = "--enforce-eager"
 RELEASE = re.compile(r"~?(\d+\.\d+(?:\.\d+)?)")
 BLOCK = re.compile(r"--block-size=(\d+)")
@@ -122,7 +123,7 @@ def described(case: Case) -> Facts:
 def _formats(case: Case) -> dict[str, object]:
     """`--dtype` and `--quantization` as the case's words say them."""
     words = str(case["quantization"] or "")
-    method = "bitsandbytes" if words.startswith("bnb") else next((one for one in METHODS if words.startswith(one)), words)
+    method = next((method for start, method in METHODS.items() if words.startswith(start)), words)
     formats: dict[str, object] = {"quantization": method} if method else {}
     if case["dtype"] is not None:
         formats["weight_dtype"] = DTYPES.get(str(case["dtype"]), case["dtype"])
@@ -133,9 +134,8 @@ def judged(case: Case) -> Judged:
     """Every figure of one case, and its verdict."""
     known, measured = described(case), case["measured"]
     assert isinstance(measured, dict)
-    figures = tuple(
-        _figure(str(case["id"]), name, float(measured[name]), known) for name in MEASURED if measured.get(name) is not None
-    )
+    names = [name for name in MEASURED if measured.get(name) is not None]
+    figures = tuple(_figure(str(case["id"]), name, float(measured[name]), known) for name in names)
     lacking = ", ".join(sorted(known.missing(["headroom_bytes"])))
     return Judged(str(case["id"]), figures, lint.verdict(known), bool(measured["oom"]), lacking)
 
@@ -155,7 +155,9 @@ def _figure(case: str, name: str, measured: float, known: Facts) -> Figure:
 def figures_table(every: Iterable[Judged]) -> list[tuple[str, ...]]:
     """For each measured figure: how many are answered, the errors, and the coverage of our intervals."""
     found = [figure for one in every for figure in one.figures]
-    rows: list[tuple[str, ...]] = [("figure", "answered", "median error", "p90 error", "covered", "median width")]
+    rows: list[tuple[str, ...]] = [
+        ("figure", "answered", "median error", "p90 error", "within 10 %", "covered", "median width")
+    ]
     for name in MEASURED:
         own = [figure for figure in found if figure.name == name]
         errors = sorted(figure.error for figure in own if figure.error is not None)
@@ -164,7 +166,8 @@ def figures_table(every: Iterable[Judged]) -> list[tuple[str, ...]]:
         widths = [(max(one.ours) - min(one.ours)) / abs(one.measured) for one in answered if one.ours and one.measured]
         width = _percent(statistics.median(widths)) if widths else "-"
         covered = share(sum(one.covered for one in answered), len(answered))
-        rows.append((name, share(len(answered), len(own)), *errors_shown, covered, width))
+        close = share(sum(error <= CLOSE for error in errors), len(own))
+        rows.append((name, share(len(answered), len(own)), *errors_shown, close, covered, width))
     return rows
 
 

@@ -48,7 +48,9 @@ class Outcome(NamedTuple):
 def cases(path: Path) -> Iterator[Case]:
     """The rows of the table."""
     with path.open(encoding="utf-8", newline="") as file:
-        rows = csv.DictReader((line for line in file if not line.startswith("#")), delimiter="\t", quoting=csv.QUOTE_NONE)
+        rows = csv.DictReader(
+            (line for line in file if not line.startswith("#")), delimiter="\t", quoting=csv.QUOTE_NONE
+        )
         for row in rows:
             line = int(row["line"]) if row["line"].isdigit() else None
             yield Case(row["id"], row["path"], line, row["expect"] == "speak", row["rule_words"])

@@ -33,7 +33,10 @@ POD_BEARING = frozenset(
 )
 UNLISTED = "(not in the index)"
 KNOWN = ("accelerator", "gpu_count", "architecture", "engine", "parallelism")
-HEADS = ("accel.", "count", "arch.", "engine", "parallel")
+HEAD = (
+    *("kind", "listed", "absent", "parsed", "recognised", "workloads", "roles", "accel.", "count", "arch.", "engine"),
+    *("parallel", "findings", "not ev.", "crashes", "CPU s"),
+)
 
 
 @dataclass
@@ -68,7 +71,8 @@ def counted(folder: Folder, path: str) -> Row:
         return row
     try:
         _reported(row, folder, path)
-        _understood(row, folder, path)
+        if not row.crashes:
+            _understood(row, folder, path)
     except Exception as error:  # what escapes the pipeline is a crash all the same
         row.crashes.append(f"{path}: escaped: {type(error).__name__}: {error}")
     return row
@@ -147,9 +151,8 @@ def as_text(rows: Mapping[str, Row]) -> str:
     """A table of the kinds, then findings, checks not evaluated and crashes of them all."""
     total = added(rows.values())
     pods = added(row for kind, row in rows.items() if kind in POD_BEARING)
-    head = ("kind", "listed", "absent", "parsed", "recognised", "workloads", "roles", *HEADS, "findings", "not ev.", "crashes", "CPU s")
     shown = {**rows, "pod-bearing kinds": pods, "total": total}
-    lines = [alone.table([head, *(_cells(kind, row) for kind, row in shown.items())]), ""]
+    lines = [alone.table([HEAD, *(_cells(kind, row) for kind, row in shown.items())]), ""]
     lines.append("pod-bearing kinds, files with the fact known / files recognised: " + _over_recognised(pods))
     lines.append(f"pod-bearing kinds, roles with the fact known / {pods.roles} roles: " + _over_roles(pods))
     for title, counter in (

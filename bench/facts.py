@@ -34,8 +34,8 @@ PRODUCTS: Mapping[str, frozenset[str]] = {
     "T4": frozenset({"t4"}),
 }
 COLUMNS = (
-    *("workload found", "gpus_per_pod", "pods_per_replica", "replicas", "gpus_per_replica", "accelerator", "checkpoint"),
-    *("engine", "no engine", "tensor_parallel", "pipeline_parallel", "max_model_len"),
+    *("workload found", "gpus_per_pod", "pods_per_replica", "replicas", "gpus_per_replica", "accelerator"),
+    *("checkpoint", "engine", "no engine", "tensor_parallel", "pipeline_parallel", "max_model_len"),
 )
 NOT_ASKED, NOT_KNOWN = "-", "?"
 
@@ -67,7 +67,9 @@ class Judged(NamedTuple):
 def answers(path: Path) -> Iterator[Answer]:
     """The rows of the table."""
     with path.open(encoding="utf-8", newline="") as file:
-        rows = csv.DictReader((line for line in file if not line.startswith("#")), delimiter="\t", quoting=csv.QUOTE_NONE)
+        rows = csv.DictReader(
+            (line for line in file if not line.startswith("#")), delimiter="\t", quoting=csv.QUOTE_NONE
+        )
         for row in rows:
             line = int(row["line"]) if row["line"].isdigit() else None
             yield Answer(row["path"], row["workload"], line, row)
@@ -77,8 +79,8 @@ def judged(folder: Folder, answer: Answer) -> Iterator[Judged]:
     """Every cell of one answer."""
     found = next((read for read in folder.workloads(answer.path) if read.workload.location().line == answer.line), None)
     named = found.workload.name if found else ""
-    right = found is not None and named == answer.workload
-    yield Judged(answer, "workload found", "right" if right else "wrong" if found else "unknown", named, answer.workload)
+    verdict = "unknown" if found is None else "right" if named == answer.workload else "wrong"
+    yield Judged(answer, "workload found", verdict, named, answer.workload)
     ours = _understood(found) if found else {}
     for column in COLUMNS[1:]:
         theirs = _expected(answer, column)
@@ -122,7 +124,11 @@ def _understood(read: Read) -> dict[str, str]:
     engine = role.text("engine")
     names = ("gpus_per_pod", "gpus_per_replica", "accelerator", "checkpoint", "tensor_parallel", "pipeline_parallel")
     cells = {name: _said(known, name) for name in names}
-    cells |= {"pods_per_replica": _pods(read), "replicas": _replicas(role, known), "max_model_len": _length(role, known)}
+    cells |= {
+        "pods_per_replica": _pods(read),
+        "replicas": _replicas(role, known),
+        "max_model_len": _length(role, known),
+    }
     return {**cells, "engine": engine or NOT_KNOWN, "no engine": engine or "none"}
 
 
@@ -181,7 +187,8 @@ def _ratio(cells: Iterable[Judged]) -> str:
 
 
 def _mismatch(one: Judged) -> str:
-    return f"{one.verdict:<8} {one.column}: ours {one.ours!r}, theirs {one.theirs!r}  {one.answer.path}:{one.answer.line} {one.answer.workload}"
+    place = f"{one.answer.path}:{one.answer.line} {one.answer.workload}"
+    return f"{one.verdict:<8} {one.column}: ours {one.ours!r}, theirs {one.theirs!r}  {place}"
 
 
 def main() -> None:
@@ -196,8 +203,10 @@ def main() -> None:
     print(as_text((cell for row in needed for cell in judged(folder, row)), arguments.listed))
     empty = [row for row in present if row.line is None]
     silent = sum(not list(folder.workloads(row.path)) for row in empty)
-    print(f"\nworkloads read by eye {len(needed)} (and {len(present) - len(needed) - len(empty)} that ask for no GPU); "
-          f"files without one: none found in {share(silent, len(empty))}; rows whose file is absent: {len(rows) - len(present)}")
+    print()
+    print(f"workloads read by eye: {len(needed)}; objects without GPUs: {len(present) - len(needed) - len(empty)}")
+    print(f"files without a workload: none found in {share(silent, len(empty))}")
+    print(f"rows whose file is not in the directory: {len(rows) - len(present)}")
 
 
 if __name__ == "__main__":

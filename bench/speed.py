@@ -63,13 +63,34 @@ spec:
           volumeMounts: [{name: shm, mountPath: /dev/shm}]
       volumes: [{name: shm, emptyDir: {medium: Memory}}]
 """
-CLEAN = {"CARD": "nvidia-h100-80gb", "CHECKPOINT": "meta-llama/Llama-3.1-8B-Instruct", "LENGTH": "32768", "TP": "1", "GPUS": "1"}
+CLEAN = {
+    "CARD": "nvidia-h100-80gb",
+    "CHECKPOINT": "meta-llama/Llama-3.1-8B-Instruct",
+    "LENGTH": "32768",
+    "TP": "1",
+    "GPUS": "1",
+}
 DEFECTS: tuple[Mapping[str, str], ...] = (
-    {**CLEAN, "CARD": "nvidia-l4", "CHECKPOINT": "meta-llama/Llama-3.1-70B-Instruct", "LENGTH": "8192", "TP": "2", "GPUS": "2"},
+    {
+        **CLEAN,
+        "CARD": "nvidia-l4",
+        "CHECKPOINT": "meta-llama/Llama-3.1-70B-Instruct",
+        "LENGTH": "8192",
+        "TP": "2",
+        "GPUS": "2",
+    },
     {**CLEAN, "TP": "2"},
     {**CLEAN, "TP": "2", "GPUS": "4"},
     {**CLEAN, "LENGTH": "524288"},
 )
+TARGETS_S: Mapping[str, float | None] = {
+    "bare python": None,
+    "--version": 0.08,
+    "one file without GPUs": 0.15,
+    "one GPU file": 0.15,
+    "one GPU file, gpulint.yaml": 0.28,
+    "one file of findings": None,
+}
 SETTINGS = "fail_on: warning\nhints:\n  - {path: 'other/*.yaml', accelerator: l4}\n"
 IN_PROCESS = """\
 import json, sys, time
@@ -138,7 +159,7 @@ def _measured(folder: Path, programs: Mapping[str, Path], peers: Mapping[str, Pa
         print("\n".join(imports(phase, words, folder) for phase, words in phases(program, inputs).items()))
     if peers:
         bare = next(cost for phase, cost in costs.items() if phase.endswith(": bare python")).cpu_s
-        rows = [("peer", "CPU s", "of bare python", "peak MiB")]
+        rows: list[tuple[str, ...]] = [("peer", "CPU s", "of bare python", "peak MiB")]
         for phase, cost in costs.items():
             if phase.partition(":")[0] in peers:
                 rows.append((phase, f"{cost.cpu_s:.3f}", f"{cost.cpu_s / bare:.1f} ×", f"{cost.peak_mib:.0f}"))
@@ -182,8 +203,8 @@ def phases(program: Path, inputs: Mapping[str, Path]) -> dict[str, list[str]]:
         "one file without GPUs": [*check, str(inputs["web"])],
         "one GPU file": [*check, str(inputs["chat"])],
         "one GPU file, gpulint.yaml": [*check, str(inputs["settled"])],
-        "51 files without GPUs": [*check, str(inputs["webs"])],
-        "51 GPU files": [*check, str(inputs["chats"])],
+        f"{FURTHER + 1} files without GPUs": [*check, str(inputs["webs"])],
+        f"{FURTHER + 1} GPU files": [*check, str(inputs["chats"])],
         "one file of findings": [*check, str(inputs["bad"])],
     }
 
@@ -192,8 +213,14 @@ def peer_phases(name: str, program: Path, inputs: Mapping[str, Path]) -> dict[st
     """The same of another tool; checkov reads Kubernetes alone, without the network."""
     if name == "checkov":
         own = [str(program), "--framework", "kubernetes", "--compact", "--quiet", "--skip-download"]
-        return {"one GPU file": [*own, "-f", str(inputs["chat"])], "51 GPU files": [*own, "-d", str(inputs["chats"])]}
-    return {phase: [str(program), str(inputs[key])] for phase, key in (("one GPU file", "chat"), ("51 GPU files", "chats"))}
+        return {
+            "one GPU file": [*own, "-f", str(inputs["chat"])],
+            f"{FURTHER + 1} GPU files": [*own, "-d", str(inputs["chats"])],
+        }
+    return {
+        phase: [str(program), str(inputs[key])]
+        for phase, key in (("one GPU file", "chat"), (f"{FURTHER + 1} GPU files", "chats"))
+    }
 
 
 # ---- measuring
@@ -249,11 +276,11 @@ def imports(phase: str, words: Sequence[str], folder: Path) -> str:
 def summary(name: str, costs: Mapping[str, Cost], inside: Mapping[str, float]) -> list[Figure]:
     """The figures of one installation beside their targets."""
     own = {phase.removeprefix(f"{name}: "): cost for phase, cost in costs.items() if phase.startswith(f"{name}: ")}
-    single = ("bare python", "--version", "one file without GPUs", "one GPU file", "one GPU file, gpulint.yaml", "one file of findings")
-    targets = {"--version": 0.08, "one file without GPUs": 0.15, "one GPU file": 0.15, "one GPU file, gpulint.yaml": 0.28}
-    figures = [Figure(phase, own[phase].cpu_s, "s", targets.get(phase)) for phase in single]
-    for kind, one, many in (("file without GPUs", *single[2:3], "51 files without GPUs"), ("GPU file", single[3], "51 GPU files")):
-        slope = (own[many].cpu_s - own[one].cpu_s) / FURTHER * 1000
+    figures = [Figure(phase, own[phase].cpu_s, "s", target) for phase, target in TARGETS_S.items()]
+    for kind in ("file without GPUs", "GPU file"):
+        slope = (
+            (own[f"{FURTHER + 1} {kind.replace('file', 'files')}"].cpu_s - own[f"one {kind}"].cpu_s) / FURTHER * 1000
+        )
         figures.append(Figure(f"each further {kind}", slope, "ms", 2))
     per_finding = (inside["on"] - inside["off"]) / inside["findings"] * 1000
     figures.append(Figure(f"each of {inside['findings']:.0f} findings with alternatives", per_finding, "ms", 20))

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint import engines, facts, hardware
+from gpulint import engines, facts, hardware, units
 from gpulint.facts import Facts, Missing
 from gpulint.findings import Edit, Suggestion
 from gpulint.policy import check
@@ -214,9 +214,18 @@ def _accelerator(known: Facts) -> Iterator[Move]:
         values: dict[str, Value] = {"accelerator": product.id}
         if alone:
             values.update(gpus_per_pod=1, tensor_parallel=1, pipeline_parallel=1)
-            yield Move(f"1 × {product.name}", values, "the speed of the larger card")
-        else:
-            yield Move(f"{count} × {product.name}", values)
+        yield Move(f"{count} × {product.name}", values, _slower(now, product, gpus, count))
+
+
+def _slower(now: hardware.Accelerator, other: hardware.Accelerator, gpus: int, count: int) -> str:
+    """What another product gives up: the direct link between several, and memory bandwidth."""
+    lost = []
+    if count > 1 and (other.link_domain_gpus or 1) < count <= (now.link_domain_gpus or 1):
+        lost.append(f"the direct link between the GPUs ({now.link})")
+    before, after = (now.memory_bytes_per_s or 0) * gpus, (other.memory_bytes_per_s or 0) * count
+    if after < before:
+        lost.append(f"memory bandwidth ({units.human(before, 'bytes_per_s')} to {units.human(after, 'bytes_per_s')})")
+    return " and ".join(lost)
 
 
 def _priced(now: hardware.Accelerator, role: Role) -> list[tuple[hardware.Accelerator, float]]:

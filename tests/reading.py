@@ -5,9 +5,10 @@ from __future__ import annotations
 import textwrap
 from typing import Any
 
+from samples import Alone
+
 from gpulint import adapters, documents
 from gpulint.workload import Role, Unknown, Workload
-from samples import Alone
 
 
 def workloads(text: str) -> list[Workload]:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import pytest
-
 import reading
 
 COUNTS = ("gpus_per_pod", "pods_per_replica", "gpus_per_replica", "replicas")
 CONTAINER = "{name: train, image: registry.example.com/train:1, resources: {limits: {nvidia.com/gpu: 4}}}"
 SPEC = f"{{containers: [{CONTAINER}]}}"
-VLLM = "{{name: {name}, image: 'vllm/vllm-openai:v0.10.1', args: [--model=Qwen/Qwen3-8B], resources: {{limits: {{nvidia.com/gpu: {gpus}}}}}}}"
+VLLM = (
+    "{{name: {name}, image: 'vllm/vllm-openai:v0.10.1', args: [--model=Qwen/Qwen3-8B], "
+    "resources: {{limits: {{nvidia.com/gpu: {gpus}}}}}}}"
+)
+
+
+def made(version: str, kind: str, spec: str) -> str:
+    """An object of that kind."""
+    return f"apiVersion: {version}\nkind: {kind}\nmetadata: {{name: a}}\nspec: {spec}\n"
 
 
 def counts(text: str) -> list[object]:
@@ -20,7 +27,7 @@ def counts(text: str) -> list[object]:
 
 
 def test_a_pod_is_one_replica_of_one_pod() -> None:
-    assert counts(f"apiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\nspec: {SPEC}\n") == [4, 1, 4, 1]
+    assert counts(made("v1", "Pod", SPEC)) == [4, 1, 4, 1]
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "ReplicaSet"])
@@ -36,22 +43,24 @@ def test_replicas_that_a_template_fills_in_are_unknown_never_one() -> None:
 
 
 def test_a_daemon_set_has_one_pod_a_node_and_nobody_knows_how_many_nodes() -> None:
-    text = f"apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {{name: a}}\nspec: {{template: {{spec: {SPEC}}}}}\n"
+    text = made("apps/v1", "DaemonSet", f"{{template: {{spec: {SPEC}}}}}")
     assert counts(text) == [4, 1, 4, "unknown: one pod a node"]
 
 
 def test_a_job_runs_its_parallelism_side_by_side() -> None:
-    text = f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: a}}\nspec: {{parallelism: 2, completions: 6, template: {{spec: {SPEC}}}}}\n"
+    text = made("batch/v1", "Job", f"{{parallelism: 2, completions: 6, template: {{spec: {SPEC}}}}}")
     assert counts(text) == [4, 1, 4, 2]
 
 
 def test_an_indexed_job_is_one_run_over_its_completions() -> None:
-    text = f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: a}}\nspec: {{completionMode: Indexed, parallelism: 2, completions: 2, template: {{spec: {SPEC}}}}}\n"
+    text = made(
+        "batch/v1", "Job", f"{{completionMode: Indexed, parallelism: 2, completions: 2, template: {{spec: {SPEC}}}}}"
+    )
     assert counts(text) == [4, 2, 8, 1]
 
 
 def test_a_cron_job_runs_the_job_of_its_template() -> None:
-    text = f"apiVersion: batch/v1\nkind: CronJob\nmetadata: {{name: a}}\nspec: {{jobTemplate: {{spec: {{parallelism: 3, template: {{spec: {SPEC}}}}}}}}}\n"
+    text = made("batch/v1", "CronJob", f"{{jobTemplate: {{spec: {{parallelism: 3, template: {{spec: {SPEC}}}}}}}}}")
     assert counts(text) == [4, 1, 4, 3]
 
 
@@ -139,7 +148,7 @@ def test_each_object_of_a_list_is_its_own_workload() -> None:
 
 
 def test_containers_of_a_kind_that_nobody_knows_are_read_and_their_number_stays_unknown() -> None:
-    text = f"apiVersion: ml.example.com/v1\nkind: Fleet\nmetadata: {{name: a}}\nspec: {{pool: {{template: {{spec: {SPEC}}}}}}}\n"
+    text = made("ml.example.com/v1", "Fleet", f"{{pool: {{template: {{spec: {SPEC}}}}}}}")
     found = reading.role(text)
     assert found.name == "pool/train"
     reason = "unknown: how many pods a Fleet makes is not known"
@@ -147,7 +156,7 @@ def test_containers_of_a_kind_that_nobody_knows_are_read_and_their_number_stays_
 
 
 def test_a_kind_of_another_group_is_not_taken_for_the_known_one() -> None:
-    text = f"apiVersion: example.com/v1\nkind: Deployment\nmetadata: {{name: a}}\nspec: {{replicas: 3, template: {{spec: {SPEC}}}}}\n"
+    text = made("example.com/v1", "Deployment", f"{{replicas: 3, template: {{spec: {SPEC}}}}}")
     assert reading.values(reading.role(text), "replicas") == ["unknown: how many pods a Deployment makes is not known"]
 
 
@@ -162,11 +171,11 @@ def test_a_workload_is_named_by_its_object_and_pointed_at_by_its_kind() -> None:
 
 def test_an_object_that_runs_an_engine_is_an_inference_service_whatever_its_kind() -> None:
     spec = f"{{containers: [{VLLM.format(name='server', gpus=1)}]}}"
-    job = f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: a}}\nspec: {{template: {{spec: {spec}}}}}\n"
+    job = made("batch/v1", "Job", f"{{template: {{spec: {spec}}}}}")
     assert reading.workload(job).kind == "inference"
-    trained = f"apiVersion: batch/v1\nkind: Job\nmetadata: {{name: a}}\nspec: {{template: {{spec: {SPEC}}}}}\n"
+    trained = made("batch/v1", "Job", f"{{template: {{spec: {SPEC}}}}}")
     assert reading.workload(trained).kind == "training"
-    pod = f"apiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\nspec: {SPEC}\n"
+    pod = made("v1", "Pod", SPEC)
     assert reading.workload(pod).kind == "unknown"
 
 
@@ -191,15 +200,26 @@ def test_annotations_of_the_object_and_of_the_template_are_heard(own: str, templ
     [
         pytest.param("apiVersion: v1\nkind: ConfigMap\ndata: {gpu: nvidia.com/gpu}\n", id="no containers"),
         pytest.param("kind: Deployment\nspec: {template: {spec: {containers: []}}}\n", id="no apiVersion"),
-        pytest.param("apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: web, image: nginx}]}\n", id="no GPU"),
-        pytest.param(f"apiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\nspec: {{initContainers: [{CONTAINER}], containers: [{{name: web}}]}}\n", id="an init container alone"),
+        pytest.param(
+            "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {containers: [{name: web, image: nginx}]}\n",
+            id="no GPU",
+        ),
+        pytest.param(
+            made("v1", "Pod", f"{{initContainers: [{CONTAINER}], containers: [{{name: web}}]}}"),
+            id="an init container alone",
+        ),
         pytest.param("apiVersion: v1\nkind: List\nitems: [7, null, {kind: Pod}]\n", id="a List of nothing"),
         pytest.param("apiVersion: 1\nkind: Pod\n", id="apiVersion is a number"),
         pytest.param("apiVersion: v1\nkind: Pod\nspec: []\n", id="spec is a list"),
-        pytest.param("apiVersion: v1\nkind: Pod\nspec: {containers: [null, 7, train]}\n", id="containers are no mappings"),
+        pytest.param(
+            "apiVersion: v1\nkind: Pod\nspec: {containers: [null, 7, train]}\n", id="containers are no mappings"
+        ),
         pytest.param("apiVersion: apps/v1\nkind: Deployment\nspec: {template: null}\n", id="no template"),
         pytest.param("- apiVersion: v1\n  kind: Pod\n", id="a sequence"),
-        pytest.param("apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec: {versions: [{schema: {properties: {containers: {type: array}}}}]}\n", id="a definition that only describes containers"),
+        pytest.param(
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec: {versions: [{schema: {properties: {containers: {type: array}}}}]}\n",
+            id="a definition that only describes containers",
+        ),
     ],
 )
 def test_what_asks_for_no_gpu_is_no_workload(text: str) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 import reading
+
 from gpulint.workload import Role
 
 
@@ -48,7 +48,9 @@ def placed(spec: str) -> Role:
         ("many", "unknown: the GPU count is many"),
     ],
 )
-def test_a_gpu_count_is_what_kubernetes_reads_and_never_zero_when_it_cannot_be_read(count: str, expected: object) -> None:
+def test_a_gpu_count_is_what_kubernetes_reads_and_never_zero_when_it_cannot_be_read(
+    count: str, expected: object
+) -> None:
     assert reading.values(asking(f"\n  limits:\n    nvidia.com/gpu: {count}"), "gpus_per_pod") == [expected]
 
 
@@ -105,7 +107,9 @@ def test_an_engine_without_a_gpu_resource_has_an_unknown_count() -> None:
 
 
 def test_a_resource_claim_is_said_to_be_where_the_gpus_come_from() -> None:
-    found = reading.started("image: vllm/vllm-openai:v0.10.1\nargs: [--model=Qwen/Qwen3-8B]\nresources: {claims: [{name: gpu}]}")
+    found = reading.started(
+        "image: vllm/vllm-openai:v0.10.1\nargs: [--model=Qwen/Qwen3-8B]\nresources: {claims: [{name: gpu}]}"
+    )
     assert reading.values(found, "gpus_per_pod") == ["unknown: GPUs come from a resource claim"]
 
 
@@ -188,12 +192,18 @@ def test_an_affinity_for_two_products_leaves_the_accelerator_unknown() -> None:
 
 
 def test_an_affinity_for_two_machine_types_with_the_same_card_names_the_card() -> None:
-    found = placed(affinity("[g6.xlarge, g6.2xlarge]").replace("cloud.google.com/gke-accelerator", "node.kubernetes.io/instance-type"))
+    found = placed(
+        affinity("[g6.xlarge, g6.2xlarge]").replace(
+            "cloud.google.com/gke-accelerator", "node.kubernetes.io/instance-type"
+        )
+    )
     assert reading.values(found, "accelerator", "instance_type") == ["l4", None]
 
 
 def test_the_selector_decides_over_the_affinity() -> None:
-    found = placed(f"nodeSelector: {{cloud.google.com/gke-accelerator: nvidia-l4}}\n          {affinity('[nvidia-h100-80gb]')}")
+    found = placed(
+        f"nodeSelector: {{cloud.google.com/gke-accelerator: nvidia-l4}}\n          {affinity('[nvidia-h100-80gb]')}"
+    )
     assert reading.values(found, "accelerator") == ["l4"]
 
 
@@ -222,7 +232,11 @@ def annotated(annotation: str) -> Role:
         metadata: {{name: chat, annotations: {{{annotation}}}}}
         spec:
           nodeSelector: {{cloud.google.com/gke-accelerator: nvidia-l4}}
-          containers: [{{name: server, image: "vllm/vllm-openai:v0.10.1", args: [--model=/models/ours], resources: {{limits: {{nvidia.com/gpu: 1}}}}}}]
+          containers:
+            - name: server
+              image: vllm/vllm-openai:v0.10.1
+              args: [--model=/models/ours]
+              resources: {{limits: {{nvidia.com/gpu: 1}}}}
         """
     )
 
@@ -235,7 +249,9 @@ def test_an_annotation_states_the_checkpoint_and_the_accelerator_against_what_th
 
 
 def test_an_annotation_with_an_unlisted_accelerator_is_unknown() -> None:
-    assert reading.values(annotated("gpulint/accelerator: h1000"), "accelerator") == ["unknown: the catalog has no accelerator h1000"]
+    assert reading.values(annotated("gpulint/accelerator: h1000"), "accelerator") == [
+        "unknown: the catalog has no accelerator h1000"
+    ]
 
 
 def test_other_annotations_say_nothing() -> None:
@@ -254,7 +270,10 @@ def with_environment(environment: str, arguments: str) -> Role:
 def test_a_reference_in_parentheses_is_expanded_and_its_value_is_the_deciding_place() -> None:
     found = with_environment('[{name: TP, value: "4"}]', '["--tensor-parallel-size=$(TP)"]')
     assert reading.values(found, "tensor_parallel") == [4]
-    assert [reading.source(found, "tensor_parallel", nth) for nth in (0, 1)] == ['"4"', '"--tensor-parallel-size=$(TP)"']
+    assert [reading.source(found, "tensor_parallel", nth) for nth in (0, 1)] == [
+        '"4"',
+        '"--tensor-parallel-size=$(TP)"',
+    ]
 
 
 def test_references_are_expanded_from_earlier_entries_only() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 import reading
 from samples import not_evaluated, report
 
@@ -17,17 +16,38 @@ GPU = "resources: {limits: {nvidia.com/gpu: 1}}"
     "lines",
     [
         pytest.param("image: vllm/vllm-openai:v0.10.1\nargs: [--model=Qwen/Qwen3-8B]", id="the image's entry point"),
-        pytest.param("image: registry.example.com:5000/mirror/vllm-openai@sha256:00\nargs: [--model=Qwen/Qwen3-8B]", id="by digest"),
+        pytest.param(
+            "image: registry.example.com:5000/mirror/vllm-openai@sha256:00\nargs: [--model=Qwen/Qwen3-8B]",
+            id="by digest",
+        ),
         pytest.param("image: example.com/app:1\ncommand: [vllm, serve, Qwen/Qwen3-8B]", id="vllm serve"),
-        pytest.param("image: example.com/app:1\ncommand: [/opt/venv/bin/vllm, serve]\nargs: [Qwen/Qwen3-8B]", id="a path, and the model in args"),
-        pytest.param("image: example.com/app:1\ncommand: [python3, -m, vllm.entrypoints.openai.api_server]\nargs: [--model, Qwen/Qwen3-8B]", id="the module"),
-        pytest.param("image: example.com/app:1\ncommand: [python3, -m, vllm.entrypoints.api_server, --model=Qwen/Qwen3-8B]", id="the older module"),
+        pytest.param(
+            "image: example.com/app:1\ncommand: [/opt/venv/bin/vllm, serve]\nargs: [Qwen/Qwen3-8B]",
+            id="a path, and the model in args",
+        ),
+        pytest.param(
+            "image: example.com/app:1\ncommand: [python3, -m, vllm.entrypoints.openai.api_server]\nargs: [--model, Qwen/Qwen3-8B]",
+            id="the module",
+        ),
+        pytest.param(
+            "image: example.com/app:1\ncommand: [python3, -m, vllm.entrypoints.api_server, --model=Qwen/Qwen3-8B]",
+            id="the older module",
+        ),
         pytest.param("image: example.com/app:1\ncommand: [exec, vllm, serve, Qwen/Qwen3-8B]", id="exec in a list"),
         pytest.param("image: example.com/app:1\ncommand: [sh, -c, 'vllm serve Qwen/Qwen3-8B']", id="sh -c"),
-        pytest.param("image: example.com/app:1\ncommand: [/bin/bash, -lc]\nargs: ['exec vllm serve Qwen/Qwen3-8B']", id="bash -lc, exec"),
+        pytest.param(
+            "image: example.com/app:1\ncommand: [/bin/bash, -lc]\nargs: ['exec vllm serve Qwen/Qwen3-8B']",
+            id="bash -lc, exec",
+        ),
         pytest.param("image: example.com/app:1\ncommand: [sh, -c, 'nohup vllm serve Qwen/Qwen3-8B &']", id="nohup"),
-        pytest.param("image: example.com/app:1\ncommand: [sh, -c, 'HF_HOME=/cache vllm serve Qwen/Qwen3-8B']", id="a variable in front"),
-        pytest.param("image: example.com/app:1\ncommand: [sh, -c, 'python3 -m vllm.entrypoints.openai.api_server --model Qwen/Qwen3-8B']", id="the module in a script"),
+        pytest.param(
+            "image: example.com/app:1\ncommand: [sh, -c, 'HF_HOME=/cache vllm serve Qwen/Qwen3-8B']",
+            id="a variable in front",
+        ),
+        pytest.param(
+            "image: example.com/app:1\ncommand: [sh, -c, 'python3 -m vllm.entrypoints.openai.api_server --model Qwen/Qwen3-8B']",
+            id="the module in a script",
+        ),
     ],
 )
 def test_a_server_is_recognised(lines: str) -> None:
@@ -37,10 +57,15 @@ def test_a_server_is_recognised(lines: str) -> None:
 @pytest.mark.parametrize(
     "lines",
     [
-        pytest.param("image: registry.example.com/train:1\ncommand: [python, train.py, --model=Qwen/Qwen3-8B]", id="another program"),
+        pytest.param(
+            "image: registry.example.com/train:1\ncommand: [python, train.py, --model=Qwen/Qwen3-8B]",
+            id="another program",
+        ),
         pytest.param("image: vllm/vllm-openai:v0.10.1\ncommand: [sleep, infinity]", id="the image, another command"),
         pytest.param("image: example.com/vllm-router:1\nargs: [--model=Qwen/Qwen3-8B]", id="a router"),
-        pytest.param("image: example.com/app:1\ncommand: [vllm, bench, latency, --model=Qwen/Qwen3-8B]", id="another subcommand"),
+        pytest.param(
+            "image: example.com/app:1\ncommand: [vllm, bench, latency, --model=Qwen/Qwen3-8B]", id="another subcommand"
+        ),
         pytest.param("image: example.com/app:1\ncommand: [sh, -c, 'echo vllm serving']", id="only the words"),
         pytest.param("image: example.com/app:1\ncommand: [sh, -c, '# vllm serve Qwen/Qwen3-8B']", id="a comment"),
         pytest.param("image: example.com/myvllmapp:1\nargs: [--model=Qwen/Qwen3-8B]", id="vllm inside another word"),
@@ -138,7 +163,10 @@ def test_what_argparse_would_not_take_for_an_argument_states_nothing(arguments: 
 
 
 def test_a_length_that_is_not_stated_is_known_to_be_unstated() -> None:
-    assert reading.values(reading.server("[--model=Qwen/Qwen3-8B]"), "max_model_len", "max_model_len_stated") == [None, False]
+    assert reading.values(reading.server("[--model=Qwen/Qwen3-8B]"), "max_model_len", "max_model_len_stated") == [
+        None,
+        False,
+    ]
     assert reading.values(reading.server("[--max-model-len=4096]"), "max_model_len_stated") == [True]
 
 
@@ -183,7 +211,9 @@ def test_a_script_is_read_over_its_continuations_with_its_variables() -> None:
 
 
 def test_a_comment_between_continuations_ends_the_command_as_in_a_shell() -> None:
-    found = reading.started(SCRIPT.replace("--tensor-parallel-size 2 \\", "# two cards\n      --tensor-parallel-size 2 \\"))
+    found = reading.started(
+        SCRIPT.replace("--tensor-parallel-size 2 \\", "# two cards\n      --tensor-parallel-size 2 \\")
+    )
     assert reading.values(found, "checkpoint", "tensor_parallel") == ["Qwen/Qwen3-8B", None]
 
 
@@ -196,8 +226,13 @@ def test_a_script_of_the_folded_style_is_read_as_one_line() -> None:
 
 
 def test_a_variable_that_nothing_defines_is_unknown_never_empty() -> None:
-    found = reading.started(f"image: example.com/app:1\ncommand: [sh, -c, 'vllm serve Qwen/Qwen3-8B -tp ${{TP}}']\n{GPU}")
-    assert reading.values(found, "checkpoint", "tensor_parallel") == ["Qwen/Qwen3-8B", "unknown: ${TP} is not known here"]
+    found = reading.started(
+        f"image: example.com/app:1\ncommand: [sh, -c, 'vllm serve Qwen/Qwen3-8B -tp ${{TP}}']\n{GPU}"
+    )
+    assert reading.values(found, "checkpoint", "tensor_parallel") == [
+        "Qwen/Qwen3-8B",
+        "unknown: ${TP} is not known here",
+    ]
 
 
 def test_two_servers_in_one_container_share_its_gpus_in_a_way_nobody_knows() -> None:

@@ -22,6 +22,8 @@ ROLE_ONLY = frozenset(
     {"gpu_limit", "gpu_request", "gpu_count_whole", "task", "max_model_len_stated", "unexpanded_variable"}
 )
 SHAPE = ("architecture", "checkpoint")
+NUMBERS = frozenset({"int", "float", "str"})
+"""How pydantic calls the ways to write a number, behind the path of one that is none of them."""
 
 
 def claims(document: Document) -> bool:
@@ -35,8 +37,8 @@ def problems(document: Document) -> Iterator[Problem]:
     try:
         spec_model().model_validate(document.data)
     except pydantic.ValidationError as error:
-        for one in error.errors():
-            yield _problem(document, tuple(one["loc"]), one["type"], one["msg"])
+        found = (_problem(document, tuple(one["loc"]), one["type"], one["msg"]) for one in error.errors())
+        yield from dict.fromkeys(found)
     else:
         yield from _unreadable(document)
 
@@ -110,6 +112,8 @@ def _described(quantity: Quantity) -> str:
 
 def _problem(document: Document, path: Path, kind: str, message: str) -> Problem:
     """A validation error in plain words; an unknown key is pointed at, with the nearest known one."""
+    if path and path[-1] in NUMBERS:
+        return Problem("invalid-spec", f"{path[-2]}: write a number", document.locate(path[:-1]))
     if kind != "extra_forbidden":
         return Problem("invalid-spec", f"{path[-1] if path else 'the spec'}: {message}", document.locate(path))
     known = [one.name for one in (_shape() if "architecture" in path else _declared())]

@@ -203,9 +203,10 @@ def _filled(match: re.Match[str], known: Mapping[str, Argument]) -> str:
 
 
 def _self_reference(environment: Mapping[str, Argument]) -> Field | None:
-    """An entry such as LD_LIBRARY_PATH: ${LD_LIBRARY_PATH}:/more, which Kubernetes leaves as it is."""
+    """An entry such as LD_LIBRARY_PATH: ${LD_LIBRARY_PATH}:/more; `${NAME}` alone is for a tool that fills it in."""
     for name, argument in environment.items():
-        if argument.text and f"${{{name}}}" in argument.text:
+        itself = f"${{{name}}}"
+        if argument.text and itself in argument.text and argument.text.strip() != itself:
             at = argument.text.index(f"${{{name}}}")
             return Field(name, (argument.origin._replace(span=(at, at + len(name) + 3)),))
     return None

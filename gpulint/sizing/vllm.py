@@ -163,6 +163,8 @@ def captured_graph_bytes(graph_bytes: float, enforce_eager: bool, graphs_in_budg
 def device_class(device_memory_bytes: float, generation: str) -> str:
     """Size class of the card in the engine's batch defaults.
 
+    From 160 GiB, from 70 GiB unless it is an A100, and all others.
+
     Args:
         device_memory_bytes: [bytes]. generation: the engine keeps A100 apart by name; no other Ampere card is as large.
     Returns:

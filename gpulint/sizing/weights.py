@@ -50,6 +50,7 @@ def expert_parameters(
 
     Args:
         experts: routed experts of a layer. moe_layers: layers that have them. hidden, moe_intermediate: widths.
+        gated_mlp: three matrices an expert instead of two.
     Returns:
         parameters; 0 for a dense network.
 
