@@ -164,6 +164,7 @@ _FORMATS: dict[str, Callable[[float], str]] = {
     "bytes_per_s": _stepped((TERA, "TB/s"), (GB, "GB/s"), (MILLION, "MB/s"), (THOUSAND, "kB/s"), base="B/s"),
     "flop_per_s": _stepped((TERA * THOUSAND, "PFLOP/s"), (TERA, "TFLOP/s"), (GB, "GFLOP/s"), base="FLOP/s"),
     "ratio": lambda value: f"{value * 100:.0f} %",
+    "capability": lambda value: f"{value:.1f}",
     "w": _worded("", " W"),
     "s": _worded("", " s"),
     "usd": lambda value: f"${float(value):,.2f}",
