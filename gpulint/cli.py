@@ -132,7 +132,7 @@ def _report(paths: Sequence[str], exclude: Sequence[str], given: lint.Given, std
     try:
         return lint.lint(tree.sources(list(paths) or ["."]), tree, given)
     except FileNotFoundError as error:
-        raise Misuse(f"no such file or directory: {error.filename or error}") from None
+        raise Misuse(str(error)) from None
 
 
 def _print(report: Report, format_: str, colour: bool) -> None:
@@ -148,7 +148,8 @@ def _words(given: Iterable[str]) -> list[str]:
 def _near(word: str, known: Iterable[str]) -> str:
     import difflib
 
-    near = difflib.get_close_matches(word.lower(), list(known), n=3, cutoff=0.5)
+    spelled = {name.lower(): name for name in known}
+    near = [spelled[name] for name in difflib.get_close_matches(word.lower(), spelled, n=3, cutoff=0.5)]
     return f"; did you mean {', '.join(near)}?" if near else ""
 
 

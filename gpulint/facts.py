@@ -142,8 +142,8 @@ class Facts:
                 return Missing(frozenset({name}))
             return _same(field.value, field.source or "stated")
         if quantity.of == "engine" and self.role.open_ended:
-            self.reasons[name] = self.role.open_ended
-            return Missing(frozenset({name}))
+            self.reasons["arguments"] = self.role.open_ended
+            return Missing(frozenset({"arguments"}))
         engine = self.role.text("engine") or None
         if (assumed := self._without_shape(name)) is not None:
             return assumed

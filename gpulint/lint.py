@@ -71,7 +71,10 @@ def _file(source: Source, repository: Repository, given: Given) -> Report:
     if not _of_interest(source.content, given.rules):
         return Report()
     loaded = documents.load(source.path, source.content)
-    found = [*_problems(loaded.problems, given.rules), *_object_rules(loaded.documents, given.rules)]
+    found = list(_problems(loaded.problems, given.rules))
+    skips = [Skip(source.path, reason) for reason in loaded.skips]
+    for said in _object_rules(loaded.documents, given.rules):
+        (skips if isinstance(said, Skip) else found).append(said)  # type: ignore[arg-type]
     summaries: list[WorkloadSummary] = []
     for document in loaded.documents:
         found.extend(_problems(adapters.problems(document), given.rules))
@@ -80,8 +83,7 @@ def _file(source: Source, repository: Repository, given: Given) -> Report:
             summaries.append(summary)
             found.extend(own)
     marked, troubles = _suppressed(found, loaded, given)
-    skips = tuple(Skip(source.path, reason) for reason in loaded.skips)
-    return Report((*marked, *policy.troubles_as_findings(troubles, given.rules)), tuple(summaries), skips)
+    return Report((*marked, *policy.troubles_as_findings(troubles, given.rules)), tuple(summaries), tuple(skips))
 
 
 def _of_interest(content: bytes, rules: Iterable[Rule]) -> bool:
@@ -117,14 +119,20 @@ def _about_objects(rule: Rule) -> bool:
     return rule.target.scope == "document" and "problem" not in cel.names(rule.when)
 
 
-def _object_rules(found: Iterable[documents.Document], rules: Sequence[Rule]) -> Iterator[Finding]:
-    """Document rules of a team, whose condition reads `object`."""
+def _object_rules(found: Iterable[documents.Document], rules: Sequence[Rule]) -> Iterator[Finding | Skip]:
+    """Document rules of a team, whose condition reads `object`; an object that lacks a key it reads is not judged."""
     about = [rule for rule in rules if _about_objects(rule)]
     for document in found if about else ():
         data = document.data
         for rule in about:
-            meant = isinstance(data, dict) and (not rule.target.kind or data.get("kind") in rule.target.kind)
-            if meant and cel.evaluate(rule.when, {"object": data}):
+            if not isinstance(data, dict) or (rule.target.kind and data.get("kind") not in rule.target.kind):
+                continue
+            try:
+                held = cel.evaluate(rule.when, {"object": data})
+            except cel.ConditionError as error:
+                yield Skip(document.path, f"rule {rule.name} was not evaluated: {error}")
+                continue
+            if held:
                 yield check.at_document(rule, document.locate(("kind",)), rule.message)
 
 

@@ -87,8 +87,14 @@ class _Piece(NamedTuple):
 _Value = str | tuple[Word, ...] | None
 
 _COSTLY = re.compile(r"\||\(\(|\$\[|=\(|\bcase\b")
-_MASKED = re.compile(r"\{\{[^{}\n]{0,300}\}\}|\{%[^{}\n]{0,300}%\}|(?<![<\w])<[A-Za-z][\w.:/|-]*(?: [\w.:/|-]+){0,8}>")
+_MASKED = re.compile(
+    r"\$\{[A-Za-z_]\w{0,80}(?:\.\w{1,80}){1,8}\}"
+    r"|\{\{[^{}\n]{0,300}\}\}|\{%[^{}\n]{0,300}%\}"
+    r"|(?<![<\w])<[A-Za-z][\w.:/|-]*(?: [\w.:/|-]+){0,8}>"
+)
+_CONTINUED = re.compile(r"(?:\\\n)+")
 _KUBERNETES = re.compile(r"\$\(([A-Za-z_.-][\w.-]*)\)")
+_QUOTED_DEFAULT = re.compile(r"\$\{(\w+):?[-=].*[\"'\\].*", re.DOTALL)
 _BRACES = re.compile(r"\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _ARITHMETIC_NAME = re.compile(r"\$\{(\w+)\}|\$?\b([A-Za-z_]\w*)\b")
@@ -223,7 +229,8 @@ class _Reader:
         assignments = tuple(
             self._assignment(child, where) for child in node.named_children if child.type == "variable_assignment"
         )
-        words = tuple(self._words([*node.named_children, *more], where._replace(broken=where.broken or node.has_error)))
+        inside = where._replace(broken=where.broken or node.has_error)
+        words = tuple(self._rejoined(self._words([*node.named_children, *more], inside)))
         self._emit(words, assignments, where)
         if words:
             self._effects(words)
@@ -234,6 +241,23 @@ class _Reader:
                 continue
             word = child.named_children[0] if child.type == "command_name" and child.named_children else child
             yield from self._word(word, where)
+
+    def _rejoined(self, words: Iterator[Word]) -> Iterator[Word]:
+        """The words, where a line continuation without blanks has not parted them: bash reads those as one."""
+        last: Word | None = None
+        for word in words:
+            if last is not None and _CONTINUED.fullmatch(self.script, last.end, word.start):
+                last = self._one(last, word)
+                continue
+            if last is not None:
+                yield last
+            last = word
+        if last is not None:
+            yield last
+
+    def _one(self, left: Word, right: Word) -> Word:
+        text = None if left.text is None or right.text is None else left.text + right.text
+        return Word(text, left.start, right.end, self.script[left.start : right.end], left.why or right.why)
 
     def _effects(self, words: Sequence[Word]) -> None:
         """Builtins that set variables from elsewhere make them unknown."""
@@ -251,16 +275,15 @@ class _Reader:
         self._emit((), ((name, word),), where)
 
     def _declaration(self, node: tree_sitter.Node, where: _Where) -> None:
-        assignments = []
-        for child in node.named_children:
-            if child.type == "variable_assignment":
-                name, word = self._assignment(child, where)
-                self._set(child, name, word, where)
-                assignments.append((name, word))
-            elif node.type == "unset_command":
-                self._forget([self._source(child)])
+        """`export A=1 B=$A`: bash expands every word before it sets any."""
+        given = [child for child in node.named_children if child.type == "variable_assignment"]
+        assignments = tuple(self._assignment(child, where) for child in given)
+        for child, (name, word) in zip(given, assignments, strict=True):
+            self._set(child, name, word, where)
+        if node.type == "unset_command":
+            self._forget([self._source(child) for child in node.named_children])
         start, end = self._span(node.children[0])
-        self._emit((self._known_word(self.script[start:end], start, end),), tuple(assignments), where)
+        self._emit((self._known_word(self.script[start:end], start, end),), assignments, where)
 
     def _assignment(self, node: tree_sitter.Node, where: _Where) -> tuple[str, Word]:
         name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
@@ -400,6 +423,7 @@ class _Reader:
             value, why = self._variable(source[1:], where)
         elif node.type == "expansion":
             value, why = self._expansion(node, where)
+            quoted = quoted or (value is not None and self._is_quoted_default(source, where))
         elif node.type == "arithmetic_expansion":
             value, why = self._arithmetic(source, where)
         elif node.type == "command_substitution" and (match := _KUBERNETES.fullmatch(source)):
@@ -417,6 +441,11 @@ class _Reader:
             value = self.known.get(name)
             return (value, why) if isinstance(value, str) else (None, why)
         return self.environment.get(name), why
+
+    def _is_quoted_default(self, source: str, where: _Where) -> bool:
+        """Whether it is the default that counts, and quotes keep it whole."""
+        match = _QUOTED_DEFAULT.fullmatch(source)
+        return match is not None and not self._variable(match[1], where)[0]
 
     def _is_set(self, name: str) -> bool:
         return name in self.known or name in self.environment or name in self.functions_set

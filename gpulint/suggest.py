@@ -104,7 +104,7 @@ def _moves(quantity: str, known: Facts) -> Iterator[Move]:
         "gpu_limit": _gpu_limit,
         "gpu_request": _gpu_request,
     }
-    return by_quantity[quantity](known)
+    return by_quantity[quantity](known) if quantity in by_quantity else iter(())
 
 
 def _tensor_parallel(known: Facts) -> Iterator[Move]:

@@ -32,13 +32,12 @@ def test_a_pod_is_one_replica_of_one_pod() -> None:
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet", "ReplicaSet"])
 def test_replicated_kinds_take_their_replicas_and_one_when_none_are_stated(kind: str) -> None:
-    head = f"apiVersion: apps/v1\nkind: {kind}\nmetadata: {{name: a}}\nspec:\n"
-    assert counts(f"{head}  replicas: 3\n  template: {{spec: {SPEC}}}\n") == [4, 1, 4, 3]
-    assert counts(f"{head}  template: {{spec: {SPEC}}}\n") == [4, 1, 4, 1]
+    assert counts(made("apps/v1", kind, f"{{replicas: 3, template: {{spec: {SPEC}}}}}")) == [4, 1, 4, 3]
+    assert counts(made("apps/v1", kind, f"{{template: {{spec: {SPEC}}}}}")) == [4, 1, 4, 1]
 
 
 def test_replicas_that_a_template_fills_in_are_unknown_never_one() -> None:
-    text = f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: a}}\nspec:\n  replicas: ${{REPLICAS}}\n  template: {{spec: {SPEC}}}\n"
+    text = made("apps/v1", "Deployment", f"\n  replicas: ${{REPLICAS}}\n  template: {{spec: {SPEC}}}")
     assert counts(text) == [4, 1, 4, "unknown: replicas is ${REPLICAS}"]
 
 
@@ -96,7 +95,7 @@ def test_workers_of_a_set_without_a_leader_template_lead_too() -> None:
 
 @pytest.mark.parametrize("group", ["serving.kserve.io/v1beta1", "serving.kubeflow.org/v1beta1"])
 def test_an_inference_service_has_the_pod_spec_in_its_predictor(group: str) -> None:
-    text = f"apiVersion: {group}\nkind: InferenceService\nmetadata: {{name: a}}\nspec: {{predictor: {{minReplicas: 2, containers: [{CONTAINER}]}}}}\n"
+    text = made(group, "InferenceService", f"{{predictor: {{minReplicas: 2, containers: [{CONTAINER}]}}}}")
     assert counts(text) == [4, 1, 4, 2]
 
 
@@ -140,7 +139,10 @@ def test_each_object_of_a_list_is_its_own_workload() -> None:
         items:
           - {{apiVersion: v1, kind: Pod, metadata: {{name: first}}, spec: {SPEC}}}
           - {{apiVersion: v1, kind: ConfigMap, metadata: {{name: between}}}}
-          - {{apiVersion: apps/v1, kind: Deployment, metadata: {{name: second}}, spec: {{replicas: 5, template: {{spec: {SPEC}}}}}}}
+          - apiVersion: apps/v1
+            kind: Deployment
+            metadata: {{name: second}}
+            spec: {{replicas: 5, template: {{spec: {SPEC}}}}}
         """
     )
     assert [one.name for one in found] == ["first", "second"]
@@ -217,7 +219,8 @@ def test_annotations_of_the_object_and_of_the_template_are_heard(own: str, templ
         pytest.param("apiVersion: apps/v1\nkind: Deployment\nspec: {template: null}\n", id="no template"),
         pytest.param("- apiVersion: v1\n  kind: Pod\n", id="a sequence"),
         pytest.param(
-            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\nspec: {versions: [{schema: {properties: {containers: {type: array}}}}]}\n",
+            "apiVersion: apiextensions.k8s.io/v1\nkind: CustomResourceDefinition\n"
+            "spec: {versions: [{schema: {properties: {containers: {type: array}}}}]}\n",
             id="a definition that only describes containers",
         ),
     ],

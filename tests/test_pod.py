@@ -309,7 +309,8 @@ def test_what_only_a_shell_or_a_template_fills_in_is_unknown_in_a_list(reference
     ("environment", "variable"),
     [
         ("[{name: LD_LIBRARY_PATH, value: '/usr/lib:${LD_LIBRARY_PATH}'}]", "LD_LIBRARY_PATH"),
-        ("[{name: PATH, value: '${PATH}'}]", "PATH"),
+        ("[{name: PATH, value: '/opt/bin:${PATH}'}]", "PATH"),
+        ("[{name: PATH, value: '${PATH}'}]", None),
         ("[{name: PATH, value: '${HOME}/bin'}]", None),
         ("[{name: PATH, value: '$(PATH):/opt/bin'}]", None),
         ("[{name: PATH, value: /opt/bin}]", None),

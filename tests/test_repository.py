@@ -94,7 +94,7 @@ def test_a_path_outside_the_current_folder_is_shown_in_full(
 
 
 def test_a_path_that_does_not_exist_is_an_error(tree: pathlib.Path) -> None:
-    with pytest.raises(FileNotFoundError, match="there is no file or folder missing.yaml"):
+    with pytest.raises(FileNotFoundError, match="there is no file or folder missing"):
         list(repository.WorkTree(tree).sources(["missing.yaml"]))
 
 

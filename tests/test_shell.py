@@ -44,6 +44,8 @@ def test_words_lose_their_quotes_and_keep_their_order(script: str, expected: Wor
         ("v a \\\n  # why \\\n  --b 2\n", [["v", "a"], ["--b", "2"]]),
         ("v a \\ \n  --b 2\n", [["v", "a"], ["--b", "2"]]),
         ("v a \\\n\n  --b 2\n", [["v", "a"], ["--b", "2"]]),
+        ("v a\\\n--b 2\n", [["v", "a--b", "2"]]),
+        ("v a\\\n --b 2\n", [["v", "a", "--b", "2"]]),
     ],
 )
 def test_a_command_ends_where_bash_ends_it(script: str, expected: Words) -> None:
@@ -55,7 +57,10 @@ def test_a_command_ends_where_bash_ends_it(script: str, expected: Words) -> None
     ("script", "expected"),
     [
         ('A=m; v --m=$A ${A} "x${A}y"', [["v", "--m=m", "m", "xmy"]]),
-        ('export A=1 B="$A 2"; v "$B"', [["export"], ["v", "1 2"]]),
+        ('export A=1; export B="$A 2"; v "$B"', [["export"], ["export"], ["v", "1 2"]]),
+        ("A=1 B=$A; v $B", [["v", "1"]]),
+        ("v ${X:-'q r'} ${X:-q\\ r}", [["v", "q r", "q r"]]),
+        ("A='x y'; v ${A:-'q r'}", [["v", "x", "y"]]),
         ("A=1; A+=2; v $A", [["v", "12"]]),
         ('v ${X:-d} ${X-e f} "${X:-a b}"', [["v", "d", "e", "f", "a b"]]),
         ('A=; v ${A:-d} ${A-d} "$A" $A', [["v", "d", ""]]),
@@ -96,6 +101,7 @@ def test_known_variables_are_expanded_as_bash_does(script: str, expected: Words)
         "v <your-model>",
         'v "<hf token>"',
         "v {{ .Values.model }}",
+        "v ${accelerator.args}",
         "v x-{{ model }}-y",
         "if x; then A=1; fi; v $A",
         "x || A=1; v $A",
@@ -110,6 +116,7 @@ def test_known_variables_are_expanded_as_bash_does(script: str, expected: Words)
         "A=1; while x; do v $A; A=2; done",
         "case x in a) A=1;; b) v $A;; esac",
         "A=1 v $A",
+        "export A=1 B=$A; v $B",
         "f() { v $A; }; A=1; A=2; f",
         "unset A; v $A",
     ],

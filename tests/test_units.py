@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import pytest
@@ -55,17 +56,15 @@ def test_memory_is_read_as_kubernetes_reads_it(text: str | float, expected: int)
     ],
 )
 def test_what_is_no_amount_of_memory_is_refused_in_plain_words(text: str | float, message: str) -> None:
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         units.bytes_of(text)
-    assert str(caught.value) == message
 
 
 def test_a_hostile_number_is_refused_before_it_is_computed() -> None:
-    with pytest.raises(ValueError):
-        units.bytes_of("9" * 1_000_000)
-    with pytest.raises(ValueError):
-        units.bytes_of("1e999999999")
-    with pytest.raises(ValueError):
+    for text in ("9" * 1_000_000, "1e999999999"):
+        with pytest.raises(ValueError, match="is not a quantity"):
+            units.bytes_of(text)
+    with pytest.raises(ValueError, match="is not a whole number"):
         units.human_int("9" * 1_000_000 + "k")
 
 
@@ -94,8 +93,11 @@ def test_a_count_may_be_a_fraction(text: str | float, expected: Fraction) -> Non
         ("1.5k", 1500),
         ("25.6k", 25600),
         ("131072", 131072),
-    ]
-    + [("2g", 2000000000), ("1G", 1073741824), (" 8k ", 8000), ("-1", -1)],
+        ("2g", 2000000000),
+        ("1G", 1073741824),
+        (" 8k ", 8000),
+        ("-1", -1),
+    ],
 )
 def test_lower_case_is_decimal_and_upper_case_binary_for_vllm(text: str, expected: int) -> None:
     assert units.human_int(text) == expected
@@ -110,9 +112,8 @@ def test_lower_case_is_decimal_and_upper_case_binary_for_vllm(text: str, expecte
     ],
 )
 def test_what_vllm_refuses_is_refused(text: str, message: str) -> None:
-    with pytest.raises(ValueError) as caught:
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         units.human_int(text)
-    assert str(caught.value) == message
 
 
 @pytest.mark.parametrize(
@@ -134,7 +135,7 @@ def test_what_vllm_refuses_is_refused(text: str, message: str) -> None:
         (12.29, "usd_per_hour", "$12.29/h"),
         (1234.5, "usd_per_hour", "$1,234.50/h"),
         (131072, "tokens", "131,072"),
-        (0.9, "ratio", "0.9"),
+        (0.9, "ratio", "90 %"),
         (0.85714, "", "0.857"),
         (1.23456, "", "1.23"),
         (123.456, "", "123"),

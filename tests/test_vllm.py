@@ -26,7 +26,8 @@ GPU = "resources: {limits: {nvidia.com/gpu: 1}}"
             id="a path, and the model in args",
         ),
         pytest.param(
-            "image: example.com/app:1\ncommand: [python3, -m, vllm.entrypoints.openai.api_server]\nargs: [--model, Qwen/Qwen3-8B]",
+            "image: example.com/app:1\ncommand: [python3, -m, vllm.entrypoints.openai.api_server]\n"
+            "args: [--model, Qwen/Qwen3-8B]",
             id="the module",
         ),
         pytest.param(
@@ -219,7 +220,8 @@ def test_a_comment_between_continuations_ends_the_command_as_in_a_shell() -> Non
 
 def test_a_script_of_the_folded_style_is_read_as_one_line() -> None:
     found = reading.started(
-        f"image: example.com/app:1\ncommand: [sh, -c]\nargs:\n  - >-\n    vllm serve Qwen/Qwen3-8B\n    --tensor-parallel-size 2\n    --max-model-len 4096\n{GPU}"
+        "image: example.com/app:1\ncommand: [sh, -c]\nargs:\n  - >-\n"
+        f"    vllm serve Qwen/Qwen3-8B\n    --tensor-parallel-size 2\n    --max-model-len 4096\n{GPU}"
     )
     assert reading.values(found, "tensor_parallel", "max_model_len") == [2, 4096]
     assert reading.place(found, "max_model_len") == "13:27-31"

@@ -90,13 +90,14 @@ def _gpus_per_replica(role: Role) -> Field:
 
 
 def _joined(group: str, kind: str, roles: tuple[Role, ...]) -> tuple[Role, ...]:
-    """Leader and workers of one group form one instance: the engine's role counts the GPUs of them all."""
+    """Leader and workers of one group form one instance: the first role with an engine counts the GPUs of them all."""
     if (group, kind) != LEADER_WORKER_SET or len(roles) < 2:
         return roles
     counts = [role.value("gpus_per_replica") for role in roles]
     origins = tuple(origin for role in roles for origin in role.fields["gpus_per_replica"].origins)
     unknown = next((count for count in counts if isinstance(count, Unknown)), None)
     total = unknown or sum(count for count in counts if isinstance(count, int | float))
+    serving = next((role for role in roles if role.text("engine")), None)
     return tuple(role.having(gpus_per_replica=Field(total, origins)) if role is serving else role for role in roles)
 
 

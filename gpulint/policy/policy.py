@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -102,11 +103,17 @@ def _comments(
         if not (match := DIRECTIVE.match(comment.text)) or not documents:
             continue
         document = documents[0]
-        text = document.text.splitlines()[comment.line - 1]
+        lines = [line.removesuffix("\r") for line in document.text.split("\n")]
+        text = lines[comment.line - 1]
         alone = not text[: comment.column - 1].strip()
         place = Location(document.path, comment.line, comment.column, comment.line, len(text) + 1, text)
-        first = comment.line + 1 if alone else comment.line
+        first = comment.line + 1 + _comment_lines(lines[comment.line :]) if alone else comment.line
         yield match["rest"].strip(), place, (comment.line, max(first, _end_of_scalar(documents, first)))
+
+
+def _comment_lines(lines: Iterable[str]) -> int:
+    """How many lines of comments stand before anything else."""
+    return len(list(itertools.takewhile(lambda line: line.lstrip().startswith("#"), lines)))
 
 
 def _end_of_scalar(documents: Sequence[Document], line: int) -> int:

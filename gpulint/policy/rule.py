@@ -92,7 +92,7 @@ def examples(rule: Rule) -> Mapping[str, tuple[object, ...]]:
 
 def placeholders(text: str) -> tuple[str, ...]:
     """The fact names a message substitutes."""
-    return tuple(name for _, name, _, _ in string.Formatter().parse(text) if name)
+    return tuple(name for _, name, _, _ in string.Formatter().parse(text) if name is not None)
 
 
 def _rule(name: str, family: str, data: object, path: Path | None = None) -> Rule:
@@ -128,10 +128,18 @@ def _verify(rule: Rule) -> None:
         cel.compiled(rule.when)
     except cel.ConditionError as error:
         raise RuleError(f"{_place(rule, 'when')}: {error}") from None
-    for key, names in (("message", rule.facts), ("at", rule.at), ("against", filter(None, [rule.against]))):
+    try:
+        printed = rule.facts
+    except ValueError as error:
+        raise RuleError(f"{_place(rule, 'message')}: {error}") from None
+    against = (rule.against,) if rule.against else ()
+    for key, names in (("message", printed), ("at", rule.at), ("against", against), ("change", rule.change)):
         for name in names:
             if name not in facts.glossary():
                 raise RuleError(f"{_place(rule, key)}: no fact is called {name}{_nearest(name)}")
+    for name in printed:
+        if (facts.glossary()[name].of == "document") != (rule.target.scope == "document"):
+            raise RuleError(f"{_place(rule, 'for')}: {name} is not known to a rule about a {rule.target.scope}")
 
 
 def _nearest(name: str) -> str:

@@ -199,19 +199,19 @@ def _closing(report: Report) -> Iterator[str]:
 def _not_evaluated(report: Report) -> Iterator[str]:
     """What was missing most, whom it concerns, and how to supply it."""
     rules: Counter[str] = Counter()
-    owners: dict[str, dict[str, None]] = {}
+    owners: dict[str, dict[str, str]] = {}
     for workload in report.workloads:
         for role in workload.roles:
             for one in role.not_evaluated:
                 for need in one.needs:
                     rules[need] += 1
-                    owners.setdefault(need, {})[workload.name] = None
+                    owners.setdefault(need, {})[workload.name] = role.unknown.get(need, "")
     if not rules:
         return
     yield f"not evaluated: {sum(len(r.not_evaluated) for w in report.workloads for r in w.roles)} checks; to have them, add"
     for need, number in rules.most_common():
-        names = [_safe(name) for name in owners[need]]
-        shown = ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+        names = [_safe(f"{name}, {why}" if why else name) for name, why in owners[need].items()]
+        shown = "; ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
         yield f"  {need} ({_counted(number, 'check')}: {shown}): {report.asks.get(need, '')}".rstrip(": ")
 
 

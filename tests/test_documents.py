@@ -1,0 +1,560 @@
+"""Documents: what the data is, where it stands, and what is said about files that do not parse."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpulint import documents
+from gpulint.findings import Location
+
+
+def load(text: str | bytes, path: str = "a.yaml") -> documents.Loaded:
+    return documents.load(path, text.encode() if isinstance(text, str) else text)
+
+
+def only(text: str | bytes, path: str = "a.yaml") -> documents.Document:
+    loaded = load(text, path)
+    assert loaded.problems == ()
+    assert len(loaded.documents) == 1
+    return loaded.documents[0]
+
+
+def data(text: str | bytes, path: str = "a.yaml") -> object:
+    return only(text, path).data
+
+
+def span(location: Location) -> tuple[int, int, int, int]:
+    return location.line, location.column, location.end_line, location.end_column
+
+
+def shown(document: documents.Document, path: documents.Path, start: int, end: int) -> str:
+    """The source that a span of a decoded scalar stands for."""
+    place = document.locate(path, span=(start, end))
+    lines = document.text.split("\n")
+    offset = sum(len(line) + 1 for line in lines[: place.line - 1]) + place.column - 1
+    stop = sum(len(line) + 1 for line in lines[: place.end_line - 1]) + place.end_column - 1
+    return document.text[offset:stop]
+
+
+def problems(text: str | bytes, path: str = "a.yaml") -> list[tuple[str, str, tuple[int, int, int, int]]]:
+    return [(problem.kind, problem.message, span(problem.location)) for problem in load(text, path).problems]
+
+
+# ---- values
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("yes", True),
+        ("On", True),
+        ("y", True),
+        ("off", False),
+        ("N", False),
+        ("True", True),
+        ("tRue", "tRue"),
+        ("~", None),
+        ("", None),
+        ("NULL", None),
+        ("0644", 420),
+        ("0o17", 15),
+        ("0x1F", 31),
+        ("0b101", 5),
+        ("-0b11", -3),
+        ("1_000", 1000),
+        ("+7", 7),
+        ("089", 89.0),
+        ("1e-5", 0.00001),
+        ("1e3", 1000.0),
+        (".5", 0.5),
+        ("5.", 5.0),
+        ("-.inf", float("-inf")),
+        (".inf", float("inf")),
+        (".nan", ".nan"),
+        ("2024-01-31", "2024-01-31"),
+        ("1:30", "1:30"),
+        ("1.2.3", "1.2.3"),
+        ("80Gi", "80Gi"),
+        ("12e03x", "12e03x"),
+        ("-", ["x"]),
+        ("'1'", "1"),
+        ('"yes"', "yes"),
+        ("!!str 1", "1"),
+        ("!!int '8'", 8),
+        ("!Ref x", "x"),
+        ("! 5", "5"),
+        ("|\n  1\n", "1\n"),
+        ("${VAR}", "${VAR}"),
+        ("<placeholder>", "<placeholder>"),
+        ('"{{ .Values.x }}"', "{{ .Values.x }}"),
+    ],
+)
+def test_scalars_are_read_as_kubernetes_reads_them(text: str, expected: object) -> None:
+    text = "[x]" if text == "-" else text
+    assert data(f"a: {text}\n") == {"a": expected}
+
+
+def test_whole_number_keys_become_text_as_in_json() -> None:
+    assert data("8: a\n0644: b\n'1': c\non: d\n1.5: e\n") == {"8": "a", "420": "b", "1": "c", "on": "d", "1.5": "e"}
+
+
+def test_merge_keys_are_applied_and_explicit_keys_win() -> None:
+    text = "base: &b {x: 1, y: 2}\nmore: &m {y: 3, z: 4}\na:\n  y: 9\n  <<: [*b, *m]\nc: {<<: *b}\n"
+    assert data(text) == {
+        "base": {"x": 1, "y": 2},
+        "more": {"y": 3, "z": 4},
+        "a": {"y": 9, "x": 1, "z": 4},
+        "c": {"x": 1, "y": 2},
+    }
+
+
+def test_each_document_of_a_stream_is_read() -> None:
+    loaded = load("# licence\n---\na: 1\n---\n# nothing\n---\nb: 2\n...\n---\nc: |\n  --- not a marker\n")
+    assert [document.data for document in loaded.documents] == [{"a": 1}, {"b": 2}, {"c": "--- not a marker\n"}]
+    assert [document.index for document in loaded.documents] == [0, 1, 2]
+    assert [document.locate(("b",)).line for document in loaded.documents[1:2]] == [7]
+
+
+def test_directives_belong_to_the_document_that_follows() -> None:
+    loaded = load("%YAML 1.1\n# c\n---\na: 1\n...\n%TAG ! tag:x,2000:\n---\nb: !y 2\n")
+    assert loaded.problems == ()
+    assert [document.data for document in loaded.documents] == [{"a": 1}, {"b": "2"}]
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# only a comment\n", "---\n", "---\n---\n# x\n", "\ufeff"])
+def test_an_empty_file_holds_no_document_and_no_problem(text: str) -> None:
+    assert load(text) == documents.Loaded()
+
+
+def test_get_returns_the_data_or_the_default() -> None:
+    document = only("a:\n- b: 1\n  c: null\n")
+    assert document.get(("a", 0, "b")) == 1
+    assert document.get(("a", 0, "c"), "d") is None
+    assert document.get(("a", 1, "b"), "d") == "d"
+    assert document.get(("a", "0"), "d") == "d"
+    assert document.get(("a", 0, "b", "x")) is None
+
+
+# ---- places
+
+
+def test_a_value_is_located_by_its_own_span_and_a_mapping_by_its_key() -> None:
+    document = only("a:\n  b: x y # c\n  c:\n  - d: 1\n    e: 2\n\n  # trailing\n")
+    assert span(document.locate(("a", "b"))) == (2, 6, 2, 9)
+    assert span(document.locate(("a", "b"), key=True)) == (2, 3, 2, 4)
+    assert span(document.locate(("a",))) == (1, 1, 1, 2)
+    assert span(document.locate(("a", "c", 0))) == (4, 5, 4, 9)
+    assert span(document.locate(("a", "c"), whole=True)) == (4, 3, 5, 9)
+    assert span(document.locate(())) == (1, 1, 1, 3)
+    assert document.locate(("a", "b")).text == "  b: x y # c"
+
+
+def test_a_path_that_does_not_exist_is_located_at_its_nearest_ancestor() -> None:
+    document = only("a:\n  b:\n  - c: 1\n")
+    assert span(document.locate(("a", "x", "y"))) == (1, 1, 1, 2)
+    assert span(document.locate(("a", "b", 0, "x"))) == (3, 5, 3, 9)
+    assert span(document.locate(("a", "b", 0, "c", "x"))) == (3, 5, 3, 6)
+    assert document.node(("a", "x")) is None
+    assert document.key_node(("a", "x")) is None
+    assert document.offset(("a", "x"), 3) == 0
+
+
+def test_an_empty_value_is_a_place_behind_its_colon() -> None:
+    assert span(only("a:\nb: 1\n").locate(("a",))) == (1, 3, 1, 3)
+
+
+def test_an_alias_is_located_where_it_is_used_and_its_parts_where_they_stand() -> None:
+    document = only("x: &x {p: 1}\ny: &y 5\na: *x\nb: *y\nc: {<<: *x}\n")
+    assert span(document.locate(("b",))) == (4, 4, 4, 6)
+    assert span(document.locate(("a", "p"))) == (1, 11, 1, 12)
+    assert span(document.locate(("c", "p"))) == (1, 11, 1, 12)
+    assert span(document.locate(("c", "p"), key=True)) == (1, 8, 1, 9)
+    assert span(document.locate(("y",))) == (2, 7, 2, 8)
+    node = document.node(("b",))
+    assert node is not None
+    assert node.target is document.node(("y",))
+    assert document.data == {"x": {"p": 1}, "y": 5, "a": {"p": 1}, "b": 5, "c": {"p": 1}}
+
+
+def test_columns_are_those_of_an_editor_whatever_the_line_ends_and_the_mark_at_the_start() -> None:
+    document = only(b"\xef\xbb\xbfa: 1\r\nb: |\r\n  x y\r\n  z\r\nc: '\xf0\x9f\x98\x80' \r\nd: e\r\n")
+    assert document.data == {"a": 1, "b": "x y\nz\n", "c": "😀", "d": "e"}
+    assert span(document.locate(("a",))) == (1, 4, 1, 5)
+    assert span(document.locate(("c",))) == (5, 4, 5, 7)
+    assert span(document.locate(("d",))) == (6, 4, 6, 5)
+    assert span(document.locate(("b",), span=(4, 5))) == (4, 3, 4, 4)
+    assert document.locate(("b",)).text == "b: |\n  x y\n  z"
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "part", "source"),
+    [
+        ("a: one two\n", "one two", "two", "two"),
+        ("a: one\n   two\n   three\n", "one two three", "two", "two"),
+        ("a: one\n\n   two\n", "one\ntwo", "two", "two"),
+        ("a: 'it''s on'\n", "it's on", "on", "on"),
+        ("a: 'it''s on'\n", "it's on", "'", "''"),
+        ('a: "\\x41\\u00e9\\U0001F600\\tz q"\n', "Aé😀\tz q", "z", "z"),
+        ('a: "x\\ty\\"z"\n', 'x\ty"z', '"', '\\"'),
+        ('a: "one \\\n   two\n   three"\n', "one two three", "three", "three"),
+        ('a: "one\n\n   two"\n', "one\ntwo", "two", "two"),
+        ("a: |\n  one\n  two\n", "one\ntwo\n", "two", "two"),
+        ("a: |\n\n  one\n\n    two\n  three\n", "\none\n\n  two\nthree\n", "  two", "  two"),
+        ("a: |2-\n    one\n  two\n\n", "  one\ntwo", "two", "two"),
+        ("a: |+\n one\n\n\nb: 1\n", "one\n\n\n", "one", "one"),
+        ("a: >\n  one\n  two\n\n  three\n    four\n  five\n", "one two\nthree\n  four\nfive\n", "five", "five"),
+        ("a: >-\n  one\n  two\n", "one two", "two", "two"),
+        ("a: >1\n  one\n two\n", " one\ntwo\n", "two", "two"),
+        ("- a: |\n    one\n    two\n", None, "", ""),
+        ("a: &x !!str |\n  one\n  two\n", "one\ntwo\n", "two", "two"),
+        ("a: &x one two\n", "one two", "two", "two"),
+    ],
+)
+def test_a_span_of_a_decoded_scalar_has_its_exact_source(text: str, value: str | None, part: str, source: str) -> None:
+    document = only(text)
+    if value is None:
+        assert shown(document, (0, "a"), 4, 7) == "two"
+        return
+    assert document.get(("a",)) == value
+    start = value.index(part)
+    assert shown(document, ("a",), start, start + len(part)) == source
+
+
+def test_a_span_over_folded_lines_reaches_from_its_first_to_its_last_character() -> None:
+    document = only("a: >\n  one two\n  three\n")
+    assert span(document.locate(("a",), span=(4, 13))) == (2, 7, 3, 8)
+    assert document.offset(("a",), 4) == 11
+    assert document.offset(("a",), 99) == 23
+    assert span(document.locate(("a",), span=(4, 4))) == (2, 7, 2, 7)
+
+
+def test_a_span_through_an_alias_stands_in_the_anchored_scalar() -> None:
+    document = only("a: &a one two\nb: *a\n")
+    assert span(document.locate(("b",), span=(4, 7))) == (1, 11, 1, 14)
+
+
+# ---- what does not parse
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "place"),
+    [
+        ("gpu:\n\tb: 1\n", "a tab indents this line; YAML allows only spaces there", (2, 1, 2, 6)),
+        ("gpu:\n  - a\n\t- b\n", "a tab indents this line; YAML allows only spaces there", (3, 1, 3, 5)),
+        (
+            "kind: gpu\nimage: {username}/x:latest\n",
+            "`{` starts a flow mapping, and text follows its end; put the whole value in quotes",
+            (2, 8, 2, 27),
+        ),
+        (
+            "gpu: 1\n- [a]b\n",
+            "the indentation of this line does not fit the lines above it, "
+            "or a quote, bracket or colon is missing just before",
+            (2, 1, 2, 7),
+        ),
+        ("gpu: a: b\n", "a second `: ` on one line; put the value in quotes if the colon belongs to it", (1, 7, 1, 10)),
+        ("gpu: 1\n  b: 2\n", "the indentation of this line does not fit the lines above it", (2, 4, 2, 7)),
+        ('gpu: "x\nb: 1\n', "this quote is never closed", (1, 6, 1, 8)),
+        ("gpu: 1\nother\n", "this line is neither `key: value` nor part of the value above it", (2, 1, 2, 6)),
+        ("gpu: [1, 2\nb: 3\n", "a `[` before this is not closed; a `,` or `]` is missing", (2, 2, 2, 5)),
+        ("gpu: @x\n", "`@` cannot start a value; put the value in quotes", (1, 6, 1, 8)),
+        (
+            "gpu: *x y\n",
+            "no anchor `&x` stands before this alias; quote the value if the `*` belongs to it",
+            (1, 6, 1, 8),
+        ),
+        (
+            "gpu: &x [*x]\n",
+            "the anchor `&x` contains itself; an alias cannot name a value it is part of",
+            (1, 10, 1, 12),
+        ),
+        (
+            "gpu: *.x\n",
+            "`*` and `&` start an alias or an anchor, which needs a name; put the value in quotes",
+            (1, 7, 1, 9),
+        ),
+        ("gpu: é\x07b\n", "a control character (code 7) is not allowed in YAML", (1, 7, 1, 9)),
+    ],
+)
+def test_yaml_that_does_not_parse_is_told_in_plain_words_at_its_place(
+    text: str, message: str, place: tuple[int, int, int, int]
+) -> None:
+    assert problems(text) == [("invalid-syntax", message, place)]
+
+
+def test_a_broken_document_does_not_lose_the_others() -> None:
+    loaded = load("gpu: 1\n---\ngpu: {a}b\n---\ngpu: 3\n")
+    assert [document.data for document in loaded.documents] == [{"gpu": 1}, {"gpu": 3}]
+    assert [document.index for document in loaded.documents] == [0, 2]
+    assert [span(problem.location) for problem in loaded.problems] == [(3, 6, 3, 10)]
+    assert loaded.problems[0].location.text == "gpu: {a}b"
+
+
+def test_what_has_nothing_to_do_with_gpus_is_no_concern() -> None:
+    assert load("name: {a}b\n") == documents.Loaded()
+    assert load("name: 1\nname: 2\n").problems == ()
+    assert load('{"name": 1,}', "a.json").problems == ()
+    assert load("name = \n", "a.toml").problems == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{{- if .Values.gpu }}\na: 1\n{{- end }}\n",
+        "gpu: {{ .Values.gpu }}\n",
+        "gpu: 1\n{% if x %}\n",
+        "gpu: {{ image }}/x\n",
+        "gpu: @IMAGE@\n",
+    ],
+)
+def test_a_template_is_skipped_without_a_word(text: str) -> None:
+    assert load(text) == documents.Loaded(skips=("template",))
+
+
+def test_text_that_parses_is_no_template() -> None:
+    assert data('gpu: "{{ .x }}"\nb: x {{ y }}\n') == {"gpu": "{{ .x }}", "b": "x {{ y }}"}
+    assert data("gpu: {username}\n") == {"gpu": {"username": None}}
+
+
+def test_a_duplicate_key_is_told_at_the_second_and_the_last_wins() -> None:
+    loaded = load("gpu: 1\na: {b: 1, c: 2, b: 3}\ngpu: 2\n")
+    assert loaded.documents[0].data == {"gpu": 2, "a": {"b": 3, "c": 2}}
+    assert [(problem.kind, span(problem.location)) for problem in loaded.problems] == [
+        ("duplicate-key", (2, 17, 2, 18)),
+        ("duplicate-key", (3, 1, 3, 4)),
+    ]
+    assert loaded.problems[0].message == "`b` is stated twice in one mapping; only the last one counts"
+    assert [(label, span(place)) for label, place in loaded.problems[1].related] == [
+        ("first stated here", (1, 1, 1, 4))
+    ]
+    assert span(loaded.documents[0].locate(("gpu",))) == (3, 6, 3, 7)
+
+
+def test_a_key_stated_once_and_merged_once_is_no_duplicate() -> None:
+    assert problems("gpu: &a {x: 1}\nb: {<<: *a, x: 2}\nc: {<<: *a, <<: *a}\n") == []
+
+
+def test_a_custom_resource_definition_is_not_read() -> None:
+    loaded = load("apiVersion: v1\nkind: CustomResourceDefinition\nnvidia: [\n---\na: 1\n")
+    assert loaded.skips == ("CustomResourceDefinition",)
+    assert [document.data for document in loaded.documents] == [{"a": 1}]
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"a: \xff\n", documents.Loaded(skips=("not UTF-8 text",))),
+        (b"a: \x00\n", documents.Loaded(skips=("binary",))),
+        (b"\xff\x00\xfe", documents.Loaded(skips=("binary",))),
+        (b"a" * 5_000_001, documents.Loaded(skips=("larger than 5 MB",))),
+    ],
+)
+def test_what_is_not_text_is_skipped_with_its_reason(content: bytes, expected: documents.Loaded) -> None:
+    assert load(content) == expected
+
+
+def test_text_that_is_not_utf_8_and_concerns_gpus_is_a_problem() -> None:
+    assert problems(b"gpu: 1\nb: \xe9\n") == [
+        ("invalid-syntax", "this is not UTF-8 text; save the file as UTF-8", (2, 4, 2, 5))
+    ]
+
+
+def test_utf_16_with_its_mark_is_read() -> None:
+    assert data("a: é\n".encode("utf-16")) == {"a": "é"}
+
+
+# ---- limits
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "message"),
+    [
+        ("nvidia: " + "[ " * 10_000, "a.yaml", "nested deeper than 200 levels"),
+        ("nvidia: " + "{a: " * 10_000, "a.yaml", "nested deeper than 200 levels"),
+        ("- " * 10_000 + "nvidia", "a.yaml", "nested deeper than 200 levels"),
+        ("[" * 100_000 + '"nvidia"' + "]" * 100_000, "a.json", "nested deeper than 200 levels"),
+        ("[" * 300 + '"nvidia"' + "]" * 300, "a.json", "nested deeper than 200 levels"),
+        ("nvidia = " + "[" * 10_000 + "]" * 10_000, "a.toml", "nested deeper than 200 levels"),
+        ("a." * 10_000 + "nvidia = 1", "a.toml", "nested deeper than 200 levels"),
+        ("---\nnvidia: 1\n" * 100_000, "a.yaml", "more than 1,000 documents in one file"),
+        ("- nvidia\n" * 500_001, "a.yaml", "more than 500,000 values in one file"),
+        ('{"nvidia": ' + "9" * 5000 + "}", "a.json", "a number has more than 4,300 digits"),
+        ("nvidia = 1 #" + "x" * 1_000_000, "a.toml", "TOML of more than 1,000,000 characters"),
+    ],
+)
+def test_a_limit_that_is_hit_is_named(text: str, path: str, message: str) -> None:
+    found = load(text, path).problems
+    assert [(problem.kind, problem.message) for problem in found] == [
+        ("input-limit", f"gpulint does not read this: {message}")
+    ]
+
+
+def test_a_billion_laughs_are_not_laughed() -> None:
+    levels = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 10))
+    assert problems(f"nvidia: 1\na0: &a0 [lol, lol]\n{levels}") == [
+        (
+            "input-limit",
+            "gpulint does not read this: its aliases expand to more than 1,000,000 values",
+            (8, 25, 8, 59),
+        )
+    ]
+
+
+def test_a_limit_hit_by_a_stranger_to_gpus_is_a_skip() -> None:
+    assert load("[ " * 10_000) == documents.Loaded(skips=("nested deeper than 200 levels",))
+
+
+# ---- comments
+
+
+def test_comments_for_us_are_found_with_their_place() -> None:
+    text = "# gpulint: ignore a\nb: 1 # why gpulint: x\nc: 'x # gpulint: no'\nd: |\n  # gpulint: no\n  y\n#e\n"
+    assert load(text).comments == (
+        documents.Comment(1, 1, "gpulint: ignore a"),
+        documents.Comment(2, 6, "why gpulint: x"),
+    )
+
+
+def test_comments_are_read_only_where_the_word_occurs() -> None:
+    assert load("# a\nb: 1 # c\n").comments == ()
+
+
+# ---- JSON
+
+
+def test_json_is_read_with_the_places_of_its_values() -> None:
+    document = only('{\n\t"a": {"b": [1, -2.5e3, true, null]},\n\t"c": "x\\u0041\\ty"\n}\n', "a.json")
+    assert document.format == "json"
+    assert document.data == {"a": {"b": [1, -2500.0, True, None]}, "c": "xA\ty"}
+    assert span(document.locate(("a", "b", 1))) == (2, 17, 2, 23)
+    assert span(document.locate(("a", "b"))) == (2, 8, 2, 11)
+    assert span(document.locate(("c",))) == (3, 7, 3, 19)
+    assert shown(document, ("c",), 1, 2) == "\\u0041"
+
+
+def test_json_escapes_that_yaml_does_not_know_are_read() -> None:
+    document = only('{"a": "\\ud83d\\ude00/\\/x", "b": "\\ud83d", "c\\udc00": "é"}', "a.json")
+    assert document.data == {"a": "😀//x", "b": "\ufffd", "c\ufffd": "é"}
+    assert shown(document, ("a",), 0, 1) == "\\ud83d\\ude00"
+    assert shown(document, ("a",), 3, 4) == "x"
+    assert span(document.locate(("c\ufffd",))) == (1, 53, 1, 56)
+    assert repr(document.data).encode()
+
+
+def test_json_keys_may_be_longer_than_yaml_allows() -> None:
+    key = "k" * 2000
+    document = only(f'{{"{key}": 1}}', "a.json")
+    assert span(document.locate((key,))) == (1, 2006, 1, 2007)
+
+
+def test_json_words_are_not_yaml_words() -> None:
+    assert data('{"a": "yes", "b": "0644", "<<": {"c": 1}, "1": NaN}', "a.json") == {
+        "a": "yes",
+        "b": "0644",
+        "<<": {"c": 1},
+        "1": "NaN",
+    }
+
+
+def test_json_with_comments_is_read_as_its_editors_read_it() -> None:
+    text = '{ // gpu\n  "a": "http://x", /* b */\n  "c": [1,],\n}\n'
+    assert data(text, "devcontainer.json") == {"a": "http://x", "c": [1]}
+    assert data('{"gpu": 1,}', ".vscode/settings.json") == {"gpu": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "place"),
+    [
+        ('{"gpu": 1,}', "not valid JSON: the comma before this has nothing after it", (1, 11, 1, 12)),
+        ("{'gpu': 1}", 'not valid JSON: it quotes with "…" only', (1, 2, 1, 11)),
+        ('{"gpu": 1\n', "not valid JSON: expecting ',' delimiter", (1, 1, 1, 10)),
+    ],
+)
+def test_json_that_does_not_parse_is_told_at_its_place(
+    text: str, message: str, place: tuple[int, int, int, int]
+) -> None:
+    assert problems(text, "a.json") == [("invalid-syntax", message, place)]
+
+
+def test_a_duplicate_key_in_json_is_told() -> None:
+    assert problems('{"gpu": 1, "gpu": 2}', "a.json") == [
+        ("duplicate-key", "`gpu` is stated twice in one mapping; only the last one counts", (1, 12, 1, 17))
+    ]
+
+
+def test_a_template_of_json_is_skipped() -> None:
+    assert load('{"gpu": {{ gpus }} }', "a.json") == documents.Loaded(skips=("template",))
+
+
+# ---- TOML
+
+TOML = """\
+title = "x \\"y\\" z" # c
+when = 2024-01-31
+"q k" = 'lit'
+
+[a.b]
+c.d = [1, 0.5, true] # é
+t = { u = "v" }
+
+[[e]]
+f = 1
+[[e]]
+f = 2
+m = \"\"\"
+one
+two\"\"\"
+[e.g]
+h = 3
+"""
+
+
+def test_toml_is_read_with_the_places_of_its_values() -> None:
+    document = only(TOML, "a.toml")
+    assert document.data == {
+        "title": 'x "y" z',
+        "when": "2024-01-31",
+        "q k": "lit",
+        "a": {"b": {"c": {"d": [1, 0.5, True]}, "t": {"u": "v"}}},
+        "e": [{"f": 1}, {"f": 2, "m": "one\ntwo", "g": {"h": 3}}],
+    }
+    assert span(document.locate(("title",), span=(2, 5))) == (1, 12, 1, 17)
+    assert span(document.locate(("q k",), key=True)) == (3, 1, 3, 6)
+    assert span(document.locate(("a", "b"))) == (5, 4, 5, 5)
+    assert span(document.locate(("a", "b", "c", "d", 1))) == (6, 11, 6, 14)
+    assert span(document.locate(("a", "b", "t", "u"))) == (7, 11, 7, 14)
+    assert span(document.locate(("e", 1, "f"))) == (12, 5, 12, 6)
+    assert span(document.locate(("e", 1, "m"), span=(4, 7))) == (15, 1, 15, 4)
+    assert span(document.locate(("e", 1, "g", "h"))) == (17, 5, 17, 6)
+    assert span(document.locate(("e", 1, "missing"))) == (11, 1, 11, 6)
+
+
+def test_toml_that_does_not_parse_is_told_at_its_place() -> None:
+    assert problems("gpu = 1\nb = \n", "a.toml") == [("invalid-syntax", "not valid TOML: invalid value", (2, 1, 2, 4))]
+
+
+# ---- words that concern us
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["nvidia.com/gpu: 1", "amd.com/gpu", "image: vllm/x", "CUDA_VISIBLE_DEVICES", "Accelerators: A100", "# gpulint: x"],
+)
+def test_words_of_gpu_work_concern_us(text: str) -> None:
+    assert documents.concerns_gpus(text)
+
+
+@pytest.mark.parametrize("text", ["", "name: web", "image: nginx", "kind: Deployment"])
+def test_other_words_do_not(text: str) -> None:
+    assert not documents.concerns_gpus(text)
+
+
+# ---- without the compiled parser
+
+
+def test_the_parser_in_python_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "a: &x {b: 1}\nc: *x\nd: |\n  one\ne: 'f'\n---\ng: [1, 2]\n"
+    expected = [(document.data, span(document.locate(("d",)))) for document in load(text).documents]
+    monkeypatch.setattr(documents, "CParser", None)
+    assert [(document.data, span(document.locate(("d",)))) for document in load(text).documents] == expected
+    assert [problem.kind for problem in load("gpu: {a}b\n").problems] == ["invalid-syntax"]

@@ -1,0 +1,655 @@
+"""Policy: which rules speak, how sure they are, what silences them, and what a team adds or sets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import samples
+
+from gpulint.findings import Report, Severity
+from gpulint.policy import cel, policy, rule, settings
+from gpulint.policy.rule import Rule, RuleError, Target
+from gpulint.policy.settings import SettingsError
+
+BARE = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: train}
+spec:
+  containers:
+    - name: train
+      image: python:3.12
+      resources:
+        requests: {nvidia.com/gpu: 1}
+"""
+"""One error: gpu-limit-missing on line 9."""
+
+SERVER = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: chat}
+spec:
+  nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}
+  containers:
+    - name: server
+      image: vllm/vllm-openai:v0.10.1
+      args:
+        - --model=meta-llama/Llama-3.1-8B-Instruct
+        - --max-model-len=131072
+      resources: {limits: {nvidia.com/gpu: 1}}
+"""
+"""One error: serving-does-not-fit on line 11."""
+
+SCRIPT = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: chat}
+spec:
+  nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}
+  containers:
+    - name: server
+      image: vllm/vllm-openai:v0.10.1
+      command: [sh, -c]
+      args:
+        - |
+          vllm serve meta-llama/Llama-3.1-8B-Instruct \\
+            --max-model-len=131072
+      resources: {limits: {nvidia.com/gpu: 1}}
+"""
+"""One error: serving-does-not-fit on line 13, inside a block scalar that starts on line 11."""
+
+
+def spoken(report: Report) -> list[str]:
+    return sorted(finding.rule for finding in report.open)
+
+
+def silenced(report: Report) -> dict[str, str]:
+    return {finding.rule: finding.suppressed for finding in report.findings if finding.suppressed is not None}
+
+
+def after(text: str, line: int, addition: str) -> str:
+    """The text with an addition at the end of a line."""
+    lines = text.splitlines()
+    lines[line - 1] += addition
+    return "\n".join(lines) + "\n"
+
+
+def above(text: str, line: int, *additions: str) -> str:
+    """The text with lines above a line."""
+    lines = text.splitlines()
+    return "\n".join([*lines[: line - 1], *additions, *lines[line - 1 :]]) + "\n"
+
+
+def annotated(text: str, *lines: str) -> str:
+    """The text with a gpulint/ignore annotation of these lines."""
+    block = ["metadata:", "  name: x", "  annotations:", "    gpulint/ignore: |", *(f"      {line}" for line in lines)]
+    head, _, tail = text.partition(text.splitlines()[2])
+    return head + "\n".join(block) + tail
+
+
+def team(folder: Path, name: str = "own-rule", family: str = "house", **change: object) -> Path:
+    """A folder with one rule file of a team."""
+    parts = {
+        **{"summary": "s", "severity": "warning", "for": "{scope: workload}", "why": "w.", "when": "gpus_per_pod > 0"},
+        **{"message": "m", "examples": "{bad: [a], good: [b]}", **change},
+    }
+    place = folder / family / f"{name}.yaml"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text("".join(f"{key}: {value}\n" for key, value in parts.items() if value is not None))
+    return folder
+
+
+def made(name: str, when: str, severity: Severity = Severity.ERROR, absorbs: Sequence[str] = ()) -> Rule:
+    return Rule(
+        *(name, "house", "s", severity, "w.", Target("workload"), when, "m"), at=("engine",), absorbs=tuple(absorbs)
+    )
+
+
+# ---- select and ignore
+
+
+def test_every_rule_is_selected_when_nothing_is_said():
+    assert {one.name for one in policy.selected((), (), ())} == set(rule.shipped_rules())
+
+
+def test_a_name_selects_one_rule_and_a_family_all_of_its():
+    assert [one.name for one in policy.selected(["gpus-left-idle"], (), ())] == ["gpus-left-idle"]
+    families = {one.family for one in policy.selected(["memory", "precision"], (), ())}
+    assert families == {"memory", "precision"}
+
+
+def test_ignoring_goes_before_selecting():
+    names = {one.name for one in policy.selected(["memory"], ["weights-exceed-memory"], ())}
+    assert "weights-exceed-memory" not in names
+    assert "serving-does-not-fit" in names
+    assert policy.selected(["memory"], ["memory"], ()) == ()
+
+
+@pytest.mark.parametrize("side", ["select", "ignore"])
+@pytest.mark.parametrize(
+    ("word", "meant"), [("gpu-left-idle", "gpus-left-idle"), ("memroy", "memory"), ("paralelism", "parallelism")]
+)
+def test_a_mistyped_name_is_refused_with_the_nearest_one(side: str, word: str, meant: str):
+    with pytest.raises(SettingsError) as caught:
+        policy.selected([word] if side == "select" else [], [word] if side == "ignore" else [], ())
+    assert str(caught.value) == f"no rule or family is called {word}; did you mean {meant}?"
+
+
+def test_a_name_that_is_near_to_none_is_refused_without_a_guess():
+    with pytest.raises(SettingsError, match=r"^no rule or family is called xyzzyxyzzy$"):
+        policy.selected(["xyzzyxyzzy"], (), ())
+
+
+# ---- suppression by comment
+
+
+def test_a_comment_on_the_line_silences_the_rule_it_names():
+    report = samples.report(after(BARE, 9, "  # gpulint: ignore[gpu-limit-missing] the webhook adds it"))
+    assert spoken(report) == []
+    assert silenced(report) == {"gpu-limit-missing": "the webhook adds it"}
+
+
+def test_a_comment_on_its_own_line_silences_the_line_below():
+    report = samples.report(above(BARE, 9, "        # gpulint: ignore[gpu-limit-missing] the webhook adds it"))
+    assert (spoken(report), list(silenced(report))) == ([], ["gpu-limit-missing"])
+
+
+def test_comments_above_one_another_silence_the_first_line_below_them():
+    given = ("# gpulint: ignore[gpu-limit-missing] the webhook adds it", "# as agreed with the platform team")
+    report = samples.report(above(BARE, 9, *(f"        {line}" for line in given)))
+    assert (spoken(report), list(silenced(report))) == ([], ["gpu-limit-missing"])
+
+
+def test_a_comment_above_a_block_scalar_reaches_into_it():
+    report = samples.report(above(SCRIPT, 11, "        # gpulint: ignore[serving-does-not-fit] trained on smaller cards"))
+    assert spoken(report) == []
+    assert silenced(report) == {"serving-does-not-fit": "trained on smaller cards"}
+
+
+def test_a_comment_on_the_first_line_of_a_block_scalar_reaches_into_it():
+    report = samples.report(after(SCRIPT, 11, "  # gpulint: ignore[serving-does-not-fit] a try"))
+    assert (spoken(report), list(silenced(report))) == ([], ["serving-does-not-fit"])
+
+
+def test_a_comment_names_several_rules():
+    text = BARE.replace("requests: {nvidia.com/gpu: 1}", "requests: {nvidia.com/gpu: 0.5}")
+    assert spoken(samples.report(text)) == ["gpu-count-fractional", "gpu-limit-missing"]
+    report = samples.report(after(text, 9, "  # gpulint: ignore[gpu-limit-missing, gpu-count-fractional] a test"))
+    assert spoken(report) == []
+    assert silenced(report) == {"gpu-limit-missing": "a test", "gpu-count-fractional": "a test"}
+
+
+def test_a_comment_elsewhere_silences_nothing_and_is_reported_as_unused():
+    report = samples.report(after(BARE, 7, "  # gpulint: ignore[gpu-limit-missing] the webhook adds it"))
+    assert spoken(report) == ["gpu-limit-missing", "unused-suppression"]
+    (unused,) = samples.of_rule(report, "unused-suppression")
+    assert unused.location.line == 7
+
+
+def test_a_comment_two_lines_above_silences_nothing():
+    report = samples.report(above(BARE, 8, "      # gpulint: ignore[gpu-limit-missing] the webhook adds it"))
+    assert "gpu-limit-missing" in spoken(report)
+
+
+def test_a_comment_for_a_rule_that_does_not_run_is_not_unused():
+    text = after(BARE, 9, "  # gpulint: ignore[gpu-limit-missing] the webhook adds it")
+    report = samples.report(text, rules=policy.selected((), ["gpu-limit-missing"], ()))
+    assert spoken(report) == []
+
+
+@pytest.mark.parametrize(
+    "directive",
+    [
+        "ignore[gpu-limit-missing]",
+        "ignore[gpu-limit-missing]   ",
+        "ignore gpu-limit-missing because",
+        "ignore[] because",
+        "ignore[gpu-limit-missing because",
+        "disable[gpu-limit-missing] because",
+        "",
+    ],
+)
+def test_a_comment_without_a_reason_or_in_another_form_is_reported_and_silences_nothing(directive: str):
+    report = samples.report(after(BARE, 9, f"  # gpulint: {directive}"))
+    assert spoken(report) == ["gpu-limit-missing", "malformed-suppression"]
+    (malformed,) = samples.of_rule(report, "malformed-suppression")
+    assert (malformed.location.line, malformed.severity) == (9, Severity.WARNING)
+
+
+def test_a_comment_that_names_no_rule_is_reported_and_its_other_names_hold():
+    report = samples.report(after(BARE, 9, "  # gpulint: ignore[gpu-limit-missing, no-such-rule] a test"))
+    assert spoken(report) == ["malformed-suppression"]
+    assert samples.of_rule(report, "malformed-suppression")[0].message == "no rule is called no-such-rule"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        after(BARE, 7, "  # see the gpulint documentation"),
+        after(BARE, 7, "  # run gpulint: it tells"),
+        BARE.replace("image: python:3.12", 'image: "python # gpulint: ignore[gpu-limit-missing] no comment"'),
+    ],
+)
+def test_a_comment_that_only_speaks_of_gpulint_and_a_text_that_looks_like_one_are_left_alone(text: str):
+    assert spoken(samples.report(text)) == ["gpu-limit-missing"]
+
+
+def test_a_suppressed_finding_is_counted_and_not_open():
+    report = samples.report(after(BARE, 9, "  # gpulint: ignore[gpu-limit-missing] the webhook adds it"))
+    assert (len(report.findings), len(report.open)) == (1, 0)
+
+
+def test_a_suppression_works_over_windows_line_ends():
+    text = after(BARE, 9, "  # gpulint: ignore[gpu-limit-missing] the webhook adds it").replace("\n", "\r\n")
+    assert silenced(samples.report(text)) == {"gpu-limit-missing": "the webhook adds it"}
+
+
+def test_a_suppression_in_the_second_document_of_a_file_stays_there():
+    text = BARE + "---\n" + after(BARE, 9, "  # gpulint: ignore[gpu-limit-missing] the webhook adds it")
+    report = samples.report(text)
+    assert [finding.location.line for finding in report.open] == [9]
+    assert list(silenced(report)) == ["gpu-limit-missing"]
+
+
+# ---- suppression by annotation
+
+
+def test_an_annotation_silences_a_rule_in_the_whole_object():
+    report = samples.report(annotated(BARE, "gpu-limit-missing: the webhook adds it"))
+    assert (spoken(report), silenced(report)) == ([], {"gpu-limit-missing": "the webhook adds it"})
+
+
+def test_an_annotation_of_several_lines_names_a_rule_in_each():
+    text = BARE.replace("requests: {nvidia.com/gpu: 1}", "requests: {nvidia.com/gpu: 0.5}")
+    report = samples.report(annotated(text, "gpu-limit-missing: one", "gpu-count-fractional: two"))
+    assert (spoken(report), silenced(report)) == ([], {"gpu-limit-missing": "one", "gpu-count-fractional": "two"})
+
+
+def test_an_annotation_does_not_reach_the_next_object():
+    report = samples.report(annotated(BARE, "gpu-limit-missing: the webhook adds it") + "---\n" + BARE)
+    assert spoken(report) == ["gpu-limit-missing"]
+    assert list(silenced(report)) == ["gpu-limit-missing"]
+
+
+@pytest.mark.parametrize("line", ["gpu-limit-missing", "gpu-limit-missing:", "no-such-rule: because"])
+def test_an_annotation_without_a_reason_or_of_no_rule_is_reported(line: str):
+    report = samples.report(annotated(BARE, line))
+    assert spoken(report) == ["gpu-limit-missing", "malformed-suppression"]
+
+
+def test_an_annotation_that_matches_nothing_is_reported_as_unused():
+    report = samples.report(annotated(BARE, "gpu-limit-missing: a", "heads-not-divisible: b"))
+    assert spoken(report) == ["unused-suppression"]
+
+
+# ---- a team's rules
+
+
+def test_a_teams_rule_speaks_beside_the_shipped_ones(tmp_path: Path):
+    folder = team(tmp_path, when="gpus_per_pod >= 1", at="[gpus_per_pod]", message='"{gpus_per_pod} GPUs"')
+    rules = policy.selected((), (), [str(folder)])
+    (found,) = samples.of_rule(samples.report(BARE, rules=rules), "own-rule")
+    assert (found.message, found.family, found.location.line, found.severity) == ("1 GPUs", "house", 9, Severity.WARNING)
+
+
+def test_a_teams_rule_and_its_family_can_be_selected(tmp_path: Path):
+    folder = str(team(tmp_path))
+    assert [one.name for one in policy.selected(["own-rule"], (), [folder])] == ["own-rule"]
+    assert [one.name for one in policy.selected(["house"], (), [folder])] == ["own-rule"]
+
+
+def test_a_teams_rule_of_a_shipped_name_replaces_it(tmp_path: Path):
+    folder = team(tmp_path, name="gpus-left-idle", family="parallelism", summary="ours")
+    (one,) = policy.selected(["gpus-left-idle"], (), [str(folder)])
+    assert one.summary == "ours"
+
+
+def test_a_folder_that_is_not_there_is_refused(tmp_path: Path):
+    with pytest.raises(RuleError, match="no such directory of rules"):
+        list(rule.load_team(tmp_path / "rulez"))
+
+
+@pytest.mark.parametrize(
+    ("change", "place", "said"),
+    [
+        ({"severity": "fatal"}, "2:11", "'fatal' is not one of ['error', 'warning', 'note']"),
+        ({"for": "{scope: galaxy}"}, "3:14", "'galaxy' is not one of"),
+        ({"at": "gpus_per_pod"}, "9:5", "is not of type 'array'"),
+        ({"message": None}, "1:1", "'message' is a required property"),
+        ({"whne": "true"}, "1:1", "'whne' was unexpected"),
+        ({"examples": "{bad: [], good: [b]}"}, "7:17", "should be non-empty"),
+    ],
+)
+def test_a_file_that_breaks_the_contract_is_refused_at_its_place(
+    tmp_path: Path, change: dict[str, object], place: str, said: str
+):
+    with pytest.raises(RuleError) as caught:
+        list(rule.load_team(team(tmp_path, **change)))
+    first = str(caught.value).splitlines()[0]
+    assert first.startswith(f"{tmp_path}/house/own-rule.yaml:{place}: "), first
+    assert said in first
+
+
+def test_a_file_that_is_no_yaml_is_refused_at_its_place(tmp_path: Path):
+    folder = team(tmp_path)
+    (folder / "house" / "own-rule.yaml").write_text("summary: [nvidia.com/gpu\n")
+    with pytest.raises(RuleError, match=r"own-rule\.yaml:\d+:\d+: "):
+        list(rule.load_team(folder))
+
+
+def test_a_mistyped_fact_in_a_condition_is_refused_with_a_caret_and_the_nearest_one(tmp_path: Path):
+    with pytest.raises(RuleError) as caught:
+        list(rule.load_team(team(tmp_path, when="tensor_paralel > 4")))
+    text = str(caught.value)
+    assert text.startswith(f"{tmp_path}/house/own-rule.yaml:5:1: ")
+    assert " | tensor_paralel > 4\n | ^" in text
+    assert text.endswith("did you mean tensor_parallel?")
+
+
+def test_a_condition_that_is_no_cel_is_refused(tmp_path: Path):
+    with pytest.raises(RuleError, match="Syntax error"):
+        list(rule.load_team(team(tmp_path, when="gpus_per_pod >")))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "nearest"),
+    [
+        ("message", '"{tensor_paralel} ranks"', "tensor_parallel"),
+        ("at", "[tensor_paralel]", "tensor_parallel"),
+        ("against", "gpu_per_pod", "gpus_per_pod"),
+        ("change", "[max_model_length]", "max_model_len"),
+        ("arithmetic", '["{weight_byte}"]', "weight_bytes"),
+    ],
+)
+def test_a_mistyped_fact_elsewhere_is_refused_with_the_nearest_one(tmp_path: Path, key: str, value: str, nearest: str):
+    with pytest.raises(RuleError) as caught:
+        list(rule.load_team(team(tmp_path, **{key: value})))
+    assert f"did you mean {nearest}?" in str(caught.value)
+
+
+@pytest.mark.parametrize("message", ['"{gpus_per_pod"', '"gpus_per_pod}"', '"{} GPUs"', '"{gpus_per_pod.real}"'])
+def test_a_message_that_cannot_be_filled_is_refused(tmp_path: Path, message: str):
+    with pytest.raises(RuleError):
+        list(rule.load_team(team(tmp_path, message=message)))
+
+
+@pytest.mark.parametrize(
+    ("scope", "when"), [("document", "gpus_per_pod > 0"), ("workload", "object.kind == 'Pod'")]
+)
+def test_a_condition_over_what_its_scope_does_not_know_is_refused(tmp_path: Path, scope: str, when: str):
+    with pytest.raises(RuleError, match=f"is not known to a rule about a {scope}"):
+        list(rule.load_team(team(tmp_path, **{"for": f"{{scope: {scope}}}", "when": when})))
+
+
+def test_a_change_that_nothing_can_make_gives_no_alternative_and_breaks_nothing(tmp_path: Path):
+    folder = team(tmp_path, change="[max_num_seqs]")
+    report = samples.report(SERVER, rules=policy.selected(["own-rule"], (), [str(folder)]))
+    assert report.failures == ()
+    assert samples.of_rule(report, "own-rule")[0].suggestions == ()
+
+
+# ---- rules about objects
+
+REPLICAS = {"for": "{scope: document, kind: Deployment}", "when": "object.spec.replicas < 2", "message": "too few"}
+
+
+def deployment(spec: str) -> str:
+    return f"apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: web}}\nspec: {spec}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (deployment("{replicas: 1}"), [2]),
+        (deployment("{replicas: 2}"), []),
+        (deployment("{replicas: 2}") + "---\n" + deployment("{replicas: 0}"), [7]),
+        ("kind: StatefulSet\nspec: {replicas: 1}\n", []),
+    ],
+)
+def test_a_rule_about_objects_reads_every_object_of_its_kind(tmp_path: Path, text: str, lines: list[int]):
+    rules = policy.selected(["own-rule"], (), [str(team(tmp_path, **REPLICAS))])
+    report = samples.report(text, rules=rules)
+    assert [finding.location.line for finding in samples.of_rule(report, "own-rule")] == lines
+    assert (report.failures, report.skipped) == ((), ())
+
+
+def test_an_object_that_lacks_what_a_rule_reads_is_not_judged_and_that_is_said(tmp_path: Path):
+    rules = policy.selected((), (), [str(team(tmp_path, **REPLICAS))])
+    report = samples.report(deployment("{paused: true}") + "---\n" + BARE, rules=rules)
+    assert spoken(report) == ["gpu-limit-missing"]
+    assert report.failures == ()
+    assert [skip.reason.startswith("rule own-rule was not evaluated: ") for skip in report.skipped] == [True]
+
+
+def test_a_rule_about_objects_can_ask_whether_a_key_is_there(tmp_path: Path):
+    when = "!has(object.spec.replicas) || object.spec.replicas < 2"
+    rules = policy.selected(["own-rule"], (), [str(team(tmp_path, **{**REPLICAS, "when": when}))])
+    report = samples.report(deployment("{paused: true}"), rules=rules)
+    assert [finding.rule for finding in report.open] == ["own-rule"]
+
+
+# ---- unknown is a value
+
+
+def test_a_missing_fact_is_not_evaluated_and_says_what_is_missing():
+    text = SERVER.replace("  nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}\n", "")
+    report = samples.report(text)
+    assert spoken(report) == []
+    (role,) = samples.roles(report)
+    lacking = {one.rule: one.needs for one in role.not_evaluated}
+    assert lacking["serving-does-not-fit"] == ("accelerator",)
+    assert lacking["weights-exceed-memory"] == ("accelerator",)
+
+
+def test_a_condition_that_is_decided_by_what_is_known_is_evaluated():
+    text = SERVER.replace("  nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}\n", "")
+    (role,) = samples.roles(samples.report(text))
+    lacking = {one.rule for one in role.not_evaluated}
+    assert "default-context-does-not-fit" not in lacking  # a length is stated, whatever the card
+    assert "mig-slice-too-small" not in lacking  # no slice is asked for
+
+
+def test_a_rule_that_is_not_about_a_workload_is_neither_evaluated_nor_missed():
+    (role,) = samples.roles(samples.report(BARE))
+    assert role.not_evaluated == ()
+
+
+def test_cel_gives_none_for_an_absent_name_unless_the_rest_decides():
+    assert cel.evaluate("tensor_parallel > 1", {}) is None
+    assert cel.evaluate("tensor_parallel > 1 || gpus_per_pod > 1", {"gpus_per_pod": 2}) is True
+    assert cel.evaluate("tensor_parallel > 1 || gpus_per_pod > 1", {"gpus_per_pod": 1}) is None
+    assert cel.evaluate("tensor_parallel > 1 && gpus_per_pod > 1", {"gpus_per_pod": 1}) is False
+
+
+def test_cel_compares_whole_numbers_with_fractions_and_known_absences_with_null():
+    assert cel.evaluate("single_gpu_share < 1", {"single_gpu_share": 0.5}) is True
+    assert cel.evaluate("compute_capability < 8.0", {"compute_capability": 7}) is True
+    assert cel.evaluate("speculative == null", {"speculative": None}) is True
+
+
+def test_a_condition_that_fails_on_known_facts_is_a_defect_of_the_rule():
+    with pytest.raises(cel.ConditionError):
+        cel.evaluate("gpus_per_pod > 'a'", {"gpus_per_pod": 1})
+    with pytest.raises(cel.ConditionError):
+        cel.evaluate("gpus_per_pod", {"gpus_per_pod": 1})
+
+
+def test_a_defect_of_a_rule_is_counted_with_the_rules_name():
+    report = samples.report(SERVER, rules=[made("broken-rule", "gpus_per_pod > 'a'")])
+    assert ["broken-rule" in failure.error for failure in report.failures] == [True]
+
+
+# ---- confidence and severity
+
+WORLDS = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: chat}
+spec:
+  nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}
+  containers:
+    - name: server
+      image: vllm/vllm-openai:latest
+      args: [--model=meta-llama/Llama-3.1-8B-Instruct, --max-model-len=4096]
+      resources: {limits: {nvidia.com/gpu: 1}}
+"""
+"""A release that is not stated: gpu_memory_utilization is 0.92, 0.92 and 0.90 by world."""
+
+
+@pytest.mark.parametrize(
+    ("when", "severity", "said"),
+    [
+        ("gpu_memory_utilization < 0.95", Severity.ERROR, (3, Severity.ERROR)),
+        ("gpu_memory_utilization > 0.91", Severity.ERROR, (2, Severity.WARNING)),
+        ("gpu_memory_utilization < 0.91", Severity.ERROR, (1, Severity.NOTE)),
+        ("gpu_memory_utilization < 0.95", Severity.WARNING, (3, Severity.WARNING)),
+        ("gpu_memory_utilization > 0.91", Severity.WARNING, (2, Severity.NOTE)),
+        ("gpu_memory_utilization < 0.91", Severity.WARNING, None),
+        ("gpu_memory_utilization < 0.95", Severity.NOTE, (3, Severity.NOTE)),
+        ("gpu_memory_utilization > 0.91", Severity.NOTE, None),
+        ("gpu_memory_utilization > 0.95", Severity.ERROR, None),
+    ],
+)
+def test_a_rule_speaks_lower_for_each_world_it_does_not_hold_in(
+    when: str, severity: Severity, said: tuple[int, Severity] | None
+):
+    found = samples.of_rule(samples.report(WORLDS, rules=[made("own-rule", when, severity)]), "own-rule")
+    assert [(one.confidence, one.severity) for one in found] == ([said] if said else [])
+
+
+# ---- absorption
+
+
+def test_a_rule_speaks_instead_of_those_it_absorbs():
+    rules = [made("cause", "gpus_per_pod == 1", absorbs=["effect"]), made("effect", "gpus_per_pod > 0")]
+    assert spoken(samples.report(WORLDS, rules=rules)) == ["cause"]
+
+
+def test_a_rule_that_does_not_hold_absorbs_nothing():
+    rules = [made("cause", "gpus_per_pod == 2", absorbs=["effect"]), made("effect", "gpus_per_pod > 0")]
+    assert spoken(samples.report(WORLDS, rules=rules)) == ["effect"]
+
+
+def test_a_milder_finding_does_not_absorb_a_graver_one():
+    rules = [
+        made("cause", "gpu_memory_utilization < 0.91", absorbs=["effect"]),
+        made("effect", "gpus_per_pod > 0"),
+    ]
+    assert spoken(samples.report(WORLDS, rules=rules)) == ["cause", "effect"]
+
+
+SLICE = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: sliced}
+spec:
+  nodeSelector: {nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3}
+  containers:
+    - name: server
+      image: vllm/vllm-openai:v0.10.1
+      args: [--model=Qwen/Qwen2.5-1.5B-Instruct LENGTH]
+      resources: {limits: {nvidia.com/mig-1g.10gb: 1}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "length"),
+    [
+        ("Qwen/Qwen2.5-7B-Instruct", ", --max-model-len=8192"),  # the weights alone are too much
+        ("meta-llama/Llama-3.2-3B-Instruct", ", --max-model-len=131072"),  # a stated length is
+        ("meta-llama/Llama-3.2-3B-Instruct", ""),  # the checkpoint's own length is
+    ],
+)
+def test_a_slice_that_is_too_small_gives_one_finding_whatever_is_too_much(checkpoint: str, length: str):
+    text = SLICE.replace("Qwen/Qwen2.5-1.5B-Instruct LENGTH", checkpoint + length)
+    assert spoken(samples.report(text)) == ["mig-slice-too-small"]
+
+
+# ---- settings
+
+
+def test_there_are_defaults_without_any_file(tmp_path: Path):
+    found = settings.nearest(tmp_path, tmp_path)
+    assert (found.fail_on, found.select, found.path) == ("error", (), None)
+
+
+def test_the_nearest_file_decides_alone(tmp_path: Path):
+    (tmp_path / "gpulint.yaml").write_text("ignore: [memory]\nfail-on: note\n")
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    assert settings.nearest(inner, tmp_path).ignore == ("memory",)
+    (tmp_path / "a" / "gpulint.yaml").write_text("ignore: [serving]\n")
+    found = settings.nearest(inner, tmp_path)
+    assert (found.ignore, found.fail_on) == (("serving",), "error")
+
+
+def test_a_file_above_the_root_is_not_read(tmp_path: Path):
+    (tmp_path / "gpulint.yaml").write_text("ignore: [memory]\n")
+    (tmp_path / "repository").mkdir()
+    assert settings.nearest(tmp_path / "repository", tmp_path / "repository").ignore == ()
+
+
+def test_a_table_of_pyproject_is_read_too_and_a_pyproject_without_one_is_passed_by(tmp_path: Path):
+    (tmp_path / "pyproject.toml").write_text('[tool.gpulint]\nignore = ["memory"]\nfail-on = "warning"\n')
+    inner = tmp_path / "a"
+    inner.mkdir()
+    (inner / "pyproject.toml").write_text("[tool.ruff]\nline-length = 100\n")
+    found = settings.nearest(inner, tmp_path)
+    assert (found.ignore, found.fail_on) == (("memory",), "warning")
+
+
+def test_gpulint_yaml_goes_before_pyproject_in_one_folder(tmp_path: Path):
+    (tmp_path / "pyproject.toml").write_text('[tool.gpulint]\nignore = ["memory"]\n')
+    (tmp_path / "gpulint.yaml").write_text("ignore: [serving]\n")
+    assert settings.nearest(tmp_path, tmp_path).ignore == ("serving",)
+
+
+def test_an_empty_file_is_one_of_defaults(tmp_path: Path):
+    (tmp_path / "gpulint.yaml").write_text("")
+    assert settings.nearest(tmp_path, tmp_path).fail_on == "error"
+
+
+def test_folders_of_rules_are_relative_to_the_file_that_names_them(tmp_path: Path):
+    (tmp_path / "gpulint.yaml").write_text("rules: [policies]\n")
+    (tmp_path / "a").mkdir()
+    assert settings.nearest(tmp_path / "a", tmp_path).rules == (str(tmp_path / "policies"),)
+
+
+def test_hints_and_likes_are_read(tmp_path: Path):
+    (tmp_path / "gpulint.yaml").write_text(
+        "accelerator: l4\nlike: {acme/house: meta-llama/Llama-3.1-8B-Instruct}\n"
+        "hints:\n  - {path: 'deploy/*.yaml', accelerator: h100-sxm-80gb}\n  - {path: x.yaml, workload: chat, checkpoint: a/b}\n"
+    )
+    found = settings.nearest(tmp_path, tmp_path)
+    first, second = found.hints
+    assert (found.accelerator, found.like) == ("l4", {"acme/house": "meta-llama/Llama-3.1-8B-Instruct"})
+    assert first.matches("deploy/chat.yaml", "anything")
+    assert not first.matches("other/chat.yaml", "anything")
+    assert second.matches("x.yaml", "chat")
+    assert not second.matches("x.yaml", "other")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "place", "said"),
+    [
+        ("gpulint.yaml", "ignore: [memory]\nselct: [x]\n", "2:1", "unknown key selct; did you mean select?"),
+        ("gpulint.yaml", "fail_on: note\n", "1:1", "unknown key fail_on; did you mean fail-on?"),
+        ("gpulint.yaml", "hints:\n  - {path: a, acelerator: l4}\n", "2:14", "unknown key acelerator; did you mean accelerator?"),
+        ("gpulint.yaml", "fail-on: fatal\n", "1:10", "Input should be 'error', 'warning' or 'note'"),
+        ("gpulint.yaml", "ignore: memory\n", "1:9", "Input should be a valid tuple"),
+        ("pyproject.toml", '[project]\nname = "x"\n[tool.gpulint]\nselct = []\n', "4:1", "unknown key selct; did you mean select?"),
+    ],
+)
+def test_a_wrong_setting_is_refused_at_its_place(tmp_path: Path, name: str, text: str, place: str, said: str):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(SettingsError) as caught:
+        settings.nearest(tmp_path, tmp_path)
+    assert str(caught.value) == f"{tmp_path / name}:{place}: {said}"
+
+
+def test_a_settings_file_that_is_no_yaml_is_refused_at_its_place(tmp_path: Path):
+    (tmp_path / "gpulint.yaml").write_text("ignore: [memory\n")
+    with pytest.raises(SettingsError, match=r"gpulint\.yaml:\d+:\d+: "):
+        settings.nearest(tmp_path, tmp_path)
