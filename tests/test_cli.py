@@ -107,7 +107,9 @@ def test_misuse_is_two_and_says_what_was_meant(run: Run, words: tuple[str, ...],
     assert message in result.stderr
 
 
-@pytest.mark.parametrize("words", [("chek",), ("check", "--fail-on", "sometimes"), ("check", "--format", "xml"), ("check", "--nope")])
+@pytest.mark.parametrize(
+    "words", [("chek",), ("check", "--fail-on", "sometimes"), ("check", "--format", "xml"), ("check", "--nope")]
+)
 def test_an_unknown_command_or_option_is_two(run: Run, words: tuple[str, ...]) -> None:
     assert run(*words).exit_code == 2
 
@@ -189,7 +191,9 @@ def test_links_are_not_followed(run: Run) -> None:
 
 
 def test_stdin_is_one_file_under_the_name_it_is_given(run: Run) -> None:
-    assert found(run("check", "--format", "json", "-", stdin=WRONG)) == {("stdin.yaml", "context-exceeds-trained-maximum")}
+    assert found(run("check", "--format", "json", "-", stdin=WRONG)) == {
+        ("stdin.yaml", "context-exceeds-trained-maximum")
+    }
     named = run("check", "--format", "json", "-", "--stdin-filename", "apps/chat.yaml", stdin=WRONG)
     assert found(named) == {("apps/chat.yaml", "context-exceeds-trained-maximum")}
     assert named.exit_code == 1
@@ -205,7 +209,10 @@ def test_a_broken_file_that_concerns_gpus_is_a_finding_at_its_place(run: Run) ->
     write("broken.yaml", "spec:\n\tlimits: {nvidia.com/gpu: 1}\n")
     result = run("check")
     assert result.exit_code == 1
-    assert "error[invalid-syntax]: a tab indents this line; YAML allows only spaces there\n  --> broken.yaml:2:1" in result.stdout
+    assert (
+        "error[invalid-syntax]: a tab indents this line; YAML allows only spaces there\n  --> broken.yaml:2:1"
+        in result.stdout
+    )
 
 
 def test_a_broken_file_that_does_not_concern_gpus_is_nobodys_business(run: Run) -> None:
@@ -315,7 +322,9 @@ def test_the_version_is_printed_without_reading_anything(run: Run) -> None:
 
 def test_a_rule_is_explained_with_what_is_wrong_and_what_is_right(run: Run) -> None:
     shown = run("explain", "weights-exceed-memory").stdout
-    assert shown.startswith("weights-exceed-memory (memory, error)\n\nThe weights alone do not fit in one accelerator's memory.\n")
+    assert shown.startswith(
+        "weights-exceed-memory (memory, error)\n\nThe weights alone do not fit in one accelerator's memory.\n"
+    )
     assert "\nHolds when\n  weight_bytes_per_gpu > device_memory_bytes\n" in shown
     assert shown.index("\nWrong\n  apiVersion: apps/v1") < shown.index("\nRight\n  apiVersion: apps/v1")
     assert shown.endswith("Silence one place with  # gpulint: ignore[weights-exceed-memory] REASON\n")

@@ -86,7 +86,7 @@ def _snippet(finding: Finding) -> Iterator[str]:
         last = location.line
     for one in finding.related:
         if one.location.path != finding.location.path:
-            yield f"   = {_safe(one.label)}: {one.location.path}:{one.location.line}:{one.location.column}"
+            yield f"   = {_safe(one.label)}: {_safe(one.location.path)}:{one.location.line}:{one.location.column}"
 
 
 def _window(location: Location) -> str:
@@ -125,7 +125,7 @@ def _suggestion(suggestion: Suggestion, place: Location) -> Iterator[str]:
 def _edit(edit: Edit, place: Location) -> str:
     where = ""
     if edit.location is not None:
-        path = "" if edit.location.path == place.path else f"{edit.location.path}:"
+        path = "" if edit.location.path == place.path else f"{_safe(edit.location.path)}:"
         where = f"{path}{edit.location.line}:{edit.location.column}  "
     if not edit.old:
         return f"{where}add {_safe(edit.new)}"

@@ -1,0 +1,198 @@
+"""The report for a person: whole outputs, and nothing in them that a terminal would obey."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+
+from gpulint.findings import Edit, Failure, Finding, Location, Related, Report, Severity, Skip, Suggestion
+from gpulint.reports import text
+from samples import report
+
+SPEC = """\
+apiVersion: v1
+kind: Pod
+metadata:
+  name: chat
+  annotations:
+    gpulint/accelerator: rtx-4090
+spec:
+  containers:
+    - name: server
+      image: vllm/vllm-openai:v0.10.1
+      args: [--model=/models/ours, --tensor-parallel-size=4]
+      env:
+        - name: LD_LIBRARY_PATH
+          value: /opt/lib:${LD_LIBRARY_PATH}
+      resources:
+        limits:
+          nvidia.com/gpu: 2
+      volumeMounts:
+        - {name: shm, mountPath: /dev/shm}
+"""
+
+SHOWN = """\
+error[parallel-size-exceeds-gpus]: the parallelism needs 4 GPUs; the instance is given 2
+  --> spec.yaml:11:36  (chat/server)
+11 |       args: [--model=/models/ours, --tensor-parallel-size=4]
+   |                                    ^^^^^^^^^^^^^^^^^^^^^^^^ tensor parallel 4 here
+ …
+17 |           nvidia.com/gpu: 2
+   |                           - nvidia.com/gpu: 2 here
+   = tensor parallel 4 × pipeline parallel 1 × data parallel 1 = 4
+   = try tensor parallel 2 on the 2 GPUs given (gives up memory and speed of the ranks given up)
+       11:36  --tensor-parallel-size=4 → --tensor-parallel-size=2
+   = try ask for the 4 GPUs that are needed
+       17:27  2 → 4
+   = Start-up fails, or waits for GPUs that never come.
+
+warning[variable-refers-to-itself]: ${LD_LIBRARY_PATH} is not expanded by Kubernetes: the program gets the literal text
+  --> spec.yaml:14:27  (chat/server)
+14 |           value: /opt/lib:${LD_LIBRARY_PATH}
+   |                           ^^^^^^^^^^^^^^^^^^ unexpanded variable LD_LIBRARY_PATH here
+   = Kubernetes expands only $(NAME) of earlier entries; the program gets the literal text and loses the image's own value.
+
+workload  architecture                       accelerator           parallelism  verdict      headroom
+chat      /models/ours (not in the catalog)  2 × RTX 4090 24GB     TP 4         cannot tell
+
+1 file, 1 workload, 1 error, 1 warning
+not evaluated: 5 checks; to have them, add
+  architecture (5 checks: chat): name a known checkpoint (annotation gpulint/model), or add a like: entry for it to gpulint.yaml
+"""
+
+
+def test_a_spec_with_two_findings_is_shown_whole() -> None:
+    assert text.render(report(SPEC)) == SHOWN
+
+
+def test_colour_paints_the_severity_and_changes_no_letter() -> None:
+    painted = text.render(report(SPEC), colour=True)
+    assert painted.startswith("\x1b[31;1merror\x1b[0m[parallel-size-exceeds-gpus]: ")
+    assert painted.replace("\x1b[31;1m", "").replace("\x1b[33;1m", "").replace("\x1b[0m", "") == SHOWN
+
+
+def test_nothing_found_and_nothing_understood_is_one_line() -> None:
+    assert text.render(Report()) == "0 files, 0 workloads, no findings\n"
+
+
+def test_suppressed_skipped_and_failed_are_counted() -> None:
+    silent = finding(suppressed="known")
+    told = Report(
+        findings=(silent,),
+        skipped=(Skip("a.yaml", "template"), Skip("b.yaml", "template"), Skip("c.yaml", "a symbolic link")),
+        failures=(Failure("d.yaml", "checking the file", "RuntimeError: oh"),),
+        files=1234,
+    )
+    assert text.render(told) == (
+        "1,234 files, 0 workloads, no findings, 1 suppressed\n"
+        "skipped: 1 × a symbolic link\n"
+        "skipped: 2 × template\n"
+        "internal error in d.yaml while checking the file: RuntimeError: oh\n"
+    )
+
+
+@pytest.mark.parametrize(("confidence", "word"), [(3, "error["), (2, "error (likely)["), (1, "error (possible)[")])
+def test_a_rule_that_does_not_hold_in_every_world_says_so(confidence: int, word: str) -> None:
+    assert text.render(Report(findings=(finding(confidence=confidence),))).startswith(word)
+
+
+# ---- snippets
+
+
+def finding(
+    location: Location = Location("a.yaml", 1, 1, 1, 5, "kind: Pod"),
+    suggestions: tuple[Suggestion, ...] = (),
+    related: tuple[Related, ...] = (),
+    confidence: int = 3,
+    suppressed: str | None = None,
+    message: str = "wrong",
+) -> Finding:
+    return Finding(
+        rule="a-rule",
+        family="family",
+        severity=Severity.ERROR,
+        confidence=confidence,
+        message=message,
+        location=location,
+        label="here",
+        related=related,
+        suggestions=suggestions,
+        suppressed=suppressed,
+        help="It fails.",
+    )
+
+
+def snippet(*findings: Finding) -> list[str]:
+    return text.render(Report(findings=findings)).splitlines()[2:-3]
+
+
+def test_two_spans_of_one_line_are_both_marked_under_it() -> None:
+    line = "limits: {nvidia.com/gpu: 2}, requests: {nvidia.com/gpu: 1}"
+    second = Related("against this", Location("a.yaml", 7, 26, 7, 27, line))
+    assert snippet(finding(Location("a.yaml", 7, 57, 7, 58, line), related=(second,))) == [
+        "7 | limits: {nvidia.com/gpu: 2}, requests: {nvidia.com/gpu: 1}",
+        "  |                          - against this",
+        "  |                                                         ^ here",
+    ]
+
+
+def test_a_second_place_in_another_file_is_named_without_its_lines() -> None:
+    second = Related("stated there", Location("b.yaml", 9, 3, 9, 5, "x"))
+    assert snippet(finding(related=(second,))) == ["1 | kind: Pod", "  | ^^^^ here", "   = stated there: b.yaml:9:3"]
+
+
+def test_a_span_over_several_lines_is_marked_to_the_end_of_the_first() -> None:
+    assert snippet(finding(Location("a.yaml", 2, 3, 4, 6, "  args: |\n    one\n    two"))) == [
+        "2 |   args: |",
+        "  |   ^^^^^^^ here",
+    ]
+
+
+def test_tabs_are_shown_as_spaces_and_marked_as_wide() -> None:
+    assert snippet(finding(Location("a.yaml", 1, 2, 1, 6, "\tkind: Pod"))) == ["1 |     kind: Pod", "  |     ^^^^ here"]
+
+
+def test_of_a_very_long_line_only_the_part_around_the_span_is_shown() -> None:
+    line = "x" * 5_000 + "WRONG" + "y" * 5_000
+    shown, marks = snippet(finding(Location("a.yaml", 1, 5_001, 1, 5_006, line)))
+    assert len(shown) < 140
+    assert shown.index("WRONG") == marks.index("^^^^^ here")
+
+
+# ---- hostile files
+
+HOSTILE = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp.exe\u2066\r\x08\x00\x7f"
+
+
+def safe(shown: str) -> bool:
+    return all(char == "\n" or unicodedata.category(char) not in {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"} for char in shown)
+
+
+def test_control_characters_never_reach_the_terminal_from_any_field() -> None:
+    place = Location(f"{HOSTILE}.yaml", 1, 1, 1, 4, f"{HOSTILE}: {HOSTILE}")
+    elsewhere = Location(f"{HOSTILE}/other.yaml", 1, 1, 1, 4, HOSTILE)
+    suggestion = Suggestion(
+        HOSTILE, (Edit("checkpoint", elsewhere, HOSTILE, HOSTILE), Edit("x", None, "", HOSTILE)), gives_up=HOSTILE
+    )
+    one = finding(place, (suggestion,), (Related(HOSTILE, place), Related(HOSTILE, elsewhere)), message=HOSTILE)
+    told = Report(findings=(one,), skipped=(Skip(HOSTILE, HOSTILE),), failures=(Failure(HOSTILE, "checking", HOSTILE),))
+    assert safe(text.render(told))
+
+
+@pytest.mark.parametrize(
+    "name", ['"\\e]0;owned\\a\\e[2J"', '"\\x9b31m"', '"\\u202Egnp.exe"', '"\\r\\b\\0"', '"\\uD800"', '"a\\nb"']
+)
+def test_names_that_escape_to_control_characters_stay_text(name: str) -> None:
+    spec = (
+        SPEC.replace("name: chat", f"name: {name}")
+        .replace("name: server", f"name: {name}")
+        .replace("/models/ours", "/models/$(X)")
+    )
+    spec = spec.replace("env:\n", f"env:\n        - {{name: X, value: {name}}}\n")
+    assert safe(text.render(report(spec)))
+
+
+def test_raw_control_characters_in_a_file_stay_text() -> None:
+    for char in ("\x1b[2J", "\x9b31m", "\x07", "\u202e"):
+        assert safe(text.render(report(SPEC + f"# {char}\n{char}x: {char}\n")))
