@@ -222,7 +222,7 @@ def load(path: str, content: bytes) -> Loaded:
 
 def comments(text: str, documents: Sequence[Document] = ()) -> tuple[Comment, ...]:
     """The comments that hold `gpulint:`; a `#` inside a scalar of the documents starts none."""
-    scalars = sorted(itertools.chain.from_iterable(_scalar_spans(document.root) for document in documents))
+    scalars = sorted(itertools.chain.from_iterable(_scalar_spans(text, document.root) for document in documents))
     found, line, counted = [], 1, 0
     for match in _PRAGMA_LINE.finditer(text):
         line += text.count("\n", counted, match.start())
@@ -411,15 +411,16 @@ def _line_location(path: str, text: str, offset: int) -> Location:
     return _location(path, text, start, end)
 
 
-def _scalar_spans(root: Node) -> Iterator[tuple[int, int]]:
-    """The spans of scalars that may hold a `#` which starts no comment."""
+def _scalar_spans(text: str, root: Node) -> Iterator[tuple[int, int]]:
+    """The spans of scalars that may hold a `#` which starts no comment; one beside a block's indicator does."""
     open_nodes = [root]
     while open_nodes:
         node = open_nodes.pop()
         if node.target is not None:
             continue
         if node.kind == "scalar":
-            yield node.start, node.end
+            header_end = text.find("\n", node.start, node.end) if node.style in ("|", ">") else -1
+            yield max(node.start, header_end), node.end
         elif node.kind == "mapping":
             open_nodes.extend(itertools.chain.from_iterable(node.value))
         else:

@@ -238,7 +238,7 @@ def _summary(role: Role, known: Facts, resolved: Resolved | None, outcome: check
 
 def verdict(known: Facts) -> str:
     """Whether it fits, by in how many worlds something is left of the budget."""
-    if known.role.value("device") == "cpu":
+    if known.role.value("device") not in (None, "gpu"):
         return "no GPU"
     left = known.worlds("headroom_bytes")
     if isinstance(left, Missing):
@@ -256,7 +256,7 @@ def _amount(value: object) -> float:
 
 def _headroom(known: Facts) -> str:
     left = known.worlds("headroom")
-    if isinstance(left, Missing) or known.role.value("device") == "cpu":
+    if isinstance(left, Missing) or known.role.value("device") not in (None, "gpu"):
         return ""
     low, high = round(_amount(left.adverse) * 100), round(_amount(left.favourable) * 100)
     return f"{low} %" if low == high else f"{low} to {high} %"
@@ -274,8 +274,8 @@ def _architecture(role: Role, resolved: Resolved | None) -> str:
 
 def _accelerator(role: Role) -> str:
     count, product = role.value("gpus_per_replica"), hardware.accelerator(role.text("accelerator"))
-    if role.value("device") == "cpu":
-        return "none"
+    if (device := role.value("device")) not in (None, "gpu"):
+        return "none" if device == "cpu" else str(device)
     name = product.name if product else role.text("mig_profile") or _resource_name(role)
     amount = units.human(count, "") if isinstance(count, int | float) else "?"
     return f"{amount} × {name}"

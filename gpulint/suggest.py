@@ -49,13 +49,10 @@ def alternatives(
 
 def _cures(rule: Rule, before: Outcome, after: Outcome) -> bool:
     lacking = {one.rule for one in before.not_evaluated}
-    if any(one.rule == rule.name or one.rule not in lacking for one in after.not_evaluated):
+    if rule.name in after.holding or any(one.rule not in lacking for one in after.not_evaluated):
         return False
     severities = {verdict.rule.name: verdict.severity for verdict in before.verdicts}
-    return all(
-        verdict.rule.name != rule.name and verdict.severity <= severities.get(verdict.rule.name, 0)
-        for verdict in after.verdicts
-    )
+    return all(verdict.severity <= severities.get(verdict.rule.name, 0) for verdict in after.verdicts)
 
 
 def _applied(role: Role, values: Mapping[str, Value]) -> Role:

@@ -316,10 +316,10 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path):
     [
         ({"severity": "fatal"}, "2:11", "'fatal' is not one of ['error', 'warning', 'note']"),
         ({"for": "{scope: galaxy}"}, "3:14", "'galaxy' is not one of"),
-        ({"at": "gpus_per_pod"}, "9:5", "is not of type 'array'"),
+        ({"at": "gpus_per_pod"}, "8:5", "is not of type 'array'"),
         ({"message": None}, "1:1", "'message' is a required property"),
         ({"whne": "true"}, "1:1", "'whne' was unexpected"),
-        ({"examples": "{bad: [], good: [b]}"}, "7:17", "should be non-empty"),
+        ({"examples": "{bad: [], good: [b]}"}, "7:12", "should be non-empty"),
     ],
 )
 def test_a_file_that_breaks_the_contract_is_refused_at_its_place(
@@ -424,7 +424,7 @@ def test_an_object_that_lacks_what_a_rule_reads_is_not_judged_and_that_is_said(t
 
 
 def test_a_rule_about_objects_can_ask_whether_a_key_is_there(tmp_path: Path):
-    when = "!has(object.spec.replicas) || object.spec.replicas < 2"
+    when = "'!has(object.spec.replicas) || object.spec.replicas < 2'"
     rules = policy.selected(["own-rule"], (), [str(team(tmp_path, **{**REPLICAS, "when": when}))])
     report = samples.report(deployment("{paused: true}"), rules=rules)
     assert [finding.rule for finding in report.open] == ["own-rule"]
@@ -636,7 +636,7 @@ def test_hints_and_likes_are_read(tmp_path: Path):
     [
         ("gpulint.yaml", "ignore: [memory]\nselct: [x]\n", "2:1", "unknown key selct; did you mean select?"),
         ("gpulint.yaml", "fail_on: note\n", "1:1", "unknown key fail_on; did you mean fail-on?"),
-        ("gpulint.yaml", "hints:\n  - {path: a, acelerator: l4}\n", "2:14", "unknown key acelerator; did you mean accelerator?"),
+        ("gpulint.yaml", "hints:\n  - {path: a, acelerator: l4}\n", "2:15", "unknown key acelerator; did you mean accelerator?"),
         ("gpulint.yaml", "fail-on: fatal\n", "1:10", "Input should be 'error', 'warning' or 'note'"),
         ("gpulint.yaml", "ignore: memory\n", "1:9", "Input should be a valid tuple"),
         ("pyproject.toml", '[project]\nname = "x"\n[tool.gpulint]\nselct = []\n', "4:1", "unknown key selct; did you mean select?"),
@@ -649,7 +649,13 @@ def test_a_wrong_setting_is_refused_at_its_place(tmp_path: Path, name: str, text
     assert str(caught.value) == f"{tmp_path / name}:{place}: {said}"
 
 
-def test_a_settings_file_that_is_no_yaml_is_refused_at_its_place(tmp_path: Path):
-    (tmp_path / "gpulint.yaml").write_text("ignore: [memory\n")
+@pytest.mark.parametrize("text", ["ignore: [memory\n", "ignore:\n\t- memory\n", "select: [a]\n---\nignore: [b]\n", "a: {{ b }}\n"])
+def test_a_settings_file_that_cannot_be_read_is_refused_at_its_place(tmp_path: Path, text: str):
+    (tmp_path / "gpulint.yaml").write_text(text)
     with pytest.raises(SettingsError, match=r"gpulint\.yaml:\d+:\d+: "):
         settings.nearest(tmp_path, tmp_path)
+
+
+def test_a_settings_file_of_comments_is_one_of_defaults(tmp_path: Path):
+    (tmp_path / "gpulint.yaml").write_text("# nothing yet\n")
+    assert settings.nearest(tmp_path, tmp_path).fail_on == "error"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import unicodedata
 
 import pytest
+from samples import report
 
 from gpulint.findings import Edit, Failure, Finding, Location, Related, Report, Severity, Skip, Suggestion
 from gpulint.reports import text
-from samples import report
 
 SPEC = """\
 apiVersion: v1
@@ -53,8 +53,8 @@ warning[variable-refers-to-itself]: ${LD_LIBRARY_PATH} is not expanded by Kubern
    |                           ^^^^^^^^^^^^^^^^^^ unexpanded variable LD_LIBRARY_PATH here
    = Kubernetes expands only $(NAME) of earlier entries; the program gets the literal text and loses the image's own value.
 
-workload  architecture                       accelerator           parallelism  verdict      headroom
-chat      /models/ours (not in the catalog)  2 × RTX 4090 24GB     TP 4         cannot tell
+workload  architecture                       accelerator                parallelism  verdict      headroom
+chat      /models/ours (not in the catalog)  2 × GeForce RTX 4090 24GB  TP 4         cannot tell
 
 1 file, 1 workload, 1 error, 1 warning
 not evaluated: 5 checks; to have them, add
@@ -100,8 +100,11 @@ def test_a_rule_that_does_not_hold_in_every_world_says_so(confidence: int, word:
 # ---- snippets
 
 
+PLACE = Location("a.yaml", 1, 1, 1, 5, "kind: Pod")
+
+
 def finding(
-    location: Location = Location("a.yaml", 1, 1, 1, 5, "kind: Pod"),
+    location: Location = PLACE,
     suggestions: tuple[Suggestion, ...] = (),
     related: tuple[Related, ...] = (),
     confidence: int = 3,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from gpulint import engines, hardware, shell, units
@@ -14,6 +14,8 @@ from gpulint.workload import Field, Origin, Role, Unknown, Value
 GPU = re.compile(
     r"nvidia\.com/(?:gpu(?:\.shared)?|pgpu|mig-[\w.]+)|amd\.com/gpu|habana\.ai/gaudi|gpu\.intel\.com/(?:i915|xe)"
 )
+NOT_A_GPU = re.compile(r"google\.com/tpu|aws\.amazon\.com/neuron|huawei\.com/|cambricon\.com/|qualcomm\.com/")
+RAY = re.compile(r"(?:^|[/_-])ray(?:$|[_.-])|multi-node-serving")
 MIG = re.compile(r"nvidia\.com/mig-(?P<profile>\w+\.\w+)(?P<more>[\w.]*)")
 RDMA = re.compile(r"rdma/|vpc\.amazonaws\.com/efa|nvidia\.com/hostdev|/rdma|networking\.gke\.io\.networks/rdma")
 REFERENCE = re.compile(r"\$\$|\$\(([A-Za-z_][\w.-]*)\)")
@@ -55,9 +57,9 @@ def _container(
 ) -> Iterator[Role]:
     resources = _resources(document, path)
     environment = _environment(document, path)
-    readings = [
-        reading for invocation in _invocations(document, path, environment) if (reading := engines.read(invocation))
-    ]
+    invocations = tuple(_invocations(document, path, environment))
+    read = [(reading, invocation) for invocation in invocations if (reading := engines.read(invocation))]
+    readings = [reading for reading, _ in read]
     if not (resources or readings or document.get((*path, "resources", "claims"))):
         return
     name = document.get((*path, "name"))
@@ -71,15 +73,26 @@ def _container(
         own = {**pod, **reading.fields, **given}
         if len(readings) > 1:
             own["gpus_per_pod"] = Field(Unknown("several engines share the container"))
+        elif any(invocation.conditional for _, invocation in read):
+            own["gpus_per_pod"] = Field(Unknown("the engine is started in a branch or a loop of the script"))
+        if readings and _joins_a_cluster(invocations, environment):
+            own["multi_node"] = Field(True, source="Ray in the script")
         yield Role(str(name or path[-1]), anchor, own, reading.arguments, reading.open_ended)
+
+
+def _joins_a_cluster(invocations: Sequence[Invocation], environment: Mapping[str, Argument]) -> bool:
+    """Whether the script starts or joins a Ray cluster, whose other pods may lend GPUs."""
+    words = (argument.text or "" for invocation in invocations for argument in invocation.arguments)
+    return "RAY_ADDRESS" in environment or any(RAY.search(word) for word in words)
 
 
 def _hardware(
     document: Document, spec: Path, path: Path, resources: Mapping[str, tuple[Origin, ...]]
 ) -> dict[str, Field]:
-    """GPU count, resource name and MIG profile."""
+    """GPU count, resource name and MIG profile; a container without an image is a patch, whose other half is elsewhere."""
     if not resources:
-        return {"gpus_per_pod": Field(Unknown(_ungranted(document, spec, path)))}
+        other = _other_device(document, path)
+        return {"gpus_per_pod": Field(Unknown(_ungranted(document, spec, path))), **other}
     (name, origins), *others = resources.items()
     fields = {"accelerator_resource": Field(name)}
     count = Unknown("several accelerator resources are asked for") if others else gpu_count(document, origins[0])
@@ -88,7 +101,8 @@ def _hardware(
         fields["gpu_count_whole"] = Field(False, origins)
     if count == 0:
         fields["device"] = Field("cpu", origins)
-    for origin in origins:
+    whole = isinstance(document.get((*path, "image")), str)
+    for origin in origins if whole else ():
         side = "gpu_limit" if "limits" in origin.path else "gpu_request"
         fields[side] = Field(gpu_count(document, origin), (origin,))
     if mig := MIG.fullmatch(name):
@@ -96,6 +110,16 @@ def _hardware(
     if name.endswith(".shared"):
         fields["sharing"] = Field("time-slicing", tuple(origin._replace(key=True) for origin in origins))
     return fields
+
+
+def _other_device(document: Document, path: Path) -> dict[str, Field]:
+    """An accelerator that is no GPU, or the CPU of an image or a command that says so."""
+    for side in ("limits", "requests"):
+        amounts = document.get((*path, "resources", side))
+        for name in amounts if isinstance(amounts, dict) else ():
+            if NOT_A_GPU.match(str(name)):
+                return {"device": Field(str(name), (Origin(document, (*path, "resources", side, name), key=True),))}
+    return {}
 
 
 def gpu_count(document: Document, origin: Origin) -> Value | Unknown:
@@ -223,8 +247,8 @@ def _invocations(document: Document, path: Path, environment: Mapping[str, Argum
     if script is None:
         yield Invocation(named, _unwrapped(words), environment, entrypoint=not command)
         return
-    for arguments in _commands(document, words[script], environment):
-        yield Invocation(named, _unwrapped(arguments), environment, entrypoint=False)
+    for arguments, conditional in _commands(document, words[script], environment):
+        yield Invocation(named, _unwrapped(arguments), environment, entrypoint=False, conditional=conditional)
 
 
 def _words(document: Document, path: Path, environment: Mapping[str, Argument]) -> Iterator[Argument]:
@@ -268,12 +292,13 @@ def _script(words: tuple[Argument, ...]) -> int | None:
 
 def _commands(
     document: Document, script: Argument, environment: Mapping[str, Argument]
-) -> Iterator[tuple[Argument, ...]]:
-    """The commands of a script, each word at its place inside the scalar that holds it."""
+) -> Iterator[tuple[tuple[Argument, ...], bool]]:
+    """The commands of a script, each word at its place inside the scalar that holds it, and whether it is conditional."""
     text = document.get(script.origin.path)
     variables = {name: argument.text for name, argument in environment.items()}
     for command in shell.commands(text if isinstance(text, str) else "", variables):
-        yield tuple(_from_shell(script.origin, word, environment) for word in command.words)
+        words = tuple(_from_shell(script.origin, word, environment) for word in command.words)
+        yield words, command.conditional
 
 
 def _from_shell(origin: Origin, word: shell.Word, environment: Mapping[str, Argument]) -> Argument:

@@ -27,13 +27,14 @@ class Argument(NamedTuple):
 class Invocation(NamedTuple):
     """How a container starts one program: its image, the words of the command (program first) and the environment.
 
-    `arguments` are empty when only the image says what runs; `entrypoint` says that they follow the image's own program.
+    `arguments` are empty when only the image says what runs; `entrypoint` says that they follow the image's own program, `conditional` that the command stands in a branch or a loop.
     """
 
     image: Argument
     arguments: tuple[Argument, ...]
     environment: Mapping[str, Argument]
     entrypoint: bool
+    conditional: bool = False
 
 
 class Reading(NamedTuple):

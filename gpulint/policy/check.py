@@ -22,10 +22,11 @@ class Verdict(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What the rules said of one role."""
+    """What the rules said of one role; `holding` names those that hold in any world, spoken of or not."""
 
     verdicts: tuple[Verdict, ...]
     not_evaluated: tuple[NotEvaluated, ...]
+    holding: frozenset[str]
 
 
 class RuleDefect(Exception):
@@ -34,7 +35,7 @@ class RuleDefect(Exception):
 
 def matching(rules: Iterable[Rule], workload: Workload, role: Role) -> Iterator[Rule]:
     """The rules that are about this role."""
-    if role.value("device") == "cpu":
+    if role.value("device") not in (None, "gpu"):
         return
     for rule in rules:
         target = rule.target
@@ -48,13 +49,17 @@ def judged(rules: Iterable[Rule], facts: Facts) -> Outcome:
     """The rules that hold after absorption, and those that lacked facts."""
     verdicts: list[Verdict] = []
     lacking: list[NotEvaluated] = []
+    holding: set[str] = set()
     for rule in rules:
         held = _worlds_held(rule, facts)
         if isinstance(held, Missing):
             lacking.append(NotEvaluated(rule.name, tuple(sorted(held.names))))
-        elif held and (severity := rule.severity.lowered(3 - held)):
-            verdicts.append(Verdict(rule, held, severity))
-    return Outcome(tuple(verdict for verdict in verdicts if not _absorbed(verdict, verdicts)), tuple(lacking))
+        elif held:
+            holding.add(rule.name)
+            if severity := rule.severity.lowered(3 - held):
+                verdicts.append(Verdict(rule, held, severity))
+    spoken = tuple(verdict for verdict in verdicts if not _absorbed(verdict, verdicts))
+    return Outcome(spoken, tuple(lacking), frozenset(holding))
 
 
 def _absorbed(verdict: Verdict, others: Iterable[Verdict]) -> bool:

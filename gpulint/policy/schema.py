@@ -14,13 +14,16 @@ from gpulint import documents, shipped
 from gpulint.policy.rule import RuleError
 from gpulint.policy.settings import SettingsError
 
+OF_CONCERN = b"\n# gpulint\n"
+"""A comment that makes the reader say what it cannot parse."""
+
 SeverityWord = Literal["error", "warning", "note"]
 
 
 class Strict(pydantic.BaseModel):
     """A mapping whose unknown keys are errors."""
 
-    model_config = pydantic.ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+    model_config = pydantic.ConfigDict(extra="forbid", frozen=True)
 
 
 class HintFile(Strict):
@@ -113,13 +116,16 @@ def validated(path: Path, contract: str) -> dict[str, Any]:
 
 
 def _document(path: Path, error: type[ValueError]) -> documents.Document:
-    loaded = documents.load(str(path), path.read_bytes())
+    """The one document of a team's own file; what is wrong with it is said although it names no GPU."""
+    content = path.read_bytes()
+    loaded = documents.load(str(path), content)
+    if not loaded.documents:
+        loaded = documents.load(str(path), content + OF_CONCERN)
     if loaded.problems:
         raise error("\n".join(_place(problem.location, problem.message) for problem in loaded.problems))
-    if not loaded.documents:
-        root = documents.load(str(path), b"{}").documents
-        return root[0]
-    return loaded.documents[0]
+    if loaded.skips or len(loaded.documents) > 1:
+        raise error(f"{path}:1:1: {loaded.skips[0] if loaded.skips else 'one document is read, the file holds several'}")
+    return loaded.documents[0] if loaded.documents else documents.load(str(path), b"{}").documents[0]
 
 
 def _line(document: documents.Document, inside: tuple[str, ...], problem: Any) -> str:

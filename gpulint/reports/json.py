@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 
 from gpulint import __version__
 from gpulint.findings import Fact, Finding, Location, Report, RoleSummary, Suggestion, WorkloadSummary
 
 FORMAT = "gpulint-report/1"
+OBEYED = re.compile(r"[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+"""Characters that JSON lets stand and a terminal may obey or hide."""
 
 
 def render(report: Report) -> str:
     """One JSON object, ending in a newline."""
-    return json.dumps(as_data(report), indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(as_data(report), indent=2, ensure_ascii=False) + "\n"
+    return OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def as_data(report: Report) -> dict[str, object]:

@@ -116,7 +116,7 @@ def _suggestion(suggestion: Suggestion, place: Location) -> Iterator[str]:
     if suggestion.cost_before_usd_per_hour is not None and suggestion.cost_after_usd_per_hour is not None:
         before, after = suggestion.cost_before_usd_per_hour, suggestion.cost_after_usd_per_hour
         cost = f", ${before:,.2f}/h to ${after:,.2f}/h (list, {suggestion.prices})" if before != after else ""
-    gives_up = f" (gives up {suggestion.gives_up})" if suggestion.gives_up else ""
+    gives_up = f" (gives up {_safe(suggestion.gives_up)})" if suggestion.gives_up else ""
     yield f"   = try {_safe(suggestion.title)}{cost}{gives_up}"
     for edit in suggestion.edits:
         yield f"       {_edit(edit, place)}"

@@ -1,0 +1,179 @@
+"""The report as JSON: the contract's keys and values, whole, for one spec with two findings."""
+
+from __future__ import annotations
+
+import json
+from importlib import metadata
+from typing import Any
+
+import pytest
+from samples import report
+from test_text_report import HOSTILE, SPEC, finding, safe
+
+from gpulint.findings import Failure, Report, Skip
+from gpulint.reports import json as json_report
+
+
+def rendered(spec: str) -> dict[str, Any]:
+    data: dict[str, Any] = json.loads(json_report.render(report(spec)))
+    return data
+
+
+def same(value: object, unit: str = "") -> dict[str, object]:
+    """A fact that is the same in every world."""
+    return {"unit": unit, "favourable": value, "likely": value, "adverse": value}
+
+
+def place(line: int, column: int, end_column: int) -> dict[str, object]:
+    return {"path": "spec.yaml", "line": line, "column": column, "end_line": line, "end_column": end_column}
+
+
+FIRST = {
+    "rule": "parallel-size-exceeds-gpus",
+    "family": "parallelism",
+    "severity": "error",
+    "confidence": 3,
+    "message": "the parallelism needs 4 GPUs; the instance is given 2",
+    **place(11, 36, 60),
+    "label": "tensor parallel 4 here",
+    "related": [{"label": "nvidia.com/gpu: 2 here", **place(17, 27, 28)}],
+    "arithmetic": ["tensor parallel 4 × pipeline parallel 1 × data parallel 1 = 4"],
+    "workload": "chat",
+    "role": "server",
+    "facts": {
+        "spare_gpus": same(-2),
+        "gpus_per_replica": same(2),
+        "parallel_size": same(4),
+        "tensor_parallel": same(4),
+        "pipeline_parallel": same(1),
+        "data_parallel": same(1),
+    },
+    "suggestions": [
+        {
+            "title": "tensor parallel 2 on the 2 GPUs given",
+            "changes": [
+                {
+                    "quantity": "tensor_parallel",
+                    "old": "--tensor-parallel-size=4",
+                    "new": "--tensor-parallel-size=2",
+                    **place(11, 36, 60),
+                }
+            ],
+            "facts": {},
+            "gives_up": "memory and speed of the ranks given up",
+            "cost_before_usd_per_hour": None,
+            "cost_after_usd_per_hour": None,
+            "prices": "",
+        },
+        {
+            "title": "ask for the 4 GPUs that are needed",
+            "changes": [{"quantity": "gpus_per_pod", "old": "2", "new": "4", **place(17, 27, 28)}],
+            "facts": {},
+            "gives_up": "",
+            "cost_before_usd_per_hour": None,
+            "cost_after_usd_per_hour": None,
+            "prices": "",
+        },
+    ],
+    "fingerprint": "",
+    "suppressed": None,
+}
+
+SECOND = {
+    "rule": "variable-refers-to-itself",
+    "family": "kubernetes",
+    "severity": "warning",
+    "confidence": 3,
+    "message": "${LD_LIBRARY_PATH} is not expanded by Kubernetes: the program gets the literal text",
+    **place(14, 27, 45),
+    "label": "unexpanded variable LD_LIBRARY_PATH here",
+    "related": [],
+    "arithmetic": [],
+    "workload": "chat",
+    "role": "server",
+    "facts": {"unexpanded_variable": same("LD_LIBRARY_PATH")},
+    "suggestions": [],
+    "fingerprint": "",
+    "suppressed": None,
+}
+
+
+def test_each_finding_is_given_whole() -> None:
+    found = rendered(SPEC)["findings"]
+    for one in found:
+        assert len(one["fingerprint"]) == 16
+    expected = [{**one, "fingerprint": given["fingerprint"]} for one, given in zip((FIRST, SECOND), found, strict=True)]
+    assert found == expected
+
+
+def test_the_head_names_the_format_and_the_tool() -> None:
+    data = rendered(SPEC)
+    assert data["format"] == "gpulint-report/1"
+    assert data["tool"] == {"name": "gpulint", "version": metadata.version("gpulint")}
+    assert list(data) == ["format", "tool", "catalog", "findings", "workloads", "skipped", "failures", "summary"]
+
+
+def test_what_was_understood_of_a_workload_is_given_with_what_it_lacks() -> None:
+    (workload,) = rendered(SPEC)["workloads"]
+    (role,) = workload.pop("roles")
+    assert workload == {"name": "chat", "kind": "inference", "path": "spec.yaml", "line": 2, "adapter": "kubernetes"}
+    assert (role["name"], role["engine"], role["parallelism"], role["verdict"]) == (
+        "server",
+        "vllm",
+        "TP 4",
+        "cannot tell",
+    )
+    assert role["facts"]["gpus_per_replica"] == same(2)
+    assert {"rule": "weights-exceed-memory", "needs": ["architecture"]} in role["not_evaluated"]
+
+
+def test_the_summary_counts_everything() -> None:
+    assert rendered(SPEC)["summary"] == {
+        "files": 1,
+        "workloads": 1,
+        "findings": {"error": 1, "warning": 1, "note": 0},
+        "suppressed": 0,
+        "skipped": 0,
+        "failures": 0,
+        "not_evaluated": 5,
+    }
+
+
+def test_a_suppressed_finding_is_given_with_its_reason_and_not_counted() -> None:
+    text = SPEC.replace(
+        "gpulint/accelerator: rtx-4090", 'gpulint/ignore: "variable-refers-to-itself: the image needs none"'
+    )
+    data = rendered(text)
+    assert [one["suppressed"] for one in data["findings"]] == [None, "the image needs none"]
+    assert data["summary"]["findings"]["warning"] == 0
+    assert data["summary"]["suppressed"] == 1
+
+
+def test_a_fingerprint_survives_a_move_within_the_file() -> None:
+    moved = "# a comment\n\n" + SPEC
+    assert [one["fingerprint"] for one in rendered(moved)["findings"]] == [
+        one["fingerprint"] for one in rendered(SPEC)["findings"]
+    ]
+    lines = [one["line"] for one in rendered(moved)["findings"]]
+    assert lines == [13, 16]
+
+
+def test_skips_and_failures_are_given() -> None:
+    data = json_report.as_data(
+        Report(skipped=(Skip("a.yaml", "template"),), failures=(Failure("b.yaml", "checking", "oh"),))
+    )
+    assert data["skipped"] == [{"path": "a.yaml", "reason": "template"}]
+    assert data["failures"] == [{"path": "b.yaml", "doing": "checking", "error": "oh"}]
+
+
+def test_the_output_ends_in_one_newline_and_keeps_letters_readable() -> None:
+    shown = json_report.render(report(SPEC))
+    assert shown.endswith("}\n")
+    assert " × " in shown
+
+
+@pytest.mark.parametrize("name", [HOSTILE, "\ud800", "\u2028"], ids=["controls", "surrogate", "line separator"])
+def test_control_characters_are_escaped_and_survive_the_round_trip(name: str) -> None:
+    shown = json_report.render(Report(findings=(finding(message=name),)))
+    assert safe(shown)
+    assert json.loads(shown)["findings"][0]["message"] == name

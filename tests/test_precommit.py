@@ -1,0 +1,108 @@
+"""The hook: the real pre-commit, with this checkout as the hook's source, in a repository of its own."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = ROOT / "examples"
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """An environment that keeps pre-commit's and git's own files away from the user's."""
+    home = tmp_path_factory.mktemp("home")
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PRE_COMMIT", "VIRTUAL_ENV"))
+    }
+    identity = {f"GIT_{who}_{what}": "gpulint" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    own = {"HOME": str(home), "PRE_COMMIT_HOME": str(home / "pre-commit"), "GIT_CONFIG_NOSYSTEM": "1"}
+    return {**kept, **identity, **own, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+
+
+@pytest.fixture(scope="module")
+def hook(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -> tuple[Path, str]:
+    """This checkout as it stands, committed to a repository that a hook can be taken from, and the commit."""
+    source = tmp_path_factory.mktemp("source")
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    names = [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
+    if not names:
+        pytest.skip("the tests do not run from a git checkout")
+    for name in names:
+        (source / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, source / name)
+    committed(source, environment)
+    head = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=source, env=environment, capture_output=True, text=True, check=True
+    )
+    return source, head.stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path, hook: tuple[Path, str]) -> Path:
+    source, revision = hook
+    config = f"repos:\n  - repo: file://{source}\n    rev: {revision}\n    hooks:\n      - id: gpulint\n"
+    (tmp_path / ".pre-commit-config.yaml").write_text(config, encoding="utf-8")
+    return tmp_path
+
+
+def committed(folder: Path, environment: dict[str, str]) -> None:
+    for command in (["git", "init", "-q"], ["git", "add", "-A", "-f"], ["git", "commit", "-q", "-m", "state"]):
+        subprocess.run(command, cwd=folder, env=environment, check=True)
+
+
+def run(repository: Path, environment: dict[str, str]) -> tuple[int, str]:
+    """Exit code and output of pre-commit over all files of a repository."""
+    committed(repository, environment)
+    command = [sys.executable, "-m", "pre_commit", "run", "--all-files", "--verbose"]
+    done = subprocess.run(command, cwd=repository, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_a_wrong_spec_fails_the_hook_with_the_finding(repository: Path, environment: dict[str, str]) -> None:
+    (repository / "deploy").mkdir()
+    shutil.copy(EXAMPLES / "70b-on-two-l4.yaml", repository / "deploy" / "chat.yaml")
+    code, shown = run(repository, environment)
+    assert code == 1, shown
+    assert "error[weights-exceed-memory]: 65.71 GiB of weights per GPU" in shown
+    assert "--> deploy/chat.yaml:24:15" in shown
+
+
+def test_a_right_spec_passes_the_hook(repository: Path, environment: dict[str, str]) -> None:
+    shutil.copy(EXAMPLES / "right-two-node-group.yaml", repository / "group.yaml")
+    code, shown = run(repository, environment)
+    assert code == 0, shown
+    assert "gpulint..." in shown
+    assert "Passed" in shown
+
+
+def test_the_files_of_one_commit_are_checked_in_one_run(repository: Path, environment: dict[str, str]) -> None:
+    for number in range(40):
+        shutil.copy(EXAMPLES / "right-two-node-group.yaml", repository / f"group-{number}.yaml")
+    code, shown = run(repository, environment)
+    assert code == 0, shown
+    assert shown.count("workloads, no findings") == 1
+
+
+def test_other_kinds_of_files_do_not_start_the_hook(repository: Path, environment: dict[str, str]) -> None:
+    (repository / ".pre-commit-config.yaml").rename(repository / "hooks.cfg")
+    shutil.copy(EXAMPLES / "70b-on-two-l4.yaml", repository / "chat.txt")
+    shutil.copy(EXAMPLES / "70b-on-two-l4.yaml", repository / "chat.md")
+    committed(repository, environment)
+    command = [sys.executable, "-m", "pre_commit", "run", "--all-files", "--config", "hooks.cfg"]
+    done = subprocess.run(command, cwd=repository, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, "(no files to check)Skipped" in done.stdout) == (0, True), done.stdout + done.stderr
