@@ -91,7 +91,7 @@ TARGETS_S: Mapping[str, float | None] = {
     "one GPU file, gpulint.yaml": 0.28,
     "one file of findings": None,
 }
-SETTINGS = "fail_on: warning\nhints:\n  - {path: 'other/*.yaml', accelerator: l4}\n"
+SETTINGS = "hints:\n  - {path: 'other/*.yaml', accelerator: l4}\n"
 IN_PROCESS = """\
 import json, sys, time
 from gpulint import lint, repository

@@ -79,8 +79,6 @@ def _roles(document: Document, path: Path, template: Template) -> Iterator[Role]
 
 def _gpus_per_replica(role: Role) -> Field:
     per_pod, pods = role.fields["gpus_per_pod"], role.fields["pods_per_replica"]
-    if role.value("multi_node") and pods.value == 1:
-        return Field(Unknown("GPUs of other pods may join (ray, nodes or ranks of its own)"), per_pod.origins)
     for part in (per_pod, pods):
         if isinstance(part.value, Unknown):
             return Field(part.value, per_pod.origins)
@@ -91,7 +89,9 @@ def _gpus_per_replica(role: Role) -> Field:
 
 def _joined(group: str, kind: str, roles: tuple[Role, ...]) -> tuple[Role, ...]:
     """Leader and workers of one group form one instance: the first role with an engine counts the GPUs of them all."""
-    if (group, kind) != LEADER_WORKER_SET or len(roles) < 2:
+    if (group, kind) != LEADER_WORKER_SET:
+        return tuple(_open_to_others(role) for role in roles)
+    if len(roles) < 2:
         return roles
     counts = [role.value("gpus_per_replica") for role in roles]
     origins = tuple(origin for role in roles for origin in role.fields["gpus_per_replica"].origins)
@@ -99,6 +99,14 @@ def _joined(group: str, kind: str, roles: tuple[Role, ...]) -> tuple[Role, ...]:
     total = unknown or sum(count for count in counts if isinstance(count, int | float))
     serving = next((role for role in roles if role.text("engine")), None)
     return tuple(role.having(gpus_per_replica=Field(total, origins)) if role is serving else role for role in roles)
+
+
+def _open_to_others(role: Role) -> Role:
+    """A role whose arguments let GPUs of other pods join has no GPU count of its own."""
+    if not role.value("multi_node"):
+        return role
+    reason = Unknown("GPUs of other pods may join (Ray, --nnodes or ranks of its own)")
+    return role.having(gpus_per_replica=Field(reason, role.fields["gpus_per_replica"].origins))
 
 
 def _annotations(document: Document, metadata: Path) -> dict[str, Origin]:
