@@ -29,6 +29,7 @@ def in_version(row: Row, version: tuple[int, ...]) -> bool:
     return (since is None or since < beyond) and (until is None or version < until)
 
 
+@functools.cache
 def release(text: str | None) -> tuple[int, ...] | None:
     """`v0.8.5.post1` → (0, 8, 5); None when the text does not start with a release number.
 

@@ -125,7 +125,7 @@ def fingerprint(*identity: str) -> str:
 
 
 def filled(template: str, facts: Facts) -> str:
-    """A message with its facts in human units; one that differs between worlds is printed as its likely value."""
+    """A message with its facts in human units; one that differs between worlds is printed with its ends."""
     return template.format_map({name: shown(name, facts) for name in placeholders(template)})
 
 
@@ -134,8 +134,14 @@ def shown(name: str, facts: Facts) -> str:
     worlds = facts.worlds(name)
     if isinstance(worlds, Missing):
         return "unknown"
-    text = units.human(worlds.likely, glossary()[name].unit)
-    return text if worlds.favourable == worlds.adverse else f"about {text}"
+    likely, *ends = (units.human(value, glossary()[name].unit) for value in (worlds.likely, *_ends(worlds)))
+    return likely if ends[0] == ends[1] else f"{likely} ({ends[0]} to {ends[1]})"
+
+
+def _ends(worlds: Worlds[Value]) -> tuple[Value, Value]:
+    """The smallest and the largest value over the worlds."""
+    values = [value for value in worlds if isinstance(value, int | float)]
+    return (min(values), max(values)) if len(values) == len(worlds) else (worlds.favourable, worlds.adverse)
 
 
 def _stated(role: Role, names: Sequence[str]) -> tuple[str, Origin] | None:

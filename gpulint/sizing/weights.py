@@ -88,32 +88,35 @@ def quantised_parameters(
 def weight_bytes(
     parameters: float,
     quantised_parameters: float,
+    expert_parameters: int,
     bytes_per_weight: float,
     bytes_per_activation: float,
     quantised_excess: float,
 ) -> float:
     """Weights of the whole network in memory.
 
-    weight_bytes = parameters · b                                          (one format for all, b = bytes_per_weight)
-                 = quantised · b · quantised_excess + (parameters − quantised) · bytes_per_activation   (quantised)
+    weight_bytes = parameters · b                                                       (one format for all)
+                 = min(quantised · b · quantised_excess, experts · b + (quantised − experts) · B)
+                   + (parameters − quantised) · B                                       (quantised)
 
     Args:
-        parameters: all. quantised_parameters: those a quantised format covers.
-        bytes_per_weight: of these, scales included [bytes]. bytes_per_activation: of an unquantised value [bytes].
+        parameters: all. quantised_parameters: those a quantised format covers. expert_parameters: of routed experts.
+        bytes_per_weight: b, scales included [bytes]. bytes_per_activation: B, of an unquantised value [bytes].
         quantised_excess: what releases keep in 16 bits beyond embeddings, and layouts' padding (fitted).
     Returns:
         [bytes]
-    Validity: norms are counted with the quantised part (below 0.01 %).
+    Validity: at most everything but the routed experts stays in 16 bits. Norms count as quantised (below 0.01 %).
 
-    >>> round(weight_bytes(8030261248, 6979588096, 2, 2, 1.2) / 2**30, 2)  # vLLM: "Model loading took 14.96 GiB"
+    >>> round(weight_bytes(8030261248, 6979588096, 0, 2, 2, 1.2) / 2**30, 2)  # vLLM: "Model loading took 14.96 GiB"
     14.96
 
-    Source: vLLM start-up log of Llama-3.1-8B.
+    Source: vLLM start-up log of Llama-3.1-8B; config.json, `quantization_config.ignore`, of quantised releases.
     """
     if bytes_per_weight >= bytes_per_activation:
         return parameters * bytes_per_weight
     rest = (parameters - quantised_parameters) * bytes_per_activation
-    return quantised_parameters * bytes_per_weight * quantised_excess + rest
+    kept = expert_parameters * bytes_per_weight + (quantised_parameters - expert_parameters) * bytes_per_activation
+    return min(quantised_parameters * bytes_per_weight * quantised_excess, kept) + rest
 
 
 def weight_bytes_per_gpu(

@@ -1,0 +1,39 @@
+"""The README's transcripts are what the commands print. `python tests/test_readme.py` writes them anew."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from gpulint import cli
+
+ROOT = Path(__file__).parent.parent
+README = ROOT / "README.md"
+BLOCK = re.compile(r"```console\n\$ gpulint (?P<words>[^\n]+)\n(?P<shown>.*?)```\n", re.DOTALL)
+
+
+def printed(words: str) -> str:
+    """What a command prints in the root of the repository."""
+    return CliRunner().invoke(cli.main, shlex.split(words)).output
+
+
+@pytest.mark.parametrize("block", BLOCK.finditer(README.read_text(encoding="utf-8")), ids=lambda block: block["words"])
+def test_a_transcript_is_what_the_command_prints(block: re.Match[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert block["shown"] == printed(block["words"])
+
+
+def rewrite() -> None:
+    text = README.read_text(encoding="utf-8")
+    README.write_text(
+        BLOCK.sub(lambda block: f"```console\n$ gpulint {block['words']}\n{printed(block['words'])}```\n", text),
+        "utf-8",
+    )
+
+
+if __name__ == "__main__":
+    rewrite()
