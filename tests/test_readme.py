@@ -21,7 +21,9 @@ def printed(words: str) -> str:
     return CliRunner().invoke(cli.main, shlex.split(words)).output
 
 
-@pytest.mark.parametrize("block", BLOCK.finditer(README.read_text(encoding="utf-8")), ids=lambda block: block["words"])
+@pytest.mark.parametrize(
+    "block", list(BLOCK.finditer(README.read_text(encoding="utf-8"))), ids=lambda block: block["words"]
+)
 def test_a_transcript_is_what_the_command_prints(block: re.Match[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     assert block["shown"] == printed(block["words"])
