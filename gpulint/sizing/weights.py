@@ -105,7 +105,7 @@ def weight_bytes(
         quantised_excess: what releases keep in 16 bits beyond embeddings, and layouts' padding (fitted).
     Returns:
         [bytes]
-    Validity: at most everything but the routed experts stays in 16 bits. Norms count as quantised (below 0.01 %).
+    Validity: at most everything but the routed experts stays in 16 bits (a bound where they are not all). Norms count as quantised (below 0.01 %).
 
     >>> round(weight_bytes(8030261248, 6979588096, 0, 2, 2, 1.2) / 2**30, 2)  # vLLM: "Model loading took 14.96 GiB"
     14.96
@@ -115,8 +115,11 @@ def weight_bytes(
     if bytes_per_weight >= bytes_per_activation:
         return parameters * bytes_per_weight
     rest = (parameters - quantised_parameters) * bytes_per_activation
-    kept = expert_parameters * bytes_per_weight + (quantised_parameters - expert_parameters) * bytes_per_activation
-    return min(quantised_parameters * bytes_per_weight * quantised_excess, kept) + rest
+    covered = quantised_parameters * bytes_per_weight * quantised_excess
+    dense = quantised_parameters - expert_parameters
+    if dense > 0:
+        covered = min(covered, expert_parameters * bytes_per_weight + dense * bytes_per_activation)
+    return covered + rest
 
 
 def weight_bytes_per_gpu(
