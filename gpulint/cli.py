@@ -120,7 +120,7 @@ def _given(
 
 
 def _report(paths: Sequence[str], exclude: Sequence[str], given: lint.Given, stdin_filename: str | None) -> Report:
-    from gpulint import lint, repository
+    from gpulint import lint, progress, repository
 
     root = repository.root_of(Path.cwd())
     tree = repository.WorkTree(root, exclude)
@@ -130,7 +130,7 @@ def _report(paths: Sequence[str], exclude: Sequence[str], given: lint.Given, std
         content = sys.stdin.buffer.read()
         return lint.lint([repository.Source(stdin_filename or "stdin.yaml", content)], tree, given)
     try:
-        return lint.lint(tree.sources(list(paths) or ["."]), tree, given)
+        return lint.lint(progress.watched(tree.sources(list(paths) or ["."])), tree, given)
     except FileNotFoundError as error:
         raise Misuse(str(error)) from None
 

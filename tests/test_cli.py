@@ -295,6 +295,29 @@ def test_the_nearest_settings_count_and_the_command_line_adds_to_them(run: Run) 
     assert run("check", "apps").exit_code == 1
 
 
+@pytest.mark.parametrize("folder", ["..", "/etc", "apps/../../elsewhere"])
+def test_settings_cannot_name_rules_outside_the_repository(run: Run, folder: str) -> None:
+    write("right.yaml", RIGHT)
+    write("gpulint.yaml", f"rules: [{folder}]\n")
+    result = run("check")
+    assert result.exit_code == 2
+    assert f"rules: {folder} lies outside the repository" in result.stderr
+
+
+def test_links_to_settings_or_rules_elsewhere_are_not_followed(
+    run: Run, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    secret = tmp_path_factory.mktemp("elsewhere") / "secret.yaml"
+    secret.write_text("password: hunter2\n", encoding="utf-8")
+    write("right.yaml", RIGHT)
+    Path("policies").mkdir()
+    Path("policies/secret.yaml").symlink_to(secret)
+    linked = run("check", "--rules", "policies")
+    Path("gpulint.yaml").symlink_to(secret)
+    for result in (linked, run("check")):
+        assert (result.exit_code, "password" in result.output) == (2, False)
+
+
 # ---- suppressions
 
 

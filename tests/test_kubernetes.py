@@ -83,6 +83,24 @@ def test_the_size_of_a_leader_worker_set_counts_the_leader() -> None:
     assert reading.values(worker, *COUNTS) == [4, 2, 8, 2]
 
 
+def test_the_gpus_of_a_set_are_known_although_its_leader_starts_ray() -> None:
+    script = "vllm serve Qwen/Qwen3-8B --distributed-executor-backend ray -tp 8 -pp 2"
+    leader = f"{{name: leader, command: [sh, -c, '{script}'], resources: {{limits: {{nvidia.com/gpu: 8}}}}}}"
+    found = reading.workload(
+        f"""
+        apiVersion: leaderworkerset.x-k8s.io/v1
+        kind: LeaderWorkerSet
+        metadata: {{name: group}}
+        spec:
+          leaderWorkerTemplate:
+            size: 2
+            leaderTemplate: {{spec: {{containers: [{leader}]}}}}
+            workerTemplate: {{spec: {{containers: [{CONTAINER}]}}}}
+        """
+    )
+    assert reading.values(found.roles[0], "gpus_per_replica") == [12]
+
+
 def test_workers_of_a_set_without_a_leader_template_lead_too() -> None:
     text = f"""
         apiVersion: leaderworkerset.x-k8s.io/v1

@@ -76,6 +76,8 @@ def load_team(folder: Path) -> Iterator[Rule]:
     if not folder.is_dir():
         raise RuleError(f"{folder}: no such directory of rules")
     for path in sorted(folder.rglob("*.yaml")):
+        if not path.resolve().is_relative_to(folder.resolve()):
+            raise RuleError(f"{path}: a symbolic link that leads out of the folder of rules")
         data = schema.validated(path, "rule")
         rule = _rule(path.stem, path.parent.name, data, path)
         _verify(rule)

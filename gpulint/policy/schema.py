@@ -124,7 +124,9 @@ def _document(path: Path, error: type[ValueError]) -> documents.Document:
     if loaded.problems:
         raise error("\n".join(_place(problem.location, problem.message) for problem in loaded.problems))
     if loaded.skips or len(loaded.documents) > 1:
-        raise error(f"{path}:1:1: {loaded.skips[0] if loaded.skips else 'one document is read, the file holds several'}")
+        raise error(
+            f"{path}:1:1: {loaded.skips[0] if loaded.skips else 'one document is read, the file holds several'}"
+        )
     return loaded.documents[0] if loaded.documents else documents.load(str(path), b"{}").documents[0]
 
 

@@ -45,16 +45,19 @@ class Settings(NamedTuple):
 def nearest(start: Path, root: Path) -> Settings:
     """The settings of the nearest directory that has any, from `start` up to the repository's root."""
     for folder in (start, *start.parents):
-        if (file := folder / FILE).is_file():
-            return _checked(file, "")
-        if (file := folder / PROJECT).is_file() and b"[tool.gpulint]" in file.read_bytes():
-            return _checked(file, "tool.gpulint")
+        if (file := folder / FILE).is_symlink():
+            raise SettingsError(f"{file}: a symbolic link, which gpulint does not follow")
+        if file.is_file():
+            return _checked(file, "", root)
+        file = folder / PROJECT
+        if file.is_file() and not file.is_symlink() and b"[tool.gpulint]" in file.read_bytes():
+            return _checked(file, "tool.gpulint", root)
         if folder == root:
             break
     return Settings()
 
 
-def _checked(path: Path, table: str) -> Settings:
+def _checked(path: Path, table: str, root: Path) -> Settings:
     from gpulint.policy import schema
 
     stated = schema.settings(path, table)
@@ -63,10 +66,18 @@ def _checked(path: Path, table: str) -> Settings:
         select=tuple(stated.select),
         ignore=tuple(stated.ignore),
         exclude=tuple(stated.exclude),
-        rules=tuple(str(path.parent / folder) for folder in stated.rules),
+        rules=tuple(_inside(folder, path, root) for folder in stated.rules),
         fail_on=stated.fail_on,
         accelerator=stated.accelerator,
         hints=hints,
         like=dict(stated.like),
         path=path,
     )
+
+
+def _inside(stated: str, path: Path, root: Path) -> str:
+    """A folder of rules as settings name it; they may be a stranger's, so it lies in the same repository."""
+    folder = path.parent / stated
+    if not folder.resolve().is_relative_to(root.resolve()):
+        raise SettingsError(f"{path}: rules: {stated} lies outside the repository; give such a folder with --rules")
+    return str(folder)
