@@ -48,6 +48,7 @@ class Architecture:
     task: str | None = None
     modality: str | None = None
     named_parameters: float | None = None
+    format_assumed: bool = False
     source: str = ""
 
     @property
@@ -98,6 +99,7 @@ def _named(reference: str, billions: float) -> Resolved:
         named_parameters=billions * units.BILLION,
         checkpoint_dtype=None if stated == "" else "bfloat16",
         checkpoint_quantization=stated or None,
+        format_assumed=stated is None,
     )
     format_ = stated if stated is not None else "16 bits"
     said = f"{reference} has about {billions:g} billion parameters in {format_ or 'an unknown format'}, by its name"
@@ -160,12 +162,19 @@ def _base(row: catalog.Row) -> Architecture:
 
 @functools.cache
 def _basenames() -> dict[str, str | None]:
-    """Last path component → the one checkpoint id that ends so; None where several do."""
+    """Last path component → a checkpoint id that ends so; None where several do that differ in more than their id."""
     found: dict[str, str | None] = {}
     for name in ids():
         last = name.rsplit("/", 1)[-1]
-        found[last] = None if last in found else name
+        first = found.setdefault(last, name)
+        if first is not None and first != name and _shape(first) != _shape(name):
+            found[last] = None
     return found
+
+
+def _shape(name: str) -> Architecture | None:
+    known = _known(name)
+    return known and replace(known, id="", source="")
 
 
 def _from_basename(reference: str) -> Architecture | None:

@@ -17,8 +17,12 @@ from gpulint.workload import Role, Unknown, Value
 
 CONDITION = re.compile(r"(\w+)\s*(==|=|>=|<=|>|<)\s*(\d+)")
 COMPARE: Mapping[str, Callable[[float, float], bool]] = {
-    "=": operator.eq, "==": operator.eq, ">": operator.gt,
-    "<": operator.lt, ">=": operator.ge, "<=": operator.le,
+    "=": operator.eq,
+    "==": operator.eq,
+    ">": operator.gt,
+    "<": operator.lt,
+    ">=": operator.ge,
+    "<=": operator.le,
 }
 NEVER_ZERO = frozenset({"engine", "checkpoint", "architecture"})
 LARGEST = 2**53
@@ -230,9 +234,12 @@ class Facts:
             return Missing(frozenset({"accelerator"}))
         return Known(Worlds(found[-1], found[0], found[0]), "catalog")
 
-    def _of_node(self, name: str) -> Known | None:
+    def _of_node(self, name: str) -> Known | Missing:
         machine = hardware.node(self.role.text("instance_type"))
-        return None if machine is None else _same(getattr(machine, name), "catalog")
+        if machine is None:
+            return Missing(frozenset({"instance_type"}))
+        value = getattr(machine, name)
+        return Missing(frozenset({name})) if value is None else _same(value, "catalog")
 
     def _bytes_per_weight(self) -> Known | Missing:
         found = self.find("weight_format")
@@ -242,7 +249,11 @@ class Facts:
         if row is None:
             self.reasons["weight_format"] = f"the catalog has no format {found.worlds.likely}"
             return Missing(frozenset({"weight_format"}))
-        return _same(float(row["bytes_per_weight"]), "catalog")
+        held = float(row["bytes_per_weight"])
+        if (shape := self.resolved.architecture if self.resolved else None) and shape.format_assumed:
+            smallest = float(catalog.by("quantization", "quantization")["int4-g128"]["bytes_per_weight"])
+            return Known(Worlds(min(smallest, held), held, held), "a number format that nothing states")
+        return _same(held, "catalog")
 
     def _computed(self, formula: Callable[..., Value]) -> Known | Missing:
         needs = parameters(formula)
@@ -255,7 +266,7 @@ class Facts:
             if all(_constant(triple) for triple in triples):
                 return _same(formula(*(triple.likely for triple in triples)), how)
             return Known(Worlds(*(formula(*values) for values in zip(*triples, strict=True))), how)
-        except LookupError as error:
+        except (LookupError, ArithmeticError) as error:
             self.reasons[formula.__name__] = str(error)
             return Missing(frozenset({formula.__name__}))
 

@@ -304,6 +304,8 @@ def assumptions(role: Role, resolved: Resolved | None) -> Iterator[str]:
     engine = role.text("engine")
     if engine and not role.text("engine_version") and (oldest := engines.oldest(engine)):
         yield f"release of {engine} not stated: {'.'.join(map(str, oldest))} or later"
+    if role.value("sharing"):
+        yield "the card is shared: what its other users take is not counted"
     for name in ("speculative", "enable_lora"):
         if role.value(name) not in (None, False):
             yield f"memory of {glossary()[name].meaning} is not counted"

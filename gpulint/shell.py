@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import bisect
 import functools
 import re
@@ -10,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    import ast
+
     import tree_sitter
 
 SCRIPT_CHARACTERS_MAX = 256_000
@@ -45,7 +46,7 @@ def commands(script: str, variables: Mapping[str, str | None] | None = None) -> 
     """The simple commands of a script in order; `variables` is the environment, None being set but unknowable."""
     if not script.strip() or len(script) > SCRIPT_CHARACTERS_MAX:
         return ()
-    if sum(1 for _ in _COSTLY.finditer(script)) > CONSTRUCTS_MAX:
+    if sum(1 for _ in re.finditer(_COSTLY, script)) > CONSTRUCTS_MAX:
         return ()
     reader = _Reader(script, variables or {})
     try:
@@ -86,19 +87,20 @@ class _Piece(NamedTuple):
 
 _Value = str | tuple[Word, ...] | None
 
-_COSTLY = re.compile(r"\||\(\(|\$\[|=\(|\bcase\b")
-_MASKED = re.compile(
+# Patterns are compiled by the first script that needs them.
+_COSTLY = r"\||\(\(|\$\[|=\(|\bcase\b"
+_MASKED = (
     r"\$\{[A-Za-z_]\w{0,80}(?:\.\w{1,80}){1,8}\}"
     r"|\{\{[^{}\n]{0,300}\}\}|\{%[^{}\n]{0,300}%\}"
     r"|(?<![<\w])<[A-Za-z][\w.:/|-]*(?: [\w.:/|-]+){0,8}>"
 )
-_CONTINUED = re.compile(r"(?:\\\n)+")
-_KUBERNETES = re.compile(r"\$\(([A-Za-z_.-][\w.-]*)\)")
-_QUOTED_DEFAULT = re.compile(r"\$\{(\w+):?[-=].*[\"'\\].*", re.DOTALL)
-_BRACES = re.compile(r"\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_ARITHMETIC_NAME = re.compile(r"\$\{(\w+)\}|\$?\b([A-Za-z_]\w*)\b")
-_ANSI = re.compile(r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|([0-7]{1,3})|(.))", re.DOTALL)
+_CONTINUED = r"(?:\\\n)+"
+_KUBERNETES = r"\$\(([A-Za-z_.-][\w.-]*)\)"
+_QUOTED_DEFAULT = r"(?s)\$\{(\w+):?[-=].*[\"'\\].*"
+_BRACES = r"\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}"
+_NAME = r"[A-Za-z_]\w*"
+_ARITHMETIC_NAME = r"\$\{(\w+)\}|\$?\b([A-Za-z_]\w*)\b"
+_ANSI = r"(?s)\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|([0-7]{1,3})|(.))"
 _ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
 
 _BRANCHES = frozenset({"elif_clause", "else_clause", "case_item"})
@@ -117,8 +119,8 @@ class _Reader:
 
     def __init__(self, script: str, variables: Mapping[str, str | None]) -> None:
         self.script = script
-        self.masks = [match.span() for match in _MASKED.finditer(script)]
-        self.masked = _MASKED.sub(lambda match: "x" * len(match[0]), script)
+        self.masks = [match.span() for match in re.finditer(_MASKED, script)]
+        self.masked = re.sub(_MASKED, lambda match: "x" * len(match[0]), script)
         self.offsets = None if self.masked.isascii() else _character_offsets(self.masked)
         self.environment = variables
         self.known: dict[str, _Value] = {}
@@ -246,7 +248,7 @@ class _Reader:
         """The words, where a line continuation without blanks has not parted them: bash reads those as one."""
         last: Word | None = None
         for word in words:
-            if last is not None and _CONTINUED.fullmatch(self.script, last.end, word.start):
+            if last is not None and re.compile(_CONTINUED).fullmatch(self.script, last.end, word.start):
                 last = self._one(last, word)
                 continue
             if last is not None:
@@ -326,7 +328,7 @@ class _Reader:
             yield from items
             return
         pieces = list(self._pieces(node, where, quoted=False))
-        if _BRACES.search(self._unquoted(node)):
+        if re.search(_BRACES, self._unquoted(node)):
             yield Word(None, start, end, self.script[start:end], "brace expansion")
         elif any(piece.splits and piece.text is not None for piece in pieces):
             yield from self._parted(pieces, start, end)
@@ -426,7 +428,7 @@ class _Reader:
             quoted = quoted or (value is not None and self._is_quoted_default(source, where))
         elif node.type == "arithmetic_expansion":
             value, why = self._arithmetic(source, where)
-        elif node.type == "command_substitution" and (match := _KUBERNETES.fullmatch(source)):
+        elif node.type == "command_substitution" and (match := re.fullmatch(_KUBERNETES, source)):
             value, why = self.environment.get(match[1]), f"the value of {match[1]} is not known"
         else:
             value, why = None, f"`{source[:40]}` is known only when it runs"
@@ -435,7 +437,7 @@ class _Reader:
     def _variable(self, name: str, where: _Where) -> tuple[str | None, str]:
         """The value of a variable; a function sees only what the script sets once."""
         why = f"the value of ${name} is not known"
-        if not _NAME.fullmatch(name) or name in self.functions_set or (where.function and self._count(name) > 1):
+        if not re.fullmatch(_NAME, name) or name in self.functions_set or (where.function and self._count(name) > 1):
             return None, why
         if name in self.known or (where.function and self._count(name)):
             value = self.known.get(name)
@@ -444,7 +446,7 @@ class _Reader:
 
     def _is_quoted_default(self, source: str, where: _Where) -> bool:
         """Whether it is the default that counts, and quotes keep it whole."""
-        match = _QUOTED_DEFAULT.fullmatch(source)
+        match = re.fullmatch(_QUOTED_DEFAULT, source)
         return match is not None and not self._variable(match[1], where)[0]
 
     def _is_set(self, name: str) -> bool:
@@ -484,11 +486,13 @@ class _Reader:
     def _arithmetic(self, source: str, where: _Where) -> tuple[str | None, str]:
         why = f"`{source[:40]}` is known only when it runs"
         body = source[3:-2] if source.startswith("$((") else source[2:-1]
-        values = {match[0]: self._variable(match[1] or match[2], where)[0] for match in _ARITHMETIC_NAME.finditer(body)}
+        values = {
+            match[0]: self._variable(match[1] or match[2], where)[0] for match in re.finditer(_ARITHMETIC_NAME, body)
+        }
         whole = all(re.fullmatch("-?[0-9]{1,18}", value or "") for value in values.values())
         if len(body) > ARITHMETIC_CHARACTERS_MAX or not whole:
             return None, why
-        number = _computed(_ARITHMETIC_NAME.sub(lambda match: f"({values[match[0]]})", body))
+        number = _computed(re.sub(_ARITHMETIC_NAME, lambda match: f"({values[match[0]]})", body))
         return (None if number is None else str(number)), why
 
     # ---- places
@@ -576,11 +580,13 @@ def _ansi(text: str) -> str:
         code = int(two or four or octal, 8 if octal else 16)
         return "\ufffd" if 0xD800 <= code <= 0xDFFF else chr(code)
 
-    return _ANSI.sub(decoded, text)
+    return re.sub(_ANSI, decoded, text)
 
 
 def _computed(expression: str) -> int | None:
     """The integer that + - * / % and parentheses give, as C computes it."""
+    import ast
+
     try:
         return _evaluated(ast.parse(expression.strip(), mode="eval").body)
     except (SyntaxError, ValueError, RecursionError, MemoryError, ZeroDivisionError):
@@ -588,6 +594,8 @@ def _computed(expression: str) -> int | None:
 
 
 def _evaluated(node: ast.expr) -> int:
+    import ast
+
     if isinstance(node, ast.Constant) and type(node.value) is int:
         return _bounded(node.value)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.USub, ast.UAdd)):
@@ -598,6 +606,8 @@ def _evaluated(node: ast.expr) -> int:
 
 
 def _operated(operator: ast.operator, left: int, right: int) -> int:
+    import ast
+
     if isinstance(operator, ast.Add):
         return left + right
     if isinstance(operator, ast.Sub):

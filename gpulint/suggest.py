@@ -74,9 +74,10 @@ def _restated(role: Role, name: str, value: Value) -> Field:
 
 
 def _counted(role: Role, gpus: Value) -> dict[str, Field]:
-    pods = role.value("pods_per_replica")
-    known = isinstance(gpus, int) and isinstance(pods, int)
-    total: Value | Unknown = gpus * pods if known else Unknown("pods of a replica")  # type: ignore[operator]
+    """The counts that follow from a pod's; pods of other roles in the same instance keep theirs."""
+    whole, now, pods = (role.value(name) for name in ("gpus_per_replica", "gpus_per_pod", "pods_per_replica"))
+    known = all(isinstance(count, int | float) and math.isfinite(count) for count in (whole, now, pods, gpus))
+    total: Value | Unknown = round(whole + (gpus - now) * pods) if known else Unknown("pods of a replica")  # type: ignore[arg-type,operator]
     fields = {"gpus_per_replica": Field(total), "gpu_count_whole": Field(True)}
     for side in ("gpu_limit", "gpu_request"):
         if role.value(side) is not None:
@@ -116,7 +117,8 @@ def _tensor_parallel(known: Facts) -> Iterator[Move]:
         if size not in (0, now):
             slower = "" if size > now else "memory and speed of the ranks given up"
             yield Move(f"tensor parallel {size} on the {gpus} GPUs given", {"tensor_parallel": size}, slower)
-    if (pods := _whole(known, "pods_per_replica")) and pods > 1 and full % pods == 0 and full // pods != now:
+    pods = gpus // (_whole(known, "gpus_per_pod") or gpus)
+    if pods > 1 and full % pods == 0 and full // pods != now:
         values = {"tensor_parallel": full // pods, "pipeline_parallel": stages * pods}
         title = f"tensor parallel {full // pods} in each pod, pipeline parallel {stages * pods} over them"
         yield Move(title, values, "latency of a single sequence")
@@ -307,10 +309,12 @@ def _additions(role: Role, name: str, value: Value) -> Iterator[Edit]:
     if name == "gpu_limit":
         request = role.fields["gpu_request"].origins[0]
         yield Edit(name, request.location(), "", f"limits: {{{request.path[-1]}: {value}}}")
+    elif name in ("tensor_parallel", "pipeline_parallel") and value == 1:
+        return
+    elif role.arguments and role.arguments.key:
+        yield Edit(name, role.arguments.location(), "", f"{name}: {value}")
     elif (argument := engines.spelled(role.text("engine"), name, value)) is not None:
-        unneeded = name in ("tensor_parallel", "pipeline_parallel") and value == 1
-        if not unneeded:
-            yield Edit(name, role.arguments.location() if role.arguments else None, "", argument)
+        yield Edit(name, role.arguments.location() if role.arguments else None, "", argument)
     elif name == "accelerator":
         yield Edit(name, None, role.text("accelerator"), str(value))
 

@@ -55,8 +55,9 @@ class Field:
 class Role:
     """One part of a workload with its own engine, parallelism and placement; fields carry glossary names.
 
-    `anchor` is where a finding points when nothing more exact states the matter; `arguments` is where the engine's
-    arguments stand; `open_ended` says why the arguments may hold more than could be read.
+    `anchor` is where a finding points when nothing more exact states the matter; `arguments` is the last of the engine's
+    arguments (a key, where keys in the glossary's words state them); `open_ended` says why the arguments may hold more
+    than could be read.
     """
 
     name: str

@@ -101,6 +101,10 @@ def _added(text: str, start: int, end: int, edit: Edit) -> str:
     line = text[line_start:line_end]
     indent = " " * (len(line) - len(line.lstrip()))
     if not edit.new.startswith("-"):
+        if line.lstrip().startswith(("{", "- {")):
+            return text[:start] + f"{edit.new}, " + text[start:]
+        if line.lstrip().startswith("- "):
+            return text[:line_end] + f"\n{indent}  {edit.new}" + text[line_end:]
         return text[:line_start] + f"{indent}{edit.new}\n" + text[line_start:]
     if line.strip().startswith("- "):
         return text[:line_end] + f"\n{indent}- {edit.new}" + text[line_end:]

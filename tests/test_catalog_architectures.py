@@ -20,7 +20,7 @@ HEADERS = {
     "quantization.csv": "quantization bytes_per_weight source note date".split(),
 }
 KEYS = {"architectures.csv": "id", "checkpoints.csv": "checkpoint", "quantization.csv": "quantization"}
-QUANTIZED = {"fp8", "fp8-block", "int8", "int4-g128", "int4-g64", "int4-g32", "int4-bnb", "nvfp4", "mxfp4"}
+QUANTIZED = {"fp8", "fp8-block", "fp8-mlp", "int8", "int4-g128", "int4-g64", "int4-g32", "int4-bnb", "nvfp4", "mxfp4"}
 DTYPES = {"float32", "bfloat16", "float16"}
 
 # Shape facts that the catalog has no column for.
@@ -574,7 +574,7 @@ def test_the_quantization_file_lists_exactly_the_names_that_checkpoints_may_use(
 
 
 def test_bytes_per_weight_include_the_scales_and_zero_points_of_each_format() -> None:
-    expected = {"float32": 4, "bfloat16": 2, "float16": 2, "fp8": 1, "int8": 1, "fp8-block": 1 + 4 / (128 * 128),
+    expected = {"float32": 4, "bfloat16": 2, "float16": 2, "fp8": 1, "fp8-mlp": 1.2, "int8": 1, "fp8-block": 1 + 4 / (128 * 128),
                 "int4-g128": 0.5 + 2.5 / 128, "int4-g64": 0.5 + 2.5 / 64, "int4-g32": 0.5 + 2.5 / 32,
                 "int4-bnb": 0.5 + 1 / 64 + 4 / (64 * 256), "nvfp4": 0.5 + 1 / 16, "mxfp4": 0.5 + 1 / 32}
     assert {row["quantization"]: float(row["bytes_per_weight"]) for row in read("quantization.csv")} == expected

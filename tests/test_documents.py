@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from gpulint import documents
+from gpulint.documents import yaml
 from gpulint.findings import Location
 
 
@@ -92,6 +96,21 @@ def problems(text: str | bytes, path: str = "a.yaml") -> list[tuple[str, str, tu
 def test_scalars_are_read_as_kubernetes_reads_them(text: str, expected: object) -> None:
     text = "[x]" if text == "-" else text
     assert data(f"a: {text}\n") == {"a": expected}
+
+
+def test_a_colon_inside_a_flow_value_belongs_to_it_as_in_yaml_1_2() -> None:
+    document = only('gpu: {image: example.com:5000/a:v1, args: [x:y, "z"], "tp":2}\nscript: |\n  a:b c\n')
+    assert document.data == {
+        "gpu": {"image": "example.com:5000/a:v1", "args": ["x:y", "z"], "tp": 2},
+        "script": "a:b c\n",
+    }
+    assert span(document.locate(("gpu", "image"))) == (1, 14, 1, 35)
+
+
+def test_what_is_wrong_beside_such_a_colon_is_still_told() -> None:
+    assert problems("gpu: {image: server:v1\nb: 1\n") == [
+        ("invalid-syntax", "a `{` before this is not closed; a `,` or `}` is missing", (2, 2, 2, 5))
+    ]
 
 
 def test_whole_number_keys_become_text_as_in_json() -> None:
@@ -555,6 +574,16 @@ def test_other_words_do_not(text: str) -> None:
 def test_the_parser_in_python_gives_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     text = "a: &x {b: 1}\nc: *x\nd: |\n  one\ne: 'f'\n---\ng: [1, 2]\n"
     expected = [(document.data, span(document.locate(("d",)))) for document in load(text).documents]
-    monkeypatch.setattr(documents, "CParser", None)
+    monkeypatch.setattr(yaml, "CParser", None)
     assert [(document.data, span(document.locate(("d",)))) for document in load(text).documents] == expected
     assert [problem.kind for problem in load("gpu: {a}b\n").problems] == ["invalid-syntax"]
+
+
+# ---- what a start costs
+
+
+def test_importing_us_imports_no_parser() -> None:
+    parsers = {"ast", "json", "ruamel.yaml", "tomllib", "tree_sitter"}
+    code = f"import sys, gpulint.documents, gpulint.shell; print(*{parsers} & set(sys.modules))"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == ""

@@ -30,9 +30,15 @@ def known(
 ) -> Facts:
     """The facts of a vLLM role on one H100, unless said otherwise."""
     whole: dict[str, Value | Unknown] = {
-        **{"engine": "vllm", "engine_version": "0.19.0", "accelerator": "h100-sxm-80gb"},
-        **{"gpus_per_pod": 1, "gpus_per_replica": 1, "pods_per_replica": 1, "checkpoint": checkpoint},
-        **{"max_model_len_stated": "max_model_len" in stated, **stated},
+        "engine": "vllm",
+        "engine_version": "0.19.0",
+        "accelerator": "h100-sxm-80gb",
+        "gpus_per_pod": 1,
+        "gpus_per_replica": 1,
+        "pods_per_replica": 1,
+        "checkpoint": checkpoint,
+        "max_model_len_stated": "max_model_len" in stated,
+        **stated,
     }
     given = {name: value for name, value in whole.items() if value is not None}
     if checkpoint is not None and resolved is None:
@@ -175,7 +181,9 @@ def test_sizing_holds_no_unit_arithmetic_of_its_own():
         numbers = {
             node.value
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-            if isinstance(node, ast.Constant) and isinstance(node.value, int | float) and not isinstance(node.value, bool)
+            if isinstance(node, ast.Constant)
+            and isinstance(node.value, int | float)
+            and not isinstance(node.value, bool)
         }
         assert not numbers & {1024, 1e9, 1e12, 2**20, 2**30}, path.name
 
@@ -254,6 +262,18 @@ def test_a_slice_of_an_unnamed_card_spans_the_cards_that_offer_it():
     assert one.favourable >= one.likely >= one.adverse > 0
 
 
+# ---- the machine
+
+
+def test_a_machine_is_known_by_its_name_alone():
+    found = known(instance_type="p5.48xlarge")
+    assert (found.likely("node_gpus"), needs(known(), "node_gpus")) == (8, {"instance_type"})
+
+
+def test_a_price_is_missing_where_no_machine_is_named():
+    assert needs(known(), "cost_usd_per_hour") == {"instance_type"}
+
+
 # ---- what is missing
 
 
@@ -323,9 +343,9 @@ def test_a_number_that_may_be_small_is_kept(name: str, value: float):
 
 def test_open_ended_arguments_make_the_engines_facts_unknown_with_the_reason():
     found = known(open_ended="--config names a file", max_model_len=8192)
-    assert needs(found, "tensor_parallel") == {"tensor_parallel"}
-    assert found.reasons["tensor_parallel"] == "--config names a file"
-    assert "gpu_memory_utilization" in needs(found, "headroom_bytes")
+    assert needs(found, "tensor_parallel") == {"arguments"}
+    assert needs(found, "headroom_bytes") == {"arguments"}
+    assert found.reasons["arguments"] == "--config names a file"
 
 
 def test_open_ended_arguments_leave_what_is_stated_and_what_the_card_says():
@@ -335,15 +355,13 @@ def test_open_ended_arguments_leave_what_is_stated_and_what_the_card_says():
 
 
 def test_open_ended_arguments_leave_no_absence_known():
-    assert needs(known(open_ended="a script"), "speculative") == {"speculative"}
+    assert needs(known(open_ended="a script"), "speculative") == {"arguments"}
 
 
 # ---- defaults by release
 
 
-@pytest.mark.parametrize(
-    ("release", "share"), [("0.8.5", 0.90), ("0.19.1", 0.90), ("0.20.0", 0.92), ("0.33.0", 0.92)]
-)
+@pytest.mark.parametrize(("release", "share"), [("0.8.5", 0.90), ("0.19.1", 0.90), ("0.20.0", 0.92), ("0.33.0", 0.92)])
 def test_the_memory_share_follows_the_release(release: str, share: float):
     assert known(engine_version=release).worlds("gpu_memory_utilization") == Worlds(share, share, share)
 
@@ -403,6 +421,7 @@ MONOTONE: Mapping[str, tuple[str, Mapping[str, Value | Unknown]]] = {
     "graph_bytes": (LLAMA_8B, {"engine_version": "0.20.0"}),
     "moe_workspace_factor": (MIXTRAL, {"tensor_parallel": 2, "gpus_per_pod": 2, "gpus_per_replica": 2}),
     "encoder_bytes": ("Qwen/Qwen2.5-VL-7B-Instruct", {}),
+    "quantised_excess": (LLAMA_8B, {"quantization": "fp8"}),
     "driver_reserved_bytes": (LLAMA_8B, {"cuda_memory_bytes": None}),
 }
 """Each fitted term, and a role in which it matters."""

@@ -65,7 +65,12 @@ WEIGHTS = [
     Case("Qwen/Qwen3-32B", H100_11, 61.03, PLANNER),
     Case("Qwen/Qwen3-32B", {**H100_11, "tensor_parallel": 2}, 30.59, PLANNER),
     Case("mistralai/Mistral-Small-3.2-24B-Instruct-2506", H100_11, 44.76, PLANNER),
-    Case("meta-llama/Llama-3.2-11B-Vision", run("0.6.6", "h100-sxm-80gb"), 19.86, "github.com/vllm-project/vllm/pull/12126"),
+    Case(
+        "meta-llama/Llama-3.2-11B-Vision",
+        run("0.6.6", "h100-sxm-80gb"),
+        19.86,
+        "github.com/vllm-project/vllm/pull/12126",
+    ),
     Case(
         "deepseek-ai/DeepSeek-R1-Distill-Qwen-14B",
         run("0.7.2", "rtx-4090", tensor_parallel=2),
@@ -201,7 +206,9 @@ def test_the_worlds_of_the_best_known_case_are_no_wider_than_a_gib():
         ("meta-llama/Meta-Llama-3-8B", run("0.6.4", "h100-sxm-80gb"), 1.26),
     ],
 )
-def test_the_measured_activation_peak_lies_between_the_worlds(checkpoint: str, stated: dict[str, Value], measured: float):
+def test_the_measured_activation_peak_lies_between_the_worlds(
+    checkpoint: str, stated: dict[str, Value], measured: float
+):
     found = worlds(known(checkpoint, **stated), "activation_bytes")
     assert found.favourable <= measured * GIB + 0.05 * GIB, found
     assert measured * GIB - 0.05 * GIB <= found.adverse, found

@@ -188,7 +188,7 @@ def test_an_affinity_for_one_value_names_the_accelerator_and_its_place() -> None
 
 def test_an_affinity_for_two_products_leaves_the_accelerator_unknown() -> None:
     found = placed(affinity("[nvidia-l4, nvidia-h100-80gb]"))
-    assert reading.values(found, "accelerator") == ["unknown: one of l4, h100-sxm-80gb"]
+    assert reading.values(found, "accelerator") == ["unknown: one of h100-sxm-80gb, l4"]
 
 
 def test_an_affinity_for_two_machine_types_with_the_same_card_names_the_card() -> None:
@@ -200,11 +200,17 @@ def test_an_affinity_for_two_machine_types_with_the_same_card_names_the_card() -
     assert reading.values(found, "accelerator", "instance_type") == ["l4", None]
 
 
-def test_the_selector_decides_over_the_affinity() -> None:
-    found = placed(
-        f"nodeSelector: {{cloud.google.com/gke-accelerator: nvidia-l4}}\n          {affinity('[nvidia-h100-80gb]')}"
-    )
-    assert reading.values(found, "accelerator") == ["l4"]
+def test_a_node_satisfies_both_the_selector_and_the_affinity() -> None:
+    selector = "nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}\n          "
+    narrowed = placed(selector + affinity("[nvidia-l4, nvidia-h100-80gb]"))
+    assert reading.values(narrowed, "accelerator") == ["l4"]
+    contradicted = placed(selector + affinity("[nvidia-h100-80gb]"))
+    assert reading.values(contradicted, "accelerator") == ["unknown: the labels contradict each other"]
+
+
+@pytest.mark.parametrize("values", ["5", "null", "nvidia-l4", "{a: b}", "[null, [1], {a: b}]"])
+def test_an_affinity_of_the_wrong_shape_names_no_accelerator(values: str) -> None:
+    assert not isinstance(placed(affinity(values)).value("accelerator"), str)
 
 
 @pytest.mark.parametrize(

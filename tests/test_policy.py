@@ -92,8 +92,14 @@ def annotated(text: str, *lines: str) -> str:
 def team(folder: Path, name: str = "own-rule", family: str = "house", **change: object) -> Path:
     """A folder with one rule file of a team."""
     parts = {
-        **{"summary": "s", "severity": "warning", "for": "{scope: workload}", "why": "w.", "when": "gpus_per_pod > 0"},
-        **{"message": "m", "examples": "{bad: [a], good: [b]}", **change},
+        "summary": "s",
+        "severity": "warning",
+        "for": "{scope: workload}",
+        "why": "w.",
+        "when": "gpus_per_pod > 0",
+        "message": "m",
+        "examples": "{bad: [a], good: [b]}",
+        **change,
     }
     place = folder / family / f"{name}.yaml"
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -163,7 +169,9 @@ def test_comments_above_one_another_silence_the_first_line_below_them():
 
 
 def test_a_comment_above_a_block_scalar_reaches_into_it():
-    report = samples.report(above(SCRIPT, 11, "        # gpulint: ignore[serving-does-not-fit] trained on smaller cards"))
+    report = samples.report(
+        above(SCRIPT, 11, "        # gpulint: ignore[serving-does-not-fit] trained on smaller cards")
+    )
     assert spoken(report) == []
     assert silenced(report) == {"serving-does-not-fit": "trained on smaller cards"}
 
@@ -291,7 +299,12 @@ def test_a_teams_rule_speaks_beside_the_shipped_ones(tmp_path: Path):
     folder = team(tmp_path, when="gpus_per_pod >= 1", at="[gpus_per_pod]", message='"{gpus_per_pod} GPUs"')
     rules = policy.selected((), (), [str(folder)])
     (found,) = samples.of_rule(samples.report(BARE, rules=rules), "own-rule")
-    assert (found.message, found.family, found.location.line, found.severity) == ("1 GPUs", "house", 9, Severity.WARNING)
+    assert (found.message, found.family, found.location.line, found.severity) == (
+        "1 GPUs",
+        "house",
+        9,
+        Severity.WARNING,
+    )
 
 
 def test_a_teams_rule_and_its_family_can_be_selected(tmp_path: Path):
@@ -375,9 +388,7 @@ def test_a_message_that_cannot_be_filled_is_refused(tmp_path: Path, message: str
         list(rule.load_team(team(tmp_path, message=message)))
 
 
-@pytest.mark.parametrize(
-    ("scope", "when"), [("document", "gpus_per_pod > 0"), ("workload", "object.kind == 'Pod'")]
-)
+@pytest.mark.parametrize(("scope", "when"), [("document", "gpus_per_pod > 0"), ("workload", "object.kind == 'Pod'")])
 def test_a_condition_over_what_its_scope_does_not_know_is_refused(tmp_path: Path, scope: str, when: str):
     with pytest.raises(RuleError, match=f"is not known to a rule about a {scope}"):
         list(rule.load_team(team(tmp_path, **{"for": f"{{scope: {scope}}}", "when": when})))
@@ -636,10 +647,20 @@ def test_hints_and_likes_are_read(tmp_path: Path):
     [
         ("gpulint.yaml", "ignore: [memory]\nselct: [x]\n", "2:1", "unknown key selct; did you mean select?"),
         ("gpulint.yaml", "fail_on: note\n", "1:1", "unknown key fail_on; did you mean fail-on?"),
-        ("gpulint.yaml", "hints:\n  - {path: a, acelerator: l4}\n", "2:15", "unknown key acelerator; did you mean accelerator?"),
+        (
+            "gpulint.yaml",
+            "hints:\n  - {path: a, acelerator: l4}\n",
+            "2:15",
+            "unknown key acelerator; did you mean accelerator?",
+        ),
         ("gpulint.yaml", "fail-on: fatal\n", "1:10", "Input should be 'error', 'warning' or 'note'"),
         ("gpulint.yaml", "ignore: memory\n", "1:9", "Input should be a valid tuple"),
-        ("pyproject.toml", '[project]\nname = "x"\n[tool.gpulint]\nselct = []\n', "4:1", "unknown key selct; did you mean select?"),
+        (
+            "pyproject.toml",
+            '[project]\nname = "x"\n[tool.gpulint]\nselct = []\n',
+            "4:1",
+            "unknown key selct; did you mean select?",
+        ),
     ],
 )
 def test_a_wrong_setting_is_refused_at_its_place(tmp_path: Path, name: str, text: str, place: str, said: str):
@@ -649,7 +670,9 @@ def test_a_wrong_setting_is_refused_at_its_place(tmp_path: Path, name: str, text
     assert str(caught.value) == f"{tmp_path / name}:{place}: {said}"
 
 
-@pytest.mark.parametrize("text", ["ignore: [memory\n", "ignore:\n\t- memory\n", "select: [a]\n---\nignore: [b]\n", "a: {{ b }}\n"])
+@pytest.mark.parametrize(
+    "text", ["ignore: [memory\n", "ignore:\n\t- memory\n", "select: [a]\n---\nignore: [b]\n", "a: {{ b }}\n"]
+)
 def test_a_settings_file_that_cannot_be_read_is_refused_at_its_place(tmp_path: Path, text: str):
     (tmp_path / "gpulint.yaml").write_text(text)
     with pytest.raises(SettingsError, match=r"gpulint\.yaml:\d+:\d+: "):

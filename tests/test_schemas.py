@@ -166,7 +166,13 @@ def test_every_shipped_rule_follows_the_contract_for_teams(one: rule.Rule):
 
 @pytest.mark.parametrize(
     "change",
-    [{"severity": "fatal"}, {"whn": "true"}, {"for": {"scope": "galaxy"}}, {"arithmetic": ["a", "b", "c"]}, {"at": "gpus"}],
+    [
+        {"severity": "fatal"},
+        {"whn": "true"},
+        {"for": {"scope": "galaxy"}},
+        {"arithmetic": ["a", "b", "c"]},
+        {"at": "gpus"},
+    ],
 )
 def test_a_rule_that_breaks_the_contract_is_refused(change: dict[str, object]):
     sound = {"summary": "s", "severity": "error", "for": {"scope": "workload"}, "why": "w.", "when": "true"}

@@ -136,7 +136,8 @@ def _role(document: Document, at: int) -> Role:
     fields.setdefault("pods_per_replica", Field(1, source="one pod unless said otherwise"))
     fields.setdefault("replicas", Field(1, source="one replica unless said otherwise"))
     fields.setdefault("gpus_per_replica", _total(fields))
-    return Role(str(document.get((*path, "name"))), Origin(document, (*path, "name")), fields)
+    anchor = Origin(document, (*path, "name"))
+    return Role(str(document.get((*path, "name"))), anchor, fields, arguments=anchor._replace(key=True))
 
 
 def _total(fields: dict[str, Field]) -> Field:

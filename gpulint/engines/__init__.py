@@ -15,19 +15,22 @@ from gpulint.workload import Field, Origin
 class Argument(NamedTuple):
     """One word of a command, or one environment value: its text (None: cannot be known, and why) and where it stands.
 
-    `behind` is where the text really stands when the word only names a variable.
+    `behind` is where the text really stands when the word only names a variable; `flag` is the readable part of a
+    `--flag=value` whose value cannot be known.
     """
 
     text: str | None
     origin: Origin
     why: str = ""
     behind: Origin | None = None
+    flag: str = ""
 
 
 class Invocation(NamedTuple):
     """How a container starts one program: its image, the words of the command (program first) and the environment.
 
-    `arguments` are empty when only the image says what runs; `entrypoint` says that they follow the image's own program, `conditional` that the command stands in a branch or a loop.
+    `arguments` are empty when only the image says what runs; `entrypoint` says that they follow the image's
+    own program, `conditional` that the command stands in a branch or a loop.
     """
 
     image: Argument

@@ -20,12 +20,18 @@ NOT_A_SERVER = re.compile(
     r"(?:^|[-_])ray|router|bench|lmcache-server|exporter|controller|operator|simulator|-sim\b|tpu|neuron|cpu|hpu|gaudi|ascend|npu|xpu"
 )
 ON_CPU = re.compile(r"vllm[\w-]*-cpu|/cpu\b|[:_-]cpu(?:$|[-_.])")
-RELEASE = re.compile(r"v?(\d+\.\d+(?:\.\d+)?(?:\.post\d+)?)(?:$|[-_+])")
+RELEASE = re.compile(r"v?([01]\.\d+(?:\.\d+)?(?:\.post\d+)?)(?:$|[-_+])")
+"""A tag such as 25.09-py3 is a year and a month of the image's maker."""
 OLDEST_ASSUMED = (0, 8, 0)
 """An image whose tag tells no release is taken for one since the V1 engine became the default (March 2025)."""
 MULTI_NODE = (
     *("--nnodes", "--node-rank", "--headless", "--data-parallel-rank", "--data-parallel-start-rank"),
-    *("--data-parallel-address", "--data-parallel-size-local", "--data-parallel-hybrid-lb", "--data-parallel-external-lb"),
+    *(
+        "--data-parallel-address",
+        "--data-parallel-size-local",
+        "--data-parallel-hybrid-lb",
+        "--data-parallel-external-lb",
+    ),
 )
 AUTOMATIC = frozenset({"auto", "-1"})
 
@@ -114,10 +120,10 @@ def _parsed(words: Sequence[Argument]) -> tuple[list[Stated], str]:
     while at < len(words):
         word = words[at]
         at += 1
-        if word.text is None and not word.why.startswith("--"):
+        if word.text is None and not word.flag:
             open_ended = open_ended or word.why or "an argument cannot be read"
             continue
-        name, has_value, _ = (word.text or word.why).partition("=")
+        name, has_value, _ = (f"{word.flag}=" if word.text is None else word.text).partition("=")
         if not name.startswith("-"):
             stated.append(Stated(Flag("", "checkpoint", "string"), word))
             continue
@@ -156,7 +162,7 @@ def _takes_value(flag: Flag, following: Sequence[Argument]) -> bool:
 
 def _after_equals(word: Argument) -> Argument:
     if word.text is None:
-        return word._replace(why=word.why.partition("=")[2])
+        return word
     return word._replace(text=word.text.partition("=")[2])
 
 
@@ -207,9 +213,18 @@ def _field(flag: Flag, value: Argument | None) -> dict[str, Field]:
         read = _value(flag.kind, value.text)
     except ValueError:
         return {_GIB.get(name, name): Field(Unknown(f"{value.text} is not a number"), origins)}
+    if isinstance(read, int | float) and not _possible(name, read):
+        return {_GIB.get(name, name): Field(Unknown(f"{value.text} cannot be"), origins)}
     if name in _GIB and isinstance(read, int | float):
         return {_GIB[name]: Field(round(read * units.GIB), origins)}
     return {name: Field(read, origins)}
+
+
+def _possible(name: str, value: float) -> bool:
+    """Whether a number is one that the engine accepts: counts from 1 on, shares up to 1, sizes from 0 on."""
+    if name == "gpu_memory_utilization":
+        return 0 < value <= 1
+    return value >= (0 if name in ("cpu_offload_gib", "kv_cache_memory_bytes") else 1)
 
 
 def _value(kind: str, text: str) -> Value:

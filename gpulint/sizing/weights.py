@@ -105,7 +105,8 @@ def weight_bytes(
         quantised_excess: what releases keep in 16 bits beyond embeddings, and layouts' padding (fitted).
     Returns:
         [bytes]
-    Validity: at most everything but the routed experts stays in 16 bits (a bound where they are not all). Norms count as quantised (below 0.01 %).
+    Validity: at most everything but the routed experts stays in 16 bits (a bound where they are not all).
+        Norms count as quantised (below 0.01 %).
 
     >>> round(weight_bytes(8030261248, 6979588096, 0, 2, 2, 1.2) / 2**30, 2)  # vLLM: "Model loading took 14.96 GiB"
     14.96

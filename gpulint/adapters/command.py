@@ -1,0 +1,163 @@
+"""The command of a container: its environment, and the programs that its command, arguments or script start."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from gpulint import shell
+from gpulint.documents import Document, Path
+from gpulint.engines import Argument, Invocation
+from gpulint.workload import Field, Origin
+
+REFERENCE = re.compile(r"\$\$|\$\(([A-Za-z_][\w.-]*)\)")
+"""Read as Kubernetes does, from the left: two dollars are one, so that `$$(NAME)` refers to nothing."""
+WHOLE_VARIABLE = re.compile(r"\"?\$(?:\((?P<paren>\w+)\)|\{(?P<brace>\w+)\}|(?P<bare>\w+))\"?")
+PLACEHOLDER = re.compile(r"\$\{\w+\}|\$[A-Za-z_]\w*|<[^<>]+>|\{\{|(?i:\byour[-_]|\b(?:change|replace)[-_]?me\b)")
+SHELL_OPTION = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*")
+SHELLS = frozenset({"sh", "bash", "ash", "dash", "zsh"})
+WRAPPERS = frozenset(
+    {"exec", "nohup", "time", "sudo", "command", "tini", "dumb-init", "--", "env", "numactl", "stdbuf"}
+)
+
+
+class Environment(dict[str, Argument]):
+    """Environment values by name; `open_ended` when whole objects supply more names than the file shows."""
+
+    open_ended = False
+
+    def variables(self) -> Mapping[str, str | None]:
+        """What a shell of the container sees; a name that another object may supply is unknown."""
+        values = {name: argument.text for name, argument in self.items()}
+        return _Anything(values) if self.open_ended else values
+
+
+class _Anything(dict[str, str | None]):
+    """Holds every name; those it was not given have an unknown value."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+def environment(document: Document, path: Path) -> Environment:
+    """The environment of a container; `$(NAME)` of an earlier entry is expanded as Kubernetes does."""
+    listed = document.get((*path, "env"))
+    known = Environment()
+    known.open_ended = bool(document.get((*path, "envFrom")))
+    for at, entry in enumerate(listed if isinstance(listed, list) else ()):
+        if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
+            continue
+        origin = Origin(document, (*path, "env", at, "value"))
+        if "value" not in entry:
+            known[entry["name"]] = Argument(None, origin, f"{entry['name']} comes from another object")
+        else:
+            known[entry["name"]] = _expanded("" if entry["value"] is None else str(entry["value"]), origin, known)
+    return known
+
+
+def self_reference(known: Environment) -> Field | None:
+    """An entry such as LD_LIBRARY_PATH: ${LD_LIBRARY_PATH}:/more; `${NAME}` alone is for a tool that fills it in."""
+    for name, argument in known.items():
+        itself = f"${{{name}}}"
+        if argument.text and itself in argument.text and argument.text.strip() != itself:
+            at = argument.text.index(itself)
+            return Field(name, (argument.origin._replace(span=(at, at + len(itself))),))
+    return None
+
+
+def invocations(document: Document, path: Path, known: Environment) -> Iterator[Invocation]:
+    """The programs a container starts: of its command and args, or of the script that a shell is given."""
+    image = document.get((*path, "image"))
+    origin = Origin(document, (*path, "image"))
+    named = Argument(image if isinstance(image, str) else None, origin, "" if image else "no image")
+    command, args = (tuple(_words(document, (*path, key), known)) for key in ("command", "args"))
+    words = (*command, *args)
+    script = _script(words)
+    if script is None:
+        yield Invocation(named, _unwrapped(words), known, entrypoint=not command)
+        return
+    text = document.get(words[script].origin.path)
+    for one in shell.commands(text if isinstance(text, str) else "", known.variables()):
+        arguments = tuple(_from_shell(words[script].origin, word, known) for word in one.words)
+        yield Invocation(named, _unwrapped(arguments), known, entrypoint=False, conditional=one.conditional)
+
+
+def _expanded(text: str, origin: Origin, known: Environment) -> Argument:
+    """A word with its `$(NAME)` references filled in; a name that nothing defines stays as it is, as in Kubernetes."""
+    names = [name for name in REFERENCE.findall(text) if name and (name in known or known.open_ended)]
+    for name in names:
+        if name not in known or known[name].text is None:
+            why = known[name].why if name in known else f"{name} may come from another object"
+            return _unreadable(text, origin, why)
+    filled = REFERENCE.sub(lambda match: _filled(match, known), text)
+    whole = WHOLE_VARIABLE.fullmatch(text.partition("=")[2] if text.startswith("-") else text)
+    return Argument(filled, origin, behind=known[names[0]].origin if len(names) == 1 and whole else None)
+
+
+def _filled(match: re.Match[str], known: Environment) -> str:
+    if match[0] == "$$":
+        return "$"
+    return str(known[match[1]].text) if match[1] in known else match[0]
+
+
+def _unreadable(text: str, origin: Origin, why: str) -> Argument:
+    """A word whose value cannot be known; of `--flag=value`, the flag can."""
+    flag, equals, _ = text.partition("=")
+    return Argument(None, origin, why, flag=flag if equals and flag.startswith("-") else "")
+
+
+def _words(document: Document, path: Path, known: Environment) -> Iterator[Argument]:
+    listed = document.get(path)
+    if isinstance(listed, str):
+        yield Argument(listed, Origin(document, path))
+    for at, word in enumerate(listed if isinstance(listed, list) else ()):
+        origin = Origin(document, (*path, at))
+        if isinstance(word, dict | list):
+            yield Argument(None, origin, "an argument is not a string")
+        else:
+            yield _placeheld(_expanded("" if word is None else _as_text(document, origin, word), origin, known))
+
+
+def _as_text(document: Document, origin: Origin, word: object) -> str:
+    """An argument as the author wrote it: an unquoted 0.90 or yes keeps its spelling."""
+    node = document.node(origin.path)
+    return node.value if node is not None and isinstance(node.value, str) else str(word)
+
+
+def _placeheld(argument: Argument) -> Argument:
+    """A word that holds `${NAME}`, `<placeholder>` or a template expression outside a shell cannot be known."""
+    text = argument.text or ""
+    if "\n" in text or not PLACEHOLDER.search(text) or (" " in text and "{{" not in text):
+        return argument
+    flag, equals, value = text.partition("=")
+    stated = value if equals and flag.startswith("-") else text
+    return _unreadable(text, argument.origin, f"{stated} is filled in elsewhere")
+
+
+def _script(words: tuple[Argument, ...]) -> int | None:
+    """Which word is the script of a shell: the one after `-c`."""
+    shells = (at for at, word in enumerate(words) if (word.text or "").rsplit("/", 1)[-1] in SHELLS)
+    first = next(shells, len(words))
+    for at in range(first, len(words) - 1):
+        if SHELL_OPTION.fullmatch(words[at].text or ""):
+            return at + 1
+    return None
+
+
+def _from_shell(origin: Origin, word: shell.Word, known: Environment) -> Argument:
+    place = origin._replace(span=(word.start, word.end))
+    flag, equals, value = word.raw.partition("=")
+    stated = value if equals and flag.startswith("-") else word.raw
+    if word.text is None or PLACEHOLDER.search(word.text):
+        return _unreadable(word.raw, place, f"{stated} is not known here")
+    named = WHOLE_VARIABLE.fullmatch(stated)
+    name = next(filter(None, named.groups()), "") if named else ""
+    return Argument(word.text, place, behind=known[name].origin if name in known else None)
+
+
+def _unwrapped(words: tuple[Argument, ...]) -> tuple[Argument, ...]:
+    """A command without `exec`, `nohup`, `env NAME=value` and the like in front of it."""
+    at = 0
+    while at < len(words) and ((words[at].text or "") in WRAPPERS or re.match(r"\w+=", words[at].text or "")):
+        at += 1
+    return words[at:] if at < len(words) else words

@@ -1,0 +1,142 @@
+"""Placement: the accelerator and machine type that a pod's selector and required affinity leave."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gpulint import hardware
+from gpulint.documents import Document, Path
+from gpulint.workload import Field, Origin, Unknown
+
+INSTANCE_KEYS = frozenset({"node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"})
+FAMILY_KEYS = frozenset({"karpenter.k8s.aws/instance-family", "eks.amazonaws.com/instance-family"})
+PARTITION_KEY = "cloud.google.com/gke-gpu-partition-size"
+SHARING_KEYS = frozenset(
+    {"cloud.google.com/gke-gpu-sharing-strategy", "cloud.google.com/gke-max-shared-clients-per-gpu"}
+)
+PRODUCT_SUFFIX = re.compile(r"-SHARED$|-MIG-\d+g\.\d+gb(?:\.me)?$")
+AFFINITY = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+
+
+class Label(NamedTuple):
+    """A node label and the values it may have, each with its place."""
+
+    key: str
+    values: tuple[tuple[str, Origin], ...]
+
+
+class Narrowed(NamedTuple):
+    """What one set of labels leaves: products, values that the catalog lacks, and where they stand."""
+
+    products: frozenset[str]
+    unlisted: tuple[str, ...]
+    origins: tuple[Origin, ...]
+
+
+def fields(document: Document, spec: Path) -> dict[str, Field]:
+    """Accelerator, machine type, MIG profile and sharing, as far as labels tell them."""
+    selector = list(_selector(document, spec))
+    terms = list(_terms(document, spec)) or [[]]
+    found = _sliced(selector)
+    if machine := _machine([*selector, *(terms[0] if len(terms) == 1 else [])]):
+        found["instance_type"] = machine
+    if accelerator := _accelerator([_narrowed([*selector, *term]) for term in terms]):
+        found["accelerator"] = accelerator
+    return found
+
+
+def _selector(document: Document, spec: Path) -> Iterator[Label]:
+    selector = document.get((*spec, "nodeSelector"))
+    for key, value in selector.items() if isinstance(selector, dict) else ():
+        if isinstance(value, str | int | float):
+            yield Label(str(key), ((str(value), Origin(document, (*spec, "nodeSelector", key))),))
+
+
+def _terms(document: Document, spec: Path) -> Iterator[list[Label]]:
+    """The terms of the required node affinity; a node satisfies one of them, and all labels of it."""
+    path = (*spec, *AFFINITY)
+    listed = document.get(path)
+    for at, term in enumerate(listed if isinstance(listed, list) else ()):
+        expressions = term.get("matchExpressions") if isinstance(term, dict) else None
+        labels = []
+        for nth, expression in enumerate(expressions if isinstance(expressions, list) else ()):
+            if isinstance(expression, dict) and expression.get("operator") == "In":
+                values = expression.get("values")
+                place = (*path, at, "matchExpressions", nth, "values")
+                origins = (
+                    (str(value), Origin(document, (*place, index)))
+                    for index, value in enumerate(values if isinstance(values, list) else ())
+                )
+                labels.append(Label(str(expression.get("key")), tuple(origins)))
+        yield labels
+
+
+def _narrowed(labels: list[Label]) -> Narrowed:
+    """The products that satisfy all labels that name any."""
+    left: frozenset[str] | None = None
+    unlisted: list[str] = []
+    origins: list[Origin] = []
+    for label in labels:
+        named = [(value, origin, _product(label.key, value)) for value, origin in label.values]
+        if not any(product for *_, product in named) and not _names_products(label.key):
+            continue
+        unlisted += [value for value, _, product in named if not product]
+        origins += [origin for _, origin, _ in named]
+        products = frozenset(product for *_, product in named if product)
+        if products:
+            left = products if left is None else left & products
+    return Narrowed(left or frozenset(), tuple(unlisted), tuple(origins))
+
+
+def _accelerator(terms: list[Narrowed]) -> Field | None:
+    """The one product that every term leaves; unknown, with the reason, when they leave several or one cannot be told."""
+    origins = tuple(origin for term in terms for origin in term.origins)
+    if not origins:
+        return None
+    products = frozenset().union(*(term.products for term in terms))
+    certain = all(len(term.products) == 1 for term in terms)
+    if certain and len(products) == 1:
+        return Field(next(iter(products)), origins)
+    names = sorted(products) + sorted({value for term in terms for value in term.unlisted if not term.products})
+    if len(names) == 1 and not products:
+        return Field(Unknown(f"the catalog does not list {names[0]}"), origins)
+    if not all(term.origins for term in terms):
+        return Field(Unknown("one of the node selector terms names no accelerator"), origins)
+    return Field(Unknown(f"one of {', '.join(names)}" if names else "the labels contradict each other"), origins)
+
+
+def _machine(labels: list[Label]) -> Field | None:
+    values = {value: origin for label in labels if label.key in INSTANCE_KEYS for value, origin in label.values}
+    if len(values) != 1:
+        return None
+    ((name, origin),) = values.items()
+    return Field(name, (origin,))
+
+
+def _sliced(selector: list[Label]) -> dict[str, Field]:
+    """MIG slices and shared cards that a cloud hands out by node label, as whole `nvidia.com/gpu` units."""
+    found: dict[str, Field] = {}
+    for label in selector:
+        value, origin = label.values[0]
+        if label.key == PARTITION_KEY:
+            found["mig_profile"] = Field(value, (origin,))
+        elif label.key in SHARING_KEYS:
+            found["sharing"] = Field(value, (origin,))
+    return found
+
+
+def _names_products(key: str) -> bool:
+    """Whether a label is one whose values name products, even if not this one."""
+    return key in INSTANCE_KEYS or key in {label for label, _ in hardware.labels() if label != "alias"}
+
+
+def _product(key: str, value: str) -> str | None:
+    if key in INSTANCE_KEYS:
+        machine = hardware.node(value)
+        return machine.accelerator if machine else None
+    if key in FAMILY_KEYS:
+        held = {node.accelerator for node in hardware.nodes() if node.instance_type.startswith(f"{value}.")}
+        return held.pop() if len(held) == 1 else None
+    return hardware.labels().get((key, PRODUCT_SUFFIX.sub("", value)))

@@ -1,0 +1,224 @@
+"""Documents: the bytes of a YAML, JSON or TOML file as plain data, with the place of every value in the file.
+
+Nothing is executed, constructed or expanded without bound: the input is a stranger's pull request. A format's reader
+is imported when the first file of that format is read.
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+import itertools
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from gpulint.documents import places
+from gpulint.documents.document import Document, Path
+from gpulint.documents.nodes import Invalid, Limit, Node, Parsed, Skipped
+from gpulint.findings import Location
+
+__all__ = ["Comment", "Document", "Loaded", "Node", "Path", "Problem", "comments", "concerns_gpus", "load"]
+
+FILE_BYTES_MAX = 5_000_000
+DOCUMENTS_MAX = 1_000
+DUPLICATES_MAX = 100
+
+_TRIGGERS = (
+    *("gpu", "nvidia", "cuda", "habana.ai/", "gaudi", "neuron", "vllm", "sglang", "tensorrt", "trtllm", "deepspeed"),
+    *("accelerator", "torchrun", "torchtune", "tensor_parallel", "tensor-parallel", "num_hidden_layers", "megatron"),
+    *("amd.com/", "rocm", "huggingface", "nccl"),
+)
+_TEMPLATE = r"\{\{|\{%|<%|@\w+@"
+
+
+class Comment(NamedTuple):
+    """A comment: the place of its `#`, and the text after it."""
+
+    line: int
+    column: int
+    text: str
+
+
+class Problem(NamedTuple):
+    """Trouble in the user's file, with its place."""
+
+    kind: str
+    message: str
+    location: Location
+    related: tuple[tuple[str, Location], ...] = ()
+
+
+class Loaded(NamedTuple):
+    """What one file holds: documents, trouble with its place, and the reasons why parts were not read."""
+
+    documents: tuple[Document, ...] = ()
+    problems: tuple[Problem, ...] = ()
+    skips: tuple[str, ...] = ()
+    comments: tuple[Comment, ...] = ()
+
+
+def load(path: str, content: bytes) -> Loaded:
+    """Read one file; whatever is wrong with it is a problem or a skip of the result."""
+    if len(content) > FILE_BYTES_MAX:
+        return Loaded(skips=(f"larger than {FILE_BYTES_MAX // 1_000_000} MB",))
+    try:
+        text = _decoded(content)
+    except UnicodeDecodeError:
+        return _undecodable(path, content)
+    if "\0" in text:
+        return Loaded(skips=("binary",))
+    loading = _Loading(path, text)
+    loading.read()
+    return Loaded(
+        documents=tuple(loading.documents),
+        problems=tuple(loading.problems),
+        skips=tuple(dict.fromkeys(loading.skips)),
+        comments=comments(text, loading.documents) if "gpulint:" in text else (),
+    )
+
+
+def comments(text: str, documents: Sequence[Document] = ()) -> tuple[Comment, ...]:
+    """The comments that hold `gpulint:`; a `#` inside a scalar of the documents starts none."""
+    scalars = sorted(itertools.chain.from_iterable(_scalar_spans(text, document.root) for document in documents))
+    found, line, counted = [], 1, 0
+    for match in re.finditer("^.*?gpulint:.*", text, re.MULTILINE):
+        line += text.count("\n", counted, match.start())
+        counted = match.start()
+        hashes = (counted + item.start() for item in re.finditer(r"(?<!\S)#", match[0]))
+        offset = next((offset for offset in hashes if not _inside(scalars, offset)), None)
+        if offset is not None and "gpulint:" in (body := text[offset + 1 : match.end()].strip()):
+            found.append(Comment(line, offset - counted + 1, body))
+    return tuple(found)
+
+
+def concerns_gpus(text: str) -> bool:
+    """Whether a word in it suggests that it has to do with GPUs."""
+    lowered = text.lower()
+    return any(word in lowered for word in _TRIGGERS)
+
+
+class _Loading:
+    """The file being read, and what was found in it so far."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self.path = path
+        self.text = text
+        self.documents: list[Document] = []
+        self.problems: list[Problem] = []
+        self.skips: list[str] = []
+        self.index = 0
+
+    def read(self) -> None:
+        if self.path.endswith(".toml"):
+            self._toml()
+        elif self.path.endswith(".json"):
+            self._json()
+        else:
+            self._yaml()
+
+    def _toml(self) -> None:
+        from gpulint.documents import toml
+
+        self._part(self.text, "toml", lambda: toml.read(self.text))
+
+    def _json(self) -> None:
+        from gpulint.documents import json
+
+        self._part(self.text, "json", lambda: json.read(self.path, self.text))
+
+    def _yaml(self) -> None:
+        from gpulint.documents import yaml
+
+        reader = yaml.Reader(self.text)
+        chunks = list(itertools.islice(yaml.chunks(self.text), DOCUMENTS_MAX + 1))
+        for start, end in chunks[:DOCUMENTS_MAX]:
+            chunk = self.text[start:end]
+            self._part(chunk, "yaml", functools.partial(reader.read, chunk, start))
+        if len(chunks) > DOCUMENTS_MAX:
+            self._refuse(Limit(f"more than {DOCUMENTS_MAX:,} documents in one file", chunks[-1][0]), self.text)
+
+    def _part(self, text: str, format: str, read: Callable[[], Parsed | None]) -> None:
+        """Read one part of the file, which holds one document or none."""
+        index, self.index = self.index, self.index + 1
+        try:
+            parsed = read()
+        except Skipped as skipped:
+            self.skips.append(skipped.reason)
+        except Limit as limit:
+            self._refuse(limit, text)
+        except Invalid as error:
+            self._broken(error, text)
+        else:
+            if parsed is None:
+                self.index = index
+                return
+            self.documents.append(Document(self.path, index, self.text, parsed.root, format, parsed.data))
+            self._duplicates(parsed.duplicates, text)
+
+    def _broken(self, error: Invalid, text: str) -> None:
+        if re.search(_TEMPLATE, text):
+            self.skips.append("template")
+        elif concerns_gpus(text):
+            location = (
+                places.rest_of_line(self.path, self.text, error.start)
+                if error.end is None
+                else places.of(self.path, self.text, error.start, error.end)
+            )
+            self.problems.append(Problem("invalid-syntax", error.message, location))
+
+    def _refuse(self, limit: Limit, text: str) -> None:
+        if not concerns_gpus(text):
+            self.skips.append(limit.message)
+            return
+        message = f"gpulint does not read this: {limit.message}"
+        location = places.rest_of_line(self.path, self.text, limit.offset)
+        self.problems.append(Problem("input-limit", message, location))
+
+    def _duplicates(self, found: Sequence[tuple[Node, Node]], text: str) -> None:
+        if not found or not concerns_gpus(text):
+            return
+        for first, second in found[:DUPLICATES_MAX]:
+            message = f"`{second.value}` is stated twice in one mapping; only the last one counts"
+            related = (("first stated here", places.of(self.path, self.text, first.start, first.end)),)
+            location = places.of(self.path, self.text, second.start, second.end)
+            self.problems.append(Problem("duplicate-key", message, location, related))
+
+
+def _decoded(content: bytes) -> str:
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return content.decode("utf-16")
+    return content.decode("utf-8-sig")
+
+
+def _undecodable(path: str, content: bytes) -> Loaded:
+    text = content.decode("utf-8", "replace")
+    if "\0" in text:
+        return Loaded(skips=("binary",))
+    if not concerns_gpus(text):
+        return Loaded(skips=("not UTF-8 text",))
+    location = places.rest_of_line(path, text, text.find("\ufffd"))
+    message = "this is not UTF-8 text; save the file as UTF-8"
+    return Loaded(problems=(Problem("invalid-syntax", message, location),), skips=("not UTF-8 text",))
+
+
+def _scalar_spans(text: str, root: Node) -> Iterator[tuple[int, int]]:
+    """The spans of scalars that may hold a `#` which starts no comment; one beside a block's indicator does."""
+    open_nodes = [root]
+    while open_nodes:
+        node = open_nodes.pop()
+        if node.target is not None:
+            continue
+        if node.kind == "scalar":
+            header_end = text.find("\n", node.start, node.end) if node.style in ("|", ">") else -1
+            yield max(node.start, header_end), node.end
+        elif node.kind == "mapping":
+            open_nodes.extend(itertools.chain.from_iterable(node.value))
+        else:
+            open_nodes.extend(node.value)
+
+
+def _inside(spans: Sequence[tuple[int, int]], offset: int) -> bool:
+    """Whether one of the sorted, disjoint spans holds the offset."""
+    at = bisect.bisect_right(spans, offset, key=lambda span: span[0])
+    return at > 0 and offset < spans[at - 1][1]
