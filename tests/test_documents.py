@@ -330,6 +330,12 @@ def test_a_template_is_skipped_without_a_word(text: str) -> None:
     assert load(text) == documents.Loaded(skips=("template",))
 
 
+def test_json_lines_and_json_with_unquoted_variables_are_skipped_without_a_word() -> None:
+    assert load('{"gpu": 1}\n{"gpu": 2}\n', "data.json") == documents.Loaded(skips=("JSON lines",))
+    assert load('{"gpus": ${GPUS}}\n', "job.json") == documents.Loaded(skips=("template",))
+    assert problems('{"gpus": "${GPUS}",}\n', "job.json") != []
+
+
 def test_text_that_parses_is_no_template() -> None:
     assert data('gpu: "{{ .x }}"\nb: x {{ y }}\n') == {"gpu": "{{ .x }}", "b": "x {{ y }}"}
     assert data("gpu: {username}\n") == {"gpu": {"username": None}}

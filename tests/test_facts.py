@@ -6,6 +6,7 @@ import ast
 import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ def role(open_ended: str = "", **stated: Value | Unknown) -> Role:
 
 
 def known(
-    checkpoint: str | None = LLAMA_8B, resolved: Resolved | None = None, open_ended: str = "", **stated: Value | Unknown
+    checkpoint: str | None = LLAMA_8B, resolved: Resolved | None = None, open_ended: str = "", **stated: Any
 ) -> Facts:
     """The facts of a vLLM role on one H100, unless said otherwise."""
     whole: dict[str, Value | Unknown] = {
@@ -46,6 +47,13 @@ def known(
     return facts.of(role(open_ended, **given), resolved)
 
 
+def worlds(found: Facts, name: str) -> Worlds[Any]:
+    """The values of a fact that is known."""
+    values = worlds(found, name)
+    assert not isinstance(values, Missing)
+    return values
+
+
 def needs(found: Facts, name: str) -> set[str]:
     """What is missing for a fact."""
     missing = found.worlds(name)
@@ -63,14 +71,14 @@ def how(found: Facts, name: str) -> str:
 # ---- the glossary
 
 
-def test_every_row_of_the_glossary_is_whole():
+def test_every_row_of_the_glossary_is_whole() -> None:
     for name, row in shipped.glossary().items():
         assert {"of", "type", "unit", "meaning"} <= set(row), name
         assert row["type"] in {"number", "text", "flag", "list", "object"}, name
         assert not str(row["meaning"]).endswith("."), name
 
 
-def test_a_quantity_that_somebody_could_state_says_how_or_what_its_absence_means():
+def test_a_quantity_that_somebody_could_state_says_how_or_what_its_absence_means() -> None:
     silent = [
         one.name
         for one in facts.glossary().values()
@@ -79,13 +87,13 @@ def test_a_quantity_that_somebody_could_state_says_how_or_what_its_absence_means
     assert silent == []
 
 
-def test_every_derived_quantity_has_a_formula_or_a_look_up():
+def test_every_derived_quantity_has_a_formula_or_a_look_up() -> None:
     every = {name for engine in (None, *engines.modules()) for name in facts.formulas(engine)}
     derived = {one.name for one in facts.glossary().values() if one.of == "derived"}
     assert derived - every == {"bytes_per_weight"}  # the number format's row of the catalog
 
 
-def test_every_fitted_quantity_has_rows_in_order_with_source_and_date():
+def test_every_fitted_quantity_has_rows_in_order_with_source_and_date() -> None:
     rows = catalog.rows("fitted")
     assert {row["name"] for row in rows} == {one.name for one in facts.glossary().values() if one.of == "fitted"}
     for row in rows:
@@ -94,7 +102,7 @@ def test_every_fitted_quantity_has_rows_in_order_with_source_and_date():
         assert row["date"], row["name"]
 
 
-def test_every_documented_default_is_of_an_engine_quantity_with_source_and_date():
+def test_every_documented_default_is_of_an_engine_quantity_with_source_and_date() -> None:
     for row in catalog.rows("engine_defaults"):
         assert facts.glossary()[row["field"]].of == "engine", row["field"]
         assert row["source"], row["field"]
@@ -102,7 +110,7 @@ def test_every_documented_default_is_of_an_engine_quantity_with_source_and_date(
         assert row["kinder"] in {"higher", "lower", "none"}, row["field"]
 
 
-def test_every_column_that_a_fact_reads_is_there():
+def test_every_column_that_a_fact_reads_is_there() -> None:
     product, node = hardware.accelerators()[0], hardware.nodes()[0]
     shape = architecture.architectures()[0]
     holders = {"accelerator": (product, {"slice_memory_bytes", "accelerator_name"}), "node": (node, set())}
@@ -127,12 +135,12 @@ every_formula = pytest.mark.parametrize("formula", [one for _, one in formulas()
 
 
 @every_formula
-def test_a_formula_and_its_parameters_are_rows_of_the_glossary(formula: Callable[..., Value]):
+def test_a_formula_and_its_parameters_are_rows_of_the_glossary(formula: Callable[..., Value]) -> None:
     assert {formula.__name__, *facts.parameters(formula)} <= set(facts.glossary())
 
 
 @every_formula
-def test_a_formula_takes_its_facts_by_name_and_by_nothing_else(formula: Callable[..., Value]):
+def test_a_formula_takes_its_facts_by_name_and_by_nothing_else(formula: Callable[..., Value]) -> None:
     signature = inspect.signature(formula)
     assert tuple(signature.parameters) == facts.parameters(formula)
     assert all(one.kind is one.POSITIONAL_OR_KEYWORD for one in signature.parameters.values())
@@ -140,12 +148,12 @@ def test_a_formula_takes_its_facts_by_name_and_by_nothing_else(formula: Callable
 
 
 @every_formula
-def test_a_formula_does_not_need_itself(formula: Callable[..., Value]):
+def test_a_formula_does_not_need_itself(formula: Callable[..., Value]) -> None:
     assert formula.__name__ not in facts.parameters(formula)
 
 
 @every_formula
-def test_a_formulas_docstring_has_its_sections_in_order(formula: Callable[..., Value]):
+def test_a_formulas_docstring_has_its_sections_in_order(formula: Callable[..., Value]) -> None:
     text = inspect.getdoc(formula) or ""
     first = text.splitlines()[0]
     assert first.endswith((".", ":")), first
@@ -155,7 +163,7 @@ def test_a_formulas_docstring_has_its_sections_in_order(formula: Callable[..., V
 
 
 @every_formula
-def test_a_formulas_docstring_says_its_equation_or_tells_it_in_prose(formula: Callable[..., Value]):
+def test_a_formulas_docstring_says_its_equation_or_tells_it_in_prose(formula: Callable[..., Value]) -> None:
     text = (inspect.getdoc(formula) or "").partition("Args:")[0]
     body = text.partition("\n")[2].strip()
     one_line_says_it = len(inspect.getsource(formula).rpartition('"""')[2].strip().splitlines()) == 1
@@ -163,19 +171,19 @@ def test_a_formulas_docstring_says_its_equation_or_tells_it_in_prose(formula: Ca
 
 
 @every_formula
-def test_a_formulas_docstring_names_every_argument(formula: Callable[..., Value]):
+def test_a_formulas_docstring_names_every_argument(formula: Callable[..., Value]) -> None:
     section = (inspect.getdoc(formula) or "").partition("Args:")[2].partition("Returns:")[0]
     unnamed = [name for name in facts.parameters(formula) if name not in section]
     assert unnamed == [] or "as of " in section
 
 
-def test_an_engine_defines_no_quantity_that_its_own_arguments_state():
+def test_an_engine_defines_no_quantity_that_its_own_arguments_state() -> None:
     for engine in engines.modules():
         stated = {one.name for one in facts.glossary().values() if one.of == "engine"}
         assert set(facts.formulas(engine)) & stated <= {"max_model_len"}
 
 
-def test_sizing_holds_no_unit_arithmetic_of_its_own():
+def test_sizing_holds_no_unit_arithmetic_of_its_own() -> None:
     folder = Path(inspect.getfile(facts)).parent / "sizing"
     for path in folder.glob("*.py"):
         numbers = {
@@ -191,50 +199,50 @@ def test_sizing_holds_no_unit_arithmetic_of_its_own():
 # ---- the order in which a value is looked for
 
 
-def test_a_stated_value_goes_before_everything():
+def test_a_stated_value_goes_before_everything() -> None:
     found = known(weight_bytes=7.0, kv_heads=3, gpu_memory_utilization=0.5, device_memory_bytes=1000.0)
     assert [found.likely(name) for name in ("weight_bytes", "kv_heads")] == [7.0, 3]
     assert found.likely("memory_budget_bytes") == 500
     assert how(found, "weight_bytes") == "stated"
 
 
-def test_the_engines_own_formula_goes_before_the_general_one_and_before_its_defaults():
+def test_the_engines_own_formula_goes_before_the_general_one_and_before_its_defaults() -> None:
     assert how(known(), "kv_cache_bytes") == "vllm.kv_cache_bytes"
     assert how(known(), "max_model_len") == "vllm.max_model_len"
 
 
-def test_the_checkpoint_and_the_accelerator_supply_theirs():
+def test_the_checkpoint_and_the_accelerator_supply_theirs() -> None:
     found = known()
     assert (found.likely("layers"), how(found, "layers")) == (32, "catalog")
     assert found.likely("compute_capability") == 9.0
 
 
-def test_a_documented_default_is_taken_where_nothing_is_stated():
+def test_a_documented_default_is_taken_where_nothing_is_stated() -> None:
     found = known()
     assert found.worlds("tensor_parallel") == Worlds(1, 1, 1)
     assert how(found, "tensor_parallel") == "default of vllm 0.19.0"
 
 
-def test_a_known_absence_is_a_value():
+def test_a_known_absence_is_a_value() -> None:
     found = known()
     assert found.worlds("speculative") == Worlds(None, None, None)
     assert found.worlds("kv_cache_memory_bytes") == Worlds(None, None, None)
     assert found.worlds("cpu_offload_bytes") == Worlds(0, 0, 0)
 
 
-def test_without_an_engine_its_absences_are_not_known():
+def test_without_an_engine_its_absences_are_not_known() -> None:
     found = known(engine=None, engine_version=None)
     assert needs(found, "speculative") == {"speculative"}
     assert needs(found, "tensor_parallel") == {"tensor_parallel"}
     assert found.likely("mig_profile") is None
 
 
-def test_a_name_is_resolved_once():
+def test_a_name_is_resolved_once() -> None:
     found = known()
     assert found.find("weight_bytes") is found.find("weight_bytes")
 
 
-def test_a_quantity_that_leads_back_to_itself_is_missing_and_does_not_hang():
+def test_a_quantity_that_leads_back_to_itself_is_missing_and_does_not_hang() -> None:
     found = known(engine_version="0.5.0", trained_context=Unknown("not read"))
     assert needs(found, "max_model_len") == {"trained_context"}
 
@@ -242,64 +250,62 @@ def test_a_quantity_that_leads_back_to_itself_is_missing_and_does_not_hang():
 # ---- worlds
 
 
-def test_a_chain_without_fitted_terms_is_the_same_in_every_world():
+def test_a_chain_without_fitted_terms_is_the_same_in_every_world() -> None:
     found = known()
-    weights = found.worlds("weight_bytes")
-    assert isinstance(weights, Worlds)
+    weights = worlds(found, "weight_bytes")
     assert weights.favourable == weights.likely == weights.adverse == 16_060_522_496  # 8,030,261,248 × 2
 
 
-def test_a_chain_with_fitted_terms_is_worse_from_world_to_world():
-    left = known().worlds("headroom_bytes")
-    reserve = known().worlds("reserve_bytes")
+def test_a_chain_with_fitted_terms_is_worse_from_world_to_world() -> None:
+    left = worlds(known(), "headroom_bytes")
+    reserve = worlds(known(), "reserve_bytes")
     assert left.favourable > left.likely > left.adverse
     assert reserve.favourable < reserve.likely < reserve.adverse
 
 
-def test_a_slice_of_an_unnamed_card_spans_the_cards_that_offer_it():
-    one = known(accelerator=None, mig_profile="1g.10gb", device="gpu").worlds("device_memory_bytes")
-    assert isinstance(one, Worlds)
+def test_a_slice_of_an_unnamed_card_spans_the_cards_that_offer_it() -> None:
+    one = worlds(known(accelerator=None, mig_profile="1g.10gb", device="gpu"), "device_memory_bytes")
     assert one.favourable >= one.likely >= one.adverse > 0
 
 
 # ---- the machine
 
 
-def test_a_machine_is_known_by_its_name_alone():
+def test_a_machine_is_known_by_its_name_alone() -> None:
     found = known(instance_type="p5.48xlarge")
     assert (found.likely("node_gpus"), needs(known(), "node_gpus")) == (8, {"instance_type"})
 
 
-def test_a_price_is_missing_where_no_machine_is_named():
+def test_a_price_is_missing_where_no_machine_is_named() -> None:
     assert needs(known(), "cost_usd_per_hour") == {"instance_type"}
 
 
 # ---- what is missing
 
 
-def test_every_missing_root_is_named_at_once():
+def test_every_missing_root_is_named_at_once() -> None:
     found = known(checkpoint=None, accelerator=None)
     assert needs(found, "headroom_bytes") == {"checkpoint", "accelerator"}
 
 
-def test_a_stated_value_that_cannot_be_read_is_the_root():
+def test_a_stated_value_that_cannot_be_read_is_the_root() -> None:
     found = known(tensor_parallel=Unknown("comes from $TP"))
     assert needs(found, "weight_bytes_per_gpu") == {"tensor_parallel"}
     assert needs(found, "headroom_bytes") == {"tensor_parallel"}
     assert found.reasons["tensor_parallel"] == "comes from $TP"
 
 
-def test_a_checkpoint_that_no_catalog_lists_asks_for_the_architecture():
+def test_a_checkpoint_that_no_catalog_lists_asks_for_the_architecture() -> None:
     found = known("acme/house-model")
     assert needs(found, "weight_bytes") == {"architecture"}
 
 
-def test_missing_names_are_joined_over_several_facts():
+def test_missing_names_are_joined_over_several_facts() -> None:
     found = known(checkpoint=None, accelerator=None)
     assert found.missing(["layers", "cuda_memory_bytes", "tensor_parallel"]) == {"checkpoint", "accelerator"}
 
 
-def test_a_missing_fact_is_not_shown_and_a_known_one_is_with_its_unit():
+def test_a_missing_fact_is_not_shown_and_a_known_one_is_with_its_unit() -> None:
     found = known(checkpoint=None)
     assert found.shown("weight_bytes") is None
     shown = known().shown("weight_bytes")
@@ -307,7 +313,7 @@ def test_a_missing_fact_is_not_shown_and_a_known_one_is_with_its_unit():
     assert (shown.name, shown.unit, shown.values.likely) == ("weight_bytes", "bytes", 16_060_522_496)
 
 
-def test_every_missing_name_can_be_asked_for():
+def test_every_missing_name_can_be_asked_for() -> None:
     nothing = facts.of(role(), None)
     for name in facts.glossary():
         found = nothing.find(name)
@@ -325,7 +331,7 @@ def test_every_missing_name_can_be_asked_for():
         *(("gpus_per_pod", float("nan")), ("tensor_parallel", 10**30), ("cpu_offload_bytes", -1)),
     ],
 )
-def test_a_number_that_nothing_can_be_is_unknown_and_breaks_nothing(name: str, value: float):
+def test_a_number_that_nothing_can_be_is_unknown_and_breaks_nothing(name: str, value: float) -> None:
     found = known(**{name: value})
     assert needs(found, name) == {name}
     assert "not possible" in found.reasons[name]
@@ -334,27 +340,27 @@ def test_a_number_that_nothing_can_be_is_unknown_and_breaks_nothing(name: str, v
 
 
 @pytest.mark.parametrize(("name", "value"), [("gpus_per_pod", 0), ("cpu_offload_bytes", 0), ("gpus_per_pod", 0.5)])
-def test_a_number_that_may_be_small_is_kept(name: str, value: float):
+def test_a_number_that_may_be_small_is_kept(name: str, value: float) -> None:
     assert known(**{name: value}).likely(name) == value
 
 
 # ---- arguments that may hold more than could be read
 
 
-def test_open_ended_arguments_make_the_engines_facts_unknown_with_the_reason():
+def test_open_ended_arguments_make_the_engines_facts_unknown_with_the_reason() -> None:
     found = known(open_ended="--config names a file", max_model_len=8192)
     assert needs(found, "tensor_parallel") == {"arguments"}
     assert needs(found, "headroom_bytes") == {"arguments"}
     assert found.reasons["arguments"] == "--config names a file"
 
 
-def test_open_ended_arguments_leave_what_is_stated_and_what_the_card_says():
+def test_open_ended_arguments_leave_what_is_stated_and_what_the_card_says() -> None:
     found = known(open_ended="--config names a file", max_model_len=8192)
     assert found.likely("max_model_len") == 8192
     assert found.likely("compute_capability") == 9.0
 
 
-def test_open_ended_arguments_leave_no_absence_known():
+def test_open_ended_arguments_leave_no_absence_known() -> None:
     assert needs(known(open_ended="a script"), "speculative") == {"arguments"}
 
 
@@ -362,7 +368,7 @@ def test_open_ended_arguments_leave_no_absence_known():
 
 
 @pytest.mark.parametrize(("release", "share"), [("0.8.5", 0.90), ("0.19.1", 0.90), ("0.20.0", 0.92), ("0.33.0", 0.92)])
-def test_the_memory_share_follows_the_release(release: str, share: float):
+def test_the_memory_share_follows_the_release(release: str, share: float) -> None:
     assert known(engine_version=release).worlds("gpu_memory_utilization") == Worlds(share, share, share)
 
 
@@ -376,35 +382,33 @@ def test_the_memory_share_follows_the_release(release: str, share: float):
         ("0.33.0", "h100-sxm-80gb", 1024, 8192),
     ],
 )
-def test_the_batch_defaults_follow_release_and_card(release: str, accelerator: str, sequences: int, batch: int):
+def test_the_batch_defaults_follow_release_and_card(release: str, accelerator: str, sequences: int, batch: int) -> None:
     found = known(engine_version=release, accelerator=accelerator)
     assert found.likely("max_num_seqs") == sequences
     assert found.likely("max_num_batched_tokens") == batch
 
 
-def test_an_unknown_release_gives_the_envelope_of_all_it_may_be():
+def test_an_unknown_release_gives_the_envelope_of_all_it_may_be() -> None:
     found = known(engine_version=None)
     assert found.worlds("gpu_memory_utilization") == Worlds(0.92, 0.92, 0.90)
     assert found.worlds("graphs_in_budget") == Worlds(False, True, True)
     assert "release is not stated" in how(found, "gpu_memory_utilization")
 
 
-def test_an_unknown_release_takes_fitted_rows_from_the_kindest_to_the_worst():
+def test_an_unknown_release_takes_fitted_rows_from_the_kindest_to_the_worst() -> None:
     logit = known(engine_version=None).worlds("sampler_bytes_per_logit")
     assert logit == Worlds(6.0, 14.0, 42.0)  # 6 since 0.22, 14 to 16 since 0.17, up to 42 before
 
 
-def test_an_unknown_release_leaves_less_in_the_adverse_world_than_any_stated_one():
-    envelope = known(engine_version=None).worlds("kv_cache_bytes")
-    assert isinstance(envelope, Worlds)
+def test_an_unknown_release_leaves_less_in_the_adverse_world_than_any_stated_one() -> None:
+    envelope = worlds(known(engine_version=None), "kv_cache_bytes")
     for release in ("0.8.5", "0.10.1", "0.16.0", "0.19.0", "0.21.0", "0.33.0"):
-        one = known(engine_version=release).worlds("kv_cache_bytes")
-        assert isinstance(one, Worlds)
+        one = worlds(known(engine_version=release), "kv_cache_bytes")
         assert envelope.adverse <= one.adverse, release
         assert envelope.favourable >= one.favourable, release
 
 
-def test_a_default_that_hangs_on_the_card_names_the_card_when_it_is_unknown():
+def test_a_default_that_hangs_on_the_card_names_the_card_when_it_is_unknown() -> None:
     assert needs(known(accelerator=None), "max_num_seqs") == {"accelerator"}
 
 
@@ -436,7 +440,7 @@ def tried(name: str, value: float) -> Facts:
 
 @pytest.mark.parametrize("name", MONOTONE)
 @pytest.mark.parametrize("fact", ["kv_cache_bytes", "headroom_bytes"])
-def test_more_of_a_fitted_term_never_leaves_more_memory(name: str, fact: str):
+def test_more_of_a_fitted_term_never_leaves_more_memory(name: str, fact: str) -> None:
     rows = [row for row in catalog.rows("fitted") if row["name"] == name]
     low = min(float(row["favourable"]) for row in rows)
     high = max(float(row["adverse"]) for row in rows)
@@ -447,7 +451,7 @@ def test_more_of_a_fitted_term_never_leaves_more_memory(name: str, fact: str):
     assert left[0] > left[-1], "the term does not matter here"  # type: ignore[operator]
 
 
-def test_a_larger_ratio_of_parameters_to_the_name_never_makes_weights_smaller():
+def test_a_larger_ratio_of_parameters_to_the_name_never_makes_weights_smaller() -> None:
     found = known("acme/secret-13b")
     sizes = [
         facts.of(found.role.having(named_parameter_ratio=Field(ratio)), found.resolved).likely("weight_bytes_per_gpu")
@@ -457,16 +461,17 @@ def test_a_larger_ratio_of_parameters_to_the_name_never_makes_weights_smaller():
     assert sizes[1] == 26e9  # 13 billion weights in 16 bits
 
 
-def test_every_fitted_term_is_tested_monotone():
+def test_every_fitted_term_is_tested_monotone() -> None:
     assert set(MONOTONE) | {"named_parameter_ratio"} == {row["name"] for row in catalog.rows("fitted")}
 
 
 @pytest.mark.parametrize("release", ["0.8.5", "0.10.1", "0.19.0", "0.22.0", None])
 @pytest.mark.parametrize("accelerator", ["l4", "a100-sxm4-80gb", "h100-sxm-80gb", "t4"])
 @pytest.mark.parametrize("checkpoint", [LLAMA_8B, MIXTRAL, "Qwen/Qwen2.5-VL-7B-Instruct", "deepseek-ai/DeepSeek-V3"])
-def test_the_worlds_are_in_order_on_every_card_and_release(release: str | None, accelerator: str, checkpoint: str):
+def test_the_worlds_are_in_order_on_every_card_and_release(
+    release: str | None, accelerator: str, checkpoint: str
+) -> None:
     found = known(checkpoint, engine_version=release, accelerator=accelerator)
     for name in ("kv_cache_bytes", "headroom_bytes", "headroom"):
-        left = found.worlds(name)
-        assert isinstance(left, Worlds), left
+        left = worlds(found, name)
         assert left.favourable >= left.likely >= left.adverse, name

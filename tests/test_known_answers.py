@@ -81,7 +81,7 @@ WEIGHTS = [
 
 
 @pytest.mark.parametrize("case", WEIGHTS, ids=lambda case: f"{case.checkpoint}-{case.measured}")
-def test_16_bit_weights_are_within_one_and_a_half_percent_of_the_measurement(case: Case):
+def test_16_bit_weights_are_within_one_and_a_half_percent_of_the_measurement(case: Case) -> None:
     found = worlds(known(case.checkpoint, **case.stated), "weight_bytes_per_gpu")
     assert found.likely / GIB == pytest.approx(case.measured, rel=0.015, abs=0.02)
 
@@ -94,7 +94,7 @@ QUANTISED = [
 
 
 @pytest.mark.parametrize("case", QUANTISED, ids=lambda case: f"{case.checkpoint}-{case.measured}")
-def test_quantised_weights_lie_between_the_worlds(case: Case):
+def test_quantised_weights_lie_between_the_worlds(case: Case) -> None:
     found = worlds(known(case.checkpoint, **case.stated), "weight_bytes_per_gpu")
     assert found.favourable * 0.99 <= case.measured * GIB <= found.adverse * 1.01
     assert found.likely / GIB == pytest.approx(case.measured, rel=0.05)
@@ -121,24 +121,24 @@ def test_quantised_weights_lie_between_the_worlds(case: Case):
         ("Qwen/Qwen3-235B-A22B-FP8", 4, 48_128),
     ],
 )
-def test_the_cache_of_one_token_is_the_published_one(checkpoint: str, ranks: int, expected: int):
+def test_the_cache_of_one_token_is_the_published_one(checkpoint: str, ranks: int, expected: int) -> None:
     found = worlds(known(checkpoint, **run("0.19.0", "h100-sxm-80gb", tensor_parallel=ranks)), "kv_bytes_per_token")
     assert found == Worlds(expected, expected, expected)
 
 
-def test_an_fp8_cache_is_half_as_large():
+def test_an_fp8_cache_is_half_as_large() -> None:
     found = worlds(known("meta-llama/Llama-3.1-8B", **H100_19, kv_cache_dtype="fp8"), "kv_bytes_per_token")
     assert found.likely == 65_536
 
 
-def test_one_sequence_of_llama_at_its_full_length_needs_16_gib():
+def test_one_sequence_of_llama_at_its_full_length_needs_16_gib() -> None:
     # Llama Team, The Llama 3 Herd of Models, 2024, table 3: 32 layers, 8 KV heads, 4,096 wide over 32 heads; 131,072
     # tokens of 128 KiB
     found = worlds(known("meta-llama/Llama-3.1-8B", **H100_19), "kv_needed_bytes")
     assert found.likely == 16 * GIB
 
 
-def test_a_network_of_windows_and_full_layers_needs_less_than_one_of_full_layers_alone():
+def test_a_network_of_windows_and_full_layers_needs_less_than_one_of_full_layers_alone() -> None:
     # Gemma Team, Gemma 3 Technical Report, 2025, section 2: five layers of 1,024 tokens to one of the full length, so
     # that at 32,768 tokens the cache falls below 15 % of what 62 full layers would need, plus what is in flight
     found = known("google/gemma-3-27b-it", **H100_19, max_model_len=32768, max_num_batched_tokens=2048)
@@ -174,17 +174,17 @@ POOLS = [
 
 
 @pytest.mark.parametrize("case", POOLS, ids=lambda case: f"{case.checkpoint}-{case.measured}")
-def test_the_measured_pool_lies_between_the_adverse_and_the_favourable_world(case: Case):
+def test_the_measured_pool_lies_between_the_adverse_and_the_favourable_world(case: Case) -> None:
     found = worlds(known(case.checkpoint, **case.stated), "kv_cache_bytes")
     assert found.adverse <= case.measured * GIB <= found.favourable, [round(value / GIB, 2) for value in found]
 
 
-def test_the_pool_of_the_best_known_case_is_within_a_tenth_of_a_gib():
+def test_the_pool_of_the_best_known_case_is_within_a_tenth_of_a_gib() -> None:
     found = worlds(known("meta-llama/Llama-3.1-8B", **H100_19), "kv_cache_bytes")
     assert found.likely / GIB == pytest.approx(58.10, abs=0.15)
 
 
-def test_the_worlds_of_the_best_known_case_are_no_wider_than_a_gib():
+def test_the_worlds_of_the_best_known_case_are_no_wider_than_a_gib() -> None:
     found = worlds(known("meta-llama/Llama-3.1-8B", **H100_19), "kv_cache_bytes")
     assert (found.favourable - found.adverse) / GIB < 1.0
 
@@ -208,7 +208,7 @@ def test_the_worlds_of_the_best_known_case_are_no_wider_than_a_gib():
 )
 def test_the_measured_activation_peak_lies_between_the_worlds(
     checkpoint: str, stated: dict[str, Value], measured: float
-):
+) -> None:
     found = worlds(known(checkpoint, **stated), "activation_bytes")
     assert found.favourable <= measured * GIB + 0.05 * GIB, found
     assert measured * GIB - 0.05 * GIB <= found.adverse, found
@@ -233,7 +233,9 @@ def test_the_measured_activation_peak_lies_between_the_worlds(
         ),
     ],
 )
-def test_what_was_seen_to_fail_does_not_fit_in_any_world(checkpoint: str, stated: dict[str, Value], source: str):
+def test_what_was_seen_to_fail_does_not_fit_in_any_world(
+    checkpoint: str, stated: dict[str, Value], source: str
+) -> None:
     assert worlds(known(checkpoint, **stated), "headroom_bytes").favourable < 0, source
 
 
@@ -245,7 +247,7 @@ def test_what_was_seen_to_fail_does_not_fit_in_any_world(checkpoint: str, stated
 )
 def test_what_was_seen_to_start_fits_in_the_favourable_world_and_likely(
     checkpoint: str, stated: dict[str, Value], source: str
-):
+) -> None:
     left = worlds(known(checkpoint, **stated), "headroom_bytes")
     assert left.favourable > 0, source
     assert left.likely > 0, source

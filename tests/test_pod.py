@@ -74,7 +74,6 @@ def test_limits_decide_over_requests_and_both_are_origins() -> None:
     [
         ("nvidia.com/mig-1g.10gb", "mig_profile", "1g.10gb"),
         ("nvidia.com/mig-3g.40gb", "mig_profile", "3g.40gb"),
-        ("nvidia.com/gpu.shared", "sharing", "time-slicing"),
         ("amd.com/gpu", "accelerator_resource", "amd.com/gpu"),
         ("habana.ai/gaudi", "accelerator_resource", "habana.ai/gaudi"),
         ("gpu.intel.com/i915", "accelerator_resource", "gpu.intel.com/i915"),
@@ -83,6 +82,11 @@ def test_limits_decide_over_requests_and_both_are_origins() -> None:
 def test_slices_shares_and_other_makers_are_counted_under_their_own_name(resource: str, name: str, value: str) -> None:
     found = asking(f"{{limits: {{{resource}: 2}}}}")
     assert reading.values(found, "gpus_per_pod", "accelerator_resource", name) == [2, resource, value]
+
+
+def test_shares_of_cards_are_no_gpu_count() -> None:
+    found = asking("{limits: {nvidia.com/gpu.shared: 2}}")
+    assert reading.values(found, "sharing", "gpus_per_pod") == ["time-slicing", "unknown: the count is of shares of cards"]
 
 
 def test_a_mig_profile_is_pointed_at_in_the_key_that_names_it() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import samples
@@ -89,7 +90,7 @@ def annotated(text: str, *lines: str) -> str:
     return head + "\n".join(block) + tail
 
 
-def team(folder: Path, name: str = "own-rule", family: str = "house", **change: object) -> Path:
+def team(folder: Path, name: str = "own-rule", family: str = "house", **change: Any) -> Path:
     """A folder with one rule file of a team."""
     parts = {
         "summary": "s",
@@ -116,17 +117,17 @@ def made(name: str, when: str, severity: Severity = Severity.ERROR, absorbs: Seq
 # ---- select and ignore
 
 
-def test_every_rule_is_selected_when_nothing_is_said():
+def test_every_rule_is_selected_when_nothing_is_said() -> None:
     assert {one.name for one in policy.selected((), (), ())} == set(rule.shipped_rules())
 
 
-def test_a_name_selects_one_rule_and_a_family_all_of_its():
+def test_a_name_selects_one_rule_and_a_family_all_of_its() -> None:
     assert [one.name for one in policy.selected(["gpus-left-idle"], (), ())] == ["gpus-left-idle"]
     families = {one.family for one in policy.selected(["memory", "precision"], (), ())}
     assert families == {"memory", "precision"}
 
 
-def test_ignoring_goes_before_selecting():
+def test_ignoring_goes_before_selecting() -> None:
     names = {one.name for one in policy.selected(["memory"], ["weights-exceed-memory"], ())}
     assert "weights-exceed-memory" not in names
     assert "serving-does-not-fit" in names
@@ -137,13 +138,13 @@ def test_ignoring_goes_before_selecting():
 @pytest.mark.parametrize(
     ("word", "meant"), [("gpu-left-idle", "gpus-left-idle"), ("memroy", "memory"), ("paralelism", "parallelism")]
 )
-def test_a_mistyped_name_is_refused_with_the_nearest_one(side: str, word: str, meant: str):
+def test_a_mistyped_name_is_refused_with_the_nearest_one(side: str, word: str, meant: str) -> None:
     with pytest.raises(SettingsError) as caught:
         policy.selected([word] if side == "select" else [], [word] if side == "ignore" else [], ())
     assert str(caught.value) == f"no rule or family is called {word}; did you mean {meant}?"
 
 
-def test_a_name_that_is_near_to_none_is_refused_without_a_guess():
+def test_a_name_that_is_near_to_none_is_refused_without_a_guess() -> None:
     with pytest.raises(SettingsError, match=r"^no rule or family is called xyzzyxyzzy$"):
         policy.selected(["xyzzyxyzzy"], (), ())
 
@@ -151,24 +152,24 @@ def test_a_name_that_is_near_to_none_is_refused_without_a_guess():
 # ---- suppression by comment
 
 
-def test_a_comment_on_the_line_silences_the_rule_it_names():
+def test_a_comment_on_the_line_silences_the_rule_it_names() -> None:
     report = samples.report(after(BARE, 9, "  # gpulint: ignore[gpu-limit-missing] the webhook adds it"))
     assert spoken(report) == []
     assert silenced(report) == {"gpu-limit-missing": "the webhook adds it"}
 
 
-def test_a_comment_on_its_own_line_silences_the_line_below():
+def test_a_comment_on_its_own_line_silences_the_line_below() -> None:
     report = samples.report(above(BARE, 9, "        # gpulint: ignore[gpu-limit-missing] the webhook adds it"))
     assert (spoken(report), list(silenced(report))) == ([], ["gpu-limit-missing"])
 
 
-def test_comments_above_one_another_silence_the_first_line_below_them():
+def test_comments_above_one_another_silence_the_first_line_below_them() -> None:
     given = ("# gpulint: ignore[gpu-limit-missing] the webhook adds it", "# as agreed with the platform team")
     report = samples.report(above(BARE, 9, *(f"        {line}" for line in given)))
     assert (spoken(report), list(silenced(report))) == ([], ["gpu-limit-missing"])
 
 
-def test_a_comment_above_a_block_scalar_reaches_into_it():
+def test_a_comment_above_a_block_scalar_reaches_into_it() -> None:
     report = samples.report(
         above(SCRIPT, 11, "        # gpulint: ignore[serving-does-not-fit] trained on smaller cards")
     )
@@ -176,12 +177,12 @@ def test_a_comment_above_a_block_scalar_reaches_into_it():
     assert silenced(report) == {"serving-does-not-fit": "trained on smaller cards"}
 
 
-def test_a_comment_on_the_first_line_of_a_block_scalar_reaches_into_it():
+def test_a_comment_on_the_first_line_of_a_block_scalar_reaches_into_it() -> None:
     report = samples.report(after(SCRIPT, 11, "  # gpulint: ignore[serving-does-not-fit] a try"))
     assert (spoken(report), list(silenced(report))) == ([], ["serving-does-not-fit"])
 
 
-def test_a_comment_names_several_rules():
+def test_a_comment_names_several_rules() -> None:
     text = BARE.replace("requests: {nvidia.com/gpu: 1}", "requests: {nvidia.com/gpu: 0.5}")
     assert spoken(samples.report(text)) == ["gpu-count-fractional", "gpu-limit-missing"]
     report = samples.report(after(text, 9, "  # gpulint: ignore[gpu-limit-missing, gpu-count-fractional] a test"))
@@ -189,19 +190,19 @@ def test_a_comment_names_several_rules():
     assert silenced(report) == {"gpu-limit-missing": "a test", "gpu-count-fractional": "a test"}
 
 
-def test_a_comment_elsewhere_silences_nothing_and_is_reported_as_unused():
+def test_a_comment_elsewhere_silences_nothing_and_is_reported_as_unused() -> None:
     report = samples.report(after(BARE, 7, "  # gpulint: ignore[gpu-limit-missing] the webhook adds it"))
     assert spoken(report) == ["gpu-limit-missing", "unused-suppression"]
     (unused,) = samples.of_rule(report, "unused-suppression")
     assert unused.location.line == 7
 
 
-def test_a_comment_two_lines_above_silences_nothing():
+def test_a_comment_two_lines_above_silences_nothing() -> None:
     report = samples.report(above(BARE, 8, "      # gpulint: ignore[gpu-limit-missing] the webhook adds it"))
     assert "gpu-limit-missing" in spoken(report)
 
 
-def test_a_comment_for_a_rule_that_does_not_run_is_not_unused():
+def test_a_comment_for_a_rule_that_does_not_run_is_not_unused() -> None:
     text = after(BARE, 9, "  # gpulint: ignore[gpu-limit-missing] the webhook adds it")
     report = samples.report(text, rules=policy.selected((), ["gpu-limit-missing"], ()))
     assert spoken(report) == []
@@ -219,14 +220,14 @@ def test_a_comment_for_a_rule_that_does_not_run_is_not_unused():
         "",
     ],
 )
-def test_a_comment_without_a_reason_or_in_another_form_is_reported_and_silences_nothing(directive: str):
+def test_a_comment_without_a_reason_or_in_another_form_is_reported_and_silences_nothing(directive: str) -> None:
     report = samples.report(after(BARE, 9, f"  # gpulint: {directive}"))
     assert spoken(report) == ["gpu-limit-missing", "malformed-suppression"]
     (malformed,) = samples.of_rule(report, "malformed-suppression")
     assert (malformed.location.line, malformed.severity) == (9, Severity.WARNING)
 
 
-def test_a_comment_that_names_no_rule_is_reported_and_its_other_names_hold():
+def test_a_comment_that_names_no_rule_is_reported_and_its_other_names_hold() -> None:
     report = samples.report(after(BARE, 9, "  # gpulint: ignore[gpu-limit-missing, no-such-rule] a test"))
     assert spoken(report) == ["malformed-suppression"]
     assert samples.of_rule(report, "malformed-suppression")[0].message == "no rule is called no-such-rule"
@@ -240,21 +241,21 @@ def test_a_comment_that_names_no_rule_is_reported_and_its_other_names_hold():
         BARE.replace("image: python:3.12", 'image: "python # gpulint: ignore[gpu-limit-missing] no comment"'),
     ],
 )
-def test_a_comment_that_only_speaks_of_gpulint_and_a_text_that_looks_like_one_are_left_alone(text: str):
+def test_a_comment_that_only_speaks_of_gpulint_and_a_text_that_looks_like_one_are_left_alone(text: str) -> None:
     assert spoken(samples.report(text)) == ["gpu-limit-missing"]
 
 
-def test_a_suppressed_finding_is_counted_and_not_open():
+def test_a_suppressed_finding_is_counted_and_not_open() -> None:
     report = samples.report(after(BARE, 9, "  # gpulint: ignore[gpu-limit-missing] the webhook adds it"))
     assert (len(report.findings), len(report.open)) == (1, 0)
 
 
-def test_a_suppression_works_over_windows_line_ends():
+def test_a_suppression_works_over_windows_line_ends() -> None:
     text = after(BARE, 9, "  # gpulint: ignore[gpu-limit-missing] the webhook adds it").replace("\n", "\r\n")
     assert silenced(samples.report(text)) == {"gpu-limit-missing": "the webhook adds it"}
 
 
-def test_a_suppression_in_the_second_document_of_a_file_stays_there():
+def test_a_suppression_in_the_second_document_of_a_file_stays_there() -> None:
     text = BARE + "---\n" + after(BARE, 9, "  # gpulint: ignore[gpu-limit-missing] the webhook adds it")
     report = samples.report(text)
     assert [finding.location.line for finding in report.open] == [9]
@@ -264,30 +265,30 @@ def test_a_suppression_in_the_second_document_of_a_file_stays_there():
 # ---- suppression by annotation
 
 
-def test_an_annotation_silences_a_rule_in_the_whole_object():
+def test_an_annotation_silences_a_rule_in_the_whole_object() -> None:
     report = samples.report(annotated(BARE, "gpu-limit-missing: the webhook adds it"))
     assert (spoken(report), silenced(report)) == ([], {"gpu-limit-missing": "the webhook adds it"})
 
 
-def test_an_annotation_of_several_lines_names_a_rule_in_each():
+def test_an_annotation_of_several_lines_names_a_rule_in_each() -> None:
     text = BARE.replace("requests: {nvidia.com/gpu: 1}", "requests: {nvidia.com/gpu: 0.5}")
     report = samples.report(annotated(text, "gpu-limit-missing: one", "gpu-count-fractional: two"))
     assert (spoken(report), silenced(report)) == ([], {"gpu-limit-missing": "one", "gpu-count-fractional": "two"})
 
 
-def test_an_annotation_does_not_reach_the_next_object():
+def test_an_annotation_does_not_reach_the_next_object() -> None:
     report = samples.report(annotated(BARE, "gpu-limit-missing: the webhook adds it") + "---\n" + BARE)
     assert spoken(report) == ["gpu-limit-missing"]
     assert list(silenced(report)) == ["gpu-limit-missing"]
 
 
 @pytest.mark.parametrize("line", ["gpu-limit-missing", "gpu-limit-missing:", "no-such-rule: because"])
-def test_an_annotation_without_a_reason_or_of_no_rule_is_reported(line: str):
+def test_an_annotation_without_a_reason_or_of_no_rule_is_reported(line: str) -> None:
     report = samples.report(annotated(BARE, line))
     assert spoken(report) == ["gpu-limit-missing", "malformed-suppression"]
 
 
-def test_an_annotation_that_matches_nothing_is_reported_as_unused():
+def test_an_annotation_that_matches_nothing_is_reported_as_unused() -> None:
     report = samples.report(annotated(BARE, "gpu-limit-missing: a", "heads-not-divisible: b"))
     assert spoken(report) == ["unused-suppression"]
 
@@ -295,7 +296,7 @@ def test_an_annotation_that_matches_nothing_is_reported_as_unused():
 # ---- a team's rules
 
 
-def test_a_teams_rule_speaks_beside_the_shipped_ones(tmp_path: Path):
+def test_a_teams_rule_speaks_beside_the_shipped_ones(tmp_path: Path) -> None:
     folder = team(tmp_path, when="gpus_per_pod >= 1", at="[gpus_per_pod]", message='"{gpus_per_pod} GPUs"')
     rules = policy.selected((), (), [str(folder)])
     (found,) = samples.of_rule(samples.report(BARE, rules=rules), "own-rule")
@@ -307,19 +308,19 @@ def test_a_teams_rule_speaks_beside_the_shipped_ones(tmp_path: Path):
     )
 
 
-def test_a_teams_rule_and_its_family_can_be_selected(tmp_path: Path):
+def test_a_teams_rule_and_its_family_can_be_selected(tmp_path: Path) -> None:
     folder = str(team(tmp_path))
     assert [one.name for one in policy.selected(["own-rule"], (), [folder])] == ["own-rule"]
     assert [one.name for one in policy.selected(["house"], (), [folder])] == ["own-rule"]
 
 
-def test_a_teams_rule_of_a_shipped_name_replaces_it(tmp_path: Path):
+def test_a_teams_rule_of_a_shipped_name_replaces_it(tmp_path: Path) -> None:
     folder = team(tmp_path, name="gpus-left-idle", family="parallelism", summary="ours")
     (one,) = policy.selected(["gpus-left-idle"], (), [str(folder)])
     assert one.summary == "ours"
 
 
-def test_a_folder_that_is_not_there_is_refused(tmp_path: Path):
+def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RuleError, match="no such directory of rules"):
         list(rule.load_team(tmp_path / "rulez"))
 
@@ -337,7 +338,7 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path):
 )
 def test_a_file_that_breaks_the_contract_is_refused_at_its_place(
     tmp_path: Path, change: dict[str, object], place: str, said: str
-):
+) -> None:
     with pytest.raises(RuleError) as caught:
         list(rule.load_team(team(tmp_path, **change)))
     first = str(caught.value).splitlines()[0]
@@ -345,14 +346,14 @@ def test_a_file_that_breaks_the_contract_is_refused_at_its_place(
     assert said in first
 
 
-def test_a_file_that_is_no_yaml_is_refused_at_its_place(tmp_path: Path):
+def test_a_file_that_is_no_yaml_is_refused_at_its_place(tmp_path: Path) -> None:
     folder = team(tmp_path)
     (folder / "house" / "own-rule.yaml").write_text("summary: [nvidia.com/gpu\n")
     with pytest.raises(RuleError, match=r"own-rule\.yaml:\d+:\d+: "):
         list(rule.load_team(folder))
 
 
-def test_a_mistyped_fact_in_a_condition_is_refused_with_a_caret_and_the_nearest_one(tmp_path: Path):
+def test_a_mistyped_fact_in_a_condition_is_refused_with_a_caret_and_the_nearest_one(tmp_path: Path) -> None:
     with pytest.raises(RuleError) as caught:
         list(rule.load_team(team(tmp_path, when="tensor_paralel > 4")))
     text = str(caught.value)
@@ -361,7 +362,7 @@ def test_a_mistyped_fact_in_a_condition_is_refused_with_a_caret_and_the_nearest_
     assert text.endswith("did you mean tensor_parallel?")
 
 
-def test_a_condition_that_is_no_cel_is_refused(tmp_path: Path):
+def test_a_condition_that_is_no_cel_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RuleError, match="Syntax error"):
         list(rule.load_team(team(tmp_path, when="gpus_per_pod >")))
 
@@ -376,25 +377,27 @@ def test_a_condition_that_is_no_cel_is_refused(tmp_path: Path):
         ("arithmetic", '["{weight_byte}"]', "weight_bytes"),
     ],
 )
-def test_a_mistyped_fact_elsewhere_is_refused_with_the_nearest_one(tmp_path: Path, key: str, value: str, nearest: str):
+def test_a_mistyped_fact_elsewhere_is_refused_with_the_nearest_one(
+    tmp_path: Path, key: str, value: str, nearest: str
+) -> None:
     with pytest.raises(RuleError) as caught:
         list(rule.load_team(team(tmp_path, **{key: value})))
     assert f"did you mean {nearest}?" in str(caught.value)
 
 
 @pytest.mark.parametrize("message", ['"{gpus_per_pod"', '"gpus_per_pod}"', '"{} GPUs"', '"{gpus_per_pod.real}"'])
-def test_a_message_that_cannot_be_filled_is_refused(tmp_path: Path, message: str):
+def test_a_message_that_cannot_be_filled_is_refused(tmp_path: Path, message: str) -> None:
     with pytest.raises(RuleError):
         list(rule.load_team(team(tmp_path, message=message)))
 
 
 @pytest.mark.parametrize(("scope", "when"), [("document", "gpus_per_pod > 0"), ("workload", "object.kind == 'Pod'")])
-def test_a_condition_over_what_its_scope_does_not_know_is_refused(tmp_path: Path, scope: str, when: str):
+def test_a_condition_over_what_its_scope_does_not_know_is_refused(tmp_path: Path, scope: str, when: str) -> None:
     with pytest.raises(RuleError, match=f"is not known to a rule about a {scope}"):
         list(rule.load_team(team(tmp_path, **{"for": f"{{scope: {scope}}}", "when": when})))
 
 
-def test_a_change_that_nothing_can_make_gives_no_alternative_and_breaks_nothing(tmp_path: Path):
+def test_a_change_that_nothing_can_make_gives_no_alternative_and_breaks_nothing(tmp_path: Path) -> None:
     folder = team(tmp_path, change="[max_num_seqs]")
     report = samples.report(SERVER, rules=policy.selected(["own-rule"], (), [str(folder)]))
     assert report.failures == ()
@@ -419,14 +422,14 @@ def deployment(spec: str) -> str:
         ("kind: StatefulSet\nspec: {replicas: 1}\n", []),
     ],
 )
-def test_a_rule_about_objects_reads_every_object_of_its_kind(tmp_path: Path, text: str, lines: list[int]):
+def test_a_rule_about_objects_reads_every_object_of_its_kind(tmp_path: Path, text: str, lines: list[int]) -> None:
     rules = policy.selected(["own-rule"], (), [str(team(tmp_path, **REPLICAS))])
     report = samples.report(text, rules=rules)
     assert [finding.location.line for finding in samples.of_rule(report, "own-rule")] == lines
     assert (report.failures, report.skipped) == ((), ())
 
 
-def test_an_object_that_lacks_what_a_rule_reads_is_not_judged_and_that_is_said(tmp_path: Path):
+def test_an_object_that_lacks_what_a_rule_reads_is_not_judged_and_that_is_said(tmp_path: Path) -> None:
     rules = policy.selected((), (), [str(team(tmp_path, **REPLICAS))])
     report = samples.report(deployment("{paused: true}") + "---\n" + BARE, rules=rules)
     assert spoken(report) == ["gpu-limit-missing"]
@@ -434,7 +437,7 @@ def test_an_object_that_lacks_what_a_rule_reads_is_not_judged_and_that_is_said(t
     assert [skip.reason.startswith("rule own-rule was not evaluated: ") for skip in report.skipped] == [True]
 
 
-def test_a_rule_about_objects_can_ask_whether_a_key_is_there(tmp_path: Path):
+def test_a_rule_about_objects_can_ask_whether_a_key_is_there(tmp_path: Path) -> None:
     when = "'!has(object.spec.replicas) || object.spec.replicas < 2'"
     rules = policy.selected(["own-rule"], (), [str(team(tmp_path, **{**REPLICAS, "when": when}))])
     report = samples.report(deployment("{paused: true}"), rules=rules)
@@ -444,7 +447,7 @@ def test_a_rule_about_objects_can_ask_whether_a_key_is_there(tmp_path: Path):
 # ---- unknown is a value
 
 
-def test_a_missing_fact_is_not_evaluated_and_says_what_is_missing():
+def test_a_missing_fact_is_not_evaluated_and_says_what_is_missing() -> None:
     text = SERVER.replace("  nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}\n", "")
     report = samples.report(text)
     assert spoken(report) == []
@@ -454,7 +457,7 @@ def test_a_missing_fact_is_not_evaluated_and_says_what_is_missing():
     assert lacking["weights-exceed-memory"] == ("accelerator",)
 
 
-def test_a_condition_that_is_decided_by_what_is_known_is_evaluated():
+def test_a_condition_that_is_decided_by_what_is_known_is_evaluated() -> None:
     text = SERVER.replace("  nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}\n", "")
     (role,) = samples.roles(samples.report(text))
     lacking = {one.rule for one in role.not_evaluated}
@@ -462,32 +465,32 @@ def test_a_condition_that_is_decided_by_what_is_known_is_evaluated():
     assert "mig-slice-too-small" not in lacking  # no slice is asked for
 
 
-def test_a_rule_that_is_not_about_a_workload_is_neither_evaluated_nor_missed():
+def test_a_rule_that_is_not_about_a_workload_is_neither_evaluated_nor_missed() -> None:
     (role,) = samples.roles(samples.report(BARE))
     assert role.not_evaluated == ()
 
 
-def test_cel_gives_none_for_an_absent_name_unless_the_rest_decides():
+def test_cel_gives_none_for_an_absent_name_unless_the_rest_decides() -> None:
     assert cel.evaluate("tensor_parallel > 1", {}) is None
     assert cel.evaluate("tensor_parallel > 1 || gpus_per_pod > 1", {"gpus_per_pod": 2}) is True
     assert cel.evaluate("tensor_parallel > 1 || gpus_per_pod > 1", {"gpus_per_pod": 1}) is None
     assert cel.evaluate("tensor_parallel > 1 && gpus_per_pod > 1", {"gpus_per_pod": 1}) is False
 
 
-def test_cel_compares_whole_numbers_with_fractions_and_known_absences_with_null():
+def test_cel_compares_whole_numbers_with_fractions_and_known_absences_with_null() -> None:
     assert cel.evaluate("single_gpu_share < 1", {"single_gpu_share": 0.5}) is True
     assert cel.evaluate("compute_capability < 8.0", {"compute_capability": 7}) is True
     assert cel.evaluate("speculative == null", {"speculative": None}) is True
 
 
-def test_a_condition_that_fails_on_known_facts_is_a_defect_of_the_rule():
+def test_a_condition_that_fails_on_known_facts_is_a_defect_of_the_rule() -> None:
     with pytest.raises(cel.ConditionError):
         cel.evaluate("gpus_per_pod > 'a'", {"gpus_per_pod": 1})
     with pytest.raises(cel.ConditionError):
         cel.evaluate("gpus_per_pod", {"gpus_per_pod": 1})
 
 
-def test_a_defect_of_a_rule_is_counted_with_the_rules_name():
+def test_a_defect_of_a_rule_is_counted_with_the_rules_name() -> None:
     report = samples.report(SERVER, rules=[made("broken-rule", "gpus_per_pod > 'a'")])
     assert ["broken-rule" in failure.error for failure in report.failures] == [True]
 
@@ -525,7 +528,7 @@ spec:
 )
 def test_a_rule_speaks_lower_for_each_world_it_does_not_hold_in(
     when: str, severity: Severity, said: tuple[int, Severity] | None
-):
+) -> None:
     found = samples.of_rule(samples.report(WORLDS, rules=[made("own-rule", when, severity)]), "own-rule")
     assert [(one.confidence, one.severity) for one in found] == ([said] if said else [])
 
@@ -533,17 +536,17 @@ def test_a_rule_speaks_lower_for_each_world_it_does_not_hold_in(
 # ---- absorption
 
 
-def test_a_rule_speaks_instead_of_those_it_absorbs():
+def test_a_rule_speaks_instead_of_those_it_absorbs() -> None:
     rules = [made("cause", "gpus_per_pod == 1", absorbs=["effect"]), made("effect", "gpus_per_pod > 0")]
     assert spoken(samples.report(WORLDS, rules=rules)) == ["cause"]
 
 
-def test_a_rule_that_does_not_hold_absorbs_nothing():
+def test_a_rule_that_does_not_hold_absorbs_nothing() -> None:
     rules = [made("cause", "gpus_per_pod == 2", absorbs=["effect"]), made("effect", "gpus_per_pod > 0")]
     assert spoken(samples.report(WORLDS, rules=rules)) == ["effect"]
 
 
-def test_a_milder_finding_does_not_absorb_a_graver_one():
+def test_a_milder_finding_does_not_absorb_a_graver_one() -> None:
     rules = [
         made("cause", "gpu_memory_utilization < 0.91", absorbs=["effect"]),
         made("effect", "gpus_per_pod > 0"),
@@ -573,7 +576,7 @@ spec:
         ("meta-llama/Llama-3.2-3B-Instruct", ""),  # the checkpoint's own length is
     ],
 )
-def test_a_slice_that_is_too_small_gives_one_finding_whatever_is_too_much(checkpoint: str, length: str):
+def test_a_slice_that_is_too_small_gives_one_finding_whatever_is_too_much(checkpoint: str, length: str) -> None:
     text = SLICE.replace("Qwen/Qwen2.5-1.5B-Instruct LENGTH", checkpoint + length)
     assert spoken(samples.report(text)) == ["mig-slice-too-small"]
 
@@ -581,12 +584,12 @@ def test_a_slice_that_is_too_small_gives_one_finding_whatever_is_too_much(checkp
 # ---- settings
 
 
-def test_there_are_defaults_without_any_file(tmp_path: Path):
+def test_there_are_defaults_without_any_file(tmp_path: Path) -> None:
     found = settings.nearest(tmp_path, tmp_path)
     assert (found.fail_on, found.select, found.path) == ("error", (), None)
 
 
-def test_the_nearest_file_decides_alone(tmp_path: Path):
+def test_the_nearest_file_decides_alone(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text("ignore: [memory]\nfail-on: note\n")
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
@@ -596,13 +599,13 @@ def test_the_nearest_file_decides_alone(tmp_path: Path):
     assert (found.ignore, found.fail_on) == (("serving",), "error")
 
 
-def test_a_file_above_the_root_is_not_read(tmp_path: Path):
+def test_a_file_above_the_root_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text("ignore: [memory]\n")
     (tmp_path / "repository").mkdir()
     assert settings.nearest(tmp_path / "repository", tmp_path / "repository").ignore == ()
 
 
-def test_a_table_of_pyproject_is_read_too_and_a_pyproject_without_one_is_passed_by(tmp_path: Path):
+def test_a_table_of_pyproject_is_read_too_and_a_pyproject_without_one_is_passed_by(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.gpulint]\nignore = ["memory"]\nfail-on = "warning"\n')
     inner = tmp_path / "a"
     inner.mkdir()
@@ -611,24 +614,24 @@ def test_a_table_of_pyproject_is_read_too_and_a_pyproject_without_one_is_passed_
     assert (found.ignore, found.fail_on) == (("memory",), "warning")
 
 
-def test_gpulint_yaml_goes_before_pyproject_in_one_folder(tmp_path: Path):
+def test_gpulint_yaml_goes_before_pyproject_in_one_folder(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.gpulint]\nignore = ["memory"]\n')
     (tmp_path / "gpulint.yaml").write_text("ignore: [serving]\n")
     assert settings.nearest(tmp_path, tmp_path).ignore == ("serving",)
 
 
-def test_an_empty_file_is_one_of_defaults(tmp_path: Path):
+def test_an_empty_file_is_one_of_defaults(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text("")
     assert settings.nearest(tmp_path, tmp_path).fail_on == "error"
 
 
-def test_folders_of_rules_are_relative_to_the_file_that_names_them(tmp_path: Path):
+def test_folders_of_rules_are_relative_to_the_file_that_names_them(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text("rules: [policies]\n")
     (tmp_path / "a").mkdir()
     assert settings.nearest(tmp_path / "a", tmp_path).rules == (str(tmp_path / "policies"),)
 
 
-def test_hints_and_likes_are_read(tmp_path: Path):
+def test_hints_and_likes_are_read(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text(
         "accelerator: l4\nlike: {acme/house: meta-llama/Llama-3.1-8B-Instruct}\n"
         "hints:\n  - {path: 'deploy/*.yaml', accelerator: h100-sxm-80gb}\n  - {path: x.yaml, workload: chat, checkpoint: a/b}\n"
@@ -663,7 +666,7 @@ def test_hints_and_likes_are_read(tmp_path: Path):
         ),
     ],
 )
-def test_a_wrong_setting_is_refused_at_its_place(tmp_path: Path, name: str, text: str, place: str, said: str):
+def test_a_wrong_setting_is_refused_at_its_place(tmp_path: Path, name: str, text: str, place: str, said: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(SettingsError) as caught:
         settings.nearest(tmp_path, tmp_path)
@@ -673,12 +676,12 @@ def test_a_wrong_setting_is_refused_at_its_place(tmp_path: Path, name: str, text
 @pytest.mark.parametrize(
     "text", ["ignore: [memory\n", "ignore:\n\t- memory\n", "select: [a]\n---\nignore: [b]\n", "a: {{ b }}\n"]
 )
-def test_a_settings_file_that_cannot_be_read_is_refused_at_its_place(tmp_path: Path, text: str):
+def test_a_settings_file_that_cannot_be_read_is_refused_at_its_place(tmp_path: Path, text: str) -> None:
     (tmp_path / "gpulint.yaml").write_text(text)
     with pytest.raises(SettingsError, match=r"gpulint\.yaml:\d+:\d+: "):
         settings.nearest(tmp_path, tmp_path)
 
 
-def test_a_settings_file_of_comments_is_one_of_defaults(tmp_path: Path):
+def test_a_settings_file_of_comments_is_one_of_defaults(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text("# nothing yet\n")
     assert settings.nearest(tmp_path, tmp_path).fail_on == "error"

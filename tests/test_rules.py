@@ -26,46 +26,46 @@ every_good_sample = pytest.mark.parametrize(("one", "text"), SIDES["good"], ids=
 # ---- the file
 
 
-def test_there_are_rules_of_several_families():
+def test_there_are_rules_of_several_families() -> None:
     assert len(RULES) >= 20
     assert {"kubernetes", "memory", "parallelism", "precision", "serving", "syntax"} <= {one.family for one in RULES}
 
 
 @every_rule
-def test_the_file_follows_the_contract_of_rule_files(one: Rule):
+def test_the_file_follows_the_contract_of_rule_files(one: Rule) -> None:
     assert one.path is not None
     schema.RuleFile.model_validate(shipped.read_yaml(one.path))
 
 
 @every_rule
-def test_the_condition_compiles(one: Rule):
+def test_the_condition_compiles(one: Rule) -> None:
     cel.compiled(one.when)
 
 
 @every_rule
-def test_every_name_is_a_fact_of_the_glossary(one: Rule):
+def test_every_name_is_a_fact_of_the_glossary(one: Rule) -> None:
     named = {*one.facts, *one.at, *one.change, *filter(None, [one.against])}
     assert named <= set(facts.glossary())
 
 
 @every_rule
-def test_the_condition_only_compares(one: Rule):
+def test_the_condition_only_compares(one: Rule) -> None:
     without_texts = re.sub(r"'[^']*'|\"[^\"]*\"", "", one.when)
     assert not re.search(r"[+*/%]|\w\s*-\s*\w", without_texts)
 
 
 @every_rule
-def test_the_name_is_kebab_case_and_names_the_defect(one: Rule):
+def test_the_name_is_kebab_case_and_names_the_defect(one: Rule) -> None:
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)+", one.name)
     assert not one.name.startswith(("no-", "check-", "the-", "a-"))
 
 
 @every_rule
-def test_what_it_absorbs_are_other_rules(one: Rule):
+def test_what_it_absorbs_are_other_rules(one: Rule) -> None:
     assert set(one.absorbs) <= set(NAMES) - {one.name}
 
 
-def test_no_two_rules_absorb_each_other_on_any_path():
+def test_no_two_rules_absorb_each_other_on_any_path() -> None:
     absorbed = {one.name: set(one.absorbs) for one in RULES}
     for _ in RULES:
         absorbed = {name: below.union(*(absorbed[other] for other in below)) for name, below in absorbed.items()}
@@ -73,19 +73,19 @@ def test_no_two_rules_absorb_each_other_on_any_path():
 
 
 @every_rule
-def test_the_sentences_end_as_they_should(one: Rule):
+def test_the_sentences_end_as_they_should(one: Rule) -> None:
     assert not one.summary.endswith(".")
     assert one.why.endswith((".", ")."))
     assert not one.message.endswith(".")
 
 
 @every_rule
-def test_a_rule_of_what_fails_or_costs_gives_a_reference(one: Rule):
+def test_a_rule_of_what_fails_or_costs_gives_a_reference(one: Rule) -> None:
     assert one.references or one.target.scope == "document"
 
 
 @every_rule
-def test_it_has_a_bad_and_a_good_sample(one: Rule):
+def test_it_has_a_bad_and_a_good_sample(one: Rule) -> None:
     assert all(rule.examples(one)[side] for side in ("bad", "good"))
 
 
@@ -93,7 +93,7 @@ def test_it_has_a_bad_and_a_good_sample(one: Rule):
 
 
 @every_bad_sample
-def test_a_bad_sample_gives_exactly_one_finding_of_its_rule_at_the_marked_line(one: Rule, text: str):
+def test_a_bad_sample_gives_exactly_one_finding_of_its_rule_at_the_marked_line(one: Rule, text: str) -> None:
     report = samples.report(text)
     found = samples.of_rule(report, one.name)
     assert report.failures == ()
@@ -104,24 +104,24 @@ def test_a_bad_sample_gives_exactly_one_finding_of_its_rule_at_the_marked_line(o
 
 
 @every_bad_sample
-def test_a_bad_sample_of_a_workload_is_marked(one: Rule, text: str):
+def test_a_bad_sample_of_a_workload_is_marked(one: Rule, text: str) -> None:
     assert samples.marked_line(text) is not None or one.target.scope == "document"
 
 
 @every_bad_sample
-def test_a_bad_sample_shows_its_defect_in_every_world(one: Rule, text: str):
+def test_a_bad_sample_shows_its_defect_in_every_world(one: Rule, text: str) -> None:
     (found,) = samples.of_rule(samples.report(text), one.name)
     assert (found.confidence, found.severity) == (3, one.severity)
 
 
 @every_bad_sample
-def test_a_bad_sample_shows_nothing_but_its_defect(one: Rule, text: str):
+def test_a_bad_sample_shows_nothing_but_its_defect(one: Rule, text: str) -> None:
     others = {finding.rule for finding in samples.report(text).open} - {one.name}
     assert others == SHOWN_AS_WELL.get(one.name, set())
 
 
 @every_bad_sample
-def test_the_message_of_a_bad_sample_holds_no_unknown_and_no_open_brace(one: Rule, text: str):
+def test_the_message_of_a_bad_sample_holds_no_unknown_and_no_open_brace(one: Rule, text: str) -> None:
     (found,) = samples.of_rule(samples.report(text), one.name)
     assert "unknown" not in found.message or one.target.scope == "document"
     assert found.arithmetic or not one.arithmetic
@@ -129,14 +129,14 @@ def test_the_message_of_a_bad_sample_holds_no_unknown_and_no_open_brace(one: Rul
 
 
 @every_good_sample
-def test_a_good_sample_is_clean_under_every_rule(one: Rule, text: str):
+def test_a_good_sample_is_clean_under_every_rule(one: Rule, text: str) -> None:
     report = samples.report(text)
     assert report.failures == ()
     assert [finding.rule for finding in report.open] == []
 
 
 @every_good_sample
-def test_a_good_sample_does_not_pass_by_being_unknown(one: Rule, text: str):
+def test_a_good_sample_does_not_pass_by_being_unknown(one: Rule, text: str) -> None:
     loaded = documents.load("spec.yaml", text.encode())
     assert loaded.documents
     assert documents.concerns_gpus(text)
@@ -148,7 +148,7 @@ def test_a_good_sample_does_not_pass_by_being_unknown(one: Rule, text: str):
 
 
 @every_good_sample
-def test_a_good_sample_carries_no_mark(one: Rule, text: str):
+def test_a_good_sample_carries_no_mark(one: Rule, text: str) -> None:
     assert samples.marked_line(text) is None
 
 
@@ -159,13 +159,13 @@ CHANGING = [(one, text) for one, text in SIDES["bad"] if one.change]
 
 
 @pytest.mark.parametrize(("one", "text"), CHANGING, ids=[one.name for one, _ in CHANGING])
-def test_a_rule_that_names_a_change_has_an_alternative_for_its_bad_sample(one: Rule, text: str):
+def test_a_rule_that_names_a_change_has_an_alternative_for_its_bad_sample(one: Rule, text: str) -> None:
     (found,) = samples.of_rule(samples.report(text), one.name)
     assert 1 <= len(found.suggestions) <= 3
 
 
 @pytest.mark.parametrize(("one", "text"), CHANGING, ids=[one.name for one, _ in CHANGING])
-def test_the_text_after_an_alternative_is_better_by_our_own_rules(one: Rule, text: str):
+def test_the_text_after_an_alternative_is_better_by_our_own_rules(one: Rule, text: str) -> None:
     before = samples.report(text)
     (found,) = samples.of_rule(before, one.name)
     for suggestion in found.suggestions:

@@ -70,16 +70,16 @@ def bad_samples() -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("name", contracts())
-def test_the_committed_contract_is_the_generated_one(name: str):
+def test_the_committed_contract_is_the_generated_one(name: str) -> None:
     assert (FOLDER / f"{name}.json").read_text(encoding="utf-8") == generated(name), "run python tests/test_schemas.py"
 
 
-def test_there_is_no_contract_without_a_model():
+def test_there_is_no_contract_without_a_model() -> None:
     assert {path.stem for path in FOLDER.iterdir()} == set(contracts())
 
 
 @pytest.mark.parametrize("name", contracts())
-def test_the_contract_is_a_valid_schema(name: str):
+def test_the_contract_is_a_valid_schema(name: str) -> None:
     jsonschema.Draft202012Validator.check_schema(json.loads((FOLDER / f"{name}.json").read_bytes()))
 
 
@@ -96,7 +96,7 @@ def objects(node: object, key: str = "") -> Iterator[tuple[str, dict[str, object
 
 
 @pytest.mark.parametrize("name", ["policy", "rule", "report"])
-def test_no_object_takes_keys_that_the_contract_does_not_name(name: str):
+def test_no_object_takes_keys_that_the_contract_does_not_name(name: str) -> None:
     stray = [
         key
         for key, node in objects(json.loads((FOLDER / f"{name}.json").read_bytes()))
@@ -109,7 +109,7 @@ def test_no_object_takes_keys_that_the_contract_does_not_name(name: str):
 
 
 @pytest.mark.parametrize(("name", "text"), bad_samples(), ids=[name for name, _ in bad_samples()])
-def test_the_report_on_a_bad_sample_follows_its_contract(name: str, text: str):
+def test_the_report_on_a_bad_sample_follows_its_contract(name: str, text: str) -> None:
     report = reported(text)
     assert [f"{list(error.path)}: {error.message}" for error in validator("report").iter_errors(report)] == []
     findings = report["findings"]
@@ -118,29 +118,29 @@ def test_the_report_on_a_bad_sample_follows_its_contract(name: str, text: str):
 
 
 @pytest.mark.parametrize("text", ["", "apiVersion: v1\nkind: ConfigMap\n", "kind: [nvidia.com/gpu\n"])
-def test_the_report_on_little_or_nothing_follows_its_contract(text: str):
+def test_the_report_on_little_or_nothing_follows_its_contract(text: str) -> None:
     validator("report").validate(reported(text))
 
 
-def test_a_report_with_a_further_key_is_refused():
+def test_a_report_with_a_further_key_is_refused() -> None:
     report = reported("") | {"extra": 1}
     assert not validator("report").is_valid(report)
 
 
-def test_a_report_without_its_summary_is_refused():
+def test_a_report_without_its_summary_is_refused() -> None:
     report = reported("")
     del report["summary"]
     assert not validator("report").is_valid(report)
 
 
-def test_the_format_is_named_on_top():
+def test_the_format_is_named_on_top() -> None:
     report = reported("")
     assert list(report)[:3] == ["format", "tool", "catalog"]
     assert report["format"] == "gpulint-report/1"
 
 
 @pytest.mark.parametrize("format_", ["text", "json"])
-def test_a_run_imports_neither_the_contracts_nor_their_libraries(tmp_path: Path, format_: str):
+def test_a_run_imports_neither_the_contracts_nor_their_libraries(tmp_path: Path, format_: str) -> None:
     (tmp_path / "pod.yaml").write_text(dict(bad_samples())["gpu-request-differs-from-limit"])
     probe = (
         "import sys\n"
@@ -159,7 +159,7 @@ def test_a_run_imports_neither_the_contracts_nor_their_libraries(tmp_path: Path,
 
 
 @pytest.mark.parametrize("one", rule.shipped_rules().values(), ids=lambda one: one.name)
-def test_every_shipped_rule_follows_the_contract_for_teams(one: rule.Rule):
+def test_every_shipped_rule_follows_the_contract_for_teams(one: rule.Rule) -> None:
     assert one.path is not None
     schema.validated(one.path, "rule")
 
@@ -174,14 +174,14 @@ def test_every_shipped_rule_follows_the_contract_for_teams(one: rule.Rule):
         {"at": "gpus"},
     ],
 )
-def test_a_rule_that_breaks_the_contract_is_refused(change: dict[str, object]):
+def test_a_rule_that_breaks_the_contract_is_refused(change: dict[str, object]) -> None:
     sound = {"summary": "s", "severity": "error", "for": {"scope": "workload"}, "why": "w.", "when": "true"}
     sound |= {"message": "m", "examples": {"bad": ["a"], "good": ["b"]}}
     assert validator("rule").is_valid(sound)
     assert not validator("rule").is_valid(sound | change)
 
 
-def test_a_spec_in_the_glossarys_words_follows_the_contract_and_a_misspelt_one_does_not():
+def test_a_spec_in_the_glossarys_words_follows_the_contract_and_a_misspelt_one_does_not() -> None:
     role = {"name": "server", "engine": "vllm", "tensor_parallel": 4, "host_memory_bytes": "80Gi"}
     spec = {"apiVersion": "gpulint/v1", "kind": "InferenceService", "metadata": {"name": "chat"}}
     assert validator("spec").is_valid(spec | {"spec": {"roles": [role]}})

@@ -135,14 +135,14 @@ def titles(text: str, name: str) -> list[str]:
 # ---- the promise, carried out on the text
 
 
-def test_the_specs_here_are_wrong_and_most_findings_have_an_alternative():
+def test_the_specs_here_are_wrong_and_most_findings_have_an_alternative() -> None:
     findings = [finding for text in WRONG for finding in samples.report(text).open]
     assert len(findings) >= len(WRONG)
     assert sum(bool(finding.suggestions) for finding in findings) > 0.7 * len(findings)
 
 
 @pytest.mark.parametrize("text", WRONG, ids=range(len(WRONG)))
-def test_an_alternative_carried_out_answers_its_rule_and_says_nothing_new(text: str):
+def test_an_alternative_carried_out_answers_its_rule_and_says_nothing_new(text: str) -> None:
     before = samples.report(text)
     assert before.failures == ()
     for finding in before.open:
@@ -155,7 +155,7 @@ def test_an_alternative_carried_out_answers_its_rule_and_says_nothing_new(text: 
 
 
 @pytest.mark.parametrize("text", WRONG, ids=range(len(WRONG)))
-def test_the_rule_holds_in_no_world_after_an_alternative(text: str):
+def test_the_rule_holds_in_no_world_after_an_alternative(text: str) -> None:
     """Asked as an error, a rule that holds in the adverse world alone would still be heard, as a note."""
     before = samples.report(text)
     for finding in before.open:
@@ -167,7 +167,7 @@ def test_the_rule_holds_in_no_world_after_an_alternative(text: str):
 
 
 @pytest.mark.parametrize("text", WRONG, ids=range(len(WRONG)))
-def test_there_are_at_most_three_the_smallest_change_first_and_no_two_alike(text: str):
+def test_there_are_at_most_three_the_smallest_change_first_and_no_two_alike(text: str) -> None:
     for finding in samples.report(text).open:
         assert len(finding.suggestions) <= 3
         sizes = [len({edit.quantity for edit in one.edits}) for one in finding.suggestions]
@@ -176,14 +176,14 @@ def test_there_are_at_most_three_the_smallest_change_first_and_no_two_alike(text
 
 
 @pytest.mark.parametrize("text", WRONG, ids=range(len(WRONG)))
-def test_every_edit_changes_something(text: str):
+def test_every_edit_changes_something(text: str) -> None:
     for finding in samples.report(text).open:
         for edit in (edit for one in finding.suggestions for edit in one.edits):
             assert edit.old != edit.new
             assert edit.new
 
 
-def test_two_runs_say_the_same():
+def test_two_runs_say_the_same() -> None:
     assert [samples.report(text) for text in WRONG] == [samples.report(text) for text in WRONG]
 
 
@@ -194,16 +194,16 @@ def spoken(report: Report) -> list[str]:
 # ---- which ones
 
 
-def test_a_length_that_does_not_fit_is_cut_to_one_that_does():
+def test_a_length_that_does_not_fit_is_cut_to_one_that_does() -> None:
     assert titles(server(length=131072), "serving-does-not-fit")[0] == "sequences of at most 16,384 tokens"
 
 
-def test_a_length_beyond_the_trained_one_is_cut_to_it():
+def test_a_length_beyond_the_trained_one_is_cut_to_it() -> None:
     text = server(checkpoint="TinyLlama/TinyLlama-1.1B-Chat-v1.0", length=8192)
     assert titles(text, "context-exceeds-trained-maximum") == ["sequences of at most 2,048 tokens"]
 
 
-def test_ranks_without_gpus_are_taken_back_or_given_gpus():
+def test_ranks_without_gpus_are_taken_back_or_given_gpus() -> None:
     text = server(ranks=4, gpus=2)
     assert titles(text, "parallel-size-exceeds-gpus") == [
         "tensor parallel 2 on the 2 GPUs given",
@@ -211,7 +211,7 @@ def test_ranks_without_gpus_are_taken_back_or_given_gpus():
     ]
 
 
-def test_gpus_without_ranks_are_given_back_or_put_to_use():
+def test_gpus_without_ranks_are_given_back_or_put_to_use() -> None:
     text = server(checkpoint="meta-llama/Llama-3.1-70B-Instruct", selector=H100, ranks=4, gpus=8)
     assert titles(text, "gpus-left-idle") == [
         "ask for the 4 GPUs that are used",
@@ -220,14 +220,14 @@ def test_gpus_without_ranks_are_given_back_or_put_to_use():
     ]
 
 
-def test_ranks_over_two_pods_are_kept_inside_each():
+def test_ranks_over_two_pods_are_kept_inside_each() -> None:
     text = GROUP.format(checkpoint="meta-llama/Llama-3.1-405B-Instruct", ranks=16)
     assert titles(text, "tensor-parallel-leaves-link-domain") == [
         "tensor parallel 8 in each pod, pipeline parallel 2 over them"
     ]
 
 
-def test_a_native_spec_is_answered_in_its_own_words():
+def test_a_native_spec_is_answered_in_its_own_words() -> None:
     (found,) = samples.of_rule(
         samples.report(NATIVE.format(checkpoint="Qwen/Qwen2.5-7B-Instruct", ranks=1, gpus=4)), "gpus-left-idle"
     )
@@ -235,12 +235,12 @@ def test_a_native_spec_is_answered_in_its_own_words():
     assert added == ["data_parallel: 4"]
 
 
-def test_what_is_lost_is_said():
+def test_what_is_lost_is_said() -> None:
     (found,) = samples.of_rule(samples.report(server(length=131072)), "serving-does-not-fit")
     assert found.suggestions[0].gives_up == "longer sequences"
 
 
-def test_a_cheaper_card_shows_both_prices_of_one_place_and_day():
+def test_a_cheaper_card_shows_both_prices_of_one_place_and_day() -> None:
     text = server(checkpoint="google/gemma-2b-it", selector=H100, ranks=8, gpus=8, length=None)
     (found,) = samples.of_rule(samples.report(text), "parallelism-larger-than-needed")
     priced = [one for one in found.suggestions if one.cost_before_usd_per_hour and one.cost_after_usd_per_hour]
@@ -253,7 +253,7 @@ def test_a_cheaper_card_shows_both_prices_of_one_place_and_day():
 # ---- when there is none
 
 
-def test_nothing_is_offered_where_nothing_in_the_rules_reach_helps():
+def test_nothing_is_offered_where_nothing_in_the_rules_reach_helps() -> None:
     text = server(checkpoint="deepseek-ai/DeepSeek-V3", gpus=1)
     (found,) = samples.of_rule(samples.report(text), "weights-exceed-memory")
     assert found.suggestions == ()
@@ -265,12 +265,12 @@ def only(text: str, when: str, change: tuple[str, ...], *others: Rule) -> Findin
     return found
 
 
-def test_a_rule_that_names_no_change_gets_no_alternative():
+def test_a_rule_that_names_no_change_gets_no_alternative() -> None:
     assert only(server(), "max_model_len > 4096", ()).suggestions == ()
     assert only(server(), "max_model_len > 4096", ("tensor_parallel",)).suggestions == ()
 
 
-def test_an_alternative_that_another_rule_would_speak_of_is_not_printed():
+def test_an_alternative_that_another_rule_would_speak_of_is_not_printed() -> None:
     text = server(ranks=4, gpus=2)
     alone = only(text, "spare_gpus < 0", ("tensor_parallel",))
     assert [one.title for one in alone.suggestions] == ["tensor parallel 2 on the 2 GPUs given"]
@@ -278,14 +278,14 @@ def test_an_alternative_that_another_rule_would_speak_of_is_not_printed():
     assert only(text, "spare_gpus < 0", ("tensor_parallel",), small).suggestions == ()
 
 
-def test_an_alternative_that_still_holds_in_the_adverse_world_is_not_printed():
+def test_an_alternative_that_still_holds_in_the_adverse_world_is_not_printed() -> None:
     """Of an unknown release the share of memory is 0.92, 0.92 and 0.90: the last would be heard by none."""
     text = server(release="latest", ranks=4, gpus=2)
     when = "spare_gpus < 0 || gpu_memory_utilization < 0.91"
     assert only(text, when, ("tensor_parallel",)).suggestions == ()
 
 
-def test_an_alternative_that_makes_another_rule_unknown_is_not_printed():
+def test_an_alternative_that_makes_another_rule_unknown_is_not_printed() -> None:
     """The price of a machine is known by its name; for another card the name is another."""
     text = server(selector=AWS, length=131072)
     does_not_fit = "kv_needed_bytes > kv_cache_bytes"

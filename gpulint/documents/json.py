@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 
-from gpulint.documents.nodes import DEPTH_MAX, NODES_MAX, Invalid, Limit, Node, Parsed, duplicates, too_deep
+from gpulint.documents.nodes import DEPTH_MAX, NODES_MAX, Invalid, Limit, Node, Parsed, Skipped, duplicates, too_deep
 
 _TOKEN = r'(?s)"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},:]|[^\[\]{},:"\s]+'
 _MASKED = (
     r'(?s)(?P<string>"[^"\\\n]*(?:\\.[^"\\\n]*)*"?)|(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))|(?P<comma>,)(?=\s*[\]}])'
 )
+_UNQUOTED_VARIABLE = r"[:\[,]\s*\$\{?\w+"
 _SURROGATE = "[\ud800-\udfff]"
 _SURROGATE_ESCAPE = r"\\u[dD][89a-fA-F]"
 
@@ -23,6 +24,10 @@ def read(path: str, text: str) -> Parsed | None:
     try:
         data = _data(source)
     except Invalid as error:
+        if _lines(text):
+            raise Skipped("JSON lines") from None
+        if re.search(_UNQUOTED_VARIABLE, text):
+            raise Skipped("template") from None
         source = _without_comments(path, text)
         if source == text:
             raise
@@ -32,6 +37,15 @@ def read(path: str, text: str) -> Parsed | None:
             raise error from None
     composer = _Composer(source)
     return Parsed(composer.compose(), data, composer.duplicates)
+
+
+def _lines(text: str) -> bool:
+    """Whether each line is a JSON document of its own, as the first two tell."""
+    first, second, *_ = [*text.split("\n", 2), "", ""]
+    try:
+        return isinstance(json.loads(first), dict) and second.lstrip().startswith("{")
+    except ValueError:
+        return False
 
 
 def _data(text: str) -> object:
