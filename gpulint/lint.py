@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from posixpath import dirname, join, normpath
 
-from gpulint import adapters, architecture, documents, engines, facts, hardware, suggest, units
+from gpulint import adapters, architecture, catalog, documents, engines, facts, hardware, suggest, units
 from gpulint.architecture import Resolved
 from gpulint.facts import Facts, Missing, glossary
 from gpulint.findings import Failure, Finding, Report, RoleSummary, Skip, WorkloadSummary, Worlds
@@ -56,7 +56,9 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
         workloads.extend(part.workloads)
         skipped.extend(part.skipped)
     ordered = sorted(findings, key=lambda one: (one.location.path, one.location.line, one.location.column, one.rule))
-    return Report(tuple(ordered), tuple(workloads), tuple(skipped), tuple(failures), files, _asks(workloads))
+    return Report(
+        tuple(ordered), tuple(workloads), tuple(skipped), tuple(failures), files, _asks(workloads), catalog.version()
+    )
 
 
 def _asks(workloads: Iterable[WorkloadSummary]) -> dict[str, str]:

@@ -15,7 +15,8 @@ HEADERS = {
         "id family parameters active_parameters layers hidden intermediate gated_mlp attention_heads kv_heads head_dim "
         "vocab tied_embeddings trained_context sliding_window sliding_layers linear_attention_layers kv_lora_rank "
         "qk_rope_head_dim experts experts_per_token moe_layers moe_intermediate shared_intermediate dtype task "
-        "modality source date").split(),
+        "modality source date"
+    ).split(),
     "checkpoints.csv": "checkpoint architecture dtype quantization parameters trained_context source date".split(),
     "quantization.csv": "quantization bytes_per_weight source note date".split(),
 }
@@ -48,8 +49,12 @@ def attention(row: Row, qkv_bias: bool = False, out_bias: bool = False, head_nor
     hidden, head = number(row, "hidden"), number(row, "head_dim")
     queries = number(row, "attention_heads") * head
     keys = number(row, "kv_heads") * head
-    return (linear(hidden, queries, qkv_bias) + 2 * linear(hidden, keys, qkv_bias)
-            + linear(queries, hidden, out_bias) + (2 * head if head_norm else 0))
+    return (
+        linear(hidden, queries, qkv_bias)
+        + 2 * linear(hidden, keys, qkv_bias)
+        + linear(queries, hidden, out_bias)
+        + (2 * head if head_norm else 0)
+    )
 
 
 def gated(hidden: int, width: int) -> int:
@@ -76,8 +81,13 @@ def feed_forward(row: Row, router_bias: bool = False, shared_gate: bool = False)
 
 
 def decoder(
-    row: Row, norms: int = 2, router_bias: bool = False, shared_gate: bool = False, head: bool = True,
-    layer_extra: int = 0, **bias: bool,
+    row: Row,
+    norms: int = 2,
+    router_bias: bool = False,
+    shared_gate: bool = False,
+    head: bool = True,
+    layer_extra: int = 0,
+    **bias: bool,
 ) -> int:
     """RMSNorm, rotary positions, gated feed-forward: Llama and its relatives."""
     hidden, layers = number(row, "hidden"), number(row, "layers")
@@ -109,8 +119,15 @@ def gpt_oss(row: Row) -> int:
 def llama4(row: Row) -> int:
     vision, width, blocks, patches = 1408, 5632, 34, (336 // 14) ** 2
     block = 4 * linear(vision, vision, True) + plain(vision, width) + 2 * layer_norm(vision)
-    tower = (blocks * block + 3 * 14 * 14 * vision + vision + (patches + 1) * vision + 2 * layer_norm(vision)
-             + linear(width, 4096) + linear(4096, 4096))
+    tower = (
+        blocks * block
+        + 3 * 14 * 14 * vision
+        + vision
+        + (patches + 1) * vision
+        + 2 * layer_norm(vision)
+        + linear(width, 4096)
+        + linear(4096, 4096)
+    )
     return decoder(row) + tower + linear(4096, number(row, "hidden"))
 
 
@@ -136,8 +153,13 @@ def qwen25_vl(row: Row) -> int:
     vision, width, blocks, hidden = 1280, 3420, 32, number(row, "hidden")
     if hidden >= 5120:
         width = 3456
-    block = (linear(vision, 3 * vision, True) + linear(vision, vision, True) + 2 * vision
-             + 2 * linear(vision, width, True) + linear(width, vision, True))
+    block = (
+        linear(vision, 3 * vision, True)
+        + linear(vision, vision, True)
+        + 2 * vision
+        + 2 * linear(vision, width, True)
+        + linear(width, vision, True)
+    )
     merger = vision + linear(4 * vision, 4 * vision, True) + linear(4 * vision, hidden, True)
     return decoder(row, qkv_bias=True) + blocks * block + 3 * 2 * 14 * 14 * vision + merger
 
@@ -146,11 +168,18 @@ def qwen3_tower(row: Row, deepstack: int = 3) -> int:
     vision, width, blocks, hidden = 1152, 4304, 27, number(row, "hidden")
     if hidden <= 2560 and deepstack and not number(row, "experts"):
         vision, width, blocks = 1024, 4096, 24
-    block = (linear(vision, 3 * vision, True) + linear(vision, vision, True) + plain(vision, width)
-             + 2 * layer_norm(vision))
+    block = (
+        linear(vision, 3 * vision, True) + linear(vision, vision, True) + plain(vision, width) + 2 * layer_norm(vision)
+    )
     fc = linear(4 * vision, 4 * vision, True) + linear(4 * vision, hidden, True)
-    return (blocks * block + linear(3 * 2 * 16 * 16, vision, True) + 48 * 48 * vision
-            + layer_norm(vision) + fc + deepstack * (layer_norm(4 * vision) + fc))
+    return (
+        blocks * block
+        + linear(3 * 2 * 16 * 16, vision, True)
+        + 48 * 48 * vision
+        + layer_norm(vision)
+        + fc
+        + deepstack * (layer_norm(4 * vision) + fc)
+    )
 
 
 def qwen3_vl(row: Row) -> int:
@@ -168,10 +197,21 @@ def qwen35_text(row: Row) -> tuple[int, int]:
     full = attention(row, head_norm=True) + hidden * heads * head  # output gate
     value_heads = QWEN35_VALUE_HEADS[hidden]
     keys, values = 16 * 128, value_heads * 128
-    delta = (hidden * (2 * keys + 2 * values + 2 * value_heads) + 4 * (2 * keys + values)
-             + 2 * value_heads + 128 + values * hidden)
-    return (linear_layers * delta + (layers - linear_layers) * full + layers * 2 * hidden
-            + feed_forward(row, shared_gate=True) + hidden + embeddings(row)), full
+    delta = (
+        hidden * (2 * keys + 2 * values + 2 * value_heads)
+        + 4 * (2 * keys + values)
+        + 2 * value_heads
+        + 128
+        + values * hidden
+    )
+    return (
+        linear_layers * delta
+        + (layers - linear_layers) * full
+        + layers * 2 * hidden
+        + feed_forward(row, shared_gate=True)
+        + hidden
+        + embeddings(row)
+    ), full
 
 
 def qwen35(row: Row) -> tuple[int, int]:
@@ -179,8 +219,12 @@ def qwen35(row: Row) -> tuple[int, int]:
     hidden = number(row, "hidden")
     text, full = qwen35_text(row)
     dense = gated(hidden, number(row, "intermediate"))
-    sparse = (number(row, "experts") * gated(hidden, number(row, "moe_intermediate")) + hidden * number(row, "experts")
-              + gated(hidden, number(row, "shared_intermediate")) + hidden)
+    sparse = (
+        number(row, "experts") * gated(hidden, number(row, "moe_intermediate"))
+        + hidden * number(row, "experts")
+        + gated(hidden, number(row, "shared_intermediate"))
+        + hidden
+    )
     mtp = full + 2 * hidden + (sparse if number(row, "experts") else dense) + 2 * hidden * hidden + 3 * hidden
     return text + qwen3_tower(row, 0), mtp
 
@@ -240,8 +284,12 @@ def bert(row: Row, types: int = 2, offset: int = 0, pooler: bool = True) -> int:
     hidden, layers = number(row, "hidden"), number(row, "layers")
     layer = attention(row, True, True) + plain(hidden, number(row, "intermediate")) + 2 * layer_norm(hidden)
     places = number(row, "trained_context") + offset
-    return (layers * layer + (number(row, "vocab") + places + types) * hidden + layer_norm(hidden)
-            + (linear(hidden, hidden, True) if pooler else 0))
+    return (
+        layers * layer
+        + (number(row, "vocab") + places + types) * hidden
+        + layer_norm(hidden)
+        + (linear(hidden, hidden, True) if pooler else 0)
+    )
 
 
 def xlm_roberta(row: Row) -> int:
@@ -269,8 +317,12 @@ def jina_bert(row: Row) -> int:
     """ALiBi positions, gated feed-forward with a bias on the way down only."""
     hidden, width = number(row, "hidden"), number(row, "intermediate")
     layer = attention(row, True, True) + hidden * 2 * width + linear(width, hidden, True) + 2 * layer_norm(hidden)
-    return (number(row, "layers") * layer + (number(row, "vocab") + 2) * hidden + layer_norm(hidden)
-            + linear(hidden, hidden, True))
+    return (
+        number(row, "layers") * layer
+        + (number(row, "vocab") + 2) * hidden
+        + layer_norm(hidden)
+        + linear(hidden, hidden, True)
+    )
 
 
 def multi_token_prediction(row: Row) -> int:
@@ -316,8 +368,10 @@ FORMULAS = {
     "llama-4": llama4,
     "llama-embed": decoder,
     "minimax-m2": lambda row: decoder(
-        row, router_bias=True,
-        layer_extra=(number(row, "attention_heads") + number(row, "kv_heads")) * number(row, "head_dim")),
+        row,
+        router_bias=True,
+        layer_extra=(number(row, "attention_heads") + number(row, "kv_heads")) * number(row, "head_dim"),
+    ),
     "mistral": decoder,
     "mistral-embed": decoder,
     "mistral-vision": mistral_vision,
@@ -563,10 +617,13 @@ def test_a_checkpoint_states_parameters_and_context_only_where_they_differ_from_
 
 def test_a_checkpoint_with_another_vocabulary_has_the_parameters_of_that_vocabulary() -> None:
     counts = {row["checkpoint"]: int(row["parameters"]) for row in CHECKPOINTS if row["parameters"]}
-    vocabularies = {"allenai/Llama-3.1-Tulu-3-8B": ("meta-llama/Llama-3.1-8B", 128264),
-                    "mistralai/Mixtral-8x22B-Instruct-v0.1": ("mistralai/Mixtral-8x22B-v0.1", 32768)}
-    assert counts == {name: computed(dict(ARCHITECTURES[base], vocab=str(vocab)))
-                      for name, (base, vocab) in vocabularies.items()}
+    vocabularies = {
+        "allenai/Llama-3.1-Tulu-3-8B": ("meta-llama/Llama-3.1-8B", 128264),
+        "mistralai/Mixtral-8x22B-Instruct-v0.1": ("mistralai/Mixtral-8x22B-v0.1", 32768),
+    }
+    assert counts == {
+        name: computed(dict(ARCHITECTURES[base], vocab=str(vocab))) for name, (base, vocab) in vocabularies.items()
+    }
 
 
 def test_the_quantization_file_lists_exactly_the_names_that_checkpoints_may_use() -> None:
@@ -574,9 +631,21 @@ def test_the_quantization_file_lists_exactly_the_names_that_checkpoints_may_use(
 
 
 def test_bytes_per_weight_include_the_scales_and_zero_points_of_each_format() -> None:
-    expected = {"float32": 4, "bfloat16": 2, "float16": 2, "fp8": 1, "fp8-mlp": 1.2, "int8": 1, "fp8-block": 1 + 4 / (128 * 128),
-                "int4-g128": 0.5 + 2.5 / 128, "int4-g64": 0.5 + 2.5 / 64, "int4-g32": 0.5 + 2.5 / 32,
-                "int4-bnb": 0.5 + 1 / 64 + 4 / (64 * 256), "nvfp4": 0.5 + 1 / 16, "mxfp4": 0.5 + 1 / 32}
+    expected = {
+        "float32": 4,
+        "bfloat16": 2,
+        "float16": 2,
+        "fp8": 1,
+        "fp8-mlp": 1.2,
+        "int8": 1,
+        "fp8-block": 1 + 4 / (128 * 128),
+        "int4-g128": 0.5 + 2.5 / 128,
+        "int4-g64": 0.5 + 2.5 / 64,
+        "int4-g32": 0.5 + 2.5 / 32,
+        "int4-bnb": 0.5 + 1 / 64 + 4 / (64 * 256),
+        "nvfp4": 0.5 + 1 / 16,
+        "mxfp4": 0.5 + 1 / 32,
+    }
     assert {row["quantization"]: float(row["bytes_per_weight"]) for row in read("quantization.csv")} == expected
 
 
@@ -600,8 +669,16 @@ def test_the_cells_of_an_architecture_fit_together(row: Row) -> None:
         assert 0 < number(row, "moe_layers") <= number(row, "layers") and row["moe_intermediate"]
         assert number(row, "active_parameters") == active(row)
     else:
-        assert not any(row[name] for name in (
-            "active_parameters", "experts_per_token", "moe_layers", "moe_intermediate", "shared_intermediate"))
+        assert not any(
+            row[name]
+            for name in (
+                "active_parameters",
+                "experts_per_token",
+                "moe_layers",
+                "moe_intermediate",
+                "shared_intermediate",
+            )
+        )
 
 
 @pytest.mark.parametrize("name", [name for name, row in ARCHITECTURES.items() if row["family"] in FORMULAS])

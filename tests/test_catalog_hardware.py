@@ -19,8 +19,7 @@ HEADERS = {
     ),
     "accelerator_labels.csv": "key,value,accelerator,source,date",
     "mig_profiles.csv": (
-        "accelerator,profile,memory_gib,compute_slices,compute_slices_total,max_instances,"
-        "source,date"
+        "accelerator,profile,memory_gib,compute_slices,compute_slices_total,max_instances,source,date"
     ),
     "nodes.csv": (
         "instance_type,cloud,accelerator,gpus,vcpus,memory_gib,link,network_gbit_per_s,rdma,"

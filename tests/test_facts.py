@@ -49,8 +49,8 @@ def known(
 
 def worlds(found: Facts, name: str) -> Worlds[Any]:
     """The values of a fact that is known."""
-    values = worlds(found, name)
-    assert not isinstance(values, Missing)
+    values = found.worlds(name)
+    assert not isinstance(values, Missing), values
     return values
 
 
@@ -331,8 +331,9 @@ def test_every_missing_name_can_be_asked_for() -> None:
         *(("gpus_per_pod", float("nan")), ("tensor_parallel", 10**30), ("cpu_offload_bytes", -1)),
     ],
 )
-def test_a_number_that_nothing_can_be_is_unknown_and_breaks_nothing(name: str, value: float) -> None:
-    found = known(**{name: value})
+def test_a_number_that_nothing_can_be_is_unknown_and_breaks_nothing(name: str, value: Any) -> None:
+    stated: dict[str, Any] = {name: value}
+    found = known(**stated)
     assert needs(found, name) == {name}
     assert "not possible" in found.reasons[name]
     for other in facts.glossary():
@@ -340,8 +341,9 @@ def test_a_number_that_nothing_can_be_is_unknown_and_breaks_nothing(name: str, v
 
 
 @pytest.mark.parametrize(("name", "value"), [("gpus_per_pod", 0), ("cpu_offload_bytes", 0), ("gpus_per_pod", 0.5)])
-def test_a_number_that_may_be_small_is_kept(name: str, value: float) -> None:
-    assert known(**{name: value}).likely(name) == value
+def test_a_number_that_may_be_small_is_kept(name: str, value: Any) -> None:
+    stated: dict[str, Any] = {name: value}
+    assert known(**stated).likely(name) == value
 
 
 # ---- arguments that may hold more than could be read
@@ -415,7 +417,7 @@ def test_a_default_that_hangs_on_the_card_names_the_card_when_it_is_unknown() ->
 # ---- fitted terms only ever cost memory
 
 
-MONOTONE: Mapping[str, tuple[str, Mapping[str, Value | Unknown]]] = {
+MONOTONE: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "sampler_bytes_per_logit": (LLAMA_8B, {}),
     "prefill_hidden_multiple": (LLAMA_8B, {"max_num_seqs": 1}),
     "prefill_intermediate_multiple": (LLAMA_8B, {"max_num_seqs": 1}),

@@ -86,7 +86,10 @@ def test_slices_shares_and_other_makers_are_counted_under_their_own_name(resourc
 
 def test_shares_of_cards_are_no_gpu_count() -> None:
     found = asking("{limits: {nvidia.com/gpu.shared: 2}}")
-    assert reading.values(found, "sharing", "gpus_per_pod") == ["time-slicing", "unknown: the count is of shares of cards"]
+    assert reading.values(found, "sharing", "gpus_per_pod") == [
+        "time-slicing",
+        "unknown: the count is of shares of cards",
+    ]
 
 
 def test_a_mig_profile_is_pointed_at_in_the_key_that_names_it() -> None:

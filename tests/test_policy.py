@@ -337,7 +337,7 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
     ],
 )
 def test_a_file_that_breaks_the_contract_is_refused_at_its_place(
-    tmp_path: Path, change: dict[str, object], place: str, said: str
+    tmp_path: Path, change: dict[str, Any], place: str, said: str
 ) -> None:
     with pytest.raises(RuleError) as caught:
         list(rule.load_team(team(tmp_path, **change)))

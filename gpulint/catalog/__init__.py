@@ -22,11 +22,20 @@ def by(table: str, column: str) -> dict[str, Row]:
     return {row[column]: row for row in rows(table)}
 
 
+def version() -> str:
+    """The date of the newest row of any table."""
+    return (Path(__file__).parent / "VERSION").read_text(encoding="utf-8").strip()
+
+
 def in_version(row: Row, version: tuple[int, ...]) -> bool:
     """Whether a row's `since` (inclusive) and `until` (exclusive) hold for some release of a version: 0.7 is any 0.7.x."""
     since, until = release(row["since"]), release(row["until"])
-    beyond = (*version[:-1], version[-1] + 1)
-    return (since is None or since < beyond) and (until is None or version < until)
+    first, beyond = _padded(version), _padded((*version[:-1], version[-1] + 1))
+    return (since is None or _padded(since) < beyond) and (until is None or first < _padded(until))
+
+
+def _padded(version: tuple[int, ...]) -> tuple[int, ...]:
+    return (*version, 0, 0, 0, 0)[:4]
 
 
 @functools.cache
