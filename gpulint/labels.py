@@ -1,0 +1,48 @@
+"""Labels: how the place that names an accelerator would name another, and the cloud it belongs to."""
+
+from __future__ import annotations
+
+from gpulint import hardware
+from gpulint.workload import Origin, Role
+
+OWN_KEYS = frozenset({"gpulint/accelerator", "accelerator"})
+
+
+def relabelled(role: Role, product: str) -> tuple[str, ...] | None:
+    """The text each place would hold for another product, in the order of the origins; None when one of them cannot."""
+    field = role.fields.get("accelerator")
+    texts = tuple(_renamed(role, origin, product) for origin in (field.origins if field else ()))
+    return None if None in texts else tuple(text for text in texts if text is not None)
+
+
+def cloud(role: Role) -> str | None:
+    """The cloud that the place that names the accelerator belongs to; None when any may."""
+    field = role.fields.get("accelerator")
+    if field is None or not field.origins:
+        return None
+    return hardware.cloud_of(_key(field.origins[0]), field.origins[0].text())
+
+
+def _renamed(role: Role, origin: Origin, product: str) -> str | None:
+    key = _key(origin)
+    if key in OWN_KEYS:
+        return product
+    if key.endswith("/instance-type"):
+        return _other_machine(role, origin.text(), product)
+    values = [value for (label, value), named in hardware.labels().items() if label == key and named == product]
+    return min(values, key=lambda value: (len(value), value), default=None)
+
+
+def _key(origin: Origin) -> str:
+    """The label that a selector or affinity value belongs to."""
+    if isinstance(origin.path[-1], str):
+        return origin.path[-1]
+    return str(origin.document.get((*origin.path[:-2], "key")))
+
+
+def _other_machine(role: Role, now: str, product: str) -> str | None:
+    machine, gpus = hardware.node(now), role.value("gpus_per_pod")
+    if machine is None or not isinstance(gpus, int):
+        return None
+    other = hardware.cheapest(product, gpus, machine.cloud)
+    return other.instance_type if other else None
