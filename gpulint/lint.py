@@ -6,21 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from posixpath import dirname, join, normpath
 
-from gpulint import adapters, architecture, catalog, documents, engines, facts, hardware, suggest, units
+from gpulint import adapters, architecture, catalog, documents, facts, hardware, suggest, summary
 from gpulint.architecture import Resolved
-from gpulint.facts import Facts, Missing, glossary
-from gpulint.findings import Failure, Finding, Report, RoleSummary, Skip, WorkloadSummary, Worlds
+from gpulint.facts import glossary
+from gpulint.findings import Failure, Finding, Report, RoleSummary, Skip, WorkloadSummary
 from gpulint.policy import cel, check, policy
 from gpulint.policy.rule import Rule
 from gpulint.policy.settings import Hint
 from gpulint.repository import Repository, Source
 from gpulint.workload import Field, Role, Unknown, Workload
-
-SHOWN = (
-    *("checkpoint", "architecture", "accelerator", "gpus_per_replica", "tensor_parallel", "pipeline_parallel"),
-    *("data_parallel", "max_model_len", "device_memory_bytes", "memory_budget_bytes", "weight_bytes_per_gpu"),
-    *("reserve_bytes", "kv_needed_bytes", "kv_cache_bytes", "kv_cache_tokens", "required_bytes_per_gpu", "headroom"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +75,8 @@ def _file(source: Source, repository: Repository, given: Given) -> Report:
     for document in loaded.documents:
         found.extend(_problems(adapters.problems(document), given.rules))
         for workload in adapters.read(document, repository):
-            summary, own = _workload(_hinted(workload, given), repository, given)
-            summaries.append(summary)
+            understood, own = _workload(_hinted(workload, given), repository, given)
+            summaries.append(understood)
             found.extend(own)
     marked, troubles = _suppressed(found, loaded, given)
     return Report((*marked, *policy.troubles_as_findings(troubles, given.rules)), tuple(summaries), tuple(skips))
@@ -191,9 +185,9 @@ def _workload(workload: Workload, repository: Repository, given: Given) -> tuple
                 )
             else:
                 found.append(finding)
-        summaries.append(_summary(role, known, resolved, outcome))
-    summary = WorkloadSummary(workload.name, workload.kind, workload.adapter, workload.location(), tuple(summaries))
-    return summary, found
+        summaries.append(summary.of(role, known, resolved, outcome))
+    where = workload.location()
+    return WorkloadSummary(workload.name, workload.kind, workload.adapter, where, tuple(summaries)), found
 
 
 def resolve(role: Role, path: str, repository: Repository, like: Mapping[str, str] | None) -> Resolved | None:
@@ -213,124 +207,3 @@ def _config(repository: Repository, path: str, reference: str) -> str | None:
         if content is not None:
             return content.decode("utf-8", "replace")
     return None
-
-
-# ---- what was understood
-
-
-def _summary(role: Role, known: Facts, resolved: Resolved | None, outcome: check.Outcome) -> RoleSummary:
-    shown = [fact for name in SHOWN if (fact := known.shown(name))]
-    fits, small = _fitting(role, known, resolved)
-    return RoleSummary(
-        name=role.name,
-        engine=role.text("engine"),
-        architecture=_architecture(role, resolved),
-        accelerator=_accelerator(role),
-        parallelism=_parallelism(known),
-        verdict=verdict(known),
-        headroom=_headroom(known),
-        fits_on=fits,
-        too_small=small,
-        facts=tuple(shown),
-        assumptions=tuple(assumptions(role, resolved)),
-        unknown=dict(sorted(known.reasons.items())),
-        not_evaluated=outcome.not_evaluated,
-    )
-
-
-def verdict(known: Facts) -> str:
-    """Whether it fits, by in how many worlds something is left of the budget."""
-    if known.role.value("device") not in (None, "gpu"):
-        return "no GPU"
-    left = known.worlds("headroom_bytes")
-    if isinstance(left, Missing):
-        return "cannot tell"
-    if _amount(left.adverse) >= 0:
-        return "fits"
-    if _amount(left.favourable) < 0:
-        return "does not fit"
-    return "likely fits" if _amount(left.likely) >= 0 else "likely does not fit"
-
-
-def _amount(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
-
-
-def _headroom(known: Facts) -> str:
-    left = known.worlds("headroom")
-    if isinstance(left, Missing) or known.role.value("device") not in (None, "gpu"):
-        return ""
-    low, high = round(_amount(left.adverse) * 100), round(_amount(left.favourable) * 100)
-    return f"{low} %" if low == high else f"{low} to {high} %"
-
-
-def _architecture(role: Role, resolved: Resolved | None) -> str:
-    stated = role.value("checkpoint")
-    if isinstance(stated, Unknown):
-        return f"? ({stated.reason})"
-    if resolved is None:
-        return "?"
-    known = resolved.architecture is not None and (resolved.architecture.known or resolved.how == "name")
-    return role.text("checkpoint") if known else f"{role.text('checkpoint')} (not in the catalog)"
-
-
-def _accelerator(role: Role) -> str:
-    count, product = role.value("gpus_per_replica"), hardware.accelerator(role.text("accelerator"))
-    if (device := role.value("device")) not in (None, "gpu"):
-        return "none" if device == "cpu" else str(device)
-    name = product.name if product else role.text("mig_profile") or _resource_name(role)
-    amount = units.human(count, "") if isinstance(count, int | float) else "?"
-    return f"{amount} × {name}"
-
-
-def _resource_name(role: Role) -> str:
-    unknown = role.value("accelerator")
-    reason = f" ({unknown.reason})" if isinstance(unknown, Unknown) else ""
-    return (role.text("accelerator_resource") or "?") + reason
-
-
-def _parallelism(known: Facts) -> str:
-    parts = []
-    for name, letters in (("tensor_parallel", "TP"), ("pipeline_parallel", "PP"), ("data_parallel", "DP")):
-        value = known.likely(name)
-        if isinstance(value, int) and (value > 1 or name == "tensor_parallel"):
-            parts.append(f"{letters} {value}")
-    return " × ".join(parts) or "?"
-
-
-def assumptions(role: Role, resolved: Resolved | None) -> Iterator[str]:
-    """What was inferred of a role, in sentences."""
-    yield from (field.assumption for field in role.fields.values() if field.assumption)
-    if resolved and resolved.assumption:
-        yield resolved.assumption
-    engine = role.text("engine")
-    if engine and not role.text("engine_version") and (oldest := engines.oldest(engine)):
-        yield f"release of {engine} not stated: {'.'.join(map(str, oldest))} or later"
-    if role.value("sharing"):
-        yield "the card is shared: what its other users take is not counted"
-    for name in ("speculative", "enable_lora"):
-        if role.value(name) not in (None, False):
-            yield f"memory of {glossary()[name].meaning} is not counted"
-
-
-def _fitting(role: Role, known: Facts, resolved: Resolved | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """When only the accelerator is missing: the products it fits on, and those too small, among those clouds rent out."""
-    left = known.worlds("headroom_bytes")
-    if not isinstance(left, Missing) or left.names != {"accelerator"}:
-        return (), ()
-    fits: list[str] = []
-    small: list[str] = []
-    for product in _rented():
-        tried = facts.of(role.having(accelerator=Field(product.id)), resolved).worlds("headroom_bytes")
-        if isinstance(tried, Worlds) and not isinstance(tried, Missing):
-            if _amount(tried.adverse) >= 0:
-                fits.append(product.name)
-            elif _amount(tried.favourable) < 0:
-                small.append(product.name)
-    return tuple(fits), tuple(small)
-
-
-def _rented() -> list[hardware.Accelerator]:
-    rented = {node.accelerator for node in hardware.nodes()}
-    products = [one for one in hardware.accelerators() if one.id in rented and one.vendor == "nvidia"]
-    return sorted(products, key=lambda one: (one.cuda_memory_bytes or one.driver_memory_bytes or 0, one.id))

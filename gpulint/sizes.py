@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint import adapters, architecture, documents, facts, hardware, lint, units
+from gpulint import adapters, architecture, documents, facts, hardware, lint, summary, units
 from gpulint.architecture import Resolved
 from gpulint.facts import Facts, Missing, glossary
 from gpulint.findings import Worlds
@@ -95,7 +95,9 @@ def table(role: Role, resolved: Resolved | None) -> Table:
     needs = tuple(
         f"{name}: {known.reasons.get(name) or glossary()[name].ask or glossary()[name].meaning}" for name in missing
     )
-    return Table(_title(role, known), tuple(rows), lint.verdict(known), needs, tuple(lint.assumptions(role, resolved)))
+    return Table(
+        _title(role, known), tuple(rows), summary.verdict(known), needs, tuple(summary.assumptions(role, resolved))
+    )
 
 
 def _row(name: str, known: Facts, device: Value | Missing) -> Row | None:
