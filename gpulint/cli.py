@@ -307,4 +307,5 @@ def init(spec: str | None) -> None:
         Path(name).write_text(text, encoding="utf-8")
         click.echo(f"wrote {name}")
     lacking = sum(bool(role.not_evaluated) for workload in report.workloads for role in workload.roles)
-    click.echo(f"{len(report.workloads)} workloads found, {lacking} lack a hint")
+    found = len(report.workloads)
+    click.echo(f"{found} workload{'' if found == 1 else 's'} found, {lacking} without a hint that would help")

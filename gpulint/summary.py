@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpulint import engines, facts, hardware, units
 from gpulint.architecture import Resolved
 from gpulint.facts import Facts, Missing, glossary
-from gpulint.findings import RoleSummary, Worlds
+from gpulint.findings import RoleSummary, Severity, Worlds
 from gpulint.policy import check
 from gpulint.workload import Field, Role, Unknown
 
@@ -28,7 +28,7 @@ def of(role: Role, known: Facts, resolved: Resolved | None, outcome: check.Outco
         architecture=_architecture(role, resolved),
         accelerator=_accelerator(role),
         parallelism=_parallelism(known),
-        verdict=verdict(known),
+        verdict=_verdict(known, outcome),
         headroom=_headroom(known),
         fits_on=fits,
         too_small=small,
@@ -39,8 +39,15 @@ def of(role: Role, known: Facts, resolved: Resolved | None, outcome: check.Outco
     )
 
 
+def _verdict(known: Facts, outcome: check.Outcome) -> str:
+    """Whether it fits in memory; what fits and fails for another reason does not run."""
+    fits = verdict(known)
+    failing = any(one.severity is Severity.ERROR for one in outcome.verdicts)
+    return "does not run" if failing and fits in ("fits", "likely fits") else fits
+
+
 def verdict(known: Facts) -> str:
-    """Whether it fits, by in how many worlds something is left of the budget."""
+    """Whether it fits in memory, by in how many worlds something is left of the budget."""
     if known.role.value("device") not in (None, "gpu"):
         return "no GPU"
     left = known.worlds("headroom_bytes")

@@ -115,11 +115,26 @@ def _problem(document: Document, path: Path, kind: str, message: str) -> Problem
     if path and path[-1] in NUMBERS:
         return Problem("invalid-spec", f"{path[-2]}: write a number", document.locate(path[:-1]))
     if kind != "extra_forbidden":
-        return Problem("invalid-spec", f"{path[-1] if path else 'the spec'}: {message}", document.locate(path))
+        return Problem(
+            "invalid-spec", f"{path[-1] if path else 'the spec'}: {_plain(kind, message)}", document.locate(path)
+        )
     known = [one.name for one in (_shape() if "architecture" in path else _declared())]
     near = difflib.get_close_matches(str(path[-1]), [*known, "name", "architecture", "roles", "metadata"], n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
     return Problem("invalid-spec", f"unknown key {path[-1]}{hint}", document.locate(path, key=True))
+
+
+def _plain(kind: str, message: str) -> str:
+    """What a person reads instead of the validator's words."""
+    if kind == "string_pattern_mismatch":
+        return f"write one of {', '.join(KINDS)}" if "|" in message else f"write {API_VERSION}"
+    words = {
+        "missing": "is missing",
+        "too_short": "holds nothing",
+        "string_type": "write text",
+        "bool_type": "write true or false",
+    }
+    return words.get(kind, message[:1].lower() + message[1:])
 
 
 def _role(document: Document, at: int) -> Role:
