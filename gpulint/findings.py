@@ -122,6 +122,7 @@ class RoleSummary(NamedTuple):
 
     name: str
     engine: str = ""
+    part_of: str = ""
     architecture: str = ""
     accelerator: str = ""
     parallelism: str = ""

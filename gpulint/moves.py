@@ -50,7 +50,7 @@ def _tensor_parallel(known: Facts) -> Iterator[Move]:
     sizes = dict.fromkeys([full, *(2**power for power in range(full.bit_length() - 1, -1, -1))])
     for size in sizes:
         if size not in (0, now):
-            slower = "" if size > now else "memory and speed of the ranks given up"
+            slower = "" if size > now else f"the memory and speed of {now} ranks"
             yield Move(f"tensor parallel {size} on the {gpus} GPUs given", {"tensor_parallel": size}, slower)
     pods = gpus // (_whole(known, "gpus_per_pod") or gpus)
     if pods > 1 and full % pods == 0 and full // pods != now:

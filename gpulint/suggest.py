@@ -81,7 +81,8 @@ def _counted(role: Role, gpus: Value) -> dict[str, Field]:
 def _suggestion(move: Move, before: Facts, after: Facts) -> Suggestion:
     edits = tuple(edit for name, value in move.values.items() for edit in _edits(before.role, name, value))
     shown = tuple(fact for name in ("headroom", "kv_cache_tokens") if (fact := after.shown(name)))
-    old, new = _machine(before.role), _machine(after.role)
+    old = _machine(before.role, labels.cloud(before.role))
+    new = _machine(after.role, old.cloud) if old else None
     if old is None or new is None:
         return Suggestion(move.title, edits, shown, move.gives_up)
     prices = ", ".join(dict.fromkeys(f"{one.cloud} {one.price_region} {one.price_date}" for one in (old, new)))
@@ -124,12 +125,12 @@ def _rewritten(name: str, old: str, value: Value) -> str:
     return f"{flag}={value}" if equals and flag.startswith("-") else str(value)
 
 
-def _machine(role: Role) -> hardware.Node | None:
-    """The cheapest priced machine type that holds the GPUs of one pod."""
+def _machine(role: Role, cloud: str | None) -> hardware.Node | None:
+    """The cheapest priced machine type that holds the GPUs of one pod, of one cloud or of any."""
     gpus = role.value("gpus_per_pod")
     if not isinstance(gpus, int) or gpus == 0:
         return None
-    return hardware.cheapest(role.text("accelerator"), gpus, labels.cloud(role))
+    return hardware.cheapest(role.text("accelerator"), gpus, cloud)
 
 
 def _cost(role: Role, machine: hardware.Node) -> float | None:

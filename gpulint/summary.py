@@ -25,9 +25,10 @@ def of(role: Role, known: Facts, resolved: Resolved | None, outcome: check.Outco
     return RoleSummary(
         name=role.name,
         engine=role.text("engine"),
-        architecture=_architecture(role, resolved),
+        part_of=role.text("part_of"),
+        architecture="" if role.text("part_of") else _architecture(role, resolved),
         accelerator=_accelerator(role),
-        parallelism=_parallelism(known),
+        parallelism="" if role.text("part_of") else _parallelism(known),
         verdict=_verdict(known, outcome),
         headroom=_headroom(known),
         fits_on=fits,
@@ -41,6 +42,8 @@ def of(role: Role, known: Facts, resolved: Resolved | None, outcome: check.Outco
 
 def _verdict(known: Facts, outcome: check.Outcome) -> str:
     """Whether it fits in memory; what fits and fails for another reason does not run."""
+    if leader := known.role.text("part_of"):
+        return f"part of {leader}"
     fits = verdict(known)
     failing = any(one.severity is Severity.ERROR for one in outcome.verdicts)
     return "does not run" if failing and fits in ("fits", "likely fits") else fits

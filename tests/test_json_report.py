@@ -60,7 +60,7 @@ FIRST = {
                 }
             ],
             "facts": {},
-            "gives_up": "memory and speed of the ranks given up",
+            "gives_up": "the memory and speed of 4 ranks",
             "cost_before_usd_per_hour": None,
             "cost_after_usd_per_hour": None,
             "prices": "",

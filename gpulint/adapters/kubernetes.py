@@ -97,8 +97,13 @@ def _joined(group: str, kind: str, roles: tuple[Role, ...]) -> tuple[Role, ...]:
     origins = tuple(origin for role in roles for origin in role.fields["gpus_per_replica"].origins)
     unknown = next((count for count in counts if isinstance(count, Unknown)), None)
     total = unknown or sum(count for count in counts if isinstance(count, int | float))
-    serving = next((role for role in roles if role.text("engine")), None)
-    return tuple(role.having(gpus_per_replica=Field(total, origins)) if role is serving else role for role in roles)
+    serving = next((role for role in roles if role.text("engine")), roles[0])
+    return tuple(
+        role.having(gpus_per_replica=Field(total, origins))
+        if role is serving
+        else role.having(part_of=Field(serving.name, source="one group"))
+        for role in roles
+    )
 
 
 def _open_to_others(role: Role) -> Role:

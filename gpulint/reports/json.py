@@ -105,6 +105,7 @@ def _role(role: RoleSummary) -> dict[str, object]:
     return {
         "name": role.name,
         "engine": role.engine,
+        "part_of": role.part_of,
         "architecture": role.architecture,
         "accelerator": role.accelerator,
         "parallelism": role.parallelism,

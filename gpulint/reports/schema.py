@@ -96,6 +96,7 @@ class RoleEntry(Strict):
 
     name: str
     engine: str
+    part_of: str
     architecture: str
     accelerator: str
     parallelism: str

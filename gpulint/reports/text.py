@@ -191,7 +191,7 @@ def _closing(report: Report) -> Iterator[str]:
     for failure in report.failures:
         yield f"internal error in {_safe(failure.path)} while {failure.doing}: {_safe(failure.error)}"
     roles = [role for workload in report.workloads for role in workload.roles]
-    if unread := sum(not role.engine for role in roles):
+    if unread := sum(not role.engine and not role.part_of for role in roles):
         yield f"no engine that gpulint reads: {unread} of {_counted(len(roles), 'role')}; only rules for any program applied"
     yield from _not_evaluated(report)
 
