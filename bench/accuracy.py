@@ -22,7 +22,7 @@ from typing import NamedTuple
 import alone
 from alone import share
 
-from gpulint import facts, lint, sizes, units
+from gpulint import facts, sizes, summary, units
 from gpulint.facts import Facts, Missing
 from gpulint.repository import Stdin
 from gpulint.workload import Field
@@ -137,7 +137,7 @@ def judged(case: Case) -> Judged:
     names = [name for name in MEASURED if measured.get(name) is not None]
     figures = tuple(_figure(str(case["id"]), name, float(measured[name]), known) for name in names)
     lacking = ", ".join(sorted(known.missing(["headroom_bytes"])))
-    return Judged(str(case["id"]), figures, lint.verdict(known), bool(measured["oom"]), lacking)
+    return Judged(str(case["id"]), figures, summary.verdict(known), bool(measured["oom"]), lacking)
 
 
 def _figure(case: str, name: str, measured: float, known: Facts) -> Figure:
@@ -145,7 +145,8 @@ def _figure(case: str, name: str, measured: float, known: Facts) -> Figure:
     found = known.worlds(fact)
     if isinstance(found, Missing):
         return Figure(case, name, measured, None, ", ".join(sorted(found.names)))
-    low, likely, high = (float(value) / scale for value in found)  # type: ignore[arg-type]
+    ends = known.ends(fact) or found[::2]
+    low, likely, high = (float(value) / scale for value in (ends[0], found.likely, ends[1]))  # type: ignore[arg-type]
     return Figure(case, name, measured, (low, likely, high))
 
 

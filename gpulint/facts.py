@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import math
 import operator
 import pkgutil
 import re
@@ -48,10 +49,11 @@ class Missing(NamedTuple):
 
 
 class Known(NamedTuple):
-    """A fact's values and, in words, where they come from."""
+    """A fact's values, in words where they come from, and the uncertain quantities behind them."""
 
     worlds: Worlds[Value]
     how: str
+    terms: frozenset[str] = frozenset()
 
 
 @functools.cache
@@ -105,9 +107,11 @@ def of(role: Role, resolved: Resolved | None) -> Facts:
 class Facts:
     """Facts of one role, each resolved once, on demand."""
 
-    def __init__(self, role: Role, resolved: Resolved | None) -> None:
+    def __init__(self, role: Role, resolved: Resolved | None, moved: tuple[str, str] | None = None) -> None:
         self.role = role
         self.resolved = resolved
+        self._moved = moved
+        self._shifted: dict[tuple[str, str], Facts] = {}
         self.reasons: dict[str, str] = {}
         self._found: dict[str, Known | Missing] = {}
 
@@ -125,8 +129,40 @@ class Facts:
         """A fact with its origin, resolved once."""
         if name not in self._found:
             self._found[name] = Missing(frozenset({name}))  # a formula that needs itself is unknown
-            self._found[name] = self._resolve(glossary()[name])
+            self._found[name] = self._told_apart(name, self._resolve(glossary()[name]))
         return self._found[name]
+
+    def _told_apart(self, name: str, found: Known | Missing) -> Known | Missing:
+        """An uncertain quantity that no formula gave is a term of its own; with one term moved, the others stay likely."""
+        if isinstance(found, Missing) or found.terms or _constant(found.worlds):
+            return found
+        if self._moved is None:
+            return found._replace(terms=frozenset({name}))
+        term, world = self._moved
+        return _same(getattr(found.worlds, world if term == name else "likely"), found.how)
+
+    def ends(self, name: str) -> tuple[Value, Value] | None:
+        """The interval that is printed: independent terms combined by quadrature around the likely value."""
+        found = self.find(name)
+        if isinstance(found, Missing):
+            return None
+        likely = found.worlds.likely
+        if _constant(found.worlds) or isinstance(likely, bool) or not isinstance(likely, int | float):
+            return found.worlds.favourable, found.worlds.adverse
+        shifts = [self._shifts(name, term, likely) for term in sorted(found.terms)]
+        down, up = (math.sqrt(sum(shift[side] ** 2 for shift in shifts)) for side in (0, 1))
+        extremes = [value for value in found.worlds if isinstance(value, int | float)]
+        low, high = max(likely - down, min(extremes)), min(likely + up, max(extremes))
+        return (round(low), round(high)) if isinstance(likely, int) else (low, high)
+
+    def _shifts(self, name: str, term: str, likely: float) -> tuple[float, float]:
+        """How far one term alone moves a fact down and up."""
+        moved = [0.0]
+        for world in ("favourable", "adverse"):
+            facts = self._shifted.setdefault((term, world), Facts(self.role, self.resolved, (term, world)))
+            value = facts.likely(name)
+            moved += [value - likely] if isinstance(value, int | float) else []
+        return min(moved), max(moved)
 
     def shown(self, name: str) -> Fact | None:
         """A fact as reports carry it; None when it is missing."""
@@ -265,7 +301,8 @@ class Facts:
         try:
             if all(_constant(triple) for triple in triples):
                 return _same(formula(*(triple.likely for triple in triples)), how)
-            return Known(Worlds(*(formula(*values) for values in zip(*triples, strict=True))), how)
+            terms = frozenset().union(*(fact.terms for fact in inputs if isinstance(fact, Known)))
+            return Known(Worlds(*(formula(*values) for values in zip(*triples, strict=True))), how, terms)
         except (LookupError, ArithmeticError) as error:
             self.reasons[formula.__name__] = str(error)
             return Missing(frozenset({formula.__name__}))

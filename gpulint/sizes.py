@@ -27,11 +27,13 @@ TOTALS = ("required_bytes_per_gpu", "memory_budget_bytes", "device_memory_bytes"
 
 
 class Row(NamedTuple):
-    """One term: its values in bytes (or tokens) and, of a memory term, its share of the card."""
+    """One term: its values in bytes (or tokens), its interval and, of a memory term, its share of the card."""
 
     name: str
     unit: str
     worlds: Worlds[Value]
+    low: Value
+    high: Value
     share: float | None
     how: str
 
@@ -107,7 +109,8 @@ def _row(name: str, known: Facts, device: Value | Missing) -> Row | None:
     quantity, share = glossary()[name], None
     if quantity.unit == "bytes" and isinstance(device, int | float) and isinstance(found.worlds.likely, int | float):
         share = found.worlds.likely / device
-    return Row(name, quantity.unit, found.worlds, share, found.how)
+    low, high = known.ends(name) or found.worlds[::2]
+    return Row(name, quantity.unit, found.worlds, low, high, share, found.how)
 
 
 def _title(role: Role, known: Facts) -> str:
@@ -134,20 +137,25 @@ def _text(one: Table) -> str:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    low, likely, high = (units.human(value, row.unit) for value in row.worlds)
-    if isinstance(row.worlds.favourable, int | float) and isinstance(row.worlds.adverse, int | float):
-        low, high = (low, high) if row.worlds.favourable <= row.worlds.adverse else (high, low)
+    low, likely, high = (units.human(value, row.unit) for value in (row.low, row.worlds.likely, row.high))
     share = f"{row.share:.1%}" if row.share is not None else ""
     return (row.name, low, likely, high, share)
 
 
 def as_json(tables: Sequence[Table]) -> str:
-    """The tables as JSON: values in base units, in the favourable, likely and adverse world."""
+    """The tables as JSON: values in base units, in each world, and the ends of the interval around the likely one."""
     data = [
         {
             "title": one.title,
             "terms": {
-                row.name: {"unit": row.unit, **row.worlds._asdict(), "share": row.share, "from": row.how}
+                row.name: {
+                    "unit": row.unit,
+                    **row.worlds._asdict(),
+                    "low": row.low,
+                    "high": row.high,
+                    "share": row.share,
+                    "from": row.how,
+                }
                 for row in one.rows
             },
             "verdict": one.verdict,

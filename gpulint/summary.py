@@ -68,10 +68,10 @@ def _amount(value: object) -> float:
 
 
 def _headroom(known: Facts) -> str:
-    left = known.worlds("headroom")
-    if isinstance(left, Missing) or known.role.value("device") not in (None, "gpu"):
+    ends = known.ends("headroom")
+    if ends is None or known.role.value("device") not in (None, "gpu"):
         return ""
-    low, high = round(_amount(left.adverse) * 100), round(_amount(left.favourable) * 100)
+    low, high = (round(_amount(end) * 100) for end in ends)
     return f"{low} %" if low == high else f"{low} to {high} %"
 
 

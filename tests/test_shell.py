@@ -42,15 +42,47 @@ def test_words_lose_their_quotes_and_keep_their_order(script: str, expected: Wor
     ("script", "expected"),
     [
         ("v a \\\n  # why \\\n  --b 2\n", [["v", "a"], ["--b", "2"]]),
-        ("v a \\ \n  --b 2\n", [["v", "a"], ["--b", "2"]]),
+        ("v a \\ \n  --b 2\n", [["v", "a", " "], ["--b", "2"]]),
         ("v a \\\n\n  --b 2\n", [["v", "a"], ["--b", "2"]]),
         ("v a\\\n--b 2\n", [["v", "a--b", "2"]]),
         ("v a\\\n --b 2\n", [["v", "a", "--b", "2"]]),
     ],
 )
 def test_a_command_ends_where_bash_ends_it(script: str, expected: Words) -> None:
-    found = words(script)
-    assert [[word for word in command if word != " "] for command in found] == expected
+    assert words(script) == expected
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        (r"v \ ", [["v", " "]]),
+        (r"v \  b", [["v", " ", "b"]]),
+        ("v \\\t b", [["v", "\t", "b"]]),
+        (r"v \ b \ 'c d'", [["v", " b", " c d"]]),
+        (r"v 'b'\ ; w", [["v", "b "], ["w"]]),
+        (r"v \\\ b", [["v", r"\ b"]]),
+        (r"v \ # not a comment", [["v", " ", "# not a comment"]]),
+        (r"v b > \  c; w", [["v", "b", "c"], ["w"]]),
+        (r'A=\ b; v "$A"', [["v", " b"]]),
+        (r'A=(\  b); v "${A[@]}"', [["v", " ", "b"]]),
+    ],
+)
+def test_an_escaped_blank_is_text(script: str, expected: Words) -> None:
+    assert words(script) == expected
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        (r"v \\ b", [["v", "\\", "b"]]),
+        (r"v '\' b", [["v", "\\", "b"]]),
+        (r"v 'a\ b' " + '"c\\ d" $' + r"'e\ f'", [["v", r"a\ b", r"c\ d", r"e\ f"]]),
+        ("v a # b\\ \nw", [["v", "a"], ["w"]]),
+        ("v <<E\n\\ \nE\nw", [["v"], ["w"]]),
+    ],
+)
+def test_a_blank_that_nothing_escapes_is_as_before(script: str, expected: Words) -> None:
+    assert words(script) == expected
 
 
 @pytest.mark.parametrize(

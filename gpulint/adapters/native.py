@@ -19,7 +19,16 @@ API_VERSION = "gpulint/v1"
 KINDS = {"InferenceService": "inference", "TrainingJob": "training"}
 STATED = ("pod", "engine")
 ROLE_ONLY = frozenset(
-    {"gpu_limit", "gpu_request", "gpu_count_whole", "task", "max_model_len_stated", "unexpanded_variable", "arguments", "part_of"}
+    {
+        "gpu_limit",
+        "gpu_request",
+        "gpu_count_whole",
+        "task",
+        "max_model_len_stated",
+        "unexpanded_variable",
+        "arguments",
+        "part_of",
+    }
 )
 SHAPE = ("architecture", "checkpoint")
 NUMBERS = frozenset({"int", "float", "str"})

@@ -131,17 +131,12 @@ def filled(template: str, facts: Facts) -> str:
 
 def shown(name: str, facts: Facts) -> str:
     """A fact in human units, "unknown" when it is missing."""
-    worlds = facts.worlds(name)
-    if isinstance(worlds, Missing):
+    ends = facts.ends(name)
+    if ends is None:
         return "unknown"
-    likely, *ends = (units.human(value, glossary()[name].unit) for value in (worlds.likely, *_ends(worlds)))
-    return likely if ends[0] == ends[1] else f"{likely} ({ends[0]} to {ends[1]})"
-
-
-def _ends(worlds: Worlds[Value]) -> tuple[Value, Value]:
-    """The smallest and the largest value over the worlds."""
-    values = [value for value in worlds if isinstance(value, int | float)]
-    return (min(values), max(values)) if len(values) == len(worlds) else (worlds.favourable, worlds.adverse)
+    unit = glossary()[name].unit
+    likely, low, high = (units.human(value, unit) for value in (facts.likely(name), *ends))
+    return likely if low == high else f"{likely} ({low} to {high})"
 
 
 def _stated(role: Role, names: Sequence[str]) -> tuple[str, Origin] | None:
