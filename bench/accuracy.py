@@ -53,7 +53,7 @@ GRAPHS_OFF = "--enforce-eager"
 RELEASE = re.compile(r"~?(\d+\.\d+(?:\.\d+)?)")
 BLOCK = re.compile(r"--block-size=(\d+)")
 MEASURED: Mapping[str, tuple[str, float]] = {
-    "weights_gib": ("weight_bytes_per_gpu", units.GIB),
+    "weights_gib": ("loaded_bytes_per_gpu", units.GIB),
     "kv_cache_gib": ("kv_cache_bytes", units.GIB),
     "kv_tokens": ("kv_cache_tokens", 1),
     "activation_peak_gib": ("activation_bytes", units.GIB),

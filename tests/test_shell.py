@@ -61,7 +61,7 @@ def test_a_command_ends_where_bash_ends_it(script: str, expected: Words) -> None
         (r"v \ b \ 'c d'", [["v", " b", " c d"]]),
         (r"v 'b'\ ; w", [["v", "b "], ["w"]]),
         (r"v \\\ b", [["v", r"\ b"]]),
-        (r"v \ # not a comment", [["v", " ", "# not a comment"]]),
+        (r"v \ #no comment", [["v", " #no", "comment"]]),
         (r"v b > \  c; w", [["v", "b", "c"], ["w"]]),
         (r'A=\ b; v "$A"', [["v", " b"]]),
         (r'A=(\  b); v "${A[@]}"', [["v", " ", "b"]]),
@@ -81,7 +81,7 @@ def test_an_escaped_blank_is_text(script: str, expected: Words) -> None:
         ("v <<E\n\\ \nE\nw", [["v"], ["w"]]),
     ],
 )
-def test_a_blank_that_nothing_escapes_is_as_before(script: str, expected: Words) -> None:
+def test_a_backslash_that_is_quoted_or_in_a_comment_escapes_no_blank(script: str, expected: Words) -> None:
     assert words(script) == expected
 
 

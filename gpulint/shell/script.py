@@ -1,4 +1,7 @@
-"""Script: a text, its syntax tree and the place of every node; placeholders are masked so that it parses."""
+"""Script: a text, its syntax tree and the place of every node.
+
+What the grammar would misread is masked by text of the same length before it parses: placeholders, escaped blanks.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,8 @@ _MASKED = (
     r"|\{\{[^{}\n]{0,300}\}\}|\{%[^{}\n]{0,300}%\}"
     r"|(?<![<\w])<[A-Za-z][\w.:/|-]*(?: [\w.:/|-]+){0,8}>"
 )
+_ESCAPED_BLANK = r"(?<!\\)((?:\\\\)*\\)[ \t\v\f]"
+"""At the start of a word the grammar skips an escaped blank as if it were space; an escaped letter it reads."""
 
 
 class Script(NamedTuple):
@@ -42,6 +47,7 @@ class Script(NamedTuple):
 def parse(text: str) -> Script:
     masks = [match.span() for match in re.finditer(_MASKED, text)]
     masked = re.sub(_MASKED, lambda match: "x" * len(match[0]), text)
+    masked = re.sub(_ESCAPED_BLANK, lambda match: match[1] + "\\", masked)
     offsets = None if masked.isascii() else _character_offsets(masked)
     return Script(text, _parser().parse(masked.encode()).root_node, masks, offsets)
 

@@ -34,24 +34,22 @@ def device_memory_bytes(
     return driver_memory_bytes - driver_reserved_bytes
 
 
-def required_bytes_per_gpu(
-    weight_bytes_per_gpu: float, weight_buffer_bytes: float, reserve_bytes: float, kv_needed_bytes: float
-) -> float:
+def required_bytes_per_gpu(loaded_bytes_per_gpu: float, reserve_bytes: float, kv_needed_bytes: float) -> float:
     """Weights, reserve and the KV cache of one longest sequence on the fullest GPU.
 
-    required_bytes_per_gpu = weight_bytes_per_gpu + weight_buffer_bytes + reserve_bytes + kv_needed_bytes
+    required_bytes_per_gpu = loaded_bytes_per_gpu + reserve_bytes + kv_needed_bytes
 
     Args:
-        weight_bytes_per_gpu, weight_buffer_bytes, reserve_bytes, kv_needed_bytes: [bytes]
+        loaded_bytes_per_gpu, reserve_bytes, kv_needed_bytes: [bytes]
     Returns:
         [bytes]
 
-    >>> required_bytes_per_gpu(14.96, 0.04, 2.0, 16.0)
+    >>> required_bytes_per_gpu(15.0, 2.0, 16.0)
     33.0
 
     Source: vLLM, v1/worker/gpu_worker.py, determine_available_memory, and v1/core/kv_cache_utils.py.
     """
-    return weight_bytes_per_gpu + weight_buffer_bytes + reserve_bytes + kv_needed_bytes
+    return loaded_bytes_per_gpu + reserve_bytes + kv_needed_bytes
 
 
 def headroom_bytes(memory_budget_bytes: float, required_bytes_per_gpu: float) -> float:

@@ -228,21 +228,20 @@ def reserve_bytes(activation_bytes: float, captured_graph_bytes: float, non_torc
 def kv_cache_bytes(
     kv_cache_memory_bytes: int | None,
     memory_budget_bytes: float,
-    weight_bytes_per_gpu: float,
-    weight_buffer_bytes: float,
+    loaded_bytes_per_gpu: float,
     reserve_bytes: float,
 ) -> float:
     """Memory left for the KV cache on one GPU; negative when even the weights and the reserve are too much.
 
-    kv_cache_bytes = what is stated, else memory_budget_bytes − weight_bytes_per_gpu − weight_buffer_bytes − reserve_bytes
+    kv_cache_bytes = what is stated, else memory_budget_bytes − loaded_bytes_per_gpu − reserve_bytes
 
     Args:
         kv_cache_memory_bytes: `--kv-cache-memory-bytes`, else None [bytes].
-        memory_budget_bytes, weight_bytes_per_gpu, weight_buffer_bytes, reserve_bytes: [bytes]
+        memory_budget_bytes, loaded_bytes_per_gpu, reserve_bytes: [bytes]
     Returns:
         [bytes]
 
-    >>> left = kv_cache_bytes(None, 0.95 * 79.19, 14.96, 0.04, 1.89 + 0.25)  # Llama-3.1-8B on H100, measured 58.10
+    >>> left = kv_cache_bytes(None, 0.95 * 79.19, 15.0, 1.89 + 0.25)  # Llama-3.1-8B on H100, measured 58.10
     >>> round(left, 2)
     58.09
 
@@ -250,4 +249,4 @@ def kv_cache_bytes(
     """
     if kv_cache_memory_bytes is not None:
         return kv_cache_memory_bytes
-    return memory_budget_bytes - weight_bytes_per_gpu - weight_buffer_bytes - reserve_bytes
+    return memory_budget_bytes - loaded_bytes_per_gpu - reserve_bytes

@@ -155,3 +155,21 @@ def weight_bytes_per_gpu(
     routed = expert_parameters * bytes_per_weight
     held = (weight_bytes - routed) / tensor_parallel + routed / (tensor_parallel * data_parallel)
     return max(0.0, stage_share * held - cpu_offload_bytes)
+
+
+def loaded_bytes_per_gpu(weight_bytes_per_gpu: float, weight_buffer_bytes: float) -> float:
+    """Weights and the buffers a framework adds to them, as engines print it after loading.
+
+    loaded_bytes_per_gpu = weight_bytes_per_gpu + weight_buffer_bytes
+
+    Args:
+        weight_bytes_per_gpu: on the fullest GPU [bytes]. weight_buffer_bytes: (fitted) [bytes]
+    Returns:
+        [bytes]
+
+    >>> loaded_bytes_per_gpu(30.51, 0.08)  # Qwen3-32B on two ranks: "Model loading took 30.59 GiB"
+    30.59
+
+    Source: vLLM, v1/worker/gpu_model_runner.py, load_model.
+    """
+    return weight_bytes_per_gpu + weight_buffer_bytes
