@@ -24,7 +24,7 @@ from alone import share
 
 from gpulint import facts, sizes, summary, units
 from gpulint.facts import Facts, Missing
-from gpulint.repository import Stdin
+from gpulint.repository import WorkTree
 from gpulint.workload import Field
 
 Case = Mapping[str, object]
@@ -115,7 +115,9 @@ def described(case: Case) -> Facts:
         stated["block_size"] = int(block[1])
     if case["lora"]:
         stated["enable_lora"] = True
-    role, resolved = sizes.from_checkpoint(str(case["model"]), stated, CARDS.get(str(case["gpu"])), Stdin("-", b""))
+    role, resolved = sizes.from_checkpoint(
+        str(case["model"]), stated, CARDS.get(str(case["gpu"])), WorkTree(Path(__file__).parent)
+    )
     gpus = {name: Field(case["gpu_count"]) for name in ("gpus_per_pod", "gpus_per_replica")}  # type: ignore[arg-type]
     return facts.of(role.having(**gpus), resolved)
 

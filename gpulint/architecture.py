@@ -101,7 +101,7 @@ def _named(reference: str, billions: float) -> Resolved:
         checkpoint_quantization=stated or None,
         format_assumed=stated is None,
     )
-    format_ = stated if stated is not None else "16 bits"
+    format_ = stated if stated is not None else "4, 8 or 16 bits"
     said = f"{reference} has about {billions:g} billion parameters in {format_ or 'an unknown format'}, by its name"
     return Resolved(shape, "name", said)
 
@@ -165,7 +165,7 @@ def _basenames() -> dict[str, str | None]:
     """Last path component → a checkpoint id that ends so; None where several do that differ in more than their id."""
     found: dict[str, str | None] = {}
     for name in ids():
-        last = name.rsplit("/", 1)[-1]
+        last = name.rsplit("/", 1)[-1].lower()
         first = found.setdefault(last, name)
         if first is not None and first != name and _shape(first) != _shape(name):
             found[last] = None
@@ -180,7 +180,7 @@ def _shape(name: str) -> Architecture | None:
 def _from_basename(reference: str) -> Architecture | None:
     """A path such as /models/Qwen3-8B/ names its checkpoint by its last component."""
     last = reference.rstrip("/").rsplit("/", 1)[-1]
-    name = _basenames().get(last)
+    name = _basenames().get(last.lower())
     return _known(name) if name else None
 
 

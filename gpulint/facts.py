@@ -287,8 +287,9 @@ class Facts:
             return Missing(frozenset({"weight_format"}))
         held = float(row["bytes_per_weight"])
         if (shape := self.resolved.architecture if self.resolved else None) and shape.format_assumed:
-            smallest = float(catalog.by("quantization", "quantization")["int4-g128"]["bytes_per_weight"])
-            return Known(Worlds(min(smallest, held), held, held), "a number format that nothing states")
+            rows = catalog.by("quantization", "quantization")
+            small, middle = (float(rows[name]["bytes_per_weight"]) for name in ("int4-g128", "fp8"))
+            return Known(Worlds(small, middle, held), "4, 8 or 16 bits: nothing states the number format")
         return _same(held, "catalog")
 
     def _computed(self, formula: Callable[..., Value]) -> Known | Missing:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from posixpath import dirname, join, normpath
 
-from gpulint import adapters, architecture, catalog, documents, facts, hardware, suggest, summary
+from gpulint import adapters, architecture, catalog, documents, facts, hardware, labels, suggest, summary
 from gpulint.architecture import Resolved
 from gpulint.facts import glossary
 from gpulint.findings import Failure, Finding, Report, RoleSummary, Skip, WorkloadSummary
@@ -15,6 +16,11 @@ from gpulint.policy.rule import Rule
 from gpulint.policy.settings import Hint
 from gpulint.repository import Repository, Source
 from gpulint.workload import Field, Role, Unknown, Workload
+
+TIME_SLICING = r"timeSlicing\s*:"
+"""A device plugin's configuration; on GKE a node label says it instead."""
+DEPTH = 24
+ASKED = re.compile(r"nvidia\.com/(?:gpu|mig-|pgpu)|amd\.com/gpu|habana\.ai/gaudi|gpu\.intel\.com/")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +85,21 @@ def _file(source: Source, repository: Repository, given: Given) -> Report:
             summaries.append(understood)
             found.extend(own)
     marked, troubles = _suppressed(found, loaded, given)
+    if not summaries and any(_asks_for_gpus(document.data, DEPTH) for document in loaded.documents):
+        skips.append(Skip(source.path, "asks for GPUs in an object that is not read yet"))
     return Report((*marked, *policy.troubles_as_findings(troubles, given.rules)), tuple(summaries), tuple(skips))
+
+
+def _asks_for_gpus(value: object, depth: int) -> bool:
+    """Whether limits or requests anywhere in an object name an accelerator resource."""
+    if isinstance(value, list):
+        return depth > 0 and any(_asks_for_gpus(inner, depth - 1) for inner in value)
+    if not isinstance(value, dict) or depth == 0:
+        return False
+    sides = (value.get(side) for side in ("limits", "requests"))
+    if any(ASKED.match(str(name)) for amounts in sides if isinstance(amounts, dict) for name in amounts):
+        return True
+    return any(_asks_for_gpus(inner, depth - 1) for inner in value.values())
 
 
 def _of_interest(content: bytes, rules: Iterable[Rule]) -> bool:
@@ -177,6 +197,9 @@ def _workload(workload: Workload, repository: Repository, given: Given) -> tuple
         known = facts.of(role, resolved)
         rules = tuple(check.matching(given.rules, workload, role))
         outcome = check.judged(rules, known)
+        if shares := _shares(role, outcome, repository):
+            known = facts.of(_shared(role, shares), resolved)
+            outcome = check.judged(rules, known)
         for verdict in outcome.verdicts:
             finding = check.finding(verdict, workload, known)
             if given.alternatives:
@@ -185,9 +208,29 @@ def _workload(workload: Workload, repository: Repository, given: Given) -> tuple
                 )
             else:
                 found.append(finding)
-        summaries.append(summary.of(role, known, resolved, outcome))
+        summaries.append(summary.of(known.role, known, resolved, outcome))
     where = workload.location()
     return WorkloadSummary(workload.name, workload.kind, workload.adapter, where, tuple(summaries)), found
+
+
+def _shares(role: Role, outcome: check.Outcome, repository: Repository) -> str | None:
+    """The file that hands cards out in shares, looked for when a verdict rests on how many cards there are."""
+    counting = any("gpus_per_replica" in verdict.rule.facts for verdict in outcome.verdicts)
+    several = role.value("gpus_per_pod") not in (None, 1)
+    if (
+        not counting
+        or not several
+        or role.text("accelerator_resource") != "nvidia.com/gpu"
+        or labels.cloud(role) == "gcp"
+    ):
+        return None
+    return repository.search(TIME_SLICING)
+
+
+def _shared(role: Role, path: str) -> Role:
+    reason = Unknown(f"{path} hands cards out in shares, and this is a count of them")
+    counts = {name: replace(role.fields[name], value=reason) for name in ("gpus_per_pod", "gpus_per_replica")}
+    return role.having(**counts, sharing=Field("time-slicing", source=path))
 
 
 def resolve(role: Role, path: str, repository: Repository, like: Mapping[str, str] | None) -> Resolved | None:

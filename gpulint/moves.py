@@ -12,6 +12,8 @@ from gpulint.facts import Facts, Missing
 from gpulint.workload import Role, Value
 
 GPUS_OF_A_NODE = (1, 2, 4, 8)
+USUAL_UTILIZATION = 0.9
+"""What every release of vLLM takes at least when nothing is stated."""
 
 
 class Move(NamedTuple):
@@ -29,6 +31,7 @@ def moves(quantity: str, known: Facts) -> Iterator[Move]:
         "gpus_per_pod": _gpus,
         "data_parallel": _data_parallel,
         "max_model_len": _max_model_len,
+        "gpu_memory_utilization": _gpu_memory_utilization,
         "kv_cache_dtype": _kv_cache_dtype,
         "quantization": _quantization,
         "weight_dtype": _weight_dtype,
@@ -49,7 +52,7 @@ def _tensor_parallel(known: Facts) -> Iterator[Move]:
     full = gpus // (stages * copies)
     sizes = dict.fromkeys([full, *(2**power for power in range(full.bit_length() - 1, -1, -1))])
     for size in sizes:
-        if size not in (0, now):
+        if size not in (0, now) and _shards(known, size):
             slower = "" if size > now else f"the memory and speed of {now} ranks"
             yield Move(f"tensor parallel {size} on the {gpus} GPUs given", {"tensor_parallel": size}, slower)
     pods = gpus // (_whole(known, "gpus_per_pod") or gpus)
@@ -68,18 +71,27 @@ def _gpus(known: Facts) -> Iterator[Move]:
         whole = math.ceil(now)
         yield Move(f"whole: {_gpus_named(whole)}", {"gpus_per_pod": whole})
         return
+    most = _whole(known, "node_gpus") or GPUS_OF_A_NODE[-1]
+    if now > most:
+        yield Move(f"the {_gpus_named(most)} of the machine", {"gpus_per_pod": most})
     occupied, pods = _whole(known, "parallel_size"), _whole(known, "pods_per_replica")
-    if occupied and pods and occupied % pods == 0 and now != occupied // pods <= GPUS_OF_A_NODE[-1]:
+    if occupied and pods and occupied % pods == 0 and now != occupied // pods <= most:
         fewer, count = occupied < now * pods, occupied // pods
         title = f"ask for the {_gpus_named(count)} that {'is' if count == 1 else 'are'} {'used' if fewer else 'needed'}"
         yield Move(title, {"gpus_per_pod": count})
     if (known.likely("pipeline_parallel"), known.likely("data_parallel"), pods) != (1, 1, 1):
         return
     for count in _counts(int(now), _whole(known, "fitting_tensor_parallel")):
-        if count not in (now, occupied):
+        if count not in (now, occupied) and count <= most and _shards(known, count):
             gives_up = "" if count > now else "the bandwidth of the other GPUs"
             title = f"{_gpus_named(count)} with tensor parallel {count}"
             yield Move(title, {"gpus_per_pod": count, "tensor_parallel": count}, gives_up)
+
+
+def _shards(known: Facts, ranks: int) -> bool:
+    """Whether the heads divide by so many ranks: as the rules say where they are known, else as fewer of today's ranks."""
+    now = _whole(known, "tensor_parallel")
+    return _whole(known, "attention_heads") is not None or (now is not None and now % ranks == 0)
 
 
 def _gpus_named(count: int) -> str:
@@ -120,6 +132,14 @@ def _round_lengths(longest: int) -> Iterator[int]:
     """Lengths 2^k and 3·2^(k−1) up to a limit, and the limit itself if it is one, longest first, three of them."""
     lengths = sorted({size for power in range(9, 24) for size in (2**power, 3 * 2 ** (power - 1))}, reverse=True)
     yield from itertools.islice((length for length in lengths if length <= longest), 3)
+
+
+def _gpu_memory_utilization(known: Facts) -> Iterator[Move]:
+    """The share that the engine takes unasked, where less was asked for."""
+    now = known.likely("gpu_memory_utilization")
+    if isinstance(now, float) and now < USUAL_UTILIZATION:
+        title = f"{USUAL_UTILIZATION:.0%} of the card's memory instead of {now:.0%}"
+        yield Move(title, {"gpu_memory_utilization": USUAL_UTILIZATION}, "memory for other programs on the card")
 
 
 def _kv_cache_dtype(known: Facts) -> Iterator[Move]:

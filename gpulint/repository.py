@@ -1,4 +1,4 @@
-"""Where bytes come from: the work tree or standard input, read within its root, without links and without running git."""
+"""Where bytes come from: the work tree, read within its root, without links and without running git."""
 
 from __future__ import annotations
 
@@ -44,6 +44,8 @@ class Repository(Protocol):
 
     def exists(self, path: str) -> bool: ...
 
+    def search(self, pattern: str) -> str | None: ...
+
 
 class _Ignored(NamedTuple):
     """The patterns of one .gitignore, and the folder they are relative to."""
@@ -58,6 +60,7 @@ class WorkTree:
     def __init__(self, root: pathlib.Path, exclude: Sequence[str] = ()) -> None:
         self.root = pathlib.Path(os.path.abspath(root))
         self.exclude = _spec(exclude) if exclude else None
+        self._searched: dict[str, str | None] = {}
 
     def sources(self, paths: Sequence[str]) -> Iterator[Source | Skip]:
         """The files named, and those below the folders named that git would not ignore, in sorted order."""
@@ -83,6 +86,18 @@ class WorkTree:
         """Whether `read` would find a file or folder there."""
         place = self._inside(path)
         return place is not None and os.path.lexists(place)
+
+    def search(self, pattern: str) -> str | None:
+        """The first file below the root that a regular expression is found in, looked for once."""
+        if pattern not in self._searched:
+            wanted = re.compile(pattern.encode())
+            found = (
+                one.path
+                for one in self.sources([str(self.root)])
+                if isinstance(one, Source) and wanted.search(one.content)
+            )
+            self._searched[pattern] = next(found, None)
+        return self._searched[pattern]
 
     def _inside(self, path: str) -> pathlib.Path | None:
         """The place of a path inside the root that no link leads to."""
@@ -135,25 +150,6 @@ class WorkTree:
             return False
         names = {_shown(place), _relative(place, self.root)}
         return any(self.exclude.match_file(name.lstrip("/") + end) for name in names for end in _ENDS)
-
-
-class Stdin:
-    """Standard input as the one file of a repository."""
-
-    def __init__(self, filename: str, content: bytes) -> None:
-        self.source = Source(filename, content)
-
-    def sources(self, paths: Sequence[str] = ()) -> Iterator[Source | Skip]:
-        """The one file, whatever the paths."""
-        yield self.source
-
-    def read(self, path: str) -> bytes | None:
-        """The content, if it is asked for by its own name."""
-        return self.source.content if path == self.source.path else None
-
-    def exists(self, path: str) -> bool:
-        """Whether the path is the name of the one file."""
-        return path == self.source.path
 
 
 def root_of(start: pathlib.Path) -> pathlib.Path:

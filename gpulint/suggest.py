@@ -28,6 +28,8 @@ def alternatives(
         for move in moves.moves(kind, known):
             if tried == TRIED:
                 break
+            if not _expressible(known.role, move):
+                continue
             tried += 1
             changed = facts.of(_applied(known.role, move.values), known.resolved)
             if _cures(verdict.rule, outcome, check.judged(check.matching(rules, workload, changed.role), changed)):
@@ -43,6 +45,22 @@ def _cures(rule: Rule, before: Outcome, after: Outcome) -> bool:
         return False
     severities = {verdict.rule.name: verdict.severity for verdict in before.verdicts}
     return all(verdict.severity <= severities.get(verdict.rule.name, 0) for verdict in after.verdicts)
+
+
+def _expressible(role: Role, move: Move) -> bool:
+    """Whether every quantity of a move is stated at a place, or can be stated to this release of the engine."""
+    return all(_places(role, name, value) for name, value in move.values.items())
+
+
+def _places(role: Role, name: str, value: Value) -> bool:
+    field = role.fields.get(name)
+    unneeded = name in ("tensor_parallel", "pipeline_parallel") and value == 1
+    return (
+        unneeded
+        or name in ("accelerator", "gpu_limit")
+        or bool(field and field.origins)
+        or any(_additions(role, name, value))
+    )
 
 
 def _applied(role: Role, values: Mapping[str, Value]) -> Role:
@@ -111,7 +129,7 @@ def _additions(role: Role, name: str, value: Value) -> Iterator[Edit]:
         return
     elif role.arguments and role.arguments.key:
         yield Edit(name, role.arguments.location(), "", f"{name}: {value}")
-    elif (argument := engines.spelled(role.text("engine"), name, value)) is not None:
+    elif (argument := engines.spelled(role.text("engine"), role.text("engine_version"), name, value)) is not None:
         yield Edit(name, role.arguments.location() if role.arguments else None, "", argument)
     elif name == "accelerator":
         yield Edit(name, None, role.text("accelerator"), str(value))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -27,6 +28,9 @@ class Alone:
 
     def exists(self, path: str) -> bool:
         return path in self.files
+
+    def search(self, pattern: str) -> str | None:
+        return next((path for path, content in self.files.items() if re.search(pattern.encode(), content)), None)
 
 
 def report(

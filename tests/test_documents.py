@@ -333,7 +333,7 @@ def test_a_template_is_skipped_without_a_word(text: str) -> None:
 def test_json_lines_and_json_with_unquoted_variables_are_skipped_without_a_word() -> None:
     assert load('{"gpu": 1}\n{"gpu": 2}\n', "data.json") == documents.Loaded(skips=("JSON lines",))
     assert load('{"gpus": ${GPUS}}\n', "job.json") == documents.Loaded(skips=("template",))
-    assert problems('{"gpus": "${GPUS}",}\n', "job.json") != []
+    assert problems('{"nvidia.com/gpu": "${GPUS}",}\n', "job.json") != []
 
 
 def test_text_that_parses_is_no_template() -> None:
@@ -490,9 +490,9 @@ def test_json_with_comments_is_read_as_its_editors_read_it() -> None:
 @pytest.mark.parametrize(
     ("text", "message", "place"),
     [
-        ('{"gpu": 1,}', "not valid JSON: the comma before this has nothing after it", (1, 11, 1, 12)),
-        ("{'gpu': 1}", 'not valid JSON: it quotes with "…" only', (1, 2, 1, 11)),
-        ('{"gpu": 1\n', "not valid JSON: expecting ',' delimiter", (1, 1, 1, 10)),
+        ('{"nvidia.com/gpu": 1,}', "not valid JSON: the comma before this has nothing after it", (1, 22, 1, 23)),
+        ("{'nvidia.com/gpu': 1}", 'not valid JSON: it quotes with "…" only', (1, 2, 1, 22)),
+        ('{"nvidia.com/gpu": 1\n', "not valid JSON: expecting ',' delimiter", (1, 1, 1, 21)),
     ],
 )
 def test_json_that_does_not_parse_is_told_at_its_place(
@@ -502,8 +502,8 @@ def test_json_that_does_not_parse_is_told_at_its_place(
 
 
 def test_a_duplicate_key_in_json_is_told() -> None:
-    assert problems('{"gpu": 1, "gpu": 2}', "a.json") == [
-        ("duplicate-key", "`gpu` is stated twice in one mapping; only the last one counts", (1, 12, 1, 17))
+    assert problems('{"apiVersion": "v1", "gpu": 1, "gpu": 2}', "a.json") == [
+        ("duplicate-key", "`gpu` is stated twice in one mapping; only the last one counts", (1, 32, 1, 37))
     ]
 
 
@@ -555,7 +555,8 @@ def test_toml_is_read_with_the_places_of_its_values() -> None:
 
 
 def test_toml_that_does_not_parse_is_told_at_its_place() -> None:
-    assert problems("gpu = 1\nb = \n", "a.toml") == [("invalid-syntax", "not valid TOML: invalid value", (2, 1, 2, 4))]
+    text = 'apiVersion = "gpulint/v1"\nb = \n'
+    assert problems(text, "a.toml") == [("invalid-syntax", "not valid TOML: invalid value", (2, 1, 2, 4))]
 
 
 # ---- words that concern us

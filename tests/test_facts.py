@@ -460,7 +460,7 @@ def test_a_larger_ratio_of_parameters_to_the_name_never_makes_weights_smaller() 
         for ratio in (0.9, 1.0, 1.1, 1.3)
     ]
     assert sizes == sorted(sizes)  # type: ignore[type-var]
-    assert sizes[1] == 26e9  # 13 billion weights in 16 bits
+    assert sizes[1] == pytest.approx(13e9 * 1.02)  # 13 billion weights in 8 bits, 2 % of which stay in 16
 
 
 def test_every_fitted_term_is_tested_monotone() -> None:

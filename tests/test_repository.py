@@ -154,11 +154,3 @@ def test_the_root_is_the_nearest_folder_that_holds_git(tree: pathlib.Path) -> No
 
 def test_without_git_the_root_is_the_start(tmp_path: pathlib.Path) -> None:
     assert repository.root_of(tmp_path) == tmp_path
-
-
-def test_standard_input_is_one_file_with_the_name_given() -> None:
-    stdin = repository.Stdin("deploy.yaml", b"a: 1\n")
-    assert list(stdin.sources()) == [repository.Source("deploy.yaml", b"a: 1\n")]
-    assert stdin.read("deploy.yaml") == b"a: 1\n"
-    assert stdin.read("other.yaml") is None
-    assert not stdin.exists("other.yaml")

@@ -64,6 +64,7 @@ def test_a_command_ends_where_bash_ends_it(script: str, expected: Words) -> None
         (r"v \ #no comment", [["v", " #no", "comment"]]),
         (r"v b > \  c; w", [["v", "b", "c"], ["w"]]),
         (r'A=\ b; v "$A"', [["v", " b"]]),
+        (r"A=1; v $A\ b ${B:-\ c}", [["v", "1 b", " c"]]),
         (r'A=(\  b); v "${A[@]}"', [["v", " ", "b"]]),
     ],
 )
@@ -78,7 +79,6 @@ def test_an_escaped_blank_is_text(script: str, expected: Words) -> None:
         (r"v '\' b", [["v", "\\", "b"]]),
         (r"v 'a\ b' " + '"c\\ d" $' + r"'e\ f'", [["v", r"a\ b", r"c\ d", r"e\ f"]]),
         ("v a # b\\ \nw", [["v", "a"], ["w"]]),
-        ("v <<E\n\\ \nE\nw", [["v"], ["w"]]),
     ],
 )
 def test_a_backslash_that_is_quoted_or_in_a_comment_escapes_no_blank(script: str, expected: Words) -> None:
@@ -179,6 +179,12 @@ def test_a_here_document_is_data() -> None:
     assert words("cat <<'EOF' | sh\nvllm serve\nEOF\n") == [["cat"], ["sh"]]
 
 
+@pytest.mark.parametrize("line", ["\\ ", "\\ a b", "\\a $(b)", "\\a; b", "\\ a | b", "a\\ b", "\\\\"])
+def test_a_here_document_may_start_with_a_backslash(line: str) -> None:
+    assert words(f"v <<E\n{line}\nE\nw") == [["v"], ["w"]]
+    assert words(f"v <<-'E' > f\n{line}\nE\nw") == [["v"], ["w"]]
+
+
 @pytest.mark.parametrize(
     ("script", "expected"),
     [
@@ -225,6 +231,7 @@ def test_a_command_that_does_not_parse_has_no_known_words() -> None:
 def test_the_words_of_one_command_string_are_split() -> None:
     assert [word.text for word in shell.split('--a b "c d" --e=f')] == ["--a", "b", "c d", "--e=f"]
     assert [word.text for word in shell.split("--a\n b")] == ["--a", "b"]
+    assert [word.text for word in shell.split("--a \\\n b \\\n--c\n")] == ["--a", "b", "--c"]
     assert [(word.start, word.end) for word in shell.split("--a  b")] == [(0, 3), (5, 6)]
 
 
@@ -249,6 +256,10 @@ def test_what_is_more_than_one_plain_command_is_not_split(text: str) -> None:
         "{{",
         "f(){ ",
         "if ",
+        "\\ ",
+        "\\  ",
+        "\\",
+        "<<E\n\\ ",
     ],
 )
 def test_a_hostile_script_costs_little(unit: str) -> None:

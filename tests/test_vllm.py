@@ -267,7 +267,6 @@ spec:
     "command",
     [
         "command: [sh, -c, 'vllm serve meta-llama/Llama-3.1-8B-Instruct $EXTRA_ARGS']",
-        "command: [sh, -c, 'vllm serve meta-llama/Llama-3.1-8B-Instruct \"$@\"']",
         "args: [--model=meta-llama/Llama-3.1-8B-Instruct, '${EXTRA_ARGS}']",
         "args: [--model=meta-llama/Llama-3.1-8B-Instruct, '{{ .Values.extraArgs }}']",
         "args: [--model=meta-llama/Llama-3.1-8B-Instruct, --config=/etc/vllm.yaml]",

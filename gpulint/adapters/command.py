@@ -14,8 +14,11 @@ REFERENCE = re.compile(r"\$\$|\$\(([A-Za-z_][\w.-]*)\)")
 """Read as Kubernetes does, from the left: two dollars are one, so that `$$(NAME)` refers to nothing."""
 WHOLE_VARIABLE = re.compile(r"\"?\$(?:\((?P<paren>\w+)\)|\{(?P<brace>\w+)\}|(?P<bare>\w+))\"?")
 PLACEHOLDER = re.compile(r"\$\{\w+\}|\$[A-Za-z_]\w*|<[^<>]+>|\{\{|(?i:\byour[-_]|\b(?:change|replace)[-_]?me\b)")
+EVERY_ARGUMENT = frozenset({'"$@"', "$@", "$*"})
 SHELL_OPTION = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*")
 SHELLS = frozenset({"sh", "bash", "ash", "dash", "zsh"})
+RUNTIME_IMAGE = "vllm-openai"
+"""What KServe's vLLM runtimes run; they may add arguments of their own."""
 WRAPPERS = frozenset(
     {"exec", "nohup", "time", "sudo", "command", "tini", "dumb-init", "--", "env", "numactl", "stdbuf"}
 )
@@ -67,9 +70,7 @@ def self_reference(known: Environment) -> Field | None:
 
 def invocations(document: Document, path: Path, known: Environment) -> Iterator[Invocation]:
     """The programs a container starts: of its command and args, or of the script that a shell is given."""
-    image = document.get((*path, "image"))
-    origin = Origin(document, (*path, "image"))
-    named = Argument(image if isinstance(image, str) else None, origin, "" if image else "no image")
+    named = _image(document, path)
     command, args = (tuple(_words(document, (*path, key), known)) for key in ("command", "args"))
     words = (*command, *args)
     script = _script(words)
@@ -78,8 +79,24 @@ def invocations(document: Document, path: Path, known: Environment) -> Iterator[
         return
     text = document.get(words[script].origin.path)
     for one in shell.commands(text if isinstance(text, str) else "", known.variables()):
-        arguments = tuple(_from_shell(words[script].origin, word, known) for word in one.words)
+        given = words[script + 2 :]
+        arguments = tuple(
+            argument
+            for word in one.words
+            for argument in (given if word.raw in EVERY_ARGUMENT else (_from_shell(words[script].origin, word, known),))
+        )
         yield Invocation(named, _unwrapped(arguments), known, entrypoint=False, conditional=one.conditional)
+
+
+def _image(document: Document, path: Path) -> Argument:
+    """The image; a KServe predictor may name the format of its runtime instead."""
+    image = document.get((*path, "image"))
+    if isinstance(image, str):
+        return Argument(image, Origin(document, (*path, "image")))
+    model_format = document.get((*path, "modelFormat", "name"))
+    if isinstance(model_format, str) and model_format.lower() == "vllm":
+        return Argument(RUNTIME_IMAGE, Origin(document, (*path, "modelFormat", "name")))
+    return Argument(None, Origin(document, (*path, "image")), "no image")
 
 
 def _expanded(text: str, origin: Origin, known: Environment) -> Argument:
@@ -140,7 +157,8 @@ def _script(words: tuple[Argument, ...]) -> int | None:
     first = next(shells, len(words))
     for at in range(first, len(words) - 1):
         if SHELL_OPTION.fullmatch(words[at].text or ""):
-            return at + 1
+            after = at + 1 + (words[at + 1].text == "--")
+            return after if after < len(words) else None
     return None
 
 

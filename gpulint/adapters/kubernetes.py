@@ -16,12 +16,15 @@ TRAINING = frozenset({"Job", "PyTorchJob", "MPIJob", "TrainJob", "JobSet"})
 
 
 class Template(NamedTuple):
-    """A pod template in an object: its role's name (empty: the container's), where it stands, and its multipliers."""
+    """A pod template in an object: its role's name (empty: the container's), where it stands, its multipliers, and
+    whether an operator may add volumes to it.
+    """
 
     name: str
     spec: Path
     pods_per_replica: Field
     replicas: Field
+    injected: bool = False
 
 
 def claims(document: Document) -> bool:
@@ -74,6 +77,8 @@ def _roles(document: Document, path: Path, template: Template) -> Iterator[Role]
     for role in pod.roles(document, template.spec, annotations):
         name = f"{template.name}/{role.name}" if template.name else role.name
         counted = role.having(pods_per_replica=template.pods_per_replica, replicas=template.replicas)
+        if template.injected:
+            counted = counted.having(shared_memory_default=Field(False, source="the operator may mount it"))
         yield replace(counted.having(gpus_per_replica=_gpus_per_replica(counted)), name=name)
 
 
@@ -110,7 +115,7 @@ def _open_to_others(role: Role) -> Role:
     """A role whose arguments let GPUs of other pods join has no GPU count of its own."""
     if not role.value("multi_node"):
         return role
-    reason = Unknown("GPUs of other pods may join (Ray, --nnodes or ranks of its own)")
+    reason = Unknown(f"which GPUs join is decided elsewhere ({role.fields['multi_node'].source})")
     return role.having(gpus_per_replica=Field(reason, role.fields["gpus_per_replica"].origins))
 
 
@@ -185,7 +190,7 @@ def _any_kind(document: Document, path: Path) -> Iterator[Template]:
     kind = document.get((*path, "kind"))
     unknown = Field(Unknown(f"how many pods a {kind} makes is not known"))
     for spec in _pod_specs(document.get(path) if path else document.data, path, DEPTH):
-        yield Template(_role_name(document, spec), spec, unknown, unknown)
+        yield Template(_role_name(document, spec), spec, unknown, unknown, injected=True)
 
 
 def _role_name(document: Document, spec: Path) -> str:

@@ -13,6 +13,7 @@ from gpulint.workload import Field, Origin, Unknown
 INSTANCE_KEYS = frozenset({"node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"})
 FAMILY_KEYS = frozenset({"karpenter.k8s.aws/instance-family", "eks.amazonaws.com/instance-family"})
 PARTITION_KEY = "cloud.google.com/gke-gpu-partition-size"
+PRODUCT_KEY = "nvidia.com/gpu.product"
 SHARING_KEYS = frozenset(
     {"cloud.google.com/gke-gpu-sharing-strategy", "cloud.google.com/gke-max-shared-clients-per-gpu"}
 )
@@ -124,6 +125,8 @@ def _sliced(selector: list[Label]) -> dict[str, Field]:
             found["mig_profile"] = Field(value, (origin,))
         elif label.key in SHARING_KEYS:
             found["sharing"] = Field(value, (origin,))
+        elif label.key == PRODUCT_KEY and value.endswith("-SHARED"):
+            found["sharing"] = Field("time-slicing or MPS", (origin,))
     return found
 
 

@@ -17,6 +17,7 @@ GPU = re.compile(
 )
 NOT_A_GPU = re.compile(r"google\.com/tpu|aws\.amazon\.com/neuron|huawei\.com/|cambricon\.com/|qualcomm\.com/")
 RAY = re.compile(r"(?:^|[/_-])ray(?:$|[_.-])|multi-node-serving")
+HAMI = frozenset({"nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores"})
 MIG = re.compile(r"nvidia\.com/mig-(?P<profile>\w+\.\w+)(?P<more>[\w.]*)")
 RDMA = re.compile(r"rdma/|vpc\.amazonaws\.com/efa|nvidia\.com/hostdev|/rdma|networking\.gke\.io\.networks/rdma")
 PLACING = frozenset({"serving.kserve.io/gke-accelerator", "serving.kubeflow.org/gke-accelerator"})
@@ -49,11 +50,18 @@ def _container(
     environment = command.environment(document, path)
     invocations = tuple(command.invocations(document, path, environment))
     read = [(reading, one) for one in invocations if (reading := engines.read(one))]
+    if not resources:
+        read = [(reading, one) for reading, one in read if one.arguments]
     if not (resources or read or document.get((*path, "resources", "claims"))):
         return
     name = document.get((*path, "name"))
     anchor = Origin(document, (*path, "name")) if isinstance(name, str) else Origin(document, path)
     pod = {**_hardware(document, spec, path, resources), **_settings(document, spec, path), **placed}
+    if "sharing" in placed and pod["gpus_per_pod"].value not in (0, 1):
+        pod["gpus_per_pod"] = Field(Unknown("the count is of shares of cards"), pod["gpus_per_pod"].origins)
+    if share := _granted_share(document, path):
+        pod["sharing"] = Field("HAMi", (share,))
+        pod["device_memory_bytes"] = Field(Unknown("a share of the card's memory is granted"), (share,))
     if str(stored := document.get((*path, "storageUri"))).startswith("hf://"):
         pod["checkpoint"] = Field(str(stored), (Origin(document, (*path, "storageUri")),))
     if variable := command.self_reference(environment):
@@ -62,7 +70,18 @@ def _container(
         pod["multi_node"] = Field(True, source="Ray in the script")
     for reading in _settled(read) or (Reading({}, None),):
         own = {**pod, **reading.fields, **given}
-        yield Role(str(name or path[-1]), anchor, own, reading.arguments, reading.open_ended)
+        runtime = "the serving runtime may add arguments" if document.get((*path, "modelFormat")) else ""
+        yield Role(str(name or path[-1]), anchor, own, reading.arguments, reading.open_ended or runtime)
+
+
+def _granted_share(document: Document, path: Path) -> Origin | None:
+    """Where HAMi's resources grant a share of a card."""
+    for side in ("limits", "requests"):
+        amounts = document.get((*path, "resources", side))
+        for name in amounts if isinstance(amounts, dict) else ():
+            if name in HAMI:
+                return Origin(document, (*path, "resources", side, name))
+    return None
 
 
 def _settled(read: Sequence[tuple[Reading, Invocation]]) -> tuple[Reading, ...]:

@@ -148,18 +148,18 @@ class _Loading:
         except Limit as limit:
             self._refuse(limit, text)
         except Invalid as error:
-            self._broken(error, text)
+            self._broken(error, text, format)
         else:
             if parsed is None:
                 self.index = index
                 return
             self.documents.append(Document(self.path, index, self.text, parsed.root, format, parsed.data))
-            self._duplicates(parsed.duplicates, text)
+            self._duplicates(parsed.duplicates, text, format)
 
-    def _broken(self, error: Invalid, text: str) -> None:
+    def _broken(self, error: Invalid, text: str, format: str) -> None:
         if re.search(_TEMPLATE, text):
             self.skips.append("template")
-        elif concerns_gpus(text):
+        elif concerns_gpus(text) and (format == "yaml" or _is_spec(text)):
             location = (
                 places.rest_of_line(self.path, self.text, error.start)
                 if error.end is None
@@ -175,8 +175,8 @@ class _Loading:
         location = places.rest_of_line(self.path, self.text, limit.offset)
         self.problems.append(Problem("input-limit", message, location))
 
-    def _duplicates(self, found: Sequence[tuple[Node, Node]], text: str) -> None:
-        if not found or not concerns_gpus(text):
+    def _duplicates(self, found: Sequence[tuple[Node, Node]], text: str, format: str) -> None:
+        if not found or not concerns_gpus(text) or not (format == "yaml" or _is_spec(text)):
             return
         for first, second in found[:DUPLICATES_MAX]:
             message = f"`{second.value}` is stated twice in one mapping; only the last one counts"
@@ -222,3 +222,8 @@ def _inside(spans: Sequence[tuple[int, int]], offset: int) -> bool:
     """Whether one of the sorted, disjoint spans holds the offset."""
     at = bisect.bisect_right(spans, offset, key=lambda span: span[0])
     return at > 0 and offset < spans[at - 1][1]
+
+
+def _is_spec(text: str) -> bool:
+    """Whether JSON or TOML, in which most files deploy nothing, is a deployment spec."""
+    return "apiVersion" in text or re.search(r"(?:nvidia|amd)\.com/gpu|gpulint", text) is not None

@@ -57,10 +57,10 @@ def read(invocation: Invocation) -> Reading | None:
     return None
 
 
-def spelled(engine: str, quantity: str, value: object) -> str | None:
-    """The argument that states a quantity to an engine; None when it has none."""
+def spelled(engine: str, release: str, quantity: str, value: object) -> str | None:
+    """The argument that states a quantity to a release of an engine; None when it has none."""
     module = modules().get(engine)
-    spelling: str | None = module.spelled(quantity, value) if module else None
+    spelling: str | None = module.spelled(release, quantity, value) if module else None
     return spelling
 
 

@@ -10,29 +10,34 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint import units
+from gpulint import catalog, units
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.workload import Field, Origin, Unknown, Value
 
-SERVER_MODULE = re.compile(r"vllm\.entrypoints\.[\w.]*api_server")
+SERVER_MODULE = re.compile(r"vllm\.entrypoints\.[\w.]*(?:api|grpc)_server")
 IMAGE = re.compile(r"(?:^|[/_-])vllm(?:$|[_:@-])")
 NOT_A_SERVER = re.compile(
-    r"(?:^|[-_])ray|router|bench|lmcache-server|exporter|controller|operator|simulator|-sim\b|tpu|neuron|cpu|hpu|gaudi|ascend|npu|xpu"
+    r"(?:^|[-_])ray|router|mock|gateway|proxy|gradio|detector|bench|lmcache-server|exporter|controller|operator|simulator|-sim\b|tpu|neuron|cpu|hpu|gaudi|ascend|npu|xpu"
 )
 ON_CPU = re.compile(r"vllm[\w-]*-cpu|/cpu\b|[:_-]cpu(?:$|[-_.])")
+OFFICIAL = re.compile(r"(?<!lmcache/)vllm-openai[:@]")
+"""Tags of other repositories number their own releases: lmcache/vllm-openai those of LMCache."""
 RELEASE = re.compile(r"v?([01]\.\d+(?:\.\d+)?(?:\.post\d+)?)(?:$|[-_+])")
 """A tag such as 25.09-py3 is a year and a month of the image's maker."""
-OLDEST_ASSUMED = (0, 8, 0)
-"""An image whose tag tells no release is taken for one since the V1 engine became the default (March 2025)."""
+OLDEST_ASSUMED = (0, 9, 0)
+"""An image whose tag tells no release is taken for a release of the last eighteen months (0.9.0: May 2025)."""
 MULTI_NODE = (
     *("--nnodes", "--node-rank", "--headless", "--data-parallel-rank", "--data-parallel-start-rank"),
     *(
+        "--omni",
         "--data-parallel-address",
         "--data-parallel-size-local",
         "--data-parallel-hybrid-lb",
         "--data-parallel-external-lb",
     ),
 )
+UNSPLIT = "unsplit"
+"""The kind of an argument whose flag and value stand in one word, which argparse refuses."""
 AUTOMATIC = frozenset({"auto", "-1"})
 
 
@@ -42,6 +47,8 @@ class Flag(NamedTuple):
     name: str
     field: str
     kind: str
+    since: str = ""
+    until: str = ""
 
 
 class Stated(NamedTuple):
@@ -55,7 +62,10 @@ class Stated(NamedTuple):
 def flags() -> Mapping[str, Flag]:
     """Every known spelling of an argument."""
     with (Path(__file__).parent / "vllm_flags.csv").open(encoding="utf-8", newline="") as file:
-        return {row["flag"]: Flag(row["flag"], row["field"], row["kind"]) for row in csv.DictReader(file)}
+        return {
+            row["flag"]: Flag(row["flag"], row["field"], row["kind"], row["since"], row["until"])
+            for row in csv.DictReader(file)
+        }
 
 
 def read(invocation: Invocation) -> Reading | None:
@@ -71,12 +81,17 @@ def read(invocation: Invocation) -> Reading | None:
     return Reading(fields, origin, open_ended or _elsewhere(stated))
 
 
-def spelled(quantity: str, value: Value) -> str | None:
-    """`--tensor-parallel-size=4` for a quantity and its value; None when vLLM has no argument for it."""
-    flag = next((flag for flag in flags().values() if flag.field == quantity and flag.name.startswith("--")), None)
+def spelled(release: str, quantity: str, value: Value) -> str | None:
+    """`--tensor-parallel-size=4` for a quantity and its value; None when that release of vLLM has no argument for it."""
+    meant = (flag for flag in flags().values() if flag.field == quantity and flag.name.startswith("--"))
+    flag = next((flag for flag in meant if _known_to(flag, catalog.release(release))), None)
     if flag is None:
         return None
     return flag.name if flag.kind == "bool" else f"{flag.name}={value}"
+
+
+def _known_to(flag: Flag, version: tuple[int, ...] | None) -> bool:
+    return version is None or catalog.in_version({"since": flag.since, "until": flag.until}, version)
 
 
 def _server_words(invocation: Invocation) -> Sequence[Argument] | None:
@@ -105,8 +120,10 @@ def _identity(invocation: Invocation) -> dict[str, Field]:
     image = invocation.image.text or ""
     fields = {"engine": Field("vllm", (invocation.image.origin,) if image else ())}
     tag = image.rsplit("/", 1)[-1].partition("@")[0].partition(":")[2]
-    if IMAGE.search(_repository(image)) and (release := RELEASE.match(tag)) and "rocm" not in image:
+    if OFFICIAL.search(image) and (release := RELEASE.match(tag)):
         fields["engine_version"] = Field(release.group(1), (invocation.image.origin,))
+    if "omni" in _repository(image):
+        fields["multi_node"] = Field(True, source="vLLM-Omni places its stages itself")
     if ON_CPU.search(image):
         fields["device"] = Field("cpu", (invocation.image.origin,))
     return fields
@@ -126,6 +143,9 @@ def _parsed(words: Sequence[Argument]) -> tuple[list[Stated], str]:
         name, has_value, _ = (f"{word.flag}=" if word.text is None else word.text).partition("=")
         if not name.startswith("-"):
             stated.append(Stated(Flag("", "checkpoint", "string"), word))
+            continue
+        if " " in name.strip() and word.origin.span is None:
+            stated.append(Stated(Flag(name, _flag(name.split()[0]).field, UNSPLIT), word))
             continue
         flag = _flag(name)
         if has_value:
@@ -170,7 +190,7 @@ def _from_arguments(stated: Sequence[Stated]) -> dict[str, Field]:
     """Fields by quantity; of an argument given twice the last one decides, as in argparse."""
     fields: dict[str, Field] = {}
     for flag, value in stated:
-        if flag.field:
+        if flag.field and flag.kind != UNSPLIT:
             fields.update(_field(flag, value))
     length = fields.get("max_model_len")
     fields["max_model_len_stated"] = Field(length is not None, length.origins if length else ())
@@ -179,6 +199,10 @@ def _from_arguments(stated: Sequence[Stated]) -> dict[str, Field]:
         fields["max_model_len"] = Field(Unknown("the engine chooses the longest that fits"), length.origins)
     if joining := [flag for flag, value in stated if _joins_nodes(flag, value)]:
         fields["multi_node"] = Field(True, source=joining[0].name)
+    for flag, value in stated:
+        if flag.kind == UNSPLIT and value:
+            fields["unsplit_argument"] = Field(value.text, _origins(value))
+            fields[flag.field] = Field(Unknown(f"{value.text} is one word"), _origins(value))
     if any(flag.field == "num_gpu_blocks_override" for flag, _ in stated):
         fields["kv_cache_memory_bytes"] = Field(Unknown("--num-gpu-blocks-override sets the size of the KV cache"))
     for name in ("rope_scaling", "hf_overrides"):

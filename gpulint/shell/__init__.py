@@ -16,6 +16,7 @@ SCRIPT_CHARACTERS_MAX = 256_000
 CONSTRUCTS_MAX = 1_000
 """Of the constructs whose parsing takes time or memory quadratic in their number."""
 
+_NEWLINE = r"(\\[^\n])|\\?\n"
 _COSTLY = r"\||\(\(|\$\[|=\(|\bcase\b"
 
 
@@ -32,5 +33,5 @@ def commands(script: str, variables: Mapping[str, str | None] | None = None) -> 
 
 def split(text: str) -> tuple[Word, ...]:
     """The words of one command string; none where it holds more than one command."""
-    found = commands(text.replace("\n", " "))
+    found = commands(re.sub(_NEWLINE, lambda match: match[1] or " " * len(match[0]), text))
     return found[0].words if len(found) == 1 and not found[0].assignments else ()

@@ -1,6 +1,6 @@
 """Script: a text, its syntax tree and the place of every node.
 
-What the grammar would misread is masked by text of the same length before it parses: placeholders, escaped blanks.
+What the grammar would misread is masked by text of the same length before it parses: placeholders, some backslashes.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from typing import NamedTuple
 import tree_sitter
 import tree_sitter_bash
 
-_MASKED = (
+_PLACEHOLDER = (
     r"\$\{[A-Za-z_]\w{0,80}(?:\.\w{1,80}){1,8}\}"
     r"|\{\{[^{}\n]{0,300}\}\}|\{%[^{}\n]{0,300}%\}"
     r"|(?<![<\w])<[A-Za-z][\w.:/|-]*(?: [\w.:/|-]+){0,8}>"
 )
-_ESCAPED_BLANK = r"(?<!\\)((?:\\\\)*\\)[ \t\v\f]"
-"""At the start of a word the grammar skips an escaped blank as if it were space; an escaped letter it reads."""
+_ESCAPED_BLANK = r"(?<!\\)((?:\\\\)*)\\[ \t\v\f]"
+"""The grammar skips an escaped blank as if it were space; dots it reads, anywhere in a word."""
+_HEREDOC_BACKSLASH = r"(?<!<)(<<-?[ \t]*[\"'\\]?[A-Za-z_][^\n<]{0,80}\n)\\(?!\n)"
+"""A here-document that starts with a backslash is to the grammar one more word of the command."""
 
 
 class Script(NamedTuple):
@@ -45,11 +47,16 @@ class Script(NamedTuple):
 
 
 def parse(text: str) -> Script:
-    masks = [match.span() for match in re.finditer(_MASKED, text)]
-    masked = re.sub(_MASKED, lambda match: "x" * len(match[0]), text)
-    masked = re.sub(_ESCAPED_BLANK, lambda match: match[1] + "\\", masked)
+    masks = [match.span() for match in re.finditer(_PLACEHOLDER, text)]
+    masked = _masked(text)
     offsets = None if masked.isascii() else _character_offsets(masked)
     return Script(text, _parser().parse(masked.encode()).root_node, masks, offsets)
+
+
+def _masked(text: str) -> str:
+    text = re.sub(_PLACEHOLDER, lambda match: "x" * len(match[0]), text)
+    text = re.sub(_HEREDOC_BACKSLASH, r"\1.", text)
+    return re.sub(_ESCAPED_BLANK, r"\1..", text)
 
 
 @functools.cache
