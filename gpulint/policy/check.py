@@ -56,7 +56,8 @@ def judged(rules: Iterable[Rule], facts: Facts) -> Outcome:
             lacking.append(NotEvaluated(rule.name, tuple(sorted(held.names))))
         elif held:
             holding.add(rule.name)
-            if severity := rule.severity.lowered(3 - held):
+            severity = rule.severity.lowered(3 - held)
+            if severity and (held > 1 or _plausible(rule, facts)):
                 verdicts.append(Verdict(rule, held, severity))
     spoken = tuple(verdict for verdict in verdicts if not _absorbed(verdict, verdicts))
     return Outcome(spoken, tuple(lacking), frozenset(holding))
@@ -81,6 +82,25 @@ def _worlds_held(rule: Rule, facts: Facts) -> int | Missing:
             return Missing(facts.missing(set(found) - set(known)))
         held += count * outcome
     return held
+
+
+def _plausible(rule: Rule, facts: Facts) -> bool:
+    """Whether a rule that holds in one world only also holds at the end of what is printed.
+
+    A world takes every uncertain term at its worst at once; a note that its own interval contradicts is a false alarm.
+    """
+    values = {name: _end(name, facts) for name in cel.names(rule.when)}
+    return cel.evaluate(rule.when, values) is True
+
+
+def _end(name: str, facts: Facts) -> Value:
+    """The end of a fact's printed interval that lies towards the adverse world."""
+    worlds, ends = facts.worlds(name), facts.ends(name)
+    if isinstance(worlds, Missing) or ends is None:
+        return None
+    if not isinstance(worlds.adverse, int | float) or not isinstance(worlds.likely, int | float):
+        return worlds.adverse
+    return ends[0] if worlds.adverse < worlds.likely else ends[1]
 
 
 def _distinct(known: Mapping[str, Worlds[Value]]) -> Iterator[tuple[int, dict[str, Value]]]:
