@@ -89,7 +89,9 @@ def _accelerator(role: Role) -> str:
     count, product = role.value("gpus_per_replica"), hardware.accelerator(role.text("accelerator"))
     if (device := role.value("device")) not in (None, "gpu"):
         return "none" if device == "cpu" else str(device)
-    name = product.name if product else role.text("mig_profile") or _resource_name(role)
+    name = product.name if product else _resource_name(role)
+    if profile := role.text("mig_profile"):
+        name = f"{profile} of {name}" if product else profile
     amount = units.human(count, "") if isinstance(count, int | float) else "?"
     return f"{amount} × {name}"
 

@@ -7,7 +7,19 @@ import unicodedata
 import pytest
 from samples import report
 
-from gpulint.findings import Edit, Failure, Finding, Location, Related, Report, Severity, Skip, Suggestion
+from gpulint.findings import (
+    Edit,
+    Failure,
+    Finding,
+    Location,
+    Related,
+    Report,
+    RoleSummary,
+    Severity,
+    Skip,
+    Suggestion,
+    WorkloadSummary,
+)
 from gpulint.reports import text
 
 SPEC = """\
@@ -199,3 +211,35 @@ def test_names_that_escape_to_control_characters_stay_text(name: str) -> None:
 def test_raw_control_characters_in_a_file_stay_text() -> None:
     for char in ("\x1b[2J", "\x9b31m", "\x07", "\u202e"):
         assert safe(text.render(report(SPEC + f"# {char}\n{char}x: {char}\n")))
+
+
+def summary(path: str, name: str, engine: str) -> WorkloadSummary:
+    role = RoleSummary(
+        "server", engine=engine, architecture="?", accelerator="1 × L4 24GB", parallelism="?", verdict="fits"
+    )
+    return WorkloadSummary(name, "inference", "kubernetes", Location(path, 1, 1, 1, 2), (role,))
+
+
+def test_workloads_of_several_files_stand_under_their_paths() -> None:
+    shown = text.render(Report(workloads=(summary("a.yaml", "one", "vllm"), summary("b.yaml", "two", "vllm")), files=2))
+    table = shown.split("\n\n")[0].splitlines()
+    assert [line.split()[0] for line in table] == ["workload", "a.yaml:", "one", "b.yaml:", "two"]
+    assert [line.startswith("  ") for line in table] == [True, False, True, False, True]
+
+
+def test_workloads_of_one_file_need_no_path() -> None:
+    shown = text.render(Report(workloads=(summary("a.yaml", "one", "vllm"), summary("a.yaml", "two", "vllm")), files=1))
+    assert "a.yaml" not in shown
+
+
+def test_many_roles_without_a_known_engine_are_counted_instead_of_listed() -> None:
+    unread = tuple(summary("a.yaml", f"job{number}", "") for number in range(21))
+    shown = text.render(Report(workloads=(*unread, summary("a.yaml", "chat", "vllm")), files=1))
+    assert "job3" not in shown
+    assert "chat" in shown
+    assert "and 21 roles whose program gpulint does not read" in shown
+
+
+def test_a_few_roles_without_a_known_engine_are_listed() -> None:
+    shown = text.render(Report(workloads=tuple(summary("a.yaml", f"job{number}", "") for number in range(20)), files=1))
+    assert "job19" in shown

@@ -10,6 +10,7 @@ from gpulint.findings import Edit, Finding, Location, Report, RoleSummary, Sever
 STYLES = {Severity.ERROR: "31;1", Severity.WARNING: "33;1", Severity.NOTE: "36;1"}
 MARKS = {"primary": "^", "second": "-"}
 NAMED = 8
+UNREAD_MAX = 20
 WIDTH_MAX = 120
 TAB = "    "
 COLUMNS = ("workload", "architecture", "accelerator", "parallelism", "verdict", "headroom")
@@ -143,13 +144,37 @@ def _safe(text: str) -> str:
 def _understood(workloads: Sequence[WorkloadSummary]) -> Iterator[str]:
     if not workloads:
         return
-    rows = [_row(workload, role) for workload in workloads for role in workload.roles]
-    widths = [max(len(row[at]) for row in (COLUMNS, *rows)) for at in range(len(COLUMNS))]
-    padded = (zip(row, widths, strict=True) for row in (COLUMNS, *rows))
-    table = ("  ".join(cell.ljust(width) for cell, width in row).rstrip() for row in padded)
-    yield "\n".join(table)
+    roles = [(workload, role) for workload in workloads for role in workload.roles]
+    unread = [role for _, role in roles if not role.engine and not role.part_of]
+    left_out = frozenset(map(id, unread)) if len(unread) > UNREAD_MAX else frozenset()
+    shown = [(workload, role) for workload, role in roles if id(role) not in left_out]
+    parts = ["\n".join(_table(shown))] if shown else []
+    if left_out:
+        parts.append(
+            f"and {_counted(len(unread), 'role')} whose program gpulint does not read (--format json lists them)"
+        )
+    yield "\n".join(parts)
     if notes := list(_notes(workloads)):
         yield "\n".join(notes)
+
+
+def _table(shown: Sequence[tuple[WorkloadSummary, RoleSummary]]) -> Iterator[str]:
+    """Aligned rows; of several files, each under its path."""
+    rows = [_row(workload, role) for workload, role in shown]
+    widths = [max(len(row[at]) for row in (COLUMNS, *rows)) for at in range(len(COLUMNS))]
+    several = len({workload.location.path for workload, _ in shown}) > 1
+    indent = "  " if several else ""
+    yield indent + _padded(COLUMNS, widths)
+    last = ""
+    for (workload, _), row in zip(shown, rows, strict=True):
+        if several and workload.location.path != last:
+            last = workload.location.path
+            yield f"{_safe(last)}:"
+        yield indent + _padded(row, widths)
+
+
+def _padded(row: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def _row(workload: WorkloadSummary, role: RoleSummary) -> tuple[str, ...]:
