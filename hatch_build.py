@@ -26,3 +26,6 @@ class IndexHook(BuildHookInterface):  # type: ignore[type-arg]
         index.parent.mkdir(parents=True, exist_ok=True)
         index.write_text(json.dumps(shipped.built(root / "rules"), sort_keys=True), encoding="utf-8")
         build_data["force_include"][str(index)] = "gpulint/index.json"
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        (Path(self.directory) / "index.json").unlink(missing_ok=True)

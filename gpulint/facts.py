@@ -107,11 +107,11 @@ def of(role: Role, resolved: Resolved | None) -> Facts:
 class Facts:
     """Facts of one role, each resolved once, on demand."""
 
-    def __init__(self, role: Role, resolved: Resolved | None, moved: tuple[str, str] | None = None) -> None:
+    def __init__(self, role: Role, resolved: Resolved | None) -> None:
         self.role = role
         self.resolved = resolved
-        self._moved = moved
-        self._shifted: dict[tuple[str, str], Facts] = {}
+        self._shifted: dict[tuple[str, str], _Shifted] = {}
+        self._engine = role.text("engine") or None
         self.reasons: dict[str, str] = {}
         self._found: dict[str, Known | Missing] = {}
 
@@ -127,19 +127,17 @@ class Facts:
 
     def find(self, name: str) -> Known | Missing:
         """A fact with its origin, resolved once."""
-        if name not in self._found:
+        found = self._found.get(name)
+        if found is None:
             self._found[name] = Missing(frozenset({name}))  # a formula that needs itself is unknown
-            self._found[name] = self._told_apart(name, self._resolve(glossary()[name]))
-        return self._found[name]
+            found = self._found[name] = self._told_apart(name, self._resolve(glossary()[name]))
+        return found
 
     def _told_apart(self, name: str, found: Known | Missing) -> Known | Missing:
-        """An uncertain quantity that no formula gave is a term of its own; with one term moved, the others stay likely."""
+        """An uncertain quantity that no formula gave is a term of its own."""
         if isinstance(found, Missing) or found.terms or _constant(found.worlds):
             return found
-        if self._moved is None:
-            return found._replace(terms=frozenset({name}))
-        term, world = self._moved
-        return _same(getattr(found.worlds, world if term == name else "likely"), found.how)
+        return found._replace(terms=frozenset({name}))
 
     def ends(self, name: str) -> tuple[Value, Value] | None:
         """The interval that is printed: independent terms combined by quadrature around the likely value."""
@@ -159,10 +157,17 @@ class Facts:
         """How far one term alone moves a fact down and up."""
         moved = [0.0]
         for world in ("favourable", "adverse"):
-            facts = self._shifted.setdefault((term, world), Facts(self.role, self.resolved, (term, world)))
-            value = facts.likely(name)
+            if self._unmoved(term, world):
+                continue
+            if (term, world) not in self._shifted:
+                self._shifted[term, world] = _Shifted(self, term, world)
+            value = self._shifted[term, world].likely(name)
             moved += [value - likely] if isinstance(value, int | float) else []
         return min(moved), max(moved)
+
+    def _unmoved(self, term: str, world: str) -> bool:
+        worlds = self.worlds(term)
+        return isinstance(worlds, Missing) or getattr(worlds, world) == worlds.likely
 
     def shown(self, name: str) -> Fact | None:
         """A fact as reports carry it; None when it is missing."""
@@ -184,7 +189,7 @@ class Facts:
         if quantity.of == "engine" and self.role.open_ended:
             self.reasons["arguments"] = self.role.open_ended
             return Missing(frozenset({"arguments"}))
-        engine = self.role.text("engine") or None
+        engine = self._engine
         if (assumed := self._without_shape(name)) is not None:
             return assumed
         if engine and (own := formulas(engine).get(name)):
@@ -194,7 +199,7 @@ class Facts:
         if (general := formulas(None).get(name)) is not None:
             return self._computed(general)
         if quantity.of == "fitted":
-            return self._tabled("fitted", "name", name)
+            return self._fitted(name)
         if quantity.of == "engine" and (default := self._default(quantity)) is not None:
             return default
         if quantity.absent and (quantity.of != "engine" or engine):
@@ -310,12 +315,9 @@ class Facts:
 
     def _default(self, quantity: Quantity) -> Known | Missing | None:
         engine = self.role.text("engine")
-        named = [
-            row for row in catalog.rows("engine_defaults") if (row["engine"], row["field"]) == (engine, quantity.name)
-        ]
-        if not named:
+        held = self._rows("engine_defaults", "field", quantity.name)
+        if not held:
             return None
-        held = [row for row in named if self._held(row)]
         if lacking := self._lacking(held):
             return lacking
         rows = [row for row in held if self._holds(row["condition"])]
@@ -337,10 +339,8 @@ class Facts:
             return None if isinstance(found, Missing) else found
         return _typed(cell, kind)
 
-    def _tabled(self, table: str, column: str, name: str) -> Known | Missing:
-        engine = self.role.text("engine")
-        named = [row for row in catalog.rows(table) if row[column] == name and row["engine"] in ("", engine)]
-        held = [row for row in named if self._held(row)]
+    def _fitted(self, name: str) -> Known | Missing:
+        held = self._rows("fitted", "name", name)
         if lacking := self._lacking(held):
             return lacking
         rows = [row for row in held if self._holds(row["condition"])]
@@ -350,15 +350,8 @@ class Facts:
         best = min(float(row["favourable"]) for row in rows)
         return Known(Worlds(best, float(rows[-1]["likely"]), worst), "fitted: " + rows[-1]["source"])
 
-    def _version(self) -> tuple[int, ...] | None:
-        return catalog.release(self.role.text("engine_version"))
-
-    def _held(self, row: catalog.Row) -> bool:
-        """Whether a row is of the stated release; of an unknown one, whether any release it may be has the row."""
-        if (version := self._version()) is not None:
-            return catalog.in_version(row, version)
-        until, oldest = catalog.release(row["until"]), engines.oldest(self.role.text("engine"))
-        return until is None or oldest is None or until > oldest
+    def _rows(self, table: str, column: str, name: str) -> tuple[catalog.Row, ...]:
+        return _rows_of(table, column, name, self.role.text("engine"), self.role.text("engine_version"))
 
     def _lacking(self, rows: Iterable[catalog.Row]) -> Missing | None:
         """What is missing to tell which of the rows' conditions hold."""
@@ -384,6 +377,56 @@ def _unusable(value: Value | Unknown, quantity: Quantity) -> str | None:
     never_zero = quantity.of in NEVER_ZERO and not quantity.absent
     possible = 0 < value <= LARGEST or (value == 0 and not never_zero)
     return None if possible else f"{value} is not possible"
+
+
+@functools.cache
+def _rows_of(table: str, column: str, name: str, engine: str, release: str) -> tuple[catalog.Row, ...]:
+    """A quantity's rows for a release of an engine; of an unknown release, those of any it may be."""
+    version, oldest = catalog.release(release), engines.oldest(engine)
+    return tuple(
+        row
+        for row in catalog.rows(table)
+        if row[column] == name and row["engine"] in ("", engine) and _held(row, version, oldest)
+    )
+
+
+def _held(row: catalog.Row, version: tuple[int, ...] | None, oldest: tuple[int, ...] | None) -> bool:
+    if version is not None:
+        return catalog.in_version(row, version)
+    until = catalog.release(row["until"])
+    return until is None or oldest is None or until > oldest
+
+
+class _Shifted(Facts):
+    """The same facts with one term moved to a world and all others likely; only what rests on the term is computed anew."""
+
+    def __init__(self, likely: Facts, term: str, world: str) -> None:
+        super().__init__(likely.role, likely.resolved)
+        self._likely, self._term, self._world = likely, term, world
+
+    def find(self, name: str) -> Known | Missing:
+        found = self._found.get(name)
+        if found is None:
+            found = self._found[name] = self._from(name, self._likely.find(name))
+        return found
+
+    def _from(self, name: str, found: Known | Missing) -> Known | Missing:
+        if isinstance(found, Missing) or not found.terms:
+            return found
+        if self._term not in found.terms:
+            return _same(found.worlds.likely, found.how)
+        return _same(getattr(found.worlds, self._world), found.how) if name == self._term else self._again(name)
+
+    def _again(self, name: str) -> Known | Missing:
+        own = formulas(self._engine).get(name) if self._engine else None
+        formula = own or formulas(None).get(name)
+        if formula is None:
+            return self._resolve(glossary()[name])
+        inputs = [self.find(needed) for needed in parameters(formula)]
+        try:
+            return _same(formula(*(fact.worlds.likely for fact in inputs if isinstance(fact, Known))), "moved")
+        except (LookupError, ArithmeticError):
+            return Missing(frozenset({name}))
 
 
 def _condition_facts(condition: str) -> tuple[str, ...]:

@@ -104,7 +104,7 @@ class WorkTree:
         if "\0" in path or os.path.isabs(path):
             return None
         place = pathlib.Path(os.path.normpath(self.root / path))
-        if not place.is_relative_to(self.root):
+        if not place.is_relative_to(self.root) or not os.path.lexists(place):
             return None
         steps = (step for step in (place, *place.parents) if step.is_relative_to(self.root) and step != self.root)
         return None if any(step.is_symlink() for step in steps) else place

@@ -362,6 +362,7 @@ FORMULAS = {
     "gpt-j": gpt_j,
     "gpt-neox": gpt_neox,
     "gpt-oss": gpt_oss,
+    "granite": decoder,
     "jina-bert": jina_bert,
     "kimi-k2": mla,
     "llama": decoder,
@@ -395,6 +396,7 @@ FORMULAS = {
     "qwen3-vl-moe": qwen3_vl,
     "qwen3.5": lambda row: qwen35(row)[0],
     "qwen3.5-moe": lambda row: qwen35(row)[0],
+    "smollm3": decoder,
     "stablelm-2": stablelm2,
     "starcoder2": gpt_neox,
     "xlm-roberta": xlm_roberta,
@@ -412,9 +414,14 @@ ATTENTION_WIDTH = {
     "Qwen/Qwen3-Embedding-0.6B": 2048,
     "Qwen/Qwen3-Embedding-4B": 4096,
     "Qwen/Qwen3-Next-80B-A3B-Instruct": 4096,
+    "Qwen/Qwen3-VL-235B-A22B-Instruct": 8192,
     "Qwen/Qwen3-VL-30B-A3B-Instruct": 4096,
+    "Qwen/Qwen3-VL-32B-Instruct": 8192,
+    "Qwen/Qwen3-VL-4B-Instruct": 4096,
+    "Qwen/Qwen3.5-122B-A10B": 8192,
     "Qwen/Qwen3.5-27B": 6144,
     "Qwen/Qwen3.5-35B-A3B": 4096,
+    "Qwen/Qwen3.5-397B-A17B": 8192,
     "google/gemma-2-27b": 4096,
     "google/gemma-2-2b": 2048,
     "google/gemma-2-9b": 4096,
@@ -423,6 +430,8 @@ ATTENTION_WIDTH = {
     "google/gemma-3-27b-pt": 4096,
     "google/gemma-3-4b-pt": 2048,
     "google/gemma-7b": 4096,
+    "mistralai/Ministral-3-14B-Base-2512": 4096,
+    "mistralai/Ministral-3-3B-Base-2512": 4096,
     "mistralai/Mistral-Nemo-Base-2407": 4096,
     "mistralai/Mistral-Small-24B-Base-2501": 4096,
     "mistralai/Mistral-Small-3.1-24B-Base-2503": 4096,
@@ -441,7 +450,9 @@ MTEB = "n_parameters in embeddings-benchmark/mteb"
 PYTHIA = "Pythia paper (arXiv 2304.01373) Table 1, non-embedding count, plus both embeddings"
 # Figures that others published for the same network. Rows of a family without a formula rest on this alone.
 PUBLISHED = {
+    "01-ai/Yi-1.5-9B": (8829407232, "general.parameter_count of the GGUF conversion"),
     "01-ai/Yi-34B": (34388917248, HUB),
+    "01-ai/Yi-6B": (6061035520, HUB),
     "Alibaba-NLP/gte-Qwen2-1.5B-instruct": (1543268864, MTEB),
     "Alibaba-NLP/gte-Qwen2-7B-instruct": (7069121024, MTEB),
     "Alibaba-NLP/gte-modernbert-base": (149014272, MTEB),
@@ -457,7 +468,14 @@ PUBLISHED = {
     "EleutherAI/pythia-1.4b-deduped": (1208602624 + 2 * 50304 * 2048, PYTHIA),
     "EleutherAI/pythia-12b-deduped": (11327027200 + 2 * 50688 * 5120, PYTHIA),
     "EleutherAI/pythia-2.8b-deduped": (2517652480 + 2 * 50304 * 2560, PYTHIA),
+    "HuggingFaceTB/SmolLM2-1.7B": (1711376384, HUB),
+    "HuggingFaceTB/SmolLM2-135M": (134515008, HUB),
+    "HuggingFaceTB/SmolLM2-360M": (361821120, HUB),
+    "HuggingFaceTB/SmolLM3-3B": (3075098624, HUB),
     "MiniMaxAI/MiniMax-M2.5": (228689764864, HUB + " of MiniMaxAI/MiniMax-M2.7, the same shape"),
+    "Qwen/Qwen1.5-14B": (14167290880, "n_params of a GGUF fine-tune of the same shape"),
+    "Qwen/Qwen1.5-32B": (32512218112, "general.parameter_count of the GGUF conversion"),
+    "Qwen/Qwen1.5-7B": (7721324544, "count of Qwen-7B, the same shape, in a public calflops table"),
     "Qwen/Qwen1.5-MoE-A2.7B": (14315784192, KERAS),
     "Qwen/Qwen2.5-0.5B": (494032768, KERAS),
     "Qwen/Qwen2.5-1.5B": (1543714304, HUB),
@@ -481,17 +499,23 @@ PUBLISHED = {
     "Qwen/Qwen3-Embedding-4B": (4021774336, KERAS),
     "Qwen/Qwen3-Embedding-8B": (7567295488, HUB),
     "Qwen/Qwen3-Next-80B-A3B-Instruct": (79674391296, HUB + " of Qwen/Qwen3-Coder-Next, released without the module"),
+    "Qwen/Qwen3-VL-2B-Instruct": (2127532032, HUB),
     "Qwen/Qwen3-VL-30B-A3B-Instruct": (31070754032, "paramCount in the Fireworks AI documentation, model list"),
+    "Qwen/Qwen3-VL-32B-Instruct": (33357390064, "elements of the MiniMax H3 text encoder, the same shape"),
+    "Qwen/Qwen3-VL-4B-Instruct": (4437815808, "count printed in public runs of the model"),
     "Qwen/Qwen3-VL-8B-Instruct": (8767123696, HUB),
     "THUDM/chatglm3-6b": (6243584000, "count printed by PEFT for chatglm3-6b"),
     "TinyLlama/TinyLlama-1.1B-Chat-v1.0": (1100048384, HUB),
     "bigscience/bloomz-7b1": (7069016064, "model card of bigscience/bloom-7b1"),
+    "codellama/CodeLlama-13b-hf": (13016028160, "num_parameters of CodeLlama-13b in the Together model list"),
     "codellama/CodeLlama-34b-hf": (33743970304, "num_parameters of Phind-CodeLlama-34B in the Together model list"),
     "codellama/CodeLlama-7b-hf": (6738546688, "num_parameters of CodeLlama-7b in the Together model list"),
     "deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B": (1777088000, "model_n_params of the GGUF conversion"),
     "deepseek-ai/DeepSeek-V2": (235741434880, HUB),
     "deepseek-ai/DeepSeek-V2-Lite": (15706484224, HUB),
     "deepseek-ai/DeepSeek-V3": (671026419200, HUB + " of microsoft/MAI-DS-R1, released without the module"),
+    "deepseek-ai/deepseek-coder-1.3b-base": (1346471936, HUB),
+    "deepseek-ai/deepseek-coder-6.7b-base": (6740512768, HUB),
     "facebook/opt-1.3b": (1315758080, "count printed in a public LoRA script"),
     "facebook/opt-125m": (125239296, "OpenVINO notebook on pruning OPT-125m"),
     "google/embeddinggemma-300m": (307581696, MTEB),
@@ -504,9 +528,11 @@ PUBLISHED = {
     "google/gemma-3-27b-pt": (27432406640, HUB),
     "google/gemma-3-4b-pt": (4300079472, HUB),
     "google/gemma-7b": (8537680896, KERAS),
+    "ibm-granite/granite-3.1-2b-instruct": (2533531648, HUB),
     "intfloat/e5-mistral-7b-instruct": (7110660096, MTEB + " for a fine-tune of the same shape"),
     "intfloat/multilingual-e5-large-instruct": (559890432, HUB),
     "jinaai/jina-embeddings-v2-base-en": (137368320, MTEB),
+    "lmsys/vicuna-33b-v1.3": (32528943616, "count of LLaMA-30B, the same shape, in public tables"),
     "meta-llama/Llama-2-13b-hf": (13015866880 - 40 * 64, HUB + " less the stored rotary buffers"),
     "meta-llama/Llama-2-70b-hf": (68976653312 - 80 * 64, HUB + " less the stored rotary buffers"),
     "meta-llama/Llama-2-7b-hf": (6738417664 - 32 * 64, HUB + " less the stored rotary buffers"),
@@ -520,15 +546,21 @@ PUBLISHED = {
     "meta-llama/Llama-4-Scout-17B-16E-Instruct": (108641793536, HUB),
     "meta-llama/Meta-Llama-3-70B": (70553706496, HUB),
     "meta-llama/Meta-Llama-3-8B": (8030261248, KERAS),
+    "microsoft/Phi-3-medium-128k-instruct": (13960238080, "count of the 4k version in a public fine-tuning table"),
     "microsoft/Phi-3-medium-4k-instruct": (13960238080, "count printed in a public fine-tuning table"),
     "microsoft/Phi-3-mini-4k-instruct": (3821079552, HUB),
     "microsoft/Phi-3.5-mini-instruct": (3821079552, HUB),
     "microsoft/Phi-4-mini-instruct": (3836021760, HUB),
     "microsoft/phi-2": (2779683840, HUB),
     "microsoft/phi-4": (14659507200, HUB),
+    "mistralai/Ministral-3-14B-Base-2512": (13945032240 - 40 * 14, HUB + " of the FP8 release less its scales"),
+    "mistralai/Ministral-3-3B-Base-2512": (3849090048, HUB),
+    "mistralai/Ministral-3-8B-Base-2512": (8918026716 - 34 * 14, HUB + " of the FP8 release less its scales"),
+    "mistralai/Ministral-8B-Instruct-2410": (8019808256, HUB),
     "mistralai/Mistral-7B-Instruct-v0.2": (7241732096, KERAS),
     "mistralai/Mistral-7B-v0.1": (7241732096, HUB),
     "mistralai/Mistral-7B-v0.3": (7248023552, HUB),
+    "mistralai/Mistral-Large-Instruct-2407": (122610069504, "count of the 2411 release in a public model survey"),
     "mistralai/Mistral-Nemo-Base-2407": (12247782400, HUB),
     "mistralai/Mistral-Small-24B-Base-2501": (23572403200, KERAS + " (magistral_small)"),
     "mistralai/Mistral-Small-3.1-24B-Base-2503": (24011361280, HUB + " of Mistral-Small-3.2"),
@@ -549,13 +581,16 @@ PUBLISHED = {
     "tiiuae/falcon-180B": (179522565120 - 65024 * 14848, HUB + " less the second copy of the tied head"),
     "tiiuae/falcon-40b": (41835970560 - 65024 * 8192, HUB + " less the second copy of the tied head"),
     "tiiuae/falcon-7b": (7217189760 - 65024 * 4544, HUB + " less the second copy of the tied head"),
+    "upstage/SOLAR-10.7B-v1.0": (10731524096, "model size in a public training configuration"),
     "zai-org/GLM-4.5-Air": (106852251264, HUB + " of PrimeIntellect/INTELLECT-3, released without the module"),
 }
 # Hub totals of the checkpoint with its multi-token-prediction module.
 WITH_MODULE = {
     "Qwen/Qwen3-Next-80B-A3B-Instruct": 81324862720,
+    "Qwen/Qwen3.5-122B-A10B": 125086497008,
     "Qwen/Qwen3.5-27B": 27781427952,
     "Qwen/Qwen3.5-35B-A3B": 35951822704,
+    "Qwen/Qwen3.5-397B-A17B": 403397928944,
     "zai-org/GLM-4.5": 358337791296,
     "zai-org/GLM-4.5-Air": 110468824832,
 }
@@ -618,12 +653,30 @@ def test_a_checkpoint_states_parameters_and_context_only_where_they_differ_from_
 def test_a_checkpoint_with_another_vocabulary_has_the_parameters_of_that_vocabulary() -> None:
     counts = {row["checkpoint"]: int(row["parameters"]) for row in CHECKPOINTS if row["parameters"]}
     vocabularies = {
+        "NousResearch/Nous-Hermes-Llama2-13b": ("meta-llama/Llama-2-13b-hf", 32032),
+        "TheBloke/OpenHermes-2.5-Mistral-7B-AWQ": ("mistralai/Mistral-7B-v0.1", 32002),
         "allenai/Llama-3.1-Tulu-3-8B": ("meta-llama/Llama-3.1-8B", 128264),
+        "codellama/CodeLlama-13b-Python-hf": ("codellama/CodeLlama-13b-hf", 32000),
+        "codellama/CodeLlama-7b-Python-hf": ("codellama/CodeLlama-7b-hf", 32000),
+        "ibm-granite/granite-3.1-2b-base": ("ibm-granite/granite-3.1-2b-instruct", 49152),
+        "ibm-granite/granite-3.1-8b-base": ("ibm-granite/granite-3.1-8b-instruct", 49152),
+        "ibm-granite/granite-3.3-2b-instruct": ("ibm-granite/granite-3.1-2b-instruct", 49159),
+        "ibm-granite/granite-3.3-8b-instruct": ("ibm-granite/granite-3.1-8b-instruct", 49159),
         "mistralai/Mixtral-8x22B-Instruct-v0.1": ("mistralai/Mixtral-8x22B-v0.1", 32768),
+        "teknium/OpenHermes-2-Mistral-7B": ("mistralai/Mistral-7B-v0.1", 32002),
+        "teknium/OpenHermes-2.5-Mistral-7B": ("mistralai/Mistral-7B-v0.1", 32002),
     }
     assert counts == {
         name: computed(dict(ARCHITECTURES[base], vocab=str(vocab))) for name, (base, vocab) in vocabularies.items()
     }
+
+
+def test_a_copy_with_another_vocabulary_has_the_published_count() -> None:
+    counts = {row["checkpoint"]: row["parameters"] for row in CHECKPOINTS}
+    assert counts["ibm-granite/granite-3.1-2b-base"] == "2533525504"
+    assert counts["ibm-granite/granite-3.3-2b-instruct"] == "2533539840"
+    assert counts["ibm-granite/granite-3.3-8b-instruct"] == "8170864640"
+    assert counts["teknium/OpenHermes-2.5-Mistral-7B"] == "7241748480"
 
 
 def test_the_quantization_file_lists_exactly_the_names_that_checkpoints_may_use() -> None:
