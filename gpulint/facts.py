@@ -248,7 +248,7 @@ class Facts:
             return None
         if quantity.absent and (shape.known or quantity.of == "checkpoint"):
             return _same(quantity.absent[0], self.resolved.how)
-        return Missing(frozenset({"architecture"}))
+        return Missing(frozenset({name if shape.known else "architecture"}))
 
     def _of_accelerator(self, name: str, quantity: Quantity) -> Known | Missing:
         profile = self.role.text("mig_profile")

@@ -706,7 +706,8 @@ def test_bytes_per_weight_include_the_scales_and_zero_points_of_each_format() ->
 def test_the_cells_of_an_architecture_fit_together(row: Row) -> None:
     heads, kv_heads, head = number(row, "attention_heads"), number(row, "kv_heads"), number(row, "head_dim")
     assert heads and kv_heads and head and heads % kv_heads == 0
-    assert min(number(row, name) for name in ("parameters", "layers", "hidden", "vocab", "trained_context")) > 0
+    assert min(number(row, name) for name in ("parameters", "layers", "hidden", "vocab")) > 0
+    assert number(row, "trained_context") > 0 or "context not established" in row["source"]
     assert row["gated_mlp"] in {"yes", "no"} and row["tied_embeddings"] in {"yes", "no"}
     assert row["dtype"] in DTYPES and row["task"] in {"generate", "embed", "score"}
     assert row["modality"] in {"text", "vision"}
