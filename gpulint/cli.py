@@ -308,4 +308,4 @@ def init(spec: str | None) -> None:
         click.echo(f"wrote {name}")
     lacking = sum(bool(role.not_evaluated) for workload in report.workloads for role in workload.roles)
     found = len(report.workloads)
-    click.echo(f"{found} workload{'' if found == 1 else 's'} found, {lacking} without a hint that would help")
+    click.echo(f"{found} workload{'' if found == 1 else 's'} found, {lacking} lack something that a hint can say")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -22,19 +23,19 @@ def alternatives(
     verdict: Verdict, outcome: Outcome, workload: Workload, known: Facts, rules: Sequence[Rule]
 ) -> tuple[Suggestion, ...]:
     """Up to three changes after which the rule is evaluated, holds in no world, and nothing else is new."""
-    accepted: list[tuple[Move, Facts]] = []
-    tried = 0
-    for kind in verdict.rule.change:
-        for move in moves.moves(kind, known):
-            if tried == TRIED:
-                break
-            if not _expressible(known.role, move):
-                continue
-            tried += 1
-            changed = facts.of(_applied(known.role, move.values), known.resolved)
-            if _cures(verdict.rule, outcome, check.judged(check.matching(rules, workload, changed.role), changed)):
-                accepted.append((move, changed))
-                break
+    tried = itertools.count()
+
+    def cure(candidates: Iterator[Move]) -> Iterator[tuple[Move, Facts]]:
+        for move in candidates:
+            if _expressible(known.role, move) and next(tried) < TRIED:
+                changed = facts.of(_applied(known.role, move.values), known.resolved)
+                if _cures(verdict.rule, outcome, check.judged(check.matching(rules, workload, changed.role), changed)):
+                    yield move, changed
+
+    cures = {kind: cure(moves.moves(kind, known)) for kind in verdict.rule.change}
+    accepted = [pair for found in cures.values() for pair in itertools.islice(found, 1)]
+    if "accelerator" in cures:  # a second product differs more than a second length or count
+        accepted += itertools.islice(cures["accelerator"], max(0, PRINTED - len(accepted)))
     accepted.sort(key=lambda pair: len(pair[0].values))
     return tuple(_suggestion(move, known, changed) for move, changed in accepted[:PRINTED])
 
