@@ -129,6 +129,7 @@ class RoleSummary(NamedTuple):
     verdict: str = ""
     headroom: str = ""
     fits_on: tuple[str, ...] = ()
+    borderline: tuple[str, ...] = ()
     too_small: tuple[str, ...] = ()
     facts: tuple[Fact, ...] = ()
     assumptions: tuple[str, ...] = ()

@@ -104,6 +104,8 @@ def _suggestion(move: Move, before: Facts, after: Facts) -> Suggestion:
     new = _machine(after.role, old.cloud) if old else None
     if old is None or new is None:
         return Suggestion(move.title, edits, shown, move.gives_up)
+    if _cost(before.role, old) == _cost(after.role, new):
+        return Suggestion(move.title, edits, shown, move.gives_up)
     prices = ", ".join(dict.fromkeys(f"{one.cloud} {one.price_region} {one.price_date}" for one in (old, new)))
     return Suggestion(move.title, edits, shown, move.gives_up, _cost(before.role, old), _cost(after.role, new), prices)
 

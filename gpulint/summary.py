@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from gpulint import engines, facts, hardware, units
 from gpulint.architecture import Resolved
 from gpulint.facts import Facts, Missing, glossary
-from gpulint.findings import RoleSummary, Severity, Worlds
+from gpulint.findings import RoleSummary, Severity
 from gpulint.policy import check
 from gpulint.workload import Field, Role, Unknown
 
@@ -21,7 +22,7 @@ SHOWN = (
 def of(role: Role, known: Facts, resolved: Resolved | None, outcome: check.Outcome) -> RoleSummary:
     """What a report says of one role, also when nothing is wrong."""
     shown = [fact for name in SHOWN if (fact := known.shown(name))]
-    fits, small = _fitting(role, known, resolved)
+    fitting = _fitting(role, known, resolved)
     return RoleSummary(
         name=role.name,
         engine=role.text("engine"),
@@ -31,8 +32,9 @@ def of(role: Role, known: Facts, resolved: Resolved | None, outcome: check.Outco
         parallelism="" if role.text("part_of") else _parallelism(known),
         verdict=_verdict(known, outcome),
         headroom=_headroom(known),
-        fits_on=fits,
-        too_small=small,
+        fits_on=fitting.fits,
+        borderline=fitting.borderline,
+        too_small=fitting.too_small,
         facts=tuple(shown),
         assumptions=tuple(assumptions(role, resolved)),
         unknown=dict(sorted(known.reasons.items())),
@@ -126,21 +128,29 @@ def assumptions(role: Role, resolved: Resolved | None) -> Iterator[str]:
             yield f"memory of {glossary()[name].meaning} is not counted"
 
 
-def _fitting(role: Role, known: Facts, resolved: Resolved | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """When only the accelerator is missing: the products it fits on, and those too small, among those clouds rent out."""
+class Fitting(NamedTuple):
+    """The products a role fits on in every world, in some, and in none."""
+
+    fits: tuple[str, ...] = ()
+    borderline: tuple[str, ...] = ()
+    too_small: tuple[str, ...] = ()
+
+
+def _fitting(role: Role, known: Facts, resolved: Resolved | None) -> Fitting:
+    """When only the accelerator is missing: how it fits on each product that clouds rent out."""
     left = known.worlds("headroom_bytes")
     if not isinstance(left, Missing) or left.names != {"accelerator"}:
-        return (), ()
+        return Fitting()
     fits: list[str] = []
+    borderline: list[str] = []
     small: list[str] = []
     for product in _rented():
         tried = facts.of(role.having(accelerator=Field(product.id)), resolved).worlds("headroom_bytes")
-        if isinstance(tried, Worlds) and not isinstance(tried, Missing):
-            if _amount(tried.adverse) >= 0:
-                fits.append(product.name)
-            elif _amount(tried.favourable) < 0:
-                small.append(product.name)
-    return tuple(fits), tuple(small)
+        if isinstance(tried, Missing):
+            continue
+        worst, best = _amount(tried.adverse), _amount(tried.favourable)
+        (fits if worst >= 0 else small if best < 0 else borderline).append(product.name)
+    return Fitting(tuple(fits), tuple(borderline), tuple(small))
 
 
 def _rented() -> list[hardware.Accelerator]:

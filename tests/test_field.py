@@ -667,3 +667,61 @@ def test_an_object_that_asks_for_gpus_and_is_not_read_is_counted_among_the_skipp
 )
 def test_what_is_read_or_asks_for_no_gpu_is_not_counted_among_the_skipped(text: str) -> None:
     assert checked(text).skipped == ()
+
+
+# ---- a second round on repositories never seen
+
+
+NAMED_BY_CLASS = """\
+apiVersion: v1
+kind: Pod
+metadata: {{name: chat}}
+spec:
+  nodeSelector: {{{selector}}}
+  containers:
+    - name: server
+      image: vllm/vllm-openai:v0.10.1
+      args: [--model=Qwen/Qwen2.5-1.5B-Instruct, --max-model-len=4096]
+      resources: {{limits: {{nvidia.com/gpu: 1}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("selector", "name"),
+    [
+        ("gpu.nvidia.com/class: L40S", "1 × L40S 48GB"),
+        ("gpu.nvidia.com/model: rtx-a5000", "1 × RTX A5000 24GB"),
+        ("gpu.nvidia.com/class: RTX_A5000", "1 × RTX A5000 24GB"),
+    ],
+)
+def test_clusters_that_borrow_a_clouds_label_write_plain_product_names(selector: str, name: str) -> None:
+    assert only_role(checked(NAMED_BY_CLASS.format(selector=selector))).accelerator == name
+
+
+def test_a_name_that_means_nothing_stays_unknown_under_a_borrowed_label() -> None:
+    role = only_role(checked(NAMED_BY_CLASS.format(selector="gpu.nvidia.com/class: fast")))
+    assert role.accelerator == "1 × nvidia.com/gpu (the label value fast is not known)"
+
+
+def test_a_missing_document_marker_is_one_finding_that_says_so() -> None:
+    text = """\
+apiVersion: v1
+kind: Service
+metadata: {name: chat}
+apiVersion: v1
+kind: Pod
+metadata: {name: chat}
+spec: {containers: [{name: a, image: 'example.com/a:1', resources: {limits: {nvidia.com/gpu: 1}}}]}
+"""
+    (finding,) = checked(text).findings
+    assert (finding.rule, finding.location.line) == ("duplicate-key", 4)
+    assert "without `---`" in finding.message
+
+
+def test_an_omni_server_is_a_vllm_server() -> None:
+    script = "exec vllm-omni serve Qwen/Qwen2.5-Omni-7B --gpu-memory-utilization=0.25"
+    text = NAMED_BY_CLASS.format(selector="gpu.nvidia.com/class: L40S")
+    text = text.replace(
+        "args: [--model=Qwen/Qwen2.5-1.5B-Instruct, --max-model-len=4096]", f"command: [sh, -c, '{script}']"
+    )
+    assert only_role(checked(text)).engine == "vllm"

@@ -167,9 +167,9 @@ def test_a_selector_names_the_accelerator(label: str, accelerator: str) -> None:
 @pytest.mark.parametrize(
     ("label", "reason"),
     [
-        ("cloud.google.com/gke-accelerator: nvidia-l99", "unknown: the catalog does not list nvidia-l99"),
-        ("nvidia.com/gpu.product: NVIDIA-H100", "unknown: the catalog does not list NVIDIA-H100"),
-        ("cloud.google.com/gke-accelerator: ${ACCELERATOR}", "unknown: the catalog does not list ${ACCELERATOR}"),
+        ("cloud.google.com/gke-accelerator: nvidia-l99", "unknown: the label value nvidia-l99 is not known"),
+        ("nvidia.com/gpu.product: NVIDIA-H100", "unknown: the label value NVIDIA-H100 is not known"),
+        ("cloud.google.com/gke-accelerator: ${ACCELERATOR}", "unknown: the label value ${ACCELERATOR} is not known"),
     ],
 )
 def test_a_label_that_is_not_listed_exactly_is_unknown(label: str, reason: str) -> None:

@@ -12,6 +12,8 @@ from gpulint.workload import Field, Origin, Unknown
 
 INSTANCE_KEYS = frozenset({"node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"})
 FAMILY_KEYS = frozenset({"karpenter.k8s.aws/instance-family", "eks.amazonaws.com/instance-family"})
+NAMING_KEYS = frozenset({"gpu.nvidia.com/class", "gpu.nvidia.com/model"})
+"""Clouds and clusters that copy CoreWeave's keys write product names of their own liking as values."""
 PARTITION_KEY = "cloud.google.com/gke-gpu-partition-size"
 PRODUCT_KEY = "nvidia.com/gpu.product"
 SHARING_KEYS = frozenset(
@@ -41,6 +43,10 @@ def fields(document: Document, spec: Path) -> dict[str, Field]:
     selector = list(_selector(document, spec))
     terms = list(_terms(document, spec)) or [[]]
     found = _sliced(selector)
+    if cloud := next(
+        (cloud for label in selector if (cloud := hardware.cloud_of(label.key, label.values[0][0]))), None
+    ):
+        found["cloud"] = Field(cloud, tuple(origin for label in selector for _, origin in label.values))
     if machine := _machine([*selector, *(terms[0] if len(terms) == 1 else [])]):
         found["instance_type"] = machine
     if accelerator := _accelerator([_narrowed([*selector, *term]) for term in terms]):
@@ -102,7 +108,7 @@ def _accelerator(terms: list[Narrowed]) -> Field | None:
         return Field(next(iter(products)), origins)
     names = sorted(products) + sorted({value for term in terms for value in term.unlisted if not term.products})
     if len(names) == 1 and not products:
-        return Field(Unknown(f"the catalog does not list {names[0]}"), origins)
+        return Field(Unknown(f"the label value {names[0]} is not known"), origins)
     if not all(term.origins for term in terms):
         return Field(Unknown("one of the node selector terms names no accelerator"), origins)
     return Field(Unknown(f"one of {', '.join(names)}" if names else "the labels contradict each other"), origins)
@@ -142,4 +148,8 @@ def _product(key: str, value: str) -> str | None:
     if key in FAMILY_KEYS:
         held = {node.accelerator for node in hardware.nodes() if node.instance_type.startswith(f"{value}.")}
         return held.pop() if len(held) == 1 else None
-    return hardware.labels().get((key, PRODUCT_SUFFIX.sub("", value)))
+    listed = hardware.labels().get((key, PRODUCT_SUFFIX.sub("", value)))
+    if listed is None and key in NAMING_KEYS:
+        product = hardware.named(value) or hardware.named(value.replace("_", "-"))
+        return product.id if product else None
+    return listed

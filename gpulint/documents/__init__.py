@@ -175,8 +175,18 @@ class _Loading:
         location = places.rest_of_line(self.path, self.text, limit.offset)
         self.problems.append(Problem("input-limit", message, location))
 
+    def _lost_object(self, pair: tuple[Node, Node]) -> Problem:
+        """Two objects in one document: the keys of the first are overwritten."""
+        first, second = pair
+        message = "a second object begins here without `---` before it; the first one is lost"
+        related = (("the first object begins here", places.of(self.path, self.text, first.start, first.end)),)
+        return Problem("duplicate-key", message, places.of(self.path, self.text, second.start, second.end), related)
+
     def _duplicates(self, found: Sequence[tuple[Node, Node]], text: str, format: str) -> None:
         if not found or not concerns_gpus(text) or not (format == "yaml" or _is_spec(text)):
+            return
+        if {"apiVersion", "kind"} <= {str(second.value) for _, second in found}:
+            self.problems.append(self._lost_object(found[0]))
             return
         for first, second in found[:DUPLICATES_MAX]:
             message = f"`{second.value}` is stated twice in one mapping; only the last one counts"

@@ -36,6 +36,7 @@ MULTI_NODE = (
         "--data-parallel-external-lb",
     ),
 )
+PROGRAMS = frozenset({"vllm", "vllm-omni"})
 UNSPLIT = "unsplit"
 """The kind of an argument whose flag and value stand in one word, which argparse refuses."""
 AUTOMATIC = frozenset({"auto", "-1"})
@@ -99,7 +100,7 @@ def _server_words(invocation: Invocation) -> Sequence[Argument] | None:
     words = invocation.arguments
     for at, word in enumerate(words):
         following = words[at + 1].text if at + 1 < len(words) else None
-        if word.text and word.text.rsplit("/", 1)[-1] == "vllm" and following == "serve":
+        if word.text and word.text.rsplit("/", 1)[-1] in PROGRAMS and following == "serve":
             return words[at + 2 :]
         if word.text == "-m" and following and SERVER_MODULE.fullmatch(following):
             return words[at + 2 :]

@@ -112,6 +112,7 @@ def _role(role: RoleSummary) -> dict[str, object]:
         "verdict": role.verdict,
         "headroom": role.headroom,
         "fits_on": list(role.fits_on),
+        "borderline": list(role.borderline),
         "too_small": list(role.too_small),
         "facts": _facts(role.facts),
         "assumptions": list(role.assumptions),

@@ -103,6 +103,7 @@ class RoleEntry(Strict):
     verdict: str
     headroom: str
     fits_on: list[str]
+    borderline: list[str]
     too_small: list[str]
     facts: dict[str, FactEntry]
     assumptions: list[str]

@@ -192,9 +192,11 @@ def _notes(workloads: Iterable[WorkloadSummary]) -> Iterator[str]:
         for role in workload.roles:
             for assumption in role.assumptions:
                 yield f"assumed for {_safe(workload.name)}: {_safe(assumption)}"
-            if role.fits_on or role.too_small:
-                fits = _from_smallest(role.fits_on)
-                yield f"{_safe(workload.name)} fits on {fits}; too small: {', '.join(role.too_small[-3:]) or 'none'}"
+            if role.fits_on or role.borderline or role.too_small:
+                parts = [f"fits on {_from_smallest(role.fits_on)}"]
+                parts += [f"borderline on {', '.join(role.borderline)}"] if role.borderline else []
+                parts += [f"too small: {', '.join(role.too_small[-3:])}"] if role.too_small else []
+                yield f"{_safe(workload.name)} {'; '.join(parts)}"
 
 
 def _from_smallest(names: Sequence[str]) -> str:
