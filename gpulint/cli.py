@@ -93,12 +93,17 @@ def _settings(paths: Sequence[str]) -> Settings:
     from gpulint import repository
     from gpulint.policy import settings
 
-    first = Path(paths[0]) if paths and paths[0] != "-" else Path.cwd()
-    start = (first if first.is_dir() else first.parent).resolve()
+    start = _start(paths)
     try:
         return settings.nearest(start, repository.root_of(start))
     except settings.SettingsError as error:
         raise Misuse(str(error)) from None
+
+
+def _start(paths: Sequence[str]) -> Path:
+    """The folder of the first path that was given; its repository is the one that siblings are looked for in."""
+    first = Path(paths[0]) if paths and paths[0] != "-" else Path.cwd()
+    return (first if first.is_dir() else first.parent).resolve()
 
 
 def _given(
@@ -122,8 +127,7 @@ def _given(
 def _report(paths: Sequence[str], exclude: Sequence[str], given: lint.Given, stdin_filename: str | None) -> Report:
     from gpulint import lint, progress, repository
 
-    root = repository.root_of(Path.cwd())
-    tree = repository.WorkTree(root, exclude)
+    tree = repository.WorkTree(repository.root_of(_start(paths)), exclude)
     if "-" in paths:
         if len(paths) > 1:
             raise Misuse("- stands alone: stdin is one file")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import pathlib
 import re
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 SUFFIXES = (".yaml", ".yml", ".json", ".toml")
 NEVER_ENTERED = frozenset({".git", "node_modules", ".venv"})
 FILE_BYTES_MAX = 5_000_000
+SEARCHED_FILES_MAX = 20_000
 DIRECTORY_DEPTH_MAX = 100
 IGNORE_LINES_MAX = 5_000
 WILDCARDS_MAX = 6
@@ -91,11 +93,8 @@ class WorkTree:
         """The first file below the root that a regular expression is found in, looked for once."""
         if pattern not in self._searched:
             wanted = re.compile(pattern.encode())
-            found = (
-                one.path
-                for one in self.sources([str(self.root)])
-                if isinstance(one, Source) and wanted.search(one.content)
-            )
+            files = itertools.islice(self.sources([str(self.root)]), SEARCHED_FILES_MAX)
+            found = (one.path for one in files if isinstance(one, Source) and wanted.search(one.content))
             self._searched[pattern] = next(found, None)
         return self._searched[pattern]
 

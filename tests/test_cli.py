@@ -426,3 +426,22 @@ def test_the_program_is_installed_under_its_name(tmp_path: Path) -> None:
     program = Path(sys.executable).with_name("gpulint")
     done = subprocess.run([program, "--version"], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_siblings_are_looked_for_in_the_repository_of_the_checked_path_not_of_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shares = "sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: 4}]}}\n"
+    spec = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: chat}\nspec:\n  containers:\n"
+        "    - {name: a, image: 'vllm/vllm-openai:v0.10.1', args: [--model=Qwen/Qwen2.5-1.5B-Instruct],"
+        " resources: {limits: {nvidia.com/gpu: 4}}}\n"
+    )
+    (tmp_path / "ours").mkdir()
+    (tmp_path / "other.yaml").write_text(shares)
+    (tmp_path / "ours" / "chat.yaml").write_text(spec)
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(cli.main, ["check", "ours"])
+    assert "gpus-left-idle" in result.output
+    result = CliRunner().invoke(cli.main, ["check", "."])
+    assert "gpus-left-idle" not in result.output
