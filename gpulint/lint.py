@@ -224,7 +224,7 @@ def _shares(role: Role, outcome: check.Outcome, repository: Repository) -> str |
         or labels.cloud(role) == "gcp"
     ):
         return None
-    return repository.search(TIME_SLICING)
+    return repository.search(TIME_SLICING, role.anchor.document.path)
 
 
 def _shared(role: Role, path: str) -> Role:

@@ -46,7 +46,7 @@ class Repository(Protocol):
 
     def exists(self, path: str) -> bool: ...
 
-    def search(self, pattern: str) -> str | None: ...
+    def search(self, pattern: str, near: str) -> str | None: ...
 
 
 class _Ignored(NamedTuple):
@@ -62,7 +62,7 @@ class WorkTree:
     def __init__(self, root: pathlib.Path, exclude: Sequence[str] = ()) -> None:
         self.root = pathlib.Path(os.path.abspath(root))
         self.exclude = _spec(exclude) if exclude else None
-        self._searched: dict[str, str | None] = {}
+        self._searched: dict[tuple[str, pathlib.Path], str | None] = {}
 
     def sources(self, paths: Sequence[str]) -> Iterator[Source | Skip]:
         """The files named, and those below the folders named that git would not ignore, in sorted order."""
@@ -89,14 +89,23 @@ class WorkTree:
         place = self._inside(path)
         return place is not None and os.path.lexists(place)
 
-    def search(self, pattern: str) -> str | None:
-        """The first file below the root that a regular expression is found in, looked for once."""
-        if pattern not in self._searched:
+    def search(self, pattern: str, near: str) -> str | None:
+        """The first file of the repository that a regular expression is found in, looked for once.
+
+        Without `.git` at the root nothing says that its folders belong together: only the one that holds `near` is searched.
+        """
+        base = self.root if os.path.lexists(self.root / ".git") else self._top_folder(near)
+        if (pattern, base) not in self._searched:
             wanted = re.compile(pattern.encode())
-            files = itertools.islice(self.sources([str(self.root)]), SEARCHED_FILES_MAX)
+            files = itertools.islice(self.sources([str(base)]), SEARCHED_FILES_MAX)
             found = (one.path for one in files if isinstance(one, Source) and wanted.search(one.content))
-            self._searched[pattern] = next(found, None)
-        return self._searched[pattern]
+            self._searched[pattern, base] = next(found, None)
+        return self._searched[pattern, base]
+
+    def _top_folder(self, path: str) -> pathlib.Path:
+        place = pathlib.Path(os.path.abspath(path))
+        inside = place.relative_to(self.root).parts if place.is_relative_to(self.root) else ()
+        return self.root / inside[0] if len(inside) > 1 else self.root
 
     def _inside(self, path: str) -> pathlib.Path | None:
         """The place of a path inside the root that no link leads to."""

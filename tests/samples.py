@@ -29,7 +29,7 @@ class Alone:
     def exists(self, path: str) -> bool:
         return path in self.files
 
-    def search(self, pattern: str) -> str | None:
+    def search(self, pattern: str, near: str) -> str | None:
         return next((path for path, content in self.files.items() if re.search(pattern.encode(), content)), None)
 
 

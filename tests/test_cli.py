@@ -438,10 +438,14 @@ def test_siblings_are_looked_for_in_the_repository_of_the_checked_path_not_of_th
         " resources: {limits: {nvidia.com/gpu: 4}}}\n"
     )
     (tmp_path / "ours").mkdir()
-    (tmp_path / "other.yaml").write_text(shares)
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "plugin.yaml").write_text(shares)
     (tmp_path / "ours" / "chat.yaml").write_text(spec)
     monkeypatch.chdir(tmp_path)
     result = CliRunner().invoke(cli.main, ["check", "ours"])
     assert "gpus-left-idle" in result.output
+    result = CliRunner().invoke(cli.main, ["check", "."])
+    assert "gpus-left-idle" in result.output  # nothing says that the two folders belong together
+    (tmp_path / ".git").mkdir()
     result = CliRunner().invoke(cli.main, ["check", "."])
     assert "gpus-left-idle" not in result.output
