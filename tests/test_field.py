@@ -725,3 +725,12 @@ def test_an_omni_server_is_a_vllm_server() -> None:
         "args: [--model=Qwen/Qwen2.5-1.5B-Instruct, --max-model-len=4096]", f"command: [sh, -c, '{script}']"
     )
     assert only_role(checked(text)).engine == "vllm"
+
+
+def test_a_product_label_of_the_single_mig_strategy_makes_each_gpu_a_slice() -> None:
+    role = only_role(
+        checked(NAMED_BY_CLASS.format(selector="nvidia.com/gpu.product: NVIDIA-A100-SXM4-80GB-MIG-1g.10gb"))
+    )
+    assert role.accelerator == "1 × 1g.10gb of A100 SXM4 80GB"
+    (memory,) = (fact for fact in role.facts if fact.name == "device_memory_bytes")
+    assert memory.values.likely < 10 * 2**30  # type: ignore[operator]

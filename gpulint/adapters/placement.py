@@ -19,6 +19,8 @@ PRODUCT_KEY = "nvidia.com/gpu.product"
 SHARING_KEYS = frozenset(
     {"cloud.google.com/gke-gpu-sharing-strategy", "cloud.google.com/gke-max-shared-clients-per-gpu"}
 )
+SLICED_PRODUCT = re.compile(r"-MIG-(\d+g\.\d+gb)")
+"""Under the single strategy each `nvidia.com/gpu` is a slice, and the product label says which."""
 PRODUCT_SUFFIX = re.compile(r"-SHARED$|-MIG-\d+g\.\d+gb(?:\.me)?$")
 AFFINITY = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
 
@@ -133,6 +135,8 @@ def _sliced(selector: list[Label]) -> dict[str, Field]:
             found["sharing"] = Field(value, (origin,))
         elif label.key == PRODUCT_KEY and value.endswith("-SHARED"):
             found["sharing"] = Field("time-slicing or MPS", (origin,))
+        elif label.key == PRODUCT_KEY and (sliced := SLICED_PRODUCT.search(value)):
+            found["mig_profile"] = Field(sliced[1], (origin,))
     return found
 
 
