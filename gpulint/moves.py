@@ -119,7 +119,7 @@ def _max_model_len(known: Facts) -> Iterator[Move]:
     trained = _whole(known, "trained_context")
     fitting = known.worlds("kv_cache_tokens")
     limits = [trained] if trained else []
-    if not isinstance(fitting, Missing):
+    if not isinstance(fitting, Missing) and int(fitting.adverse) > 0:  # type: ignore[arg-type]
         limits.append(int(fitting.adverse))  # type: ignore[arg-type]
     now = _whole(known, "max_model_len")
     longest = min(limits, default=0)

@@ -734,3 +734,13 @@ def test_a_product_label_of_the_single_mig_strategy_makes_each_gpu_a_slice() -> 
     assert role.accelerator == "1 × 1g.10gb of A100 SXM4 80GB"
     (memory,) = (fact for fact in role.facts if fact.name == "device_memory_bytes")
     assert memory.values.likely < 10 * 2**30  # type: ignore[operator]
+
+
+def test_a_length_beyond_the_trained_one_is_answered_even_where_the_weights_do_not_fit() -> None:
+    text = NAMED_BY_CLASS.format(selector="cloud.google.com/gke-accelerator: nvidia-l4")
+    text = text.replace(
+        "--model=Qwen/Qwen2.5-1.5B-Instruct, --max-model-len=4096",
+        "--model=mistralai/Mixtral-8x7B-Instruct-v0.1, --max-model-len=65536",
+    )
+    (finding,) = (one for one in checked(text).findings if one.rule == "context-exceeds-trained-maximum")
+    assert [suggestion.title for suggestion in finding.suggestions] == ["sequences of at most 32,768 tokens"]

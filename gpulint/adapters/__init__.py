@@ -33,11 +33,6 @@ def _none(document: Document) -> Iterator[Problem]:
     yield from ()
 
 
-def claimed(document: Document) -> bool:
-    """Whether any adapter reads this document."""
-    return any(adapter.claims(document) for adapter in modules())
-
-
 @functools.cache
 def modules() -> tuple[ModuleType, ...]:
     """The adapter modules, by name."""
