@@ -228,18 +228,6 @@ def test_a_command_that_does_not_parse_has_no_known_words() -> None:
     assert all(word.text is None for command in found for word in command.words)
 
 
-def test_the_words_of_one_command_string_are_split() -> None:
-    assert [word.text for word in shell.split('--a b "c d" --e=f')] == ["--a", "b", "c d", "--e=f"]
-    assert [word.text for word in shell.split("--a\n b")] == ["--a", "b"]
-    assert [word.text for word in shell.split("--a \\\n b \\\n--c\n")] == ["--a", "b", "--c"]
-    assert [(word.start, word.end) for word in shell.split("--a  b")] == [(0, 3), (5, 6)]
-
-
-@pytest.mark.parametrize("text", ["", "  ", "a; b", "a | b", "A=1 b"])
-def test_what_is_more_than_one_plain_command_is_not_split(text: str) -> None:
-    assert shell.split(text) == ()
-
-
 @pytest.mark.parametrize(
     "unit",
     [

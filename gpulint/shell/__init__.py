@@ -10,13 +10,12 @@ from collections.abc import Mapping
 
 from gpulint.shell.command import Command, Word
 
-__all__ = ["Command", "Word", "commands", "split"]
+__all__ = ["Command", "Word", "commands"]
 
 SCRIPT_CHARACTERS_MAX = 256_000
 CONSTRUCTS_MAX = 1_000
 """Of the constructs whose parsing takes time or memory quadratic in their number."""
 
-_NEWLINE = r"(\\[^\n])|\\?\n"
 _COSTLY = r"\||\(\(|\$\[|=\(|\bcase\b"
 
 
@@ -29,9 +28,3 @@ def commands(script: str, variables: Mapping[str, str | None] | None = None) -> 
     from gpulint.shell import statements
 
     return statements.read(script, variables or {})
-
-
-def split(text: str) -> tuple[Word, ...]:
-    """The words of one command string; none where it holds more than one command."""
-    found = commands(re.sub(_NEWLINE, lambda match: match[1] or " " * len(match[0]), text))
-    return found[0].words if len(found) == 1 and not found[0].assignments else ()
