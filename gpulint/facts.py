@@ -72,14 +72,14 @@ def _quantity(name: str, row: Mapping[str, object]) -> Quantity:
 def formulas(engine: str | None) -> Mapping[str, Callable[..., Value]]:
     """The formulas by fact name: of all topics, or of one engine's own module."""
     if engine is not None:
-        return _public(f"gpulint.sizing.{engine}") if engine in _engine_modules() else {}
+        own = engines.module_name(engine)
+        return _public(f"gpulint.sizing.{own}") if own in _engine_modules() else {}
     topics = (module.name for module in pkgutil.iter_modules(sizing.__path__) if module.name not in _engine_modules())
     return {name: formula for topic in topics for name, formula in _public(f"gpulint.sizing.{topic}").items()}
 
 
 @functools.cache
 def _engine_modules() -> frozenset[str]:
-    engines = importlib.import_module("gpulint.engines")
     own = {module.name for module in pkgutil.iter_modules(engines.__path__)}
     return frozenset(module.name for module in pkgutil.iter_modules(sizing.__path__) if module.name in own)
 

@@ -59,18 +59,24 @@ def read(invocation: Invocation) -> Reading | None:
 
 def spelled(engine: str, release: str, quantity: str, value: object) -> str | None:
     """The argument that states a quantity to a release of an engine; None when it has none."""
-    module = modules().get(engine)
+    module = modules().get(module_name(engine))
     spelling: str | None = module.spelled(release, quantity, value) if module else None
     return spelling
 
 
 def oldest(engine: str) -> tuple[int, ...] | None:
     """The oldest release that an image without a readable tag is taken for."""
-    release: tuple[int, ...] | None = getattr(modules().get(engine), "OLDEST_ASSUMED", None)
+    release: tuple[int, ...] | None = getattr(modules().get(module_name(engine)), "OLDEST_ASSUMED", None)
     return release
+
+
+def module_name(engine: str) -> str:
+    """The module of an engine: tensorrt_llm of tensorrt-llm, llama_cpp of llama.cpp."""
+    return engine.replace("-", "_").replace(".", "_")
 
 
 @functools.cache
 def modules() -> Mapping[str, ModuleType]:
     """The engine modules by name."""
-    return {found.name: importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)}
+    found = {one.name: importlib.import_module(f"{__name__}.{one.name}") for one in pkgutil.iter_modules(__path__)}
+    return {name: module for name, module in found.items() if hasattr(module, "read")}
