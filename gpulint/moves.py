@@ -16,6 +16,10 @@ USUAL_UTILIZATION = 0.9
 """What every release of vLLM takes at least when nothing is stated."""
 
 
+HIGHEST_UTILIZATION = 0.95
+"""What engines still start with on a card of their own: half a GiB is the CUDA context's."""
+
+
 class Move(NamedTuple):
     """A change to try: what to call it, the quantities it sets, and what it gives up."""
 
@@ -140,6 +144,9 @@ def _gpu_memory_utilization(known: Facts) -> Iterator[Move]:
     if isinstance(now, float) and now < USUAL_UTILIZATION:
         title = f"{USUAL_UTILIZATION:.0%} of the card's memory instead of {now:.0%}"
         yield Move(title, {"gpu_memory_utilization": USUAL_UTILIZATION}, "memory for other programs on the card")
+    elif isinstance(now, float) and now > HIGHEST_UTILIZATION:
+        title = f"{HIGHEST_UTILIZATION:.0%} of the card's memory instead of {now:.0%}"
+        yield Move(title, {"gpu_memory_utilization": HIGHEST_UTILIZATION}, "KV cache")
 
 
 def _kv_cache_dtype(known: Facts) -> Iterator[Move]:
@@ -155,6 +162,9 @@ def _quantization(known: Facts) -> Iterator[Move]:
 
 
 def _weight_dtype(known: Facts) -> Iterator[Move]:
+    """16 bits, as the checkpoint is stored where the card computes in it."""
+    if known.likely("checkpoint_dtype") == "bfloat16" and _at_least(known, "compute_capability", 8.0):
+        yield Move("weights in bfloat16", {"weight_dtype": "bfloat16"})
     yield Move("weights in float16", {"weight_dtype": "half"}, "the range of bfloat16")
 
 

@@ -237,10 +237,16 @@ def test_a_variable_that_nothing_defines_is_unknown_never_empty() -> None:
     ]
 
 
+TWO = "image: example.com/app:1\ncommand: [sh, -c, 'vllm serve Qwen/Qwen3-8B & vllm serve Qwen/Qwen3-4B']\n"
+
+
+def test_two_servers_in_one_container_stand_on_its_one_card() -> None:
+    found = reading.started_all(f"{TWO}{GPU}")
+    assert [reading.values(one, "gpus_per_pod", "engines_on_card") for one in found] == [[1, 2], [1, 2]]
+
+
 def test_two_servers_in_one_container_share_its_gpus_in_a_way_nobody_knows() -> None:
-    found = reading.started_all(
-        f"image: example.com/app:1\ncommand: [sh, -c, 'vllm serve Qwen/Qwen3-8B & vllm serve Qwen/Qwen3-4B']\n{GPU}"
-    )
+    found = reading.started_all(f"{TWO}resources: {{limits: {{nvidia.com/gpu: 2}}}}")
     assert [reading.values(one, "checkpoint", "gpus_per_pod") for one in found] == [
         ["Qwen/Qwen3-8B", "unknown: several engines share the container"],
         ["Qwen/Qwen3-4B", "unknown: several engines share the container"],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 DEPTH = 24
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 TRAINING = frozenset({"Job", "PyTorchJob", "MPIJob", "TrainJob", "JobSet"})
 
 
@@ -39,12 +41,13 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     """The workloads of an object, or of each object of a List."""
     data = document.data
     items = data.get("items") if isinstance(data, dict) and str(data.get("kind", "")).endswith("List") else None
-    if isinstance(items, list):
-        for at, item in enumerate(items):
-            if isinstance(item, dict):
-                yield from _object(document, ("items", at), item)
-    elif isinstance(data, dict):
-        yield from _object(document, (), data)
+    objects = enumerate(items) if isinstance(items, list) else [(None, data)]
+    for at, item in objects:
+        if isinstance(item, dict):
+            found = _object(document, () if at is None else ("items", at), item)
+            yield from (
+                (_completed_elsewhere(workload) for workload in found) if _patched(document, repository) else found
+            )
 
 
 def _object(document: Document, path: Path, data: Mapping[str, object]) -> Iterator[Workload]:
@@ -54,6 +57,17 @@ def _object(document: Document, path: Path, data: Mapping[str, object]) -> Itera
     roles = tuple(role for template in reader(document, path) for role in _roles(document, path, template))
     if roles:
         yield Workload(_name(data), _purpose(kind, roles), "kubernetes", document, path, _joined(group, kind, roles))
+
+
+def _patched(document: Document, repository: Repository) -> bool:
+    """Whether kustomize may add to the objects of a file: its instructions stand beside it."""
+    folder = posixpath.dirname(document.path)
+    return any(repository.exists(posixpath.join(folder, name)) for name in KUSTOMIZATIONS)
+
+
+def _completed_elsewhere(workload: Workload) -> Workload:
+    """A workload whose containers may be given GPUs by a patch: that they ask for none is not known."""
+    return replace(workload, roles=tuple(role.having(engine_image=Field(None)) for role in workload.roles))
 
 
 def _name(data: Mapping[str, object]) -> str:
@@ -78,7 +92,8 @@ def _roles(document: Document, path: Path, template: Template) -> Iterator[Role]
         name = f"{template.name}/{role.name}" if template.name else role.name
         counted = role.having(pods_per_replica=template.pods_per_replica, replicas=template.replicas)
         if template.injected:
-            counted = counted.having(shared_memory_default=Field(False, source="the operator may mount it"))
+            injected = Field(False, source="the operator may mount it")
+            counted = counted.having(shared_memory_default=injected, engine_image=Field(None))
         yield replace(counted.having(gpus_per_replica=_gpus_per_replica(counted)), name=name)
 
 

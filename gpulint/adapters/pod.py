@@ -9,7 +9,7 @@ from fractions import Fraction
 from gpulint import engines, hardware, units
 from gpulint.adapters import command, placement
 from gpulint.documents import Document, Path
-from gpulint.engines import Invocation, Reading
+from gpulint.engines import Argument, Invocation, Reading
 from gpulint.workload import Field, Origin, Role, Unknown, Value
 
 GPU = re.compile(
@@ -17,6 +17,7 @@ GPU = re.compile(
 )
 NOT_A_GPU = re.compile(r"google\.com/tpu|aws\.amazon\.com/neuron|huawei\.com/|cambricon\.com/|qualcomm\.com/")
 RAY = re.compile(r"(?:^|[/_-])ray(?:$|[_.-])|multi-node-serving")
+DEVICES = re.compile(r"(?:\d+|GPU-[\w-]+)(?:,(?:\d+|GPU-[\w-]+))*")
 HAMI = frozenset({"nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores"})
 MIG = re.compile(r"nvidia\.com/mig-(?P<profile>\w+\.\w+)(?P<more>[\w.]*)")
 RDMA = re.compile(r"rdma/|vpc\.amazonaws\.com/efa|nvidia\.com/hostdev|/rdma|networking\.gke\.io\.networks/rdma")
@@ -56,7 +57,7 @@ def _container(
         return
     name = document.get((*path, "name"))
     anchor = Origin(document, (*path, "name")) if isinstance(name, str) else Origin(document, path)
-    pod = {**_hardware(document, spec, path, resources), **_settings(document, spec, path), **placed}
+    pod = {**_hardware(document, spec, path, resources), **_settings(document, spec, path, environment), **placed}
     if "sharing" in placed and pod["gpus_per_pod"].value not in (0, 1):
         pod["gpus_per_pod"] = Field(Unknown("the count is of shares of cards"), pod["gpus_per_pod"].origins)
     if share := _granted_share(document, path):
@@ -68,10 +69,22 @@ def _container(
         pod["unexpanded_variable"] = variable
     if _joins_a_cluster(invocations, environment):
         pod["multi_node"] = Field(True, source="Ray in the script")
-    for reading in _settled(read) or (Reading({}, None),):
-        own = {**pod, **reading.fields, **given}
+    for reading in _settled(read, pod["gpus_per_pod"].value) or (Reading({}, None),):
+        own = {**pod, **reading.fields, **_askless(document, spec, path, reading), **given}
         runtime = "the serving runtime may add arguments" if document.get((*path, "modelFormat")) else ""
         yield Role(str(name or path[-1]), anchor, own, reading.arguments, reading.open_ended or runtime)
+
+
+def _askless(document: Document, spec: Path, path: Path, reading: Reading) -> dict[str, Field]:
+    """The image of an engine whose container lists resources, but none that gives it a GPU."""
+    asked = [document.get((*path, "resources", side)) for side in ("limits", "requests")]
+    names = [str(name) for amounts in asked if isinstance(amounts, dict) for name in amounts]
+    granted = any("/" in name for name in names) or document.get((*path, "resources", "claims"))
+    elsewhere = document.get((*spec, "runtimeClassName")) or document.get((*spec, "resourceClaims"))
+    image = document.get((*path, "image"))
+    if not names or granted or elsewhere or not isinstance(image, str) or "engine" not in reading.fields:
+        return {}
+    return {"engine_image": Field(image, (Origin(document, (*path, "image")),))}
 
 
 def _granted_share(document: Document, path: Path) -> Origin | None:
@@ -84,12 +97,15 @@ def _granted_share(document: Document, path: Path) -> Origin | None:
     return None
 
 
-def _settled(read: Sequence[tuple[Reading, Invocation]]) -> tuple[Reading, ...]:
+def _settled(read: Sequence[tuple[Reading, Invocation]], gpus: Value | Unknown) -> tuple[Reading, ...]:
     """The readings of a container's engines, with what several of them, or a branch around one, leave open."""
     branched = any(one.conditional for _, one in read)
     if len(read) > 1 and branched:
         reason = "which of several commands runs is decided by the script"
         return (Reading({"engine": read[0][0].fields["engine"]}, None, reason),)
+    if len(read) > 1 and gpus == 1:
+        readings = [reading for reading, _ in read]
+        return tuple(_beside(one, readings[:at], len(readings)) for at, one in enumerate(readings))
     if len(read) > 1:
         shared = Field(Unknown("several engines share the container"))
         return tuple(reading._replace(fields={**reading.fields, "gpus_per_pod": shared}) for reading, _ in read)
@@ -97,6 +113,23 @@ def _settled(read: Sequence[tuple[Reading, Invocation]]) -> tuple[Reading, ...]:
         counted = Field(Unknown("the engine is started in a branch or a loop of the script"))
         return tuple(reading._replace(fields={**reading.fields, "gpus_per_pod": counted}) for reading, _ in read)
     return tuple(reading for reading, _ in read)
+
+
+def _beside(reading: Reading, earlier: Sequence[Reading], engines_on_card: int) -> Reading:
+    """An engine that shares the container's one card with those started before and after it."""
+    stated = [one.fields["gpu_memory_utilization"].value for one in earlier if "gpu_memory_utilization" in one.fields]
+    shares = [share for share in stated if isinstance(share, float)]
+    source = "the container's script"
+    fields = {
+        **reading.fields,
+        "engines_on_card": Field(engines_on_card, source=source),
+        "earlier_engines": Field(len(earlier), source=source),
+    }
+    if len(shares) == len(earlier):
+        fields["earlier_memory_utilization"] = Field(sum(shares), source=source)
+    elif stated:
+        fields["earlier_memory_utilization"] = Field(Unknown("a neighbour's share of the card is not stated"))
+    return reading._replace(fields=fields)
 
 
 def _joins_a_cluster(invocations: Sequence[Invocation], environment: Mapping[str, object]) -> bool:
@@ -172,8 +205,8 @@ def _resources(document: Document, path: Path) -> dict[str, tuple[Origin, ...]]:
     return {name: tuple(origins) for name, origins in found.items()}
 
 
-def _settings(document: Document, spec: Path, path: Path) -> dict[str, Field]:
-    """Memory, CPU, shared memory and RDMA of a container."""
+def _settings(document: Document, spec: Path, path: Path, environment: Mapping[str, Argument]) -> dict[str, Field]:
+    """Memory, CPU, threads, visible devices, shared memory, RDMA and the time to stop of a container."""
     fields: dict[str, Field] = {}
     limits = document.get((*path, "resources", "limits"))
     for name in limits if isinstance(limits, dict) else ():
@@ -184,7 +217,25 @@ def _settings(document: Document, spec: Path, path: Path) -> dict[str, Field]:
             fields["cpu_cores"] = Field(_parsed(document, origin, lambda text: float(units.quantity(text))), (origin,))
         elif RDMA.search(str(name)):
             fields["rdma_devices"] = Field(gpu_count(document, origin), (origin,))
+    requested = Origin(document, (*path, "resources", "requests", "memory"))
+    if document.get(requested.path) is not None:
+        fields["host_memory_request_bytes"] = Field(_parsed(document, requested, units.bytes_of), (requested,))
+    grace = Origin(document, (*spec, "terminationGracePeriodSeconds"))
+    if document.get(grace.path) is not None:
+        fields["termination_grace_s"] = Field(_parsed(document, grace, int), (grace,))
     fields["shared_memory_default"] = Field(not _mounts_shared_memory(document, spec, path))
+    return {**fields, **_told_by_environment(environment)}
+
+
+def _told_by_environment(environment: Mapping[str, Argument]) -> dict[str, Field]:
+    """Threads and visible devices, where a number of each is written."""
+    fields: dict[str, Field] = {}
+    threads, visible = environment.get("OMP_NUM_THREADS"), environment.get("CUDA_VISIBLE_DEVICES")
+    if threads:
+        count = int(threads.text) if (threads.text or "").isdecimal() else Unknown("OMP_NUM_THREADS is no number")
+        fields["omp_threads"] = Field(count, (threads.origin,))
+    if visible and DEVICES.fullmatch(visible.text or ""):
+        fields["visible_devices"] = Field(len((visible.text or "").split(",")), (visible.origin,))
     return fields
 
 

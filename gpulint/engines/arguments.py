@@ -51,12 +51,15 @@ class Stated(NamedTuple):
 
 
 class Grammar(NamedTuple):
-    """How an engine's parser takes words apart: what a word without a dash states, and which spellings it accepts."""
+    """How an engine's parser takes words apart: what a word without a dash states, which spellings it accepts, and the
+    newest release whose arguments are listed.
+    """
 
     engine: str
     positional: str = ""
     abbreviations: bool = True
     underscores: bool = True
+    newest: tuple[int, ...] = ()
 
 
 @functools.cache
@@ -145,7 +148,7 @@ def fields(stated: Iterable[Stated]) -> dict[str, Field]:
             if one.flag.field:
                 found[one.flag.field] = Field(Unknown(f"{one.word.text} is one word"), origins(one.word))
         elif one.flag.field:
-            found[one.flag.field] = field(one.flag, one.value)
+            found[one.flag.field] = field(one)
     return found
 
 
@@ -154,12 +157,13 @@ def of_glossary(found: Mapping[str, Field]) -> dict[str, Field]:
     return {name: value for name, value in found.items() if name in shipped.glossary()}
 
 
-def field(flag: Flag, value: Argument | None) -> Field:
+def field(one: Stated) -> Field:
     """What an argument states, read as its kind; a value that cannot be read is unknown."""
+    flag, value = one.flag, one.value
     if flag.kind == "part":
         return Field(Unknown("it is set in parts"), origins(value))
     if value is None:
-        return Field(flag.kind != "false")
+        return Field(flag.kind != "false", origins(one.word))
     if value.text is None:
         return Field(Unknown(value.why or "its value cannot be read"), origins(value))
     try:
@@ -213,11 +217,15 @@ def json_object(text: str | None) -> Mapping[str, object] | None:
 
 
 def noticed(stated: Iterable[Stated], grammar: Grammar, release: Release) -> dict[str, Field]:
-    """The first argument that no release has, that this one has not, that is gone, and that is abbreviated."""
+    """The first argument that no release has, that this one has not, that is gone, that is abbreviated, and that has a
+    value no release takes.
+    """
     found: dict[str, Field] = {}
     for one in stated:
         if one.flag.kind in (UNSPLIT, "part") or not one.flag.name:
             continue
+        if _refused(one):
+            found.setdefault("impossible_argument", Field(_as_written(one), origins(one.value)))
         if name := _notice(one, grammar, release):
             found.setdefault(name, Field(one.spelling, origins(one.word)))
     return found
@@ -225,13 +233,25 @@ def noticed(stated: Iterable[Stated], grammar: Grammar, release: Release) -> dic
 
 def _notice(one: Stated, grammar: Grammar, release: Release) -> str:
     if not one.flag.kind:
-        return "unknown_argument"
+        listed = release is not None and release <= grammar.newest
+        return "unknown_argument" if listed else ""
     if release is not None and not in_release(one.flag, release):
         return "unavailable_argument"
     if release is None and one.flag.until:
         return "removed_argument"
     spelling = one.spelling.replace("_", "-") if grammar.underscores else one.spelling
     return "abbreviated_argument" if len(spelling) < len(one.flag.name) and spelling.startswith("--") else ""
+
+
+def _refused(one: Stated) -> bool:
+    """Whether a value that can be read is none that the argument takes."""
+    if one.value is None or one.value.text is None or not one.flag.field:
+        return False
+    return isinstance(field(one).value, Unknown)
+
+
+def _as_written(one: Stated) -> str:
+    return f"{one.spelling} {one.value.text if one.value else ''}".strip()
 
 
 def spelled(engine: str, release: str, quantity: str, value: Value) -> str | None:

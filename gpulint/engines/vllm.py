@@ -33,7 +33,7 @@ MULTI_NODE = (
     ),
 )
 PROGRAMS = frozenset({"vllm", "vllm-omni"})
-GRAMMAR = Grammar("vllm", positional="checkpoint")
+GRAMMAR = Grammar("vllm", positional="checkpoint", newest=(0, 33, 0))
 
 
 def read(invocation: Invocation) -> Reading | None:

@@ -1,0 +1,47 @@
+"""The host: what a container may take beside its GPUs, and what several engines take of one card."""
+
+from __future__ import annotations
+
+
+def card_memory_utilization(
+    gpu_memory_utilization: float, earlier_memory_utilization: float | None, earlier_engines: int
+) -> float:
+    """Share of the card's memory that this engine and those started before it take together.
+
+    card_memory_utilization = own share + the shares stated for the earlier ones, or own share each where none is stated
+
+    Args:
+        gpu_memory_utilization: own share. earlier_memory_utilization: sum of the earlier ones' shares, else None.
+        earlier_engines: engines started before.
+    Returns:
+        ratio; above 1 this engine finds less free memory than it is given.
+
+    >>> card_memory_utilization(0.9, None, 1), card_memory_utilization(0.5, 0.4, 1), card_memory_utilization(0.9, 0.0, 0)
+    (1.8, 0.9, 0.9)
+
+    Source: vLLM, v1/worker/utils.py, request_memory: the share is of the total and must be free at start.
+    """
+    if earlier_memory_utilization is None:
+        return gpu_memory_utilization * (1 + earlier_engines)
+    return gpu_memory_utilization + earlier_memory_utilization
+
+
+def host_weight_share(
+    host_memory_bytes: float | None, weight_bytes_per_gpu: float, gpus_per_pod: float
+) -> float | None:
+    """Memory limit of the container against the weights that pass through it.
+
+    host_weight_share = host_memory_bytes / (weight_bytes_per_gpu · gpus_per_pod)
+
+    Args:
+        host_memory_bytes: limit, else None [bytes]. weight_bytes_per_gpu: [bytes]. gpus_per_pod: GPUs.
+    Returns:
+        ratio; None without a limit.
+
+    >>> host_weight_share(7.0, 15.9, 1) < 0.5
+    True
+
+    Source: Linux, Documentation/admin-guide/cgroup-v2.rst, memory.max counts the page cache of mapped files.
+    """
+    held = weight_bytes_per_gpu * gpus_per_pod
+    return None if host_memory_bytes is None or not held else host_memory_bytes / held
