@@ -340,3 +340,35 @@ def test_an_entry_that_holds_its_own_name_in_braces_is_seen(environment: str, va
 def test_an_entry_that_holds_its_own_name_is_pointed_at_inside_the_value() -> None:
     found = with_environment("[{name: PATH, value: '/a:${PATH}:/b'}]", "[--model=Qwen/Qwen3-8B]")
     assert reading.source(found, "unexpanded_variable") == "${PATH}"
+
+
+# ---- a GPU engine without a GPU
+
+
+def started_with(resources: str, image: str = "vllm/vllm-openai:v0.10.1") -> Role:
+    return reading.started(f"image: {image}\nargs: [--model=Qwen/Qwen3-8B]\n{resources}")
+
+
+def test_a_gpu_engine_whose_resources_ask_for_none_names_its_image() -> None:
+    found = started_with("resources: {limits: {cpu: 4}}")
+    assert reading.values(found, "engine_image") == ["vllm/vllm-openai:v0.10.1"]
+
+
+@pytest.mark.parametrize(
+    ("resources", "image"),
+    [
+        pytest.param("resources: {limits: {nvidia.com/gpu: 1}}", "vllm/vllm-openai:v0.10.1", id="it asks for one"),
+        pytest.param("resources: {limits: {aws.amazon.com/neuron: 1}}", "vllm/vllm-openai:v0.10.1", id="a device"),
+        pytest.param("imagePullPolicy: Always", "vllm/vllm-openai:v0.10.1", id="no resources at all: others add them"),
+        pytest.param("resources: {claims: [{name: gpu}], limits: {cpu: 4}}", "vllm/vllm-openai:v0.10.1", id="a claim"),
+    ],
+)
+def test_a_container_that_may_have_a_gpu_says_nothing(resources: str, image: str) -> None:
+    assert started_with(resources, image).value("engine_image") is None
+
+
+def test_an_image_that_installs_the_engine_may_run_on_another_device() -> None:
+    found = reading.started(
+        "image: ubuntu:22.04\ncommand: [sh, -c, 'vllm serve Qwen/Qwen3-8B']\nresources: {limits: {cpu: 4}}"
+    )
+    assert found.value("engine_image") is None

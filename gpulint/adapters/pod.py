@@ -17,6 +17,10 @@ GPU = re.compile(
 )
 NOT_A_GPU = re.compile(r"google\.com/tpu|aws\.amazon\.com/neuron|huawei\.com/|cambricon\.com/|qualcomm\.com/")
 RAY = re.compile(r"(?:^|[/_-])ray(?:$|[_.-])|multi-node-serving")
+GPU_IMAGE = re.compile(
+    r"/vllm-openai\b|/sglang\b|/text-generation-inference\b|/lmdeploy\b|nvcr\.io/nim/|/tensorrt-llm/"
+)
+"""Images that their makers build for GPUs; builds for other devices are other repositories or tags, which engines read."""
 DEVICES = re.compile(r"(?:\d+|GPU-[\w-]+)(?:,(?:\d+|GPU-[\w-]+))*")
 HAMI = frozenset({"nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores"})
 MIG = re.compile(r"nvidia\.com/mig-(?P<profile>\w+\.\w+)(?P<more>[\w.]*)")
@@ -83,6 +87,8 @@ def _askless(document: Document, spec: Path, path: Path, reading: Reading) -> di
     elsewhere = document.get((*spec, "runtimeClassName")) or document.get((*spec, "resourceClaims"))
     image = document.get((*path, "image"))
     if not names or granted or elsewhere or not isinstance(image, str) or "engine" not in reading.fields:
+        return {}
+    if not GPU_IMAGE.search(image):
         return {}
     return {"engine_image": Field(image, (Origin(document, (*path, "image")),))}
 

@@ -244,7 +244,9 @@ def _notice(one: Stated, grammar: Grammar, release: Release) -> str:
 
 
 def _refused(one: Stated) -> bool:
-    """Whether a value that can be read is none that the argument takes."""
+    """Whether a value that can be read is none that the argument takes; a switch takes none at all."""
+    if one.flag.kind in ("bool", "false") and one.value is not None:
+        return True
     if one.value is None or one.value.text is None or not one.flag.field:
         return False
     return isinstance(field(one).value, Unknown)
