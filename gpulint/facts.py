@@ -11,21 +11,28 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-from gpulint import catalog, engines, hardware, shipped, sizing
+from gpulint import architecture, catalog, engines, hardware, shipped, sizing
 from gpulint.architecture import Resolved
 from gpulint.findings import Fact, Worlds
-from gpulint.workload import Role, Unknown, Value
+from gpulint.workload import Field, Role, Unknown, Value
 
-CONDITION = re.compile(r"(\w+)\s*(==|=|>=|<=|>|<)\s*(\d+)")
+CONDITION = re.compile(r"(\w+)\s*(==|=|!=|>=|<=|>|<)\s*([\w.-]+)")
+"""A fact compared with a number, a word, or true and false; `and` joins several."""
 COMPARE: Mapping[str, Callable[[float, float], bool]] = {
     "=": operator.eq,
     "==": operator.eq,
+    "!=": operator.ne,
     ">": operator.gt,
     "<": operator.lt,
     ">=": operator.ge,
     "<=": operator.le,
 }
 NEVER_ZERO = frozenset({"engine", "checkpoint", "architecture"})
+DRAFT_FACTS: Mapping[str, str] = {
+    "draft_weight_bytes_per_gpu": "weight_bytes_per_gpu",
+    "draft_kv_bytes_per_token": "kv_bytes_per_token",
+}
+"""Facts of a draft with a checkpoint of its own, by the fact of that network."""
 LARGEST = 2**53
 """Beyond it a float no longer holds every whole number, and nothing that is deployed comes near."""
 
@@ -91,6 +98,11 @@ def _public(module: str) -> Mapping[str, Callable[..., Value]]:
         for name, member in members.items()
         if callable(member) and not name.startswith("_") and getattr(member, "__module__", "") == module
     }
+
+
+def counts(engine: str, name: str) -> bool:
+    """Whether an engine's own formulas take a fact into account."""
+    return any(name in parameters(formula) for formula in formulas(engine or None).values())
 
 
 def parameters(formula: Callable[..., Value]) -> tuple[str, ...]:
@@ -196,6 +208,8 @@ class Facts:
             return self._computed(own)
         if (stated := self._supplied(quantity)) is not None:
             return stated
+        if (drafted := self._of_draft(name)) is not None:
+            return drafted
         if (general := formulas(None).get(name)) is not None:
             return self._computed(general)
         if quantity.of == "fitted":
@@ -217,6 +231,25 @@ class Facts:
             stages = self.find("pipeline_parallel")
             return stages if isinstance(stages, Missing) else _same(1 / float(stages.worlds.likely), "even stages")  # type: ignore[arg-type]
         return None
+
+    def _of_draft(self, name: str) -> Known | Missing | None:
+        """A fact of the speculative draft's own checkpoint; None for another fact, and where it has no checkpoint."""
+        if name not in DRAFT_FACTS:
+            return None
+        stated = [self.find(one) for one in ("draft_checkpoint", "draft_tensor_parallel", "tensor_parallel")]
+        if lacking := [one.names for one in stated if isinstance(one, Missing)]:
+            return Missing(frozenset().union(*lacking))
+        reference, own_ranks, ranks = (one.worlds.likely for one in stated if isinstance(one, Known))
+        if not isinstance(reference, str) or reference == self.role.value("checkpoint"):
+            return None
+        resolved = architecture.resolve(reference)
+        if resolved.architecture is None or not resolved.architecture.known:
+            self.reasons["draft_checkpoint"] = f"the catalog does not list {reference}"
+            return Missing(frozenset({"draft_checkpoint"}))
+        alone = {one: Field(None) for one in ("speculative", "draft_checkpoint", "quantization")}
+        whole = {"tensor_parallel": Field(own_ranks or ranks), "pipeline_parallel": Field(1), "stage_share": Field(1.0)}
+        role = self.role.having(checkpoint=Field(reference), cpu_offload_bytes=Field(0), **whole, **alone)
+        return Facts(role, resolved).find(DRAFT_FACTS[name])
 
     def _supplied(self, quantity: Quantity) -> Known | Missing | None:
         """What the checkpoint, the accelerator, the node or the number format's row supplies; None when it is none's."""
@@ -291,6 +324,8 @@ class Facts:
             self.reasons["weight_format"] = f"the catalog has no format {found.worlds.likely}"
             return Missing(frozenset({"weight_format"}))
         held = float(row["bytes_per_weight"])
+        if row["favourable"]:
+            return Known(Worlds(float(row["favourable"]), held, float(row["adverse"])), "measured: " + row["source"])
         if (shape := self.resolved.architecture if self.resolved else None) and shape.format_assumed:
             rows = catalog.by("quantization", "quantization")
             small, middle = (float(rows[name]["bytes_per_weight"]) for name in ("int4-g128", "fp8"))
@@ -360,12 +395,16 @@ class Facts:
         return Missing(names) if names else None
 
     def _holds(self, condition: str) -> bool:
-        if condition in ("", "any"):
-            return True
+        return all(self._holds_alone(part) for part in _parts(condition))
+
+    def _holds_alone(self, condition: str) -> bool:
         if (compared := CONDITION.fullmatch(condition)) is None:
             return condition == self.likely("device_class")
-        name, sign, number = compared.groups()
-        return COMPARE[sign](float(self.likely(name)), float(number))  # type: ignore[arg-type]
+        name, sign, operand = compared.groups()
+        value = self.likely(name)
+        if isinstance(value, str) or value is None or isinstance(value, bool):
+            return (_word(value) == operand) is (sign != "!=")
+        return COMPARE[sign](float(value), float(operand))  # type: ignore[arg-type]
 
 
 def _unusable(value: Value | Unknown, quantity: Quantity) -> str | None:
@@ -430,10 +469,18 @@ class _Shifted(Facts):
 
 
 def _condition_facts(condition: str) -> tuple[str, ...]:
-    if condition in ("", "any"):
-        return ()
-    compared = CONDITION.fullmatch(condition)
-    return (compared.group(1),) if compared else ("device_class",)
+    compared = [CONDITION.fullmatch(part) for part in _parts(condition)]
+    return tuple(one.group(1) if one else "device_class" for one in compared)
+
+
+def _parts(condition: str) -> tuple[str, ...]:
+    """The single conditions of one that joins several; none where everything will do."""
+    return () if condition in ("", "any") else tuple(condition.split(" and "))
+
+
+def _word(value: Value) -> str:
+    """A word or a flag as a table's condition writes it."""
+    return str(value).lower() if isinstance(value, bool) else str(value or "")
 
 
 def _typed(text: str, kind: str) -> Value:

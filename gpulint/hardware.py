@@ -27,6 +27,7 @@ class Accelerator:
     link_bytes_per_s: float | None
     link_domain_gpus: int | None
     mig: bool
+    unified_memory: bool
     source: str
     date: str
 
@@ -34,6 +35,11 @@ class Accelerator:
     def accelerator_name(self) -> str:
         """The name under its glossary entry."""
         return self.name
+
+    @property
+    def unified_memory_bytes(self) -> int | None:
+        """What CUDA reports as total where the host's programs live in the same memory; None on a card of its own."""
+        return self.cuda_memory_bytes if self.unified_memory else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +136,12 @@ def labels() -> dict[tuple[str, str], str]:
 
 
 @functools.cache
+def product_labels() -> frozenset[str]:
+    """Every product name that NVIDIA's drivers print, as a node label writes it: with dashes."""
+    return frozenset(row["name"].replace(" ", "-") for row in catalog.rows("product_names"))
+
+
+@functools.cache
 def _accelerators() -> dict[str, Accelerator]:
     return {row["id"]: _accelerator(row) for row in catalog.rows("accelerators")}
 
@@ -156,6 +168,7 @@ def _accelerator(row: catalog.Row) -> Accelerator:
         link_bytes_per_s=units.scaled(row["link_gb_per_s_per_direction"], units.GB),
         link_domain_gpus=units.count(row["link_domain_gpus"]),
         mig=row["mig"] == "yes",
+        unified_memory=row["unified_memory"] == "yes",
         source=row["source"],
         date=row["date"],
     )

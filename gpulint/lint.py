@@ -230,7 +230,7 @@ def _shares(role: Role, outcome: check.Outcome, repository: Repository) -> str |
 def _shared(role: Role, path: str) -> Role:
     reason = Unknown(f"{path} hands cards out in shares, and this is a count of them")
     counts = {name: replace(role.fields[name], value=reason) for name in ("gpus_per_pod", "gpus_per_replica")}
-    return role.having(**counts, sharing=Field("time-slicing", source=path))
+    return role.having(**counts, sharing=Field("time-slicing in some pool", source=path))
 
 
 def resolve(role: Role, path: str, repository: Repository, like: Mapping[str, str] | None) -> Resolved | None:

@@ -1,448 +1,37 @@
-"""The architecture catalog: every count is checked against the shape or a published figure."""
+"""The architecture catalog: every count is one that others published, or that the reader of config.json gives."""
 
 import csv
 import datetime
+import json
 from pathlib import Path
 
+import catalog_configs
 import pytest
+from catalog_configs import Row, number
 
-Row = dict[str, str]
+from gpulint.architecture import Architecture, network
 
-CATALOG = Path(__file__).resolve().parent.parent / "gpulint" / "catalog"
+TESTS = Path(__file__).resolve().parent
+CATALOG = TESTS.parent / "gpulint" / "catalog"
 
 HEADERS = {
     "architectures.csv": (
         "id family parameters active_parameters layers hidden intermediate gated_mlp attention_heads kv_heads head_dim "
         "vocab tied_embeddings trained_context sliding_window sliding_layers linear_attention_layers kv_lora_rank "
-        "qk_rope_head_dim experts experts_per_token moe_layers moe_intermediate shared_intermediate dtype task "
-        "modality source date"
+        "qk_rope_head_dim experts experts_per_token moe_layers moe_intermediate shared_intermediate "
+        "sliding_kv_heads sliding_head_dim kv_shared_layers state_elements encoder_layers encoder_tokens "
+        "encoder_parameters indexer_head_dim dtype task modality source date"
     ).split(),
-    "checkpoints.csv": "checkpoint architecture dtype quantization parameters trained_context source date".split(),
-    "quantization.csv": "quantization bytes_per_weight source note date".split(),
+    "checkpoints.csv": (
+        "checkpoint architecture dtype quantization parameters trained_context unquantised_parameters source date"
+    ).split(),
+    "config_defaults.csv": "model_type key value source date".split(),
 }
-KEYS = {"architectures.csv": "id", "checkpoints.csv": "checkpoint", "quantization.csv": "quantization"}
-QUANTIZED = {"fp8", "fp8-block", "fp8-mlp", "int8", "int4-g128", "int4-g64", "int4-g32", "int4-bnb", "nvfp4", "mxfp4"}
 DTYPES = {"float32", "bfloat16", "float16"}
-
-# Shape facts that the catalog has no column for.
-MLA = {  # family: (q_lora_rank or 0, qk_nope_head_dim, v_head_dim, router bias per expert)
-    "deepseek-v2-lite": (0, 128, 128, 0),
-    "deepseek-v2": (1536, 128, 128, 0),
-    "deepseek-v3": (1536, 128, 128, 1),
-    "kimi-k2": (1536, 128, 128, 1),
-}
-
-
-def number(row: Row, name: str) -> int:
-    return int(row[name] or 0)
-
-
-def layer_norm(width: int) -> int:
-    return 2 * width  # weight and bias
-
-
-def linear(inputs: int, outputs: int, bias: bool = False) -> int:
-    return inputs * outputs + (outputs if bias else 0)
-
-
-def attention(row: Row, qkv_bias: bool = False, out_bias: bool = False, head_norm: bool = False) -> int:
-    hidden, head = number(row, "hidden"), number(row, "head_dim")
-    queries = number(row, "attention_heads") * head
-    keys = number(row, "kv_heads") * head
-    return (
-        linear(hidden, queries, qkv_bias)
-        + 2 * linear(hidden, keys, qkv_bias)
-        + linear(queries, hidden, out_bias)
-        + (2 * head if head_norm else 0)
-    )
-
-
-def gated(hidden: int, width: int) -> int:
-    return 3 * hidden * width
-
-
-def plain(hidden: int, width: int, bias: bool = True) -> int:
-    return linear(hidden, width, bias) + linear(width, hidden, bias)
-
-
-def embeddings(row: Row) -> int:
-    copies = 1 if row["tied_embeddings"] == "yes" else 2
-    return copies * number(row, "vocab") * number(row, "hidden")
-
-
-def feed_forward(row: Row, router_bias: bool = False, shared_gate: bool = False) -> int:
-    """All layers: dense ones and ones with routed experts."""
-    hidden, experts, sparse = number(row, "hidden"), number(row, "experts"), number(row, "moe_layers")
-    dense = (number(row, "layers") - sparse) * gated(hidden, number(row, "intermediate"))
-    routed = experts * gated(hidden, number(row, "moe_intermediate"))
-    router = linear(hidden, experts) + (experts if router_bias else 0)
-    shared = gated(hidden, number(row, "shared_intermediate")) + (hidden if shared_gate else 0)
-    return dense + sparse * (routed + router + shared)
-
-
-def decoder(
-    row: Row,
-    norms: int = 2,
-    router_bias: bool = False,
-    shared_gate: bool = False,
-    head: bool = True,
-    layer_extra: int = 0,
-    **bias: bool,
-) -> int:
-    """RMSNorm, rotary positions, gated feed-forward: Llama and its relatives."""
-    hidden, layers = number(row, "hidden"), number(row, "layers")
-    total = layers * (attention(row, **bias) + norms * hidden + layer_extra)
-    total += feed_forward(row, router_bias, shared_gate) + hidden
-    total += embeddings(row) if head else number(row, "vocab") * hidden
-    return total
-
-
-def mla(row: Row) -> int:
-    q_rank, nope, value, router_bias = MLA[row["family"]]
-    hidden, heads, layers = number(row, "hidden"), number(row, "attention_heads"), number(row, "layers")
-    rank, rope = number(row, "kv_lora_rank"), number(row, "qk_rope_head_dim")
-    query = heads * (nope + rope)
-    queries = hidden * q_rank + q_rank + q_rank * query if q_rank else hidden * query
-    keys = hidden * (rank + rope) + rank + rank * heads * (nope + value)
-    layer = queries + keys + heads * value * hidden + 2 * hidden
-    return layers * layer + feed_forward(row, router_bias) + hidden + embeddings(row)
-
-
-def gpt_oss(row: Row) -> int:
-    hidden, layers, experts = number(row, "hidden"), number(row, "layers"), number(row, "experts")
-    width = number(row, "moe_intermediate")
-    experts_all = experts * (linear(hidden, 2 * width, True) + linear(width, hidden, True))
-    layer = attention(row, True, True) + number(row, "attention_heads") + 2 * hidden  # sinks
-    return layers * (layer + experts_all + linear(hidden, experts, True)) + hidden + embeddings(row)
-
-
-def llama4(row: Row) -> int:
-    vision, width, blocks, patches = 1408, 5632, 34, (336 // 14) ** 2
-    block = 4 * linear(vision, vision, True) + plain(vision, width) + 2 * layer_norm(vision)
-    tower = (
-        blocks * block
-        + 3 * 14 * 14 * vision
-        + vision
-        + (patches + 1) * vision
-        + 2 * layer_norm(vision)
-        + linear(width, 4096)
-        + linear(4096, 4096)
-    )
-    return decoder(row) + tower + linear(4096, number(row, "hidden"))
-
-
-def gemma3(row: Row) -> int:
-    total = decoder(row, norms=4, head_norm=True)
-    if row["modality"] == "vision":  # SigLIP so400m, 896 pixels, patch 14
-        vision, width, blocks = 1152, 4304, 27
-        block = 4 * linear(vision, vision, True) + plain(vision, width) + 2 * layer_norm(vision)
-        total += blocks * block + linear(3 * 14 * 14, vision, True) + 64 * 64 * vision + layer_norm(vision)
-        total += linear(vision, number(row, "hidden")) + vision
-    return total
-
-
-def mistral_vision(row: Row) -> int:
-    vision, width, blocks, hidden = 1024, 4096, 24, number(row, "hidden")
-    block = 4 * vision * vision + gated(vision, width) + 2 * vision
-    tower = blocks * block + 3 * 14 * 14 * vision + vision
-    projector = vision + 4 * vision * vision + vision * hidden + hidden * hidden
-    return decoder(row) + tower + projector
-
-
-def qwen25_vl(row: Row) -> int:
-    vision, width, blocks, hidden = 1280, 3420, 32, number(row, "hidden")
-    if hidden >= 5120:
-        width = 3456
-    block = (
-        linear(vision, 3 * vision, True)
-        + linear(vision, vision, True)
-        + 2 * vision
-        + 2 * linear(vision, width, True)
-        + linear(width, vision, True)
-    )
-    merger = vision + linear(4 * vision, 4 * vision, True) + linear(4 * vision, hidden, True)
-    return decoder(row, qkv_bias=True) + blocks * block + 3 * 2 * 14 * 14 * vision + merger
-
-
-def qwen3_tower(row: Row, deepstack: int = 3) -> int:
-    vision, width, blocks, hidden = 1152, 4304, 27, number(row, "hidden")
-    if hidden <= 2560 and deepstack and not number(row, "experts"):
-        vision, width, blocks = 1024, 4096, 24
-    block = (
-        linear(vision, 3 * vision, True) + linear(vision, vision, True) + plain(vision, width) + 2 * layer_norm(vision)
-    )
-    fc = linear(4 * vision, 4 * vision, True) + linear(4 * vision, hidden, True)
-    return (
-        blocks * block
-        + linear(3 * 2 * 16 * 16, vision, True)
-        + 48 * 48 * vision
-        + layer_norm(vision)
-        + fc
-        + deepstack * (layer_norm(4 * vision) + fc)
-    )
-
-
-def qwen3_vl(row: Row) -> int:
-    return decoder(row, head_norm=True) + qwen3_tower(row)
-
-
-# value heads of the linear attention layers (16 key heads, all 128 wide)
-QWEN35_VALUE_HEADS = {5120: 48, 2048: 32, 3072: 64, 4096: 64}
-
-
-def qwen35_text(row: Row) -> tuple[int, int]:
-    hidden, layers = number(row, "hidden"), number(row, "layers")
-    linear_layers = number(row, "linear_attention_layers")
-    head, heads = number(row, "head_dim"), number(row, "attention_heads")
-    full = attention(row, head_norm=True) + hidden * heads * head  # output gate
-    value_heads = QWEN35_VALUE_HEADS[hidden]
-    keys, values = 16 * 128, value_heads * 128
-    delta = (
-        hidden * (2 * keys + 2 * values + 2 * value_heads)
-        + 4 * (2 * keys + values)
-        + 2 * value_heads
-        + 128
-        + values * hidden
-    )
-    return (
-        linear_layers * delta
-        + (layers - linear_layers) * full
-        + layers * 2 * hidden
-        + feed_forward(row, shared_gate=True)
-        + hidden
-        + embeddings(row)
-    ), full
-
-
-def qwen35(row: Row) -> tuple[int, int]:
-    """Text with vision tower, and the one multi-token-prediction layer of the checkpoint."""
-    hidden = number(row, "hidden")
-    text, full = qwen35_text(row)
-    dense = gated(hidden, number(row, "intermediate"))
-    sparse = (
-        number(row, "experts") * gated(hidden, number(row, "moe_intermediate"))
-        + hidden * number(row, "experts")
-        + gated(hidden, number(row, "shared_intermediate"))
-        + hidden
-    )
-    mtp = full + 2 * hidden + (sparse if number(row, "experts") else dense) + 2 * hidden * hidden + 3 * hidden
-    return text + qwen3_tower(row, 0), mtp
-
-
-def falcon(row: Row) -> int:
-    hidden, layers = number(row, "hidden"), number(row, "layers")
-    norms = 1 if number(row, "kv_heads") == 1 else 2
-    layer = attention(row) + plain(hidden, number(row, "intermediate"), False) + norms * layer_norm(hidden)
-    return layers * layer + layer_norm(hidden) + embeddings(row)
-
-
-def opt(row: Row) -> int:
-    hidden, layers = number(row, "hidden"), number(row, "layers")
-    layer = attention(row, True, True) + plain(hidden, number(row, "intermediate")) + 2 * layer_norm(hidden)
-    return layers * layer + layer_norm(hidden) + embeddings(row) + (number(row, "trained_context") + 2) * hidden
-
-
-def gpt_neox(row: Row) -> int:
-    hidden, layers = number(row, "hidden"), number(row, "layers")
-    layer = attention(row, True, True) + plain(hidden, number(row, "intermediate")) + 2 * layer_norm(hidden)
-    return layers * layer + layer_norm(hidden) + embeddings(row)
-
-
-def gpt_j(row: Row) -> int:
-    hidden, layers = number(row, "hidden"), number(row, "layers")
-    layer = attention(row) + plain(hidden, number(row, "intermediate")) + layer_norm(hidden)
-    return layers * layer + layer_norm(hidden) + embeddings(row) + number(row, "vocab")
-
-
-def gpt2(row: Row) -> int:
-    return gpt_neox(row) + number(row, "trained_context") * number(row, "hidden")
-
-
-def bloom(row: Row) -> int:
-    return gpt_neox(row) + layer_norm(number(row, "hidden"))
-
-
-def phi2(row: Row) -> int:
-    hidden, layers = number(row, "hidden"), number(row, "layers")
-    layer = attention(row, True, True) + plain(hidden, number(row, "intermediate")) + layer_norm(hidden)
-    return layers * layer + layer_norm(hidden) + embeddings(row) + number(row, "vocab")
-
-
-def mpt(row: Row) -> int:
-    hidden, layers = number(row, "hidden"), number(row, "layers")
-    layer = attention(row) + plain(hidden, number(row, "intermediate"), False) + 2 * hidden
-    return layers * layer + hidden + embeddings(row)
-
-
-def stablelm2(row: Row) -> int:
-    hidden, layers = number(row, "hidden"), number(row, "layers")
-    layer = attention(row, True) + gated(hidden, number(row, "intermediate")) + 2 * layer_norm(hidden)
-    return layers * layer + layer_norm(hidden) + embeddings(row)
-
-
-def bert(row: Row, types: int = 2, offset: int = 0, pooler: bool = True) -> int:
-    hidden, layers = number(row, "hidden"), number(row, "layers")
-    layer = attention(row, True, True) + plain(hidden, number(row, "intermediate")) + 2 * layer_norm(hidden)
-    places = number(row, "trained_context") + offset
-    return (
-        layers * layer
-        + (number(row, "vocab") + places + types) * hidden
-        + layer_norm(hidden)
-        + (linear(hidden, hidden, True) if pooler else 0)
-    )
-
-
-def xlm_roberta(row: Row) -> int:
-    """Position ids start at 2; a ranker has a dense layer and one output instead of the pooler."""
-    hidden = number(row, "hidden")
-    return bert(row, types=1, offset=2) + (hidden + 1 if row["task"] == "score" else 0)
-
-
-def modernbert(row: Row) -> int:
-    hidden, layers, width = number(row, "hidden"), number(row, "layers"), number(row, "intermediate")
-    layer = attention(row) + gated(hidden, width) + 2 * hidden
-    total = layers * layer - hidden + number(row, "vocab") * hidden + 2 * hidden
-    if row["task"] == "score":
-        total += hidden * hidden + hidden + linear(hidden, 1, True)
-    return total
-
-
-def nomic_bert(row: Row) -> int:
-    hidden, layers = number(row, "hidden"), number(row, "layers")
-    layer = attention(row) + gated(hidden, number(row, "intermediate")) + 2 * layer_norm(hidden)
-    return layers * layer + (number(row, "vocab") + 2) * hidden + layer_norm(hidden)
-
-
-def jina_bert(row: Row) -> int:
-    """ALiBi positions, gated feed-forward with a bias on the way down only."""
-    hidden, width = number(row, "hidden"), number(row, "intermediate")
-    layer = attention(row, True, True) + hidden * 2 * width + linear(width, hidden, True) + 2 * layer_norm(hidden)
-    return (
-        number(row, "layers") * layer
-        + (number(row, "vocab") + 2) * hidden
-        + layer_norm(hidden)
-        + linear(hidden, hidden, True)
-    )
-
-
-def multi_token_prediction(row: Row) -> int:
-    """Parameters of the module that the hub totals of some checkpoints include and engines do not load."""
-    hidden, family = number(row, "hidden"), row["family"]
-    if family.startswith("qwen3"):
-        return qwen35(row)[1]
-    sparse = dict(row, layers="1", moe_layers="1", vocab="0")
-    layer = FORMULAS[family](sparse) - hidden  # without the final norm
-    return layer + 2 * hidden * hidden + 3 * hidden + 2 * number(row, "vocab") * hidden
-
-
-def active(row: Row) -> int:
-    """Everything but the routed experts that a token does not visit."""
-    idle = number(row, "experts") - number(row, "experts_per_token")
-    expert = gated(number(row, "hidden"), number(row, "moe_intermediate"))
-    if row["family"] == "gpt-oss":
-        expert += 2 * number(row, "moe_intermediate") + number(row, "hidden")
-    return number(row, "parameters") - idle * expert * number(row, "moe_layers")
-
-
-FORMULAS = {
-    "bert": bert,
-    "bloom": bloom,
-    "chatglm": lambda row: decoder(row, qkv_bias=True),
-    "deepseek-v2": mla,
-    "deepseek-v2-lite": mla,
-    "deepseek-v3": mla,
-    "embeddinggemma": lambda row: gemma3(row) + 2 * number(row, "hidden") * 3072,
-    "falcon": falcon,
-    "gemma": decoder,
-    "gemma-2": lambda row: decoder(row, norms=4),
-    "gemma-3": gemma3,
-    "glm-4.5": lambda row: decoder(row, qkv_bias=True, head_norm=True, router_bias=True),
-    "glm-4.5-air": lambda row: decoder(row, qkv_bias=True, router_bias=True),
-    "gpt-2": gpt2,
-    "gpt-j": gpt_j,
-    "gpt-neox": gpt_neox,
-    "gpt-oss": gpt_oss,
-    "granite": decoder,
-    "jina-bert": jina_bert,
-    "kimi-k2": mla,
-    "llama": decoder,
-    "llama-4": llama4,
-    "llama-embed": decoder,
-    "minimax-m2": lambda row: decoder(
-        row,
-        router_bias=True,
-        layer_extra=(number(row, "attention_heads") + number(row, "kv_heads")) * number(row, "head_dim"),
-    ),
-    "mistral": decoder,
-    "mistral-embed": decoder,
-    "mistral-vision": mistral_vision,
-    "mixtral": decoder,
-    "modernbert": modernbert,
-    "mpnet": lambda row: bert(row, types=0) + 32 * number(row, "attention_heads"),
-    "mpt": mpt,
-    "nomic-bert": nomic_bert,
-    "opt": opt,
-    "phi-2": phi2,
-    "phi-3": decoder,
-    "qwen2": lambda row: decoder(row, qkv_bias=True),
-    "qwen2-embed": lambda row: decoder(row, qkv_bias=True),
-    "qwen2-moe": lambda row: decoder(row, qkv_bias=True, shared_gate=True),
-    "qwen2.5-vl": qwen25_vl,
-    "qwen3": lambda row: decoder(row, head_norm=True),
-    "qwen3-embed": lambda row: decoder(row, head_norm=True),
-    "qwen3-moe": lambda row: decoder(row, head_norm=True),
-    "qwen3-next": lambda row: qwen35_text(row)[0],
-    "qwen3-vl": qwen3_vl,
-    "qwen3-vl-moe": qwen3_vl,
-    "qwen3.5": lambda row: qwen35(row)[0],
-    "qwen3.5-moe": lambda row: qwen35(row)[0],
-    "smollm3": decoder,
-    "stablelm-2": stablelm2,
-    "starcoder2": gpt_neox,
-    "xlm-roberta": xlm_roberta,
-}
-
-# attention_heads x head_dim, where that is not the hidden size (config.json states head_dim there).
-ATTENTION_WIDTH = {
-    "MiniMaxAI/MiniMax-M2.5": 6144,
-    "Qwen/Qwen3-0.6B": 2048,
-    "Qwen/Qwen3-235B-A22B": 8192,
-    "Qwen/Qwen3-30B-A3B": 4096,
-    "Qwen/Qwen3-32B": 8192,
-    "Qwen/Qwen3-4B": 4096,
-    "Qwen/Qwen3-Coder-480B-A35B-Instruct": 12288,
-    "Qwen/Qwen3-Embedding-0.6B": 2048,
-    "Qwen/Qwen3-Embedding-4B": 4096,
-    "Qwen/Qwen3-Next-80B-A3B-Instruct": 4096,
-    "Qwen/Qwen3-VL-235B-A22B-Instruct": 8192,
-    "Qwen/Qwen3-VL-30B-A3B-Instruct": 4096,
-    "Qwen/Qwen3-VL-32B-Instruct": 8192,
-    "Qwen/Qwen3-VL-4B-Instruct": 4096,
-    "Qwen/Qwen3.5-122B-A10B": 8192,
-    "Qwen/Qwen3.5-27B": 6144,
-    "Qwen/Qwen3.5-35B-A3B": 4096,
-    "Qwen/Qwen3.5-397B-A17B": 8192,
-    "google/gemma-2-27b": 4096,
-    "google/gemma-2-2b": 2048,
-    "google/gemma-2-9b": 4096,
-    "google/gemma-3-12b-pt": 4096,
-    "google/gemma-3-1b-pt": 1024,
-    "google/gemma-3-27b-pt": 4096,
-    "google/gemma-3-4b-pt": 2048,
-    "google/gemma-7b": 4096,
-    "mistralai/Ministral-3-14B-Base-2512": 4096,
-    "mistralai/Ministral-3-3B-Base-2512": 4096,
-    "mistralai/Mistral-Nemo-Base-2407": 4096,
-    "mistralai/Mistral-Small-24B-Base-2501": 4096,
-    "mistralai/Mistral-Small-3.1-24B-Base-2503": 4096,
-    "openai/gpt-oss-120b": 4096,
-    "openai/gpt-oss-20b": 4096,
-    "zai-org/GLM-4.5": 12288,
-    "zai-org/GLM-4.5-Air": 12288,
-}
-
-# Learned positions, where the sequence limit of the row is another number.
-POSITIONS = {"sentence-transformers/all-MiniLM-L6-v2": 512, "sentence-transformers/all-mpnet-base-v2": 514}
+TASKS = {"generate", "embed", "score", "transcribe", "speak", "image", "video"}
+MODALITIES = {"text", "vision", "audio", "image", "video"}
+COUNTED = "counted with the modelling code of huggingface/transformers"
+"""What the source of a row says whose count is that of the public class, made from the config."""
 
 HUB = "safetensors.total of the Hugging Face model API"
 KERAS = "keras-team/keras-hub presets"
@@ -601,24 +190,37 @@ def read(name: str) -> list[Row]:
         return list(csv.DictReader(handle))
 
 
+def published() -> dict[str, tuple[int, str]]:
+    """Published counts and their sources by id: those above and those of published_counts.csv."""
+    with (TESTS / "published_counts.csv").open(encoding="utf-8", newline="") as handle:
+        return {row["id"]: (int(row["parameters"]), row["source"]) for row in csv.DictReader(handle)} | PUBLISHED
+
+
 ARCHITECTURES = {row["id"]: row for row in read("architectures.csv")}
 CHECKPOINTS = read("checkpoints.csv")
+FORMATS = {row["quantization"]: row for row in read("quantization.csv")}
+CONFIGS = {name: stated for name, row in ARCHITECTURES.items() if (stated := catalog_configs.config_of(row))}
+NETWORKS = {name: row for name, row in ARCHITECTURES.items() if row["layers"]}
 
 
-def computed(row: Row) -> int:
-    if row["id"] in POSITIONS:
-        row = dict(row, trained_context=str(POSITIONS[row["id"]]))
-    return FORMULAS[row["family"]](row)
+def counted(stated: dict[str, object]) -> Architecture:
+    return network.read("a/b", json.dumps(stated)).architecture
+
+
+# ---- the files
+
+
+def keys(name: str) -> list[tuple[str, ...]]:
+    first = {"config_defaults.csv": 2}.get(name, 1)
+    return [tuple(row.values())[:first] for row in read(name)]
 
 
 @pytest.mark.parametrize("name", sorted(HEADERS))
 def test_each_file_is_utf8_with_lf_the_exact_header_and_sorted_unique_keys(name: str) -> None:
     raw = (CATALOG / name).read_bytes()
     assert b"\r" not in raw and raw.endswith(b"\n")
-    text = raw.decode("utf-8")
-    assert text.splitlines()[0] == ",".join(HEADERS[name])
-    keys = [row[KEYS[name]] for row in read(name)]
-    assert keys == sorted(keys) and len(keys) == len(set(keys)) > 0
+    assert raw.decode("utf-8").splitlines()[0] == ",".join(HEADERS[name])
+    assert keys(name) == sorted(set(keys(name))) != []
 
 
 @pytest.mark.parametrize("name", sorted(HEADERS))
@@ -629,11 +231,18 @@ def test_every_row_has_all_its_cells_a_source_and_an_iso_date(name: str) -> None
         assert datetime.date.fromisoformat(row["date"]).isoformat() == row["date"], row
 
 
+def test_every_default_is_json() -> None:
+    assert all(json.loads(row["value"]) is not None for row in read("config_defaults.csv"))
+
+
+# ---- copies
+
+
 def test_every_checkpoint_points_to_an_architecture_and_names_a_known_dtype_and_quantization() -> None:
     for row in CHECKPOINTS:
         assert row["architecture"] in ARCHITECTURES, row
         assert row["dtype"] in DTYPES, row
-        assert row["quantization"] in QUANTIZED | {""}, row
+        assert row["quantization"] in {*FORMATS, ""}, row
 
 
 def test_an_id_in_both_files_is_the_same_network_as_released_quantised() -> None:
@@ -650,25 +259,34 @@ def test_a_checkpoint_states_parameters_and_context_only_where_they_differ_from_
                 assert int(row[name]) > 0 and row[name] != ARCHITECTURES[row["architecture"]][name], row
 
 
-def test_a_checkpoint_with_another_vocabulary_has_the_parameters_of_that_vocabulary() -> None:
-    counts = {row["checkpoint"]: int(row["parameters"]) for row in CHECKPOINTS if row["parameters"]}
-    vocabularies = {
-        "NousResearch/Nous-Hermes-Llama2-13b": ("meta-llama/Llama-2-13b-hf", 32032),
-        "TheBloke/OpenHermes-2.5-Mistral-7B-AWQ": ("mistralai/Mistral-7B-v0.1", 32002),
-        "allenai/Llama-3.1-Tulu-3-8B": ("meta-llama/Llama-3.1-8B", 128264),
-        "codellama/CodeLlama-13b-Python-hf": ("codellama/CodeLlama-13b-hf", 32000),
-        "codellama/CodeLlama-7b-Python-hf": ("codellama/CodeLlama-7b-hf", 32000),
-        "ibm-granite/granite-3.1-2b-base": ("ibm-granite/granite-3.1-2b-instruct", 49152),
-        "ibm-granite/granite-3.1-8b-base": ("ibm-granite/granite-3.1-8b-instruct", 49152),
-        "ibm-granite/granite-3.3-2b-instruct": ("ibm-granite/granite-3.1-2b-instruct", 49159),
-        "ibm-granite/granite-3.3-8b-instruct": ("ibm-granite/granite-3.1-8b-instruct", 49159),
-        "mistralai/Mixtral-8x22B-Instruct-v0.1": ("mistralai/Mixtral-8x22B-v0.1", 32768),
-        "teknium/OpenHermes-2-Mistral-7B": ("mistralai/Mistral-7B-v0.1", 32002),
-        "teknium/OpenHermes-2.5-Mistral-7B": ("mistralai/Mistral-7B-v0.1", 32002),
-    }
-    assert counts == {
-        name: computed(dict(ARCHITECTURES[base], vocab=str(vocab))) for name, (base, vocab) in vocabularies.items()
-    }
+def test_only_a_quantised_checkpoint_keeps_parameters_in_16_bits_and_fewer_than_it_has() -> None:
+    for row in CHECKPOINTS:
+        if row["unquantised_parameters"]:
+            total = number(row, "parameters") or number(ARCHITECTURES[row["architecture"]], "parameters")
+            assert row["quantization"] and 0 < number(row, "unquantised_parameters") < total, row
+
+
+VOCABULARIES = {
+    "NousResearch/Nous-Hermes-Llama2-13b": ("meta-llama/Llama-2-13b-hf", 32032),
+    "TheBloke/OpenHermes-2.5-Mistral-7B-AWQ": ("mistralai/Mistral-7B-v0.1", 32002),
+    "allenai/Llama-3.1-Tulu-3-8B": ("meta-llama/Llama-3.1-8B", 128264),
+    "codellama/CodeLlama-13b-Python-hf": ("codellama/CodeLlama-13b-hf", 32000),
+    "codellama/CodeLlama-7b-Python-hf": ("codellama/CodeLlama-7b-hf", 32000),
+    "ibm-granite/granite-3.1-2b-base": ("ibm-granite/granite-3.1-2b-instruct", 49152),
+    "ibm-granite/granite-3.1-8b-base": ("ibm-granite/granite-3.1-8b-instruct", 49152),
+    "ibm-granite/granite-3.3-2b-instruct": ("ibm-granite/granite-3.1-2b-instruct", 49159),
+    "ibm-granite/granite-3.3-8b-instruct": ("ibm-granite/granite-3.1-8b-instruct", 49159),
+    "mistralai/Mixtral-8x22B-Instruct-v0.1": ("mistralai/Mixtral-8x22B-v0.1", 32768),
+    "teknium/OpenHermes-2-Mistral-7B": ("mistralai/Mistral-7B-v0.1", 32002),
+    "teknium/OpenHermes-2.5-Mistral-7B": ("mistralai/Mistral-7B-v0.1", 32002),
+}
+
+
+@pytest.mark.parametrize("name", sorted(VOCABULARIES))
+def test_a_checkpoint_with_another_vocabulary_has_the_parameters_of_that_vocabulary(name: str) -> None:
+    base, vocab = VOCABULARIES[name]
+    (row,) = (row for row in CHECKPOINTS if row["checkpoint"] == name)
+    assert counted({**CONFIGS[base], "vocab_size": vocab}).parameters == number(row, "parameters")
 
 
 def test_a_copy_with_another_vocabulary_has_the_published_count() -> None:
@@ -679,8 +297,7 @@ def test_a_copy_with_another_vocabulary_has_the_published_count() -> None:
     assert counts["teknium/OpenHermes-2.5-Mistral-7B"] == "7241748480"
 
 
-def test_the_quantization_file_lists_exactly_the_names_that_checkpoints_may_use() -> None:
-    assert {row["quantization"] for row in read("quantization.csv")} == QUANTIZED | DTYPES
+# ---- formats
 
 
 def test_bytes_per_weight_include_the_scales_and_zero_points_of_each_format() -> None:
@@ -699,63 +316,87 @@ def test_bytes_per_weight_include_the_scales_and_zero_points_of_each_format() ->
         "nvfp4": 0.5 + 1 / 16,
         "mxfp4": 0.5 + 1 / 32,
     }
-    assert {row["quantization"]: float(row["bytes_per_weight"]) for row in read("quantization.csv")} == expected
+    assert {name: float(FORMATS[name]["bytes_per_weight"]) for name in expected} == expected
+
+
+# ---- shapes
 
 
 @pytest.mark.parametrize("row", ARCHITECTURES.values(), ids=list(ARCHITECTURES))
-def test_the_cells_of_an_architecture_fit_together(row: Row) -> None:
-    heads, kv_heads, head = number(row, "attention_heads"), number(row, "kv_heads"), number(row, "head_dim")
-    assert heads and kv_heads and head and heads % kv_heads == 0
-    assert min(number(row, name) for name in ("parameters", "layers", "hidden", "vocab")) > 0
+def test_every_architecture_says_what_it_is_and_how_large(row: Row) -> None:
+    assert number(row, "parameters") > number(row, "encoder_parameters") >= 0
+    assert row["dtype"] in DTYPES and row["task"] in TASKS and row["modality"] in MODALITIES
+    assert row["layers"] or row["task"] in {"image", "video", "speak"}
+
+
+@pytest.mark.parametrize("row", NETWORKS.values(), ids=list(NETWORKS))
+def test_the_cells_of_a_network_fit_together(row: Row) -> None:
+    heads, kv_heads = number(row, "attention_heads"), number(row, "kv_heads")
+    assert min(number(row, name) for name in ("layers", "hidden", "vocab")) > 0
     assert number(row, "trained_context") > 0 or "context not established" in row["source"]
     assert row["gated_mlp"] in {"yes", "no"} and row["tied_embeddings"] in {"yes", "no"}
-    assert row["dtype"] in DTYPES and row["task"] in {"generate", "embed", "score"}
-    assert row["modality"] in {"text", "vision"}
-    if row["kv_lora_rank"]:
-        assert head == MLA[row["family"]][1] + number(row, "qk_rope_head_dim")
-    else:
-        assert heads * head == ATTENTION_WIDTH.get(row["id"], number(row, "hidden"))
-    attending = number(row, "layers") - number(row, "linear_attention_layers")
-    assert 0 <= number(row, "sliding_layers") <= attending
-    assert bool(row["sliding_window"]) == (number(row, "sliding_layers") > 0)
+    linear, sliding = number(row, "linear_attention_layers"), number(row, "sliding_layers")
+    if linear < number(row, "layers"):
+        assert heads and kv_heads and number(row, "head_dim") and heads % kv_heads == 0
+    assert 0 <= sliding <= number(row, "layers") - linear
+    assert bool(row["sliding_window"]) == (sliding > 0)
+    assert bool(row["state_elements"]) == (linear > 0)
+    assert number(row, "kv_shared_layers") < number(row, "layers")
+
+
+@pytest.mark.parametrize("row", NETWORKS.values(), ids=list(NETWORKS))
+def test_a_tower_is_counted_where_there_is_one(row: Row) -> None:
+    assert bool(row["encoder_parameters"]) == (row["modality"] != "text" and not row["encoder_layers"])
+
+
+@pytest.mark.parametrize("row", NETWORKS.values(), ids=list(NETWORKS))
+def test_what_is_said_of_experts_fits_together(row: Row) -> None:
     if row["experts"]:
         assert 0 < number(row, "experts_per_token") < number(row, "experts")
         assert 0 < number(row, "moe_layers") <= number(row, "layers") and row["moe_intermediate"]
-        assert number(row, "active_parameters") == active(row)
+        assert 0 < number(row, "active_parameters") < number(row, "parameters")
     else:
-        assert not any(
-            row[name]
-            for name in (
-                "active_parameters",
-                "experts_per_token",
-                "moe_layers",
-                "moe_intermediate",
-                "shared_intermediate",
-            )
-        )
+        parts = ("active_parameters", "experts_per_token", "moe_layers", "moe_intermediate", "shared_intermediate")
+        assert not any(row[name] for name in parts)
 
 
-@pytest.mark.parametrize("name", [name for name, row in ARCHITECTURES.items() if row["family"] in FORMULAS])
-def test_the_parameter_count_follows_exactly_from_the_shape(name: str) -> None:
-    assert computed(ARCHITECTURES[name]) == number(ARCHITECTURES[name], "parameters")
+# ---- counts
 
 
-@pytest.mark.parametrize("name", sorted(PUBLISHED))
+@pytest.mark.parametrize("name", sorted(CONFIGS))
+def test_the_count_of_a_row_is_that_of_its_config(name: str) -> None:
+    row, found = ARCHITECTURES[name], counted(CONFIGS[name])
+    tower = number(row, "encoder_parameters")
+    assert found.parameters == number(row, "parameters") - tower
+    if row["active_parameters"]:
+        assert found.active_parameters == number(row, "active_parameters") - tower
+    if row["state_elements"]:
+        assert found.state_elements == number(row, "state_elements")
+
+
+@pytest.mark.parametrize("name", sorted(published()))
 def test_the_parameter_count_equals_the_figure_that_others_published(name: str) -> None:
-    count, where = PUBLISHED[name]
+    count, where = published()[name]
     assert where and number(ARCHITECTURES[name], "parameters") == count
 
 
 @pytest.mark.parametrize("name", sorted(WITH_MODULE))
-def test_the_main_model_and_its_prediction_module_add_up_to_the_hub_total(name: str) -> None:
-    row = ARCHITECTURES[name]
-    assert number(row, "parameters") + multi_token_prediction(row) == WITH_MODULE[name]
+def test_the_main_network_and_its_prediction_module_add_up_to_the_hub_total(name: str) -> None:
+    """The module: one more layer with full attention, two norms and a matrix of two inputs, for some a head as well."""
+    row, stated = ARCHITECTURES[name], CONFIGS[name]
+    longer = {**stated, "num_hidden_layers": number(row, "layers") + 1}
+    if "layer_types" in stated:
+        longer["layer_types"] = [*stated["layer_types"], "full_attention"]
+    layer = (counted(longer).parameters or 0) - (counted(stated).parameters or 0)
+    hidden = number(row, "hidden")
+    ends = 2 * number(row, "vocab") * hidden if row["family"].startswith("glm") else 0
+    assert number(row, "parameters") + layer + 2 * hidden * hidden + 3 * hidden + ends == WITH_MODULE[name]
 
 
-def test_every_architecture_is_checked_against_its_shape_or_a_published_figure() -> None:
-    unchecked = [name for name, row in ARCHITECTURES.items() if row["family"] not in FORMULAS and name not in PUBLISHED]
-    assert unchecked == []
+def test_every_count_is_published_or_that_of_a_config() -> None:
+    known = {*published(), *WITH_MODULE, *CONFIGS}
+    assert [name for name, row in ARCHITECTURES.items() if name not in known and COUNTED not in row["source"]] == []
 
 
-def test_at_least_45_counts_are_recomputed_from_the_shape() -> None:
-    assert sum(row["family"] in FORMULAS for row in ARCHITECTURES.values()) >= 45
+def test_most_counts_are_published() -> None:
+    assert len(set(published()) & set(ARCHITECTURES)) > 2 * len(ARCHITECTURES) // 3

@@ -21,6 +21,10 @@ HEADERS = {
     "mig_profiles.csv": (
         "accelerator,profile,memory_gib,compute_slices,compute_slices_total,max_instances,source,date"
     ),
+    "product_names.csv": "name,source,date",
+    "quantization.csv": (
+        "quantization,bytes_per_weight,favourable,adverse,native_capability,weight_only_capability,source,note,date"
+    ),
     "nodes.csv": (
         "instance_type,cloud,accelerator,gpus,vcpus,memory_gib,link,network_gbit_per_s,rdma,"
         "price_usd_per_hour,price_region,price_date,source,date"
@@ -32,6 +36,8 @@ SORT_KEY = {
     "accelerator_labels.csv": ("key", "value"),
     "mig_profiles.csv": ("accelerator", "profile"),
     "nodes.csv": ("instance_type", "cloud"),
+    "product_names.csv": ("name",),
+    "quantization.csv": ("quantization",),
 }
 
 
@@ -86,7 +92,7 @@ def test_no_source_names_a_private_path_or_a_figure_from_memory(name):
         assert phrase not in text
 
 
-@pytest.mark.parametrize("name", [n for n in FILES if n != "accelerators.csv"])
+@pytest.mark.parametrize("name", ["accelerator_labels.csv", "mig_profiles.csv", "nodes.csv"])
 def test_every_label_slice_and_node_names_a_catalogued_accelerator(name):
     assert {row["accelerator"] for row in rows(name)} <= set(ACCELERATORS)
 
@@ -154,6 +160,9 @@ MUST_NOT = [
     ("t4", 16),
     ("mi300x", 192),
     ("gb10", 128),
+    ("rtx-3080-10gb", 10),
+    ("rtx-5060-ti-16gb", 16),
+    ("rtx-pro-6000-max-q", 96),
 ]
 
 
@@ -195,6 +204,13 @@ PUBLISHED = [
     ("rtx-5090", "dense_bf16_tflops", 209.5),
     # AMD Instinct MI300X datasheet: BF16 1307.4, 5.3 TB/s.
     ("mi300x", "dense_bf16_tflops", 1307.4),
+    # AMD MI250X as listed by voidful/gpu-info-api: 383 and 2 x 1638.4 GB/s a module of two devices.
+    ("mi250x", "dense_bf16_tflops", 383 / 2),
+    ("mi250x", "bandwidth_gb_per_s", 3276.8 / 2),
+    # V100S as public spec tables list it beside the V100: 1134 GB/s.
+    ("v100s-pcie-32gb", "bandwidth_gb_per_s", 1134),
+    # NVIDIA RTX 5000 Ada datasheet: 576 GB/s.
+    ("rtx-5000-ada", "bandwidth_gb_per_s", 576),
 ]
 
 
@@ -243,6 +259,8 @@ def test_link_bandwidth_is_per_direction_and_domains_are_as_sold():
         ("b200-sxm-180gb", "nvlink5", 900, 8),
         ("gb200", "nvlink5", 900, 72),
         ("mi300x", "xgmi", 448, 8),
+        ("a800-sxm4-80gb", "nvlink3", 200, 8),
+        ("h800-sxm-80gb", "nvlink4", 200, 8),
     ]:
         row = ACCELERATORS[name]
         assert row["link"] == link
@@ -299,6 +317,9 @@ def test_a_label_of_the_field_maps_to_its_accelerator(key, value, accelerator):
         ("karpenter.azure.com/sku-gpu-name", "H100"),
         ("machine.cluster.vke.volcengine.com/gpu-name", "Tesla-V100"),
         ("nvidia.com/gpu.product", "NVIDIA-GeForce-RTX-3060"),
+        ("nvidia.com/gpu.product", "NVIDIA-GeForce-RTX-3080"),
+        ("nvidia.com/gpu.product", "NVIDIA-GeForce-RTX-4060-Ti"),
+        ("nvidia.com/gpu.product", "NVIDIA-H100"),
     ],
 )
 def test_a_value_that_could_be_two_products_is_not_mapped(key, value):
@@ -315,6 +336,28 @@ def test_product_labels_carry_no_sharing_or_slice_suffix():
     for key, value in LABELS:
         if key == "nvidia.com/gpu.product":
             assert not value.endswith("-SHARED") and "-MIG-" not in value and " " not in value
+
+
+def test_the_product_names_of_the_drivers_cover_the_labels_of_turing_and_later():
+    written = {row["name"].replace(" ", "-") for row in rows("product_names.csv")}
+    later = {"turing", "ampere", "ada", "hopper", "blackwell", "blackwell-ultra", "blackwell-rtx"}
+    unwritten = {
+        value
+        for (key, value), accelerator in LABELS.items()
+        if key == "nvidia.com/gpu.product" and ACCELERATORS[accelerator]["generation"] in later
+    } - written
+    # Older drivers left out the maker's name; GH200 96GB and T4G are not in the list of the open kernel modules.
+    assert unwritten == {
+        "A100-PCIE-40GB",
+        "A100-SXM4-40GB",
+        "A100-SXM4-80GB",
+        "NVIDIA-GH200-96GB-HBM3",
+        "NVIDIA-T4G",
+    }
+
+
+def test_memory_that_the_host_shares_is_told_apart():
+    assert [name for name, row in ACCELERATORS.items() if row["unified_memory"] == "yes"] == ["gb10"]
 
 
 # MIG and nodes -----------------------------------------------------------------------------
@@ -335,6 +378,28 @@ def test_mig_instances_fit_on_the_card_together():
         driver = ACCELERATORS[row["accelerator"]]["driver_memory_mib"]
         if driver:
             assert float(row["memory_gib"]) * int(row["max_instances"]) * 1024 <= float(driver), row
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "profile", "mebibytes"),
+    [
+        # nvidia-smi of MIG cards, utkuozdemir/nvidia_gpu_exporter captures: H100 80GB HBM3 and H200, driver 590.48.01.
+        ("h100-sxm-80gb", "1g.10gb", 9984),
+        ("h100-sxm-80gb", "2g.20gb", 20096),
+        ("h100-sxm-80gb", "3g.40gb", 40448),
+        ("h200-sxm-141gb", "1g.18gb", 16384),
+        ("h200-sxm-141gb", "2g.35gb", 33280),
+        ("h200-sxm-141gb", "3g.71gb", 71424),
+    ],
+)
+def test_a_slice_has_the_memory_that_nvidia_smi_prints(accelerator, profile, mebibytes):
+    (row,) = [r for r in rows("mig_profiles.csv") if (r["accelerator"], r["profile"]) == (accelerator, profile)]
+    assert float(row["memory_gib"]) * 1024 == pytest.approx(mebibytes, abs=6)
+
+
+def test_a_host_with_an_arm_processor_is_never_offered_for_its_price():
+    """The images of a file built for x86 would not start there."""
+    assert {row["price_usd_per_hour"] for row in rows("nodes.csv") if row["accelerator"] == "t4g"} == {""}
 
 
 def test_the_same_profile_name_counts_differently_on_a_40_and_an_80_gb_card():
@@ -367,8 +432,103 @@ def test_a_price_never_comes_without_its_region_and_date():
         ("Standard_NC24ads_A100_v4", "a100-pcie-80gb", "1"),
         ("a2-ultragpu-8g", "a100-sxm4-80gb", "8"),
         ("a4x-highgpu-4g", "gb200", "4"),
+        ("g5g.16xlarge", "t4g", "2"),
     ],
 )
 def test_a_well_known_node_has_its_gpus(instance, accelerator, gpus):
     (row,) = [r for r in rows("nodes.csv") if r["instance_type"] == instance]
     assert (row["accelerator"], row["gpus"]) == (accelerator, gpus)
+
+
+# Number formats of weights -----------------------------------------------------------------
+
+FORMATS = {row["quantization"]: row for row in rows("quantization.csv")}
+
+
+# Bits of a weight as the formats' own documents print them: comments of ggml-common.h, `llama-quantize --help`,
+# the OCP Microscaling specification, and the QLoRA paper (NF4: 0.5 bits of scale a weight, 0.127 when quantised twice).
+BITS = {
+    "ggml-q2_k": 2.625,
+    "ggml-q3_k": 3.4375,
+    "ggml-q4_k": 4.5,
+    "ggml-q5_k": 5.5,
+    "ggml-q6_k": 6.5625,
+    "ggml-q4_0": 4.5,
+    "ggml-q8_0": 8.5,
+    "ggml-iq1_s": 1.5625,
+    "ggml-iq1_m": 1.75,
+    "ggml-iq2_xxs": 2.0625,
+    "ggml-iq2_xs": 2.3125,
+    "ggml-iq2_s": 2.5625,
+    "ggml-iq3_xxs": 3.0625,
+    "ggml-iq3_s": 3.4375,
+    "ggml-iq4_xs": 4.25,
+    "ggml-iq4_nl": 4.5,
+    "ggml-tq1_0": 1.6875,
+    "ggml-tq2_0": 2.0625,
+    "ggml-q1_0": 1.125,
+    "ggml-q2_0": 2.25,
+    "mxfp4": 4.25,
+    "mxfp8": 8.25,
+    "nvfp4": 4.5,
+    "nf4": 4.5,
+    "int4-bnb": 4.127,
+    "fp8": 8,
+    "int8": 8,
+    "int4-gcol": 4,
+}
+
+
+@pytest.mark.parametrize("name", BITS)
+def test_a_format_has_the_bits_that_its_document_prints(name):
+    assert float(FORMATS[name]["bytes_per_weight"]) * 8 == pytest.approx(BITS[name], abs=0.0005)
+
+
+# Whole files: GB (10^9 bytes) and billions of weights as published, by file type.
+FILES = [
+    ("gguf-q4_k_m", 0.986, 1.544),  # bartowski/Qwen2.5-1.5B-Instruct-GGUF
+    ("gguf-q4_k_m", 4.9, 8.03),  # Llama-3.1-8B, llama.cpp tools/quantize/README.md
+    ("gguf-q4_k_m", 9.0, 14.77),  # Qwen3-14B
+    ("gguf-q4_k_m", 19.9, 32.76),  # Qwen2.5-32B
+    ("gguf-q4_k_m", 43.1, 70.55),  # Llama-3.1-70B, llama.cpp tools/quantize/README.md
+    ("gguf-q4_k_m", 249.1, 405.85),  # Llama-3.1-405B, llama.cpp tools/quantize/README.md
+    ("gguf-q4_k_s", 0.940, 1.544),
+    ("gguf-q3_k_m", 0.824, 1.544),
+    ("gguf-q3_k_m", 15.9, 32.76),
+    ("gguf-q2_k", 12.3, 32.76),
+    ("gguf-q5_k_m", 23.3, 32.76),
+    ("gguf-q6_k", 26.9, 32.76),
+    ("gguf-q8_0", 34.8, 32.76),
+    ("gguf-iq4_xs", 4.22, 7.616),
+    ("gguf-iq4_xs", 17.7, 32.76),
+    ("gguf-ud-q4_k_xl", 2.546, 4.022),
+]
+
+
+@pytest.mark.parametrize(("name", "gigabytes", "billions"), FILES)
+def test_a_published_file_lies_between_the_ends_of_its_type(name, gigabytes, billions):
+    low, high = float(FORMATS[name]["favourable"]), float(FORMATS[name]["adverse"])
+    assert low * 0.99 <= gigabytes / billions <= high * 1.01
+
+
+def test_only_file_types_are_uncertain_and_the_likely_value_lies_between():
+    for name, row in FORMATS.items():
+        assert bool(row["favourable"]) == bool(row["adverse"]) == name.startswith("gguf-"), name
+        if row["favourable"]:
+            assert float(row["favourable"]) <= float(row["bytes_per_weight"]) <= float(row["adverse"]), name
+
+
+def test_a_weight_only_kernel_needs_no_newer_card_than_native_arithmetic():
+    for row in FORMATS.values():
+        if row["native_capability"] and row["weight_only_capability"]:
+            assert float(row["weight_only_capability"]) < float(row["native_capability"]), row["quantization"]
+
+
+def test_native_arithmetic_of_a_number_format_starts_with_its_generation():
+    assert {n: FORMATS[n]["native_capability"] for n in ("bfloat16", "fp8", "int8", "nvfp4", "nf4")} == {
+        "bfloat16": "8.0",  # Ampere
+        "fp8": "8.9",  # Ada
+        "int8": "7.5",  # Turing
+        "nvfp4": "10.0",  # Blackwell
+        "nf4": "",
+    }

@@ -199,7 +199,7 @@ def test_a_gpu_count_is_kept_where_nothing_hands_cards_out_in_shares(
 
 def test_a_count_of_shares_leaves_no_gpu_idle_and_the_sharing_is_assumed_aloud() -> None:
     found = checked(DEPLOYMENT.format(selector=f"{A100}-SHARED"))
-    assert said(found) == set()
+    assert said(found) == {"shared-gpu-taken-whole"}
     assert only_role(found).accelerator == "? × A100 SXM4 80GB"
     assert SHARED in only_role(found).assumptions
 

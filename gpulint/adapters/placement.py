@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -21,7 +22,12 @@ SHARING_KEYS = frozenset(
 )
 SLICED_PRODUCT = re.compile(r"-MIG-(\d+g\.\d+gb)")
 """Under the single strategy each `nvidia.com/gpu` is a slice, and the product label says which."""
-PRODUCT_SUFFIX = re.compile(r"-SHARED$|-MIG-\d+g\.\d+gb(?:\.me)?$")
+PRODUCT_SUFFIX = re.compile(r"(?:-MIG-\d+g\.\d+gb(?:[.-](?:me|gfx)(?:\.all)?)?)?(?:-SHARED)?$")
+WHOLE_KEYS = frozenset({PRODUCT_KEY, "cloud.google.com/gke-accelerator"})
+"""Labels that a driver or cloud writes and of which the catalog has every value of the products it lists."""
+VENDOR_WORDS = frozenset({"nvidia", "tesla", "geforce"})
+FORM_WORD = re.compile(r"sxm\d?|pcie|nvlink|hbm\de?|gddr\d|(\d+gb)")
+"""Words of a product name that tell its form or memory, not its model."""
 AFFINITY = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
 
 
@@ -53,7 +59,7 @@ def fields(document: Document, spec: Path) -> dict[str, Field]:
         found["instance_type"] = machine
     if accelerator := _accelerator([_narrowed([*selector, *term]) for term in terms]):
         found["accelerator"] = accelerator
-    return found
+    return found | _unmatched([*selector, *(terms[0] if len(terms) == 1 else [])])
 
 
 def _selector(document: Document, spec: Path) -> Iterator[Label]:
@@ -132,12 +138,59 @@ def _sliced(selector: list[Label]) -> dict[str, Field]:
         if label.key == PARTITION_KEY:
             found["mig_profile"] = Field(value, (origin,))
         elif label.key in SHARING_KEYS:
-            found["sharing"] = Field(value, (origin,))
+            found["sharing"] = Field(f"{value} clients" if value.isdecimal() else value, (origin,))
         elif label.key == PRODUCT_KEY and value.endswith("-SHARED"):
             found["sharing"] = Field("time-slicing or MPS", (origin,))
         elif label.key == PRODUCT_KEY and (sliced := SLICED_PRODUCT.search(value)):
             found["mig_profile"] = Field(sliced[1], (origin,))
     return found
+
+
+def _unmatched(labels: list[Label]) -> dict[str, Field]:
+    """A label's only value that no driver or cloud writes, and the one it is nearest to; nothing when none is near."""
+    for label in labels:
+        if label.key in WHOLE_KEYS and len(label.values) == 1:
+            value, origin = label.values[0]
+            if nearest := _nearest(label.key, PRODUCT_SUFFIX.sub("", value)):
+                return {"unmatched_label": Field(value, (origin,)), "nearest_label": Field(nearest, (origin,))}
+    return {}
+
+
+def _nearest(key: str, value: str) -> str | None:
+    """The listed value of the same model that shares most words with one that is not listed; None when two share as many."""
+    words = _words(value)
+    if not value.lower().startswith(("nvidia-", "tesla-")) or value in hardware.product_labels():
+        return None  # drivers before 470 wrote GeForce and Quadro without the maker's name
+    listed = {other: product for (label, other), product in hardware.labels().items() if label == key}
+    if value in listed:
+        return None
+    same = [other for other, product in listed.items() if _model(other) == _model(value) and _may_be(words, product)]
+    shared = {other: _shared(words, _words(other)) for other in same}
+    best = [other for other in same if shared[other] == max(shared.values())]
+    if len({listed[other] for other in best}) != 1:
+        return None
+    return max(best, key=lambda other: difflib.SequenceMatcher(None, value.lower(), other.lower()).ratio())
+
+
+def _words(value: str) -> frozenset[str]:
+    """The words of a product name but for the maker's."""
+    return frozenset(re.split(r"[-_ ]", value.lower())) - VENDOR_WORDS
+
+
+def _model(value: str) -> frozenset[str]:
+    """The words that tell the model: `NVIDIA-H100-80GB-HBM3` is an `h100`."""
+    return frozenset(word for word in _words(value) if not FORM_WORD.fullmatch(word))
+
+
+def _may_be(words: frozenset[str], product: str) -> bool:
+    """Whether the memory that a name states, if any, is that of the product."""
+    stated = {word for word in words if (form := FORM_WORD.fullmatch(word)) and form[1]}
+    accelerator = hardware.accelerator(product)
+    return accelerator is not None and stated <= _words(accelerator.name)
+
+
+def _shared(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / len(one | other)
 
 
 def _names_products(key: str) -> bool:

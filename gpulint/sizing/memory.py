@@ -8,25 +8,35 @@ def device_memory_bytes(
     cuda_memory_bytes: int | None,
     driver_memory_bytes: int | None,
     driver_reserved_bytes: float,
+    unified_memory_bytes: int | None,
+    host_share_bytes: float,
 ) -> float:
     """Memory that a process can use on the card or slice.
 
-    device_memory_bytes = the slice's, else what CUDA reports, else driver_memory_bytes − driver_reserved_bytes
+    device_memory_bytes = the slice's, else unified_memory_bytes − host_share_bytes, else what CUDA reports,
+                          else driver_memory_bytes − driver_reserved_bytes
 
     Args:
         slice_memory_bytes: of the MIG slice, else None [bytes]. cuda_memory_bytes: measured total, else None [bytes].
         driver_memory_bytes: total of nvidia-smi, else None [bytes]. driver_reserved_bytes: kept from CUDA (fitted) [bytes].
+        unified_memory_bytes: CUDA total of a part that shares its memory with the host, else None [bytes].
+        host_share_bytes: of such memory, what the host's programs hold (fitted) [bytes].
     Returns:
         [bytes]
     Validity: never the number on the label: an "80 GB" H100 offers 79.1 GiB.
 
-    >>> round(device_memory_bytes(None, None, 81559 * 2**20, 0.45 * 2**30) / 2**30, 1)
+    >>> round(device_memory_bytes(None, None, 81559 * 2**20, 0.45 * 2**30, None, 0) / 2**30, 1)
     79.2
+    >>> device_memory_bytes(None, 121.69, None, 0, 121.69, 19.69)  # DGX Spark: CUDA's total and what is free at boot
+    102.0
 
-    Source: CUDA out-of-memory messages and nvidia-smi of the same cards (MLPerf Training v5.1 logs).
+    Source: CUDA out-of-memory messages and nvidia-smi of the same cards (MLPerf Training v5.1 logs);
+        MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks issue 47 (2026-08-30): 101.3 to 102.2 of 121.69 GiB free, headless.
     """
     if slice_memory_bytes is not None:
         return slice_memory_bytes
+    if unified_memory_bytes is not None:
+        return unified_memory_bytes - host_share_bytes
     if cuda_memory_bytes is not None:
         return cuda_memory_bytes
     if driver_memory_bytes is None:
@@ -143,3 +153,27 @@ def fitting_tensor_parallel(
         if needed + reserve_bytes <= memory_budget_bytes:
             return int(2**exponent)
     return 0
+
+
+def host_needed_bytes(
+    cpu_offload_bytes: float, swap_space_bytes: float, host_kv_bytes: float, gpus_per_pod: float
+) -> float:
+    """Host memory that offloaded weights, swap space and KV tiers pin in one pod.
+
+    host_needed_bytes = (cpu_offload_bytes + swap_space_bytes) · gpus_per_pod + host_kv_bytes
+
+    Args:
+        cpu_offload_bytes, swap_space_bytes: for each GPU [bytes]. host_kv_bytes: for the pod [bytes].
+        gpus_per_pod: GPUs.
+    Returns:
+        [bytes]
+    Validity: what is stated; an offload larger than the weights is not filled. Weights that are read through memory and the
+        processes themselves come on top.
+
+    >>> host_needed_bytes(0, 4, 60, 2)
+    68
+
+    Source: vLLM, config/offload.py (`cpu_offload_gb`: for each GPU) and config/cache.py (`swap_space`: for each GPU;
+        `kv_offloading_size`: over all ranks).
+    """
+    return (cpu_offload_bytes + swap_space_bytes) * gpus_per_pod + host_kv_bytes
