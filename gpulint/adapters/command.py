@@ -72,10 +72,27 @@ def invocations(document: Document, path: Path, known: Environment) -> Iterator[
     """The programs a container starts: of its command and args, or of the script that a shell is given."""
     named = _image(document, path)
     command, args = (tuple(_words(document, (*path, key), known)) for key in ("command", "args"))
-    words = (*command, *args)
+    started = tuple(_started(document, (*command, *args), known))
+    after = tuple(words for words, _ in _started(document, _after_start(document, path, known), known))
+    scripted = _script((*command, *args)) is not None
+    for at, (words, conditional) in enumerate(started):
+        others = (*(other for other, _ in (*started[:at], *started[at + 1 :])), *after)
+        entrypoint = not (scripted or command)
+        yield Invocation(named, words, known, entrypoint, conditional, known.open_ended, others)
+
+
+def _after_start(document: Document, path: Path, known: Environment) -> tuple[Argument, ...]:
+    """The words of the command that runs beside the container once it has started."""
+    return tuple(_words(document, (*path, "lifecycle", "postStart", "exec", "command"), known))
+
+
+def _started(
+    document: Document, words: tuple[Argument, ...], known: Environment
+) -> Iterator[tuple[tuple[Argument, ...], bool]]:
+    """The words of each command that these words start, and whether it stands in a branch or a loop."""
     script = _script(words)
     if script is None:
-        yield Invocation(named, _unwrapped(words), known, entrypoint=not command)
+        yield _unwrapped(words), False
         return
     text = document.get(words[script].origin.path)
     for one in shell.commands(text if isinstance(text, str) else "", known.variables()):
@@ -85,7 +102,7 @@ def invocations(document: Document, path: Path, known: Environment) -> Iterator[
             for word in one.words
             for argument in (given if word.raw in EVERY_ARGUMENT else (_from_shell(words[script].origin, word, known),))
         )
-        yield Invocation(named, _unwrapped(arguments), known, entrypoint=False, conditional=one.conditional)
+        yield _unwrapped(arguments), one.conditional
 
 
 def _image(document: Document, path: Path) -> Argument:

@@ -74,9 +74,17 @@ def _container(
     if _joins_a_cluster(invocations, environment):
         pod["multi_node"] = Field(True, source="Ray in the script")
     for reading in _settled(read, pod["gpus_per_pod"].value) or (Reading({}, None),):
-        own = {**pod, **reading.fields, **_askless(document, spec, path, reading), **given}
+        own = {**pod, **reading.fields, **_askless(document, spec, path, reading), **_told(given, reading)}
         runtime = "the serving runtime may add arguments" if document.get((*path, "modelFormat")) else ""
         yield Role(str(name or path[-1]), anchor, own, reading.arguments, reading.open_ended or runtime)
+
+
+def _told(given: Mapping[str, Field], reading: Reading) -> dict[str, Field]:
+    """What annotations state, read as the engine reads it: the name of a model may tell more than its checkpoint."""
+    engine, stated = reading.fields.get("engine"), given.get("checkpoint")
+    if engine is None or stated is None:
+        return dict(given)
+    return {**given, **engines.named(str(engine.value), str(stated.value), stated.origins[0])}
 
 
 def _askless(document: Document, spec: Path, path: Path, reading: Reading) -> dict[str, Field]:

@@ -30,7 +30,8 @@ class Invocation(NamedTuple):
     """How a container starts one program: its image, the words of the command (program first) and the environment.
 
     `arguments` are empty when only the image says what runs; `entrypoint` says that they follow the image's
-    own program, `conditional` that the command stands in a branch or a loop.
+    own program, `conditional` that the command stands in a branch or a loop, `further_environment` that other objects
+    supply variables that the file does not show. `beside` are the words of the container's other commands.
     """
 
     image: Argument
@@ -38,6 +39,8 @@ class Invocation(NamedTuple):
     environment: Mapping[str, Argument]
     entrypoint: bool
     conditional: bool = False
+    further_environment: bool = False
+    beside: tuple[tuple[Argument, ...], ...] = ()
 
 
 class Reading(NamedTuple):
@@ -55,6 +58,15 @@ def read(invocation: Invocation) -> Reading | None:
         if reading is not None:
             return reading
     return None
+
+
+def named(engine: str, reference: str, origin: Origin) -> dict[str, Field]:
+    """The fields that the name of a model states to an engine: its checkpoint, and what else the name tells."""
+    module = modules().get(module_name(engine))
+    if module is not None and hasattr(module, "named"):
+        found: dict[str, Field] = module.named(reference, (origin,))
+        return found
+    return {"checkpoint": Field(reference, (origin,))}
 
 
 def spelled(engine: str, release: str, quantity: str, value: object) -> str | None:

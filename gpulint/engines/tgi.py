@@ -187,7 +187,7 @@ def _share(room: Argument) -> Field:
 
 def _elsewhere(invocation: Invocation, fields: Mapping[str, Field]) -> str:
     """Why command line and environment do not tell all settings."""
-    if getattr(invocation.environment, "open_ended", False):
+    if invocation.further_environment:
         return "another object supplies variables of the environment"
     if "AIP_STORAGE_URI" in invocation.environment and "checkpoint" not in fields:
         return "the image downloads the model that AIP_STORAGE_URI names"

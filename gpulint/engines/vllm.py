@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from gpulint import catalog
-from gpulint.engines import Argument, Invocation, Reading, arguments
+from gpulint.engines import Argument, Invocation, Reading, arguments, vllm_settings
 from gpulint.engines.arguments import Grammar, Stated
 from gpulint.workload import Field, Unknown, Value
 
@@ -16,6 +16,8 @@ NOT_A_SERVER = re.compile(
     r"(?:^|[-_])ray|router|mock|gateway|proxy|gradio|detector|bench|lmcache-server|exporter|controller|operator|simulator|-sim\b|tpu|neuron|cpu|hpu|gaudi|ascend|npu|xpu"
 )
 ON_CPU = re.compile(r"vllm[\w-]*-cpu|/cpu\b|[:_-]cpu(?:$|[-_.])")
+FORK = re.compile(r"omni|ascend|npu|tpu|neuron|gaudi|hpu|xpu|plugin|metal|spyre")
+"""Builds that take arguments of their own besides vLLM's."""
 OFFICIAL = re.compile(r"(?<!lmcache/)vllm-openai[:@]")
 """Tags of other repositories number their own releases: lmcache/vllm-openai those of LMCache."""
 RELEASE = re.compile(r"v?([01]\.\d+(?:\.\d+)?(?:\.post\d+)?)(?:$|[-_+])")
@@ -45,12 +47,11 @@ def read(invocation: Invocation) -> Reading | None:
     version = identity.get("engine_version", Field("")).value
     release = catalog.release(version if isinstance(version, str) else "")
     stated, open_ended = arguments.parsed(words, GRAMMAR, release)
-    fields = {
-        **identity,
-        **_from_environment(invocation.environment),
-        **_from_arguments(stated),
-        **arguments.noticed(stated, GRAMMAR, release),
-    }
+    found = {**identity, **_from_arguments(stated)}
+    found |= vllm_settings.beyond(found, invocation.environment, release)
+    fields = arguments.of_glossary(found)
+    if not FORK.search(_repository(invocation.image.text or "")):
+        fields |= arguments.noticed(stated, GRAMMAR, release)
     if not words:
         open_ended = "the arguments are in the image or in a script"
     origin = words[-1].origin if words else None
@@ -98,7 +99,7 @@ def _identity(invocation: Invocation) -> dict[str, Field]:
 
 
 def _from_arguments(stated: Sequence[Stated]) -> dict[str, Field]:
-    """Fields by quantity, with what some arguments mean beyond the quantity they state."""
+    """Fields by quantity; names that are none of the glossary are for what settings mean together."""
     fields = arguments.fields(stated)
     length = fields.get("max_model_len")
     fields["max_model_len_stated"] = Field(length is not None, length.origins if length else ())
@@ -114,7 +115,7 @@ def _from_arguments(stated: Sequence[Stated]) -> dict[str, Field]:
             fields["context_extended"] = Field(True, fields[name].origins)
     if fields.get("device", Field(None)).value not in (None, "cpu"):
         del fields["device"]
-    return arguments.of_glossary(fields)
+    return fields
 
 
 def _joins_nodes(one: Stated) -> bool:
@@ -122,17 +123,6 @@ def _joins_nodes(one: Stated) -> bool:
     if one.flag.field == "distributed_executor_backend":
         return one.value is None or one.value.text in (None, "ray", "external_launcher")
     return one.flag.name.startswith(MULTI_NODE)
-
-
-def _from_environment(environment: Mapping[str, Argument]) -> dict[str, Field]:
-    fields: dict[str, Field] = {}
-    backend = environment.get("VLLM_ATTENTION_BACKEND")
-    if backend and backend.text:
-        fields["attention_backend"] = Field(backend.text, (backend.origin,))
-    long = environment.get("VLLM_ALLOW_LONG_MAX_MODEL_LEN")
-    if long and (long.text or "").strip().lower() in {"1", "true"}:
-        fields["context_extended"] = Field(True, (long.origin,))
-    return fields
 
 
 def _elsewhere(stated: Sequence[Stated]) -> str:

@@ -1,0 +1,68 @@
+"""GGUF: what the name of a file, or of a repository of files, tells of the weights inside."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+TYPE = re.compile(
+    r"(?:UD-)?(?:IQ[1-4]_(?:XXS|XS|S|M|NL)|Q[2-8]_K(?:_(?:XXS|XS|S|M|L|XL))?|Q[2-8]_[01]|TQ[12]_0|MXFP4(?:_MOE)?|B?F16|FP16|F32)",
+    re.IGNORECASE,
+)
+NAMED = re.compile(rf"(?P<checkpoint>.+?)[-_.](?P<type>{TYPE.pattern})", re.IGNORECASE)
+PART = re.compile(r"-\d{5}-of-\d{5}$")
+REPOSITORY = re.compile(r"[-_.]gguf$", re.IGNORECASE)
+NAMELESS = frozenset({"model", "ggml-model", "gguf", "weights"})
+FORMATS = {
+    "f16": "float16",
+    "fp16": "float16",
+    "bf16": "bfloat16",
+    "f32": "float32",
+    "mxfp4": "mxfp4",
+    "mxfp4_moe": "mxfp4",
+}
+"""Types that the catalog lists under the name they have outside of GGUF."""
+
+
+class Weights(NamedTuple):
+    """The checkpoint that was converted and the number format of the copy; empty where the name does not tell."""
+
+    checkpoint: str
+    quantization: str
+
+
+def of_file(path: str) -> Weights:
+    """What a file's name tells: `<checkpoint>-<type>.gguf`, whole or the first of several parts.
+
+    >>> of_file("/models/Llama-3.3-70B-Instruct-Q4_K_M-00001-of-00002.gguf")
+    Weights(checkpoint='Llama-3.3-70B-Instruct', quantization='gguf-q4_k_m')
+    >>> of_file("/models/model.gguf")
+    Weights(checkpoint='', quantization='')
+    """
+    stem = PART.sub("", re.sub(r"\.gguf$", "", path.rstrip("/").rsplit("/", 1)[-1], flags=re.IGNORECASE))
+    if TYPE.fullmatch(stem) or stem.lower() in NAMELESS:
+        return Weights("", format_of(stem) if TYPE.fullmatch(stem) else "")
+    named = NAMED.fullmatch(stem)
+    if named is None:
+        return Weights(stem, "")
+    checkpoint = "" if named["checkpoint"].lower() in NAMELESS else named["checkpoint"]
+    return Weights(checkpoint, format_of(named["type"]))
+
+
+def of_repository(reference: str) -> Weights:
+    """What `<owner>/<checkpoint>-GGUF[:<type>]` tells; a tag that is no type (latest) says nothing.
+
+    >>> of_repository("bartowski/Llama-3.3-70B-Instruct-GGUF:Q4_K_M")
+    Weights(checkpoint='bartowski/Llama-3.3-70B-Instruct', quantization='gguf-q4_k_m')
+    """
+    name, _, tag = reference.partition(":")
+    return Weights(REPOSITORY.sub("", name), format_of(tag) if TYPE.fullmatch(tag) else "")
+
+
+def format_of(type_name: str) -> str:
+    """The catalog's name of a GGUF type.
+
+    >>> format_of("Q4_K_M"), format_of("BF16")
+    ('gguf-q4_k_m', 'bfloat16')
+    """
+    return FORMATS.get(type_name.lower(), f"gguf-{type_name.lower()}")
