@@ -90,6 +90,8 @@ QUANTISED = [
     Case("openai/gpt-oss-20b", H100_11, 13.47, PLANNER),
     Case("RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic", H100_11, 67.72, PLANNER),
     Case("RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic", {**H100_11, "tensor_parallel": 2}, 33.88, PLANNER),
+    Case("openai/gpt-oss-120b", run("0.14.1", "h100-sxm-80gb"), 64.38, "github.com/vllm-project/vllm/issues/33155"),
+    Case("openai/gpt-oss-120b", run("0.10.1", "h100-sxm-80gb"), 65.97, "github.com/vllm-project/vllm/issues/23278"),
 ]
 
 
@@ -147,6 +149,95 @@ def test_a_network_of_windows_and_full_layers_needs_less_than_one_of_full_layers
     assert 10 / 62 < share < 0.26
 
 
+KVCACHED_215 = "github.com/ovg-project/kvcached/issues/215: vLLM 0.11, 317,136 tokens, 102.78 sequences of 3,072"
+VLLM_40691 = "github.com/vllm-project/vllm/issues/40691: vLLM 0.19.0, 290,864 tokens, 33.04 sequences of 32,768"
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "stated", "blocks"),
+    [
+        # 317,136 tokens are 19,821 blocks of 16 for each of seven groups; 138,747 to 138,753 blocks hold 102.78 sequences
+        (
+            "google/gemma-3-4b-it",
+            run("0.14.0", "a100-sxm4-80gb", max_model_len=3072, max_num_batched_tokens=8192),
+            1350,
+        ),
+        # 290,864 tokens are 371 blocks of 784 for each of four groups; 1,484 to 1,487 blocks hold 33.04 sequences
+        ("Qwen/Qwen3.5-27B", run("0.19.0", "h20-96gb", max_model_len=32768, max_num_batched_tokens=16384), 45),
+    ],
+    ids=["windows", "recurrent state"],
+)
+def test_one_sequence_takes_the_blocks_that_the_logs_tell(
+    checkpoint: str, stated: dict[str, Value], blocks: int
+) -> None:
+    """KVCACHED_215 and VLLM_40691: blocks in all over the printed concurrency."""
+    assert worlds(known(checkpoint, **stated), "kv_blocks").likely == blocks
+
+
+def test_the_block_of_a_hybrid_network_holds_a_whole_state() -> None:
+    """784 tokens on one rank (VLLM_40691); 1,568 with an FP8 cache on two (mitchross/talos-argocd-proxmox pull 1995)."""
+    one = worlds(known("Qwen/Qwen3.5-27B", **run("0.19.0", "h20-96gb")), "kv_page_bytes")
+    two = known("Qwen/Qwen3.5-27B", **run("0.19.0", "rtx-3090", tensor_parallel=2, kv_cache_dtype="fp8"))
+    assert one.likely == 784 * 2 * 4 * 256 * 2
+    assert worlds(two, "kv_page_bytes").likely == 1568 * 2 * 2 * 256
+
+
+def test_the_block_of_a_mamba_hybrid_is_the_reported_one() -> None:
+    """github.com/vllm-project/vllm/issues/24280: 672 tokens for NVIDIA-Nemotron-Nano-9B-v2."""
+    found = known("nvidia/NVIDIA-Nemotron-Nano-9B-v2", **run("0.11.0", "h100-sxm-80gb"))
+    assert worlds(found, "kv_page_bytes").likely / worlds(found, "kv_entry_bytes").likely == 672
+
+
+@pytest.mark.parametrize(("release", "tokens"), [("0.20.0", 55_000), ("0.21.0", 525_000)])
+def test_layers_of_two_widths_cost_what_was_seen_before_and_after(release: str, tokens: int) -> None:
+    """github.com/vllm-project/vllm/issues/43308: Gemma-4-31B, about 50 GiB of cache on an A100 80GB."""
+    found = known("google/gemma-4-31B-it", **run(release, "a100-sxm4-80gb", max_model_len=131072))
+    held = 50 * GIB / worlds(found, "kv_needed_bytes").likely * 131072
+    assert held == pytest.approx(tokens, rel=0.03)
+
+
+def test_a_decoder_keeps_the_encoders_positions_as_well() -> None:
+    """Whisper large-v3 (config.json): 32 decoder layers of 20 heads of 64, 448 positions beside 1,500 of the encoder."""
+    found = known("openai/whisper-large-v3", **run("0.19.0", "l4"))
+    assert worlds(found, "kv_needed_bytes").likely == 32 * 2 * 20 * 64 * 2 * (448 + 1504)
+
+
+def test_a_sparse_latent_cache_keeps_the_indexers_keys() -> None:
+    """vLLM, v1/kv_cache_interface.py and models/deepseek_v2.py: 656 or 1,152 bytes, and 128 + 4, in each of 61 layers."""
+    plain = known("deepseek-ai/DeepSeek-V3.2", **run("0.19.0", "h200-sxm-141gb", tensor_parallel=8))
+    small = known(
+        "deepseek-ai/DeepSeek-V3.2", **run("0.19.0", "h200-sxm-141gb", tensor_parallel=8, kv_cache_dtype="fp8")
+    )
+    assert worlds(plain, "kv_bytes_per_token").likely == 61 * (1152 + 132)
+    assert worlds(small, "kv_bytes_per_token").likely == 61 * (656 + 132)
+
+
+def test_without_the_hybrid_manager_windows_keep_the_whole_sequence() -> None:
+    """62 layers of 16 heads of 128 (Gemma-3-27B's config.json): 8,192 bytes a token and layer."""
+    stated = run("0.19.0", "h100-sxm-80gb", max_model_len=32768, uniform_kv_cache=True)
+    assert worlds(known("google/gemma-3-27b-it", **stated), "kv_needed_bytes").likely == 62 * 8192 * 32768
+
+
+def test_layers_of_a_stage_follow_the_stated_partition() -> None:
+    """github.com/vllm-project/vllm/issues/34076: 24.0 GiB for all 48 layers at 262,144 tokens; 32 of them on one stage."""
+    stated = run("0.19.0", "rtx-5090", pipeline_parallel=2, max_model_len=262144)
+    found = known("Qwen/Qwen3-30B-A3B-Instruct-2507", **stated, stage_share=32 / 48)
+    assert worlds(found, "kv_needed_bytes").likely == pytest.approx(16 * GIB)
+
+
+# ---- adapters' slots
+
+
+def test_slots_for_lora_adapters_are_the_difference_that_was_loaded() -> None:
+    """unslothai/notebooks, start-up logs of Llama-3.2-3B: 6.25 GiB with slots of rank 64 (vLLM 0.8.1), 6.02 without (0.8.2)."""
+    serving = {"enable_lora": True, "max_loras": 1, "max_lora_rank": 64}
+    found = known("meta-llama/Llama-3.2-3B-Instruct", **run("0.8.1", "a100-sxm4-40gb", **serving))
+    slots = worlds(found, "lora_bytes")
+    assert slots.favourable / GIB < 0.23
+    assert slots.likely / GIB == pytest.approx(0.23, abs=0.03)
+    assert worlds(found, "loaded_bytes_per_gpu").likely / GIB == pytest.approx(6.25, rel=0.01)
+
+
 # ---- the memory left for the KV cache
 
 POOLS = [
@@ -164,6 +255,18 @@ POOLS = [
         PLANNER,
     ),
     Case("openai/gpt-oss-20b", H100_11, 50.28, PLANNER),
+    Case(
+        "openai/gpt-oss-120b",
+        run("0.11.0", "h100-sxm-80gb", gpu_memory_utilization=0.95, max_num_batched_tokens=1024),
+        1.71,
+        "github.com/vllm-project/vllm/issues/27508",
+    ),
+    Case(
+        "meta-llama/Llama-3.2-3B-Instruct",
+        run("0.8.2", "t4", gpu_memory_utilization=0.89, max_model_len=2048),
+        6.22,
+        "github.com/unslothai/notebooks, Meta_Synthetic_Data_Llama3_2_(3B).ipynb",
+    ),
     Case(
         "Qwen/Qwen2.5-1.5B-Instruct",
         run("0.7.2", "t4", gpu_memory_utilization=0.5, max_model_len=32768, weight_dtype="half"),

@@ -6,6 +6,8 @@ import pytest
 import reading
 from samples import not_evaluated, report
 
+from gpulint.workload import Role
+
 GPU = "resources: {limits: {nvidia.com/gpu: 1}}"
 
 
@@ -251,6 +253,374 @@ def test_two_servers_in_one_container_share_its_gpus_in_a_way_nobody_knows() -> 
         ["Qwen/Qwen3-8B", "unknown: several engines share the container"],
         ["Qwen/Qwen3-4B", "unknown: several engines share the container"],
     ]
+
+
+# ---- speculative decoding, media, KV tiers
+
+CONTAINER = "image: vllm/vllm-openai:v0.10.1\nargs: [--model=Qwen/Qwen3-8B, {arguments}]\nenv: [{variables}]\n" + GPU
+LMCACHE = """'--kv-transfer-config={"kv_connector": "LMCacheConnectorV1", "kv_role": "kv_both"}'"""
+
+
+def given(arguments: str = "", variables: str = "", release: str = "v0.10.1") -> Role:
+    """The role of a vLLM server with these further arguments and variables."""
+    container = CONTAINER.replace("v0.10.1", release)
+    return reading.started(container.replace("{arguments}", arguments).replace("{variables}", variables))
+
+
+DRAFT = ("speculative", "draft_checkpoint", "draft_tokens", "draft_tensor_parallel")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (
+            """'--speculative-config={"model": "acme/draft-1b", "num_speculative_tokens": 5, "draft_tensor_parallel_size": 1}'""",
+            ["draft_model", "acme/draft-1b", 5, 1],
+        ),
+        (
+            """--speculative-config, '{"method": "eagle3", "model": "acme/head", "num_speculative_tokens": 3}'""",
+            ["eagle3", "acme/head", 3, None],
+        ),
+        (
+            """'--speculative-config={"model": "yuhuili/EAGLE-LLaMA3-Instruct-8B", "num_speculative_tokens": 2}'""",
+            ["eagle", "yuhuili/EAGLE-LLaMA3-Instruct-8B", 2, None],
+        ),
+        (
+            """'--speculative-config={"method": "ngram", "num_speculative_tokens": 5, "prompt_lookup_max": 4}'""",
+            ["ngram", None, 5, None],
+        ),
+        (
+            """'--speculative_config={"method": "deepseek_mtp", "num_speculative_tokens": 1}'""",
+            ["deepseek_mtp", None, 1, None],
+        ),
+        ("'--speculative-model=[ngram]', --num-speculative-tokens=5", ["ngram", None, 5, None]),
+        (
+            "--speculative-model=acme/draft-1b, --num-speculative-tokens=5, --speculative-draft-tensor-parallel-size=1",
+            ["draft_model", "acme/draft-1b", 5, 1],
+        ),
+        ("--spec-method=mtp, --spec-tokens=2", ["mtp", None, 2, None]),
+        ("--speculative-config=draft.json", ["unknown: its value is no JSON object", None, None, None]),
+        ("--speculative-config.method=ngram", ["unknown: it is set in parts", None, None, None]),
+        ("--seed=1", [None, None, None, None]),
+    ],
+)
+def test_a_speculative_draft_is_heard_in_every_spelling(arguments: str, expected: list[object]) -> None:
+    assert reading.values(given(arguments, release="latest"), *DRAFT) == expected
+
+
+def test_the_place_of_a_draft_is_the_argument_that_holds_it() -> None:
+    found = given("""'--speculative-config={"model": "acme/draft-1b", "num_speculative_tokens": 5}'""")
+    assert reading.source(found, "draft_checkpoint").startswith("'--speculative-config=")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "skipped"),
+    [
+        ("--language-model-only", True),
+        ("""'--limit-mm-per-prompt={"image": 0, "video": 0}'""", True),
+        ("'--limit-mm-per-prompt=image=0,video=0'", True),
+        ("""'--limit-mm-per-prompt={"image": 0}'""", None),
+        ("""'--limit-mm-per-prompt={"image": 0, "video": 1}'""", None),
+        ("--limit-mm-per-prompt=$LIMITS", None),
+        ("--no-language-model-only", None),
+    ],
+)
+def test_images_and_videos_are_refused_only_when_both_are(arguments: str, skipped: bool | None) -> None:
+    assert reading.values(given(arguments), "encoder_skipped") == [skipped]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "variables", "tier"),
+    [
+        (LMCACHE, "{name: LMCACHE_MAX_LOCAL_CPU_SIZE, value: '60'}", 60 * 2**30),
+        (
+            LMCACHE,
+            "{name: LMCACHE_MAX_LOCAL_CPU_SIZE, value: '7.5'}, {name: LMCACHE_LOCAL_CPU, value: 'True'}",
+            15 * 2**29,
+        ),
+        ("--kv-offloading-size=16", "", 16 * 2**30),
+        (
+            """'--kv-transfer-config={"kv_connector": "OffloadingConnector", "kv_role": "kv_both",
+            "kv_connector_extra_config": {"cpu_bytes_to_use": 64000000000}}'""",
+            "",
+            64_000_000_000,
+        ),
+        (LMCACHE, "{name: LMCACHE_MAX_LOCAL_CPU_SIZE, value: many}", "unknown: many is not a number"),
+        # silent: nothing says that LMCache runs, that tier is off, or a file tells its size
+        ("--seed=1", "{name: LMCACHE_MAX_LOCAL_CPU_SIZE, value: '60'}", None),
+        (LMCACHE, "{name: LMCACHE_MAX_LOCAL_CPU_SIZE, value: '60'}, {name: LMCACHE_LOCAL_CPU, value: 'False'}", None),
+        (LMCACHE, "{name: LMCACHE_MAX_LOCAL_CPU_SIZE, value: '60'}, {name: LMCACHE_CONFIG_FILE, value: /a.yaml}", None),
+        (LMCACHE, "", None),
+        ("""'--kv-transfer-config={"kv_connector": "NixlConnector"}'""", "", None),
+        ("--kv-transfer-config=$KV", "{name: LMCACHE_MAX_LOCAL_CPU_SIZE, value: '60'}", None),
+    ],
+)
+def test_host_memory_of_a_kv_tier_is_heard(arguments: str, variables: str, tier: object) -> None:
+    assert reading.values(given(arguments, variables), "host_kv_bytes") == [tier]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "copies"),
+    [
+        ("""'--eplb-config={"num_redundant_experts": 32}'""", 32),
+        ("--num-redundant-experts=32", 32),
+        ("""'--eplb-config={"window_size": 1000}'""", None),
+        ("--enable-eplb", None),
+    ],
+)
+def test_copies_of_experts_are_heard(arguments: str, copies: int | None) -> None:
+    assert reading.values(given(arguments, release="latest"), "redundant_experts") == [copies]
+
+
+def test_without_gpus_the_kv_cache_is_host_memory() -> None:
+    """vllm v0.33.0 vllm/envs.py: VLLM_CPU_KVCACHE_SPACE, in GiB, for the CPU backend only."""
+    space = "args: [--model=Qwen/Qwen3-8B]\nenv: [{name: VLLM_CPU_KVCACHE_SPACE, value: '40'}]"
+    on_cpu = reading.started(f"image: example.com/vllm-cpu:v0.10.1\ncommand: [vllm, serve]\n{space}")
+    on_gpu = reading.started(f"image: vllm/vllm-openai:v0.10.1\n{space}\n{GPU}")
+    assert reading.values(on_cpu, "host_kv_bytes") == [40 * 2**30]
+    assert reading.values(on_gpu, "host_kv_bytes") == [None]
+
+
+def test_the_place_of_lmcaches_size_is_the_variables_value() -> None:
+    found = given(LMCACHE, "{name: LMCACHE_MAX_LOCAL_CPU_SIZE, value: '60'}")
+    assert reading.source(found, "host_kv_bytes") == "'60'"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "release", "uniform"),
+    [
+        ("--disable-hybrid-kv-cache-manager", "v0.10.1", True),
+        ("--no-disable-hybrid-kv-cache-manager", "v0.10.1", False),
+        (LMCACHE, "v0.10.1", True),
+        (LMCACHE, "v0.33.0", True),
+        ("""'--kv-transfer-config={"kv_connector": "NixlConnector"}'""", "v0.19.0", True),
+        ("""'--kv-transfer-config={"kv_connector": "NixlConnector"}'""", "v0.24.0", None),
+        ("""'--kv-transfer-config={"kv_connector": "NixlConnector"}'""", "latest", None),
+        ("""'--kv-events-config={"enable_kv_cache_events": true}'""", "v0.19.0", True),
+        ("""'--kv-events-config={"enable_kv_cache_events": true}'""", "v0.20.0", None),
+        (f"--no-disable-hybrid-kv-cache-manager, {LMCACHE}", "v0.10.1", False),
+        ("--seed=1", "v0.10.1", None),
+    ],
+)
+def test_what_turns_the_hybrid_manager_off_is_heard(arguments: str, release: str, uniform: bool | None) -> None:
+    """vllm v0.19.0 and v0.24.0 vllm/config/vllm.py: any connector, then those that do not support it; KV events to 0.19."""
+    assert reading.values(given(arguments, release=release), "uniform_kv_cache") == [uniform]
+
+
+@pytest.mark.parametrize(("release", "swap"), [("v0.7.3", 16 * 2**30), ("v0.8.0", 0), ("v0.10.1", 0), ("latest", 0)])
+def test_swap_space_is_pinned_by_the_first_engine_only(release: str, swap: int) -> None:
+    """vllm v0.7.3 vllm/worker/worker.py allocates it; vllm v0.8.5 vllm/v1 has no CPU cache."""
+    assert reading.values(given("--swap-space=16", release=release), "swap_space_bytes") == [swap]
+
+
+# ---- environment
+
+
+@pytest.mark.parametrize(
+    ("variable", "name", "value"),
+    [
+        ("{name: VLLM_PP_LAYER_PARTITION, value: '16,32'}", "stage_share", 32 / 48),
+        ("{name: VLLM_PP_LAYER_PARTITION, value: '13,14,14,7'}", "stage_share", 14 / 48),
+        ("{name: VLLM_PP_LAYER_PARTITION, value: 'even'}", "stage_share", "unknown: even is no list of layers"),
+        ("{name: VLLM_PP_LAYER_PARTITION, value: '0,0'}", "stage_share", "unknown: 0,0 is no list of layers"),
+        ("{name: VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS, value: '0'}", "graphs_in_budget", False),
+        ("{name: VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS, value: '1'}", "graphs_in_budget", True),
+        ("{name: VLLM_ATTENTION_BACKEND, value: FLASHINFER}", "attention_backend", "FLASHINFER"),
+        ("{name: VLLM_DP_RANK, value: '0'}", "multi_node", True),
+        ("{name: VLLM_ALLOW_LONG_MAX_MODEL_LEN, value: 'false'}", "context_extended", None),
+        ("{name: VLLM_LOGGING_LEVEL, value: DEBUG}", "stage_share", None),
+    ],
+)
+def test_a_variable_of_the_engine_is_heard(variable: str, name: str, value: object) -> None:
+    assert reading.values(given(variables=variable), name) == [value]
+
+
+def test_an_argument_goes_before_its_variable() -> None:
+    found = given("--attention-backend=TRITON_ATTN", "{name: VLLM_ATTENTION_BACKEND, value: FLASHINFER}")
+    assert reading.values(found, "attention_backend") == ["TRITON_ATTN"]
+
+
+OTHER = "unknown: VLLM_USE_V1 chooses the other engine core, whose default is not followed"
+
+
+@pytest.mark.parametrize(
+    ("switch", "release", "expected"),
+    [
+        ("0", "v0.10.1", OTHER),
+        ("0", "latest", OTHER),
+        ("1", "v0.7.3", OTHER),
+        ("1", "v0.10.1", None),
+        ("0", "v0.7.3", None),
+        ("0", "v0.11.0", None),
+        ("1", "latest", None),
+        ("1", "v0.6.3", None),
+    ],
+)
+def test_defaults_are_unknown_where_the_other_engine_core_is_asked_for(
+    switch: str, release: str, expected: object
+) -> None:
+    found = given(variables=f"{{name: VLLM_USE_V1, value: '{switch}'}}", release=release)
+    assert reading.values(found, "max_num_seqs", "enable_chunked_prefill") == [expected, expected]
+
+
+def test_what_is_stated_holds_on_either_core() -> None:
+    found = given("--max-num-seqs=64", "{name: VLLM_USE_V1, value: '0'}")
+    assert reading.values(found, "max_num_seqs") == [64]
+
+
+# ---- arguments that a release has, and what is said of the others
+
+NOTICED = (
+    "unknown_argument",
+    "unavailable_argument",
+    "removed_argument",
+    "abbreviated_argument",
+    "impossible_argument",
+)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(
+            "--tensor-parallel-size=2",
+            "--gpu_memory_utilization=0.9",
+            "--max-model-len=64k",
+            "--port=8000",
+            "--host=0.0.0.0",
+        ),
+        *(
+            "--served-model-name, a, b",
+            "--trust-remote-code",
+            "--disable-log-requests",
+            "--enable-prefix-caching",
+            "-tp=2",
+        ),
+        *("--no-enable-prefix-caching", "--enable-chunked-prefill", "--no-enable-chunked-prefill", "--dtype=auto"),
+        *(
+            "--tool-call-parser=hermes",
+            "--enable-auto-tool-choice",
+            "--reasoning-parser=qwen3",
+            "--enforce-eager",
+            "-q=awq",
+        ),
+        *(
+            "--kv-cache-dtype=fp8",
+            "--quantization=fp8",
+            "--disable-log-stats",
+            "--disable-custom-all-reduce",
+            "--seed=0",
+        ),
+        *(
+            "--max-seq-len-to-capture=8192",
+            "--uvicorn-log-level=warning",
+            "--disable-uvicorn-access-log",
+            "-O3",
+            "--revision=main",
+        ),
+        *(
+            "--enable-expert-parallel",
+            "--data-parallel-size=2",
+            "--load-format=safetensors",
+            "--chat-template=/a.jinja",
+        ),
+        *(
+            "--enable-lora",
+            "--max-loras=4",
+            "--max-cpu-loras=8",
+            "--max-lora-rank=64",
+            "--lora-modules, a=b, c=d",
+            "-dp=2",
+        ),
+        *("--compilation-config=3", "--generation-config=vllm", "--override-generation-config={}", "--block-size=32"),
+        *(
+            "--kv-transfer-config={}",
+            "--kv-events-config={}",
+            "--speculative-config={}",
+            "--swap-space=4",
+            "--api-key=x",
+        ),
+        *(
+            "--limit-mm-per-prompt.image=2",
+            "--hf-overrides.rope_theta=1",
+            "--tokenizer-mode=mistral",
+            "--config-format=mistral",
+        ),
+        *(
+            "--prefix-caching-hash-algo=sha256",
+            "--long-prefill-token-threshold=2",
+            "--allowed-origins=[]",
+            "--root-path=/a",
+        ),
+        *(
+            "--distributed-executor-backend=mp",
+            "--middleware=a.b",
+            "--enable-request-id-headers",
+            "--ssl-keyfile=/a",
+            "-pp=1",
+        ),
+        *(
+            "--cpu-offload-gb=4",
+            "--download-dir=/models",
+            "--disable-sliding-window",
+            "--enable-sleep-mode",
+            "--runner=pooling",
+        ),
+    ],
+)
+def test_nothing_is_said_of_an_argument_that_the_release_has(arguments: str) -> None:
+    found = given(f"'{arguments}'" if "{" in arguments or "[" in arguments else arguments)
+    assert reading.values(found, *NOTICED) == [None] * len(NOTICED)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "release", "name", "value"),
+    [
+        ("--max-num-batched-token=8192", "v0.10.1", "abbreviated_argument", "--max-num-batched-token"),
+        ("--max-num-seq=8", "latest", "abbreviated_argument", "--max-num-seq"),
+        ("--num-scheduler-steps=8", "v0.10.1", "unavailable_argument", "--num-scheduler-steps"),
+        ("--num-scheduler-steps=8", "latest", "removed_argument", "--num-scheduler-steps"),
+        ("--use-v2-block-manager", "v0.10.1", "unavailable_argument", "--use-v2-block-manager"),
+        ("--device=cuda", "v0.10.1", "unavailable_argument", "--device"),
+        ("--max-seq-len-to-capture=8192", "v0.11.0", "unavailable_argument", "--max-seq-len-to-capture"),
+        ("--speculative-model=a/b", "v0.10.1", "unavailable_argument", "--speculative-model"),
+        ("--swap-space=4", "v0.18.0", "unavailable_argument", "--swap-space"),
+        ("--guided-decoding-backend=auto", "v0.12.0", "unavailable_argument", "--guided-decoding-backend"),
+        ("--kv-offloading-size=4", "v0.10.1", "unavailable_argument", "--kv-offloading-size"),
+        ("--mem-fraction-static=0.8", "v0.10.1", "unknown_argument", "--mem-fraction-static"),
+    ],
+)
+def test_an_argument_that_the_release_lacks_is_noticed(arguments: str, release: str, name: str, value: str) -> None:
+    found = given(arguments, release=release)
+    assert reading.values(found, *NOTICED) == [value if one == name else None for one in NOTICED]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "release"),
+    [
+        ("--guided-decoding-backend=auto", "v0.11.0"),  # vllm v0.11.0 vllm/engine/arg_utils.py: deprecated, still taken
+        ("--enable-request-id-headers", "v0.6.6"),  # vllm v0.6.6 vllm/entrypoints/openai/cli_args.py
+        ("--disable-mm-preprocessor-cache", "v0.6.6"),  # vllm v0.6.6 vllm/engine/arg_utils.py
+        ("--generation-config=auto", "v0.6.6"),
+        ("--enable-chunked-prefill=False", "v0.6.6"),
+        ("--some-argument-of-tomorrow=1", "latest"),
+    ],
+)
+def test_nothing_is_said_of_an_argument_that_an_older_or_newer_release_has(arguments: str, release: str) -> None:
+    assert reading.values(given(arguments, release=release), *NOTICED) == [None] * len(NOTICED)
+
+
+@pytest.mark.parametrize("image", ["quay.io/ascend/vllm-ascend:v0.10.1", "example.com/vllm-omni:v0.14.0"])
+def test_nothing_is_said_of_arguments_of_builds_that_take_more(image: str) -> None:
+    found = reading.started(
+        f"image: {image}\ncommand: [vllm, serve, Qwen/Qwen3-8B, --num-scheduler-steps=8, --omni]\n{GPU}"
+    )
+    assert reading.values(found, *NOTICED) == [None] * len(NOTICED)
+
+
+def test_a_switch_with_a_value_keeps_it_where_the_release_takes_one() -> None:
+    found = given("--enable-chunked-prefill=False", release="v0.6.6")
+    assert reading.values(found, "enable_chunked_prefill") == [False]
 
 
 # ---- arguments that may hold more than could be read

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from gpulint import engines, hardware, units
-from gpulint.adapters import command, placement
+from gpulint.adapters import command, placement, volume
 from gpulint.documents import Document, Path
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.workload import Field, Origin, Role, Unknown, Value
@@ -75,6 +75,9 @@ def _container(
         pod["multi_node"] = Field(True, source="Ray in the script")
     for reading in _settled(read, pod["gpus_per_pod"].value) or (Reading({}, None),):
         own = {**pod, **reading.fields, **_askless(document, spec, path, reading), **_told(given, reading)}
+        checkpoint, engine = (str(own[name].value) if name in own else "" for name in ("checkpoint", "engine"))
+        if room := volume.size(document, spec, path, environment, engine, checkpoint):
+            own["model_volume_bytes"] = room
         runtime = "the serving runtime may add arguments" if document.get((*path, "modelFormat")) else ""
         yield Role(str(name or path[-1]), anchor, own, reading.arguments, reading.open_ended or runtime)
 

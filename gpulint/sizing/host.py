@@ -45,3 +45,21 @@ def host_weight_share(
     """
     held = weight_bytes_per_gpu * gpus_per_pod
     return None if host_memory_bytes is None or not held else host_memory_bytes / held
+
+
+def cpu_cores_needed(gpus_per_pod: float) -> float:
+    """CPU cores that processes of the engine keep busy all the time.
+
+    cpu_cores_needed = 1 + gpus_per_pod
+
+    Args:
+        gpus_per_pod: GPUs.
+    Returns:
+        cores: the loop of the engine and one worker a GPU; the server of requests is not counted.
+
+    >>> cpu_cores_needed(8)
+    9
+
+    Source: vLLM, docs/configuration/optimization.md, CPU resources for GPU deployments.
+    """
+    return 1 + gpus_per_pod

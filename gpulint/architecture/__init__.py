@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -43,8 +42,17 @@ class Architecture:
     moe_layers: int | None = None
     moe_intermediate: int | None = None
     shared_intermediate: int | None = None
+    sliding_kv_heads: int | None = None
+    sliding_head_dim: int | None = None
+    kv_shared_layers: int | None = None
+    state_elements: int | None = None
+    encoder_layers: int | None = None
+    encoder_tokens: int | None = None
+    encoder_parameters: int | None = None
+    indexer_head_dim: int | None = None
     checkpoint_dtype: str | None = None
     checkpoint_quantization: str | None = None
+    unquantised_parameters: int | None = None
     task: str | None = None
     modality: str | None = None
     named_parameters: float | None = None
@@ -126,6 +134,7 @@ def _known(reference: str) -> Architecture | None:
         id=reference,
         checkpoint_dtype=copy["dtype"] or base.checkpoint_dtype,
         checkpoint_quantization=copy["quantization"] or None,
+        unquantised_parameters=units.count(copy["unquantised_parameters"]),
         parameters=units.count(copy["parameters"]) or base.parameters,
         trained_context=units.count(copy["trained_context"]) or base.trained_context,
         source=copy["source"],
@@ -144,7 +153,8 @@ def _base(row: catalog.Row) -> Architecture:
             *("parameters", "active_parameters", "layers", "hidden", "intermediate", "attention_heads", "kv_heads"),
             *("head_dim", "vocab", "trained_context", "sliding_window", "sliding_layers", "linear_attention_layers"),
             *("kv_lora_rank", "qk_rope_head_dim", "experts", "experts_per_token", "moe_layers", "moe_intermediate"),
-            "shared_intermediate",
+            *("shared_intermediate", "sliding_kv_heads", "sliding_head_dim", "kv_shared_layers", "state_elements"),
+            *("encoder_layers", "encoder_tokens", "encoder_parameters", "indexer_head_dim"),
         )
     }
     return Architecture(
@@ -164,12 +174,19 @@ def _base(row: catalog.Row) -> Architecture:
 def _basenames() -> dict[str, str | None]:
     """Last path component → a checkpoint id that ends so; None where several do that differ in more than their id."""
     found: dict[str, str | None] = {}
-    for name in ids():
+    for name in sorted(ids(), key=lambda name: (not _of_its_makers(name), name)):
         last = name.rsplit("/", 1)[-1].lower()
         first = found.setdefault(last, name)
         if first is not None and first != name and _shape(first) != _shape(name):
             found[last] = None
     return found
+
+
+def _of_its_makers(name: str) -> bool:
+    """Whether a checkpoint is of the organisation that made its architecture, rather than a copy elsewhere."""
+    copy = catalog.by("checkpoints", "checkpoint").get(name)
+    base = copy["architecture"] if copy else name
+    return name.partition("/")[0] == base.partition("/")[0]
 
 
 def _shape(name: str) -> Architecture | None:
@@ -200,73 +217,9 @@ def _billions(reference: str) -> float | None:
 
 def from_config(reference: str, text: str) -> Architecture | None:
     """An architecture from the text of a Hugging Face config.json; None when it does not describe a known structure."""
+    from gpulint.architecture import config, network
+
     try:
-        config = json.loads(text)
-    except ValueError:
+        return network.read(reference, text).architecture
+    except config.Unread:
         return None
-    if not isinstance(config, dict):
-        return None
-    inner = config.get("text_config")
-    shape = inner if isinstance(inner, dict) else config
-    count = functools.partial(_count, shape)
-    layers, hidden, heads = count("num_hidden_layers"), count("hidden_size"), count("num_attention_heads")
-    if not (layers and hidden and heads and str(shape.get("model_type")) in _PLAIN_FAMILIES):
-        return None
-    built = Architecture(
-        id=reference,
-        family=str(shape["model_type"]),
-        layers=layers,
-        hidden=hidden,
-        intermediate=count("intermediate_size"),
-        gated_mlp=True,
-        attention_heads=heads,
-        kv_heads=count("num_key_value_heads") or heads,
-        head_dim=count("head_dim") or hidden // heads,
-        vocab=count("vocab_size"),
-        tied_embeddings=bool(shape.get("tie_word_embeddings", False)),
-        trained_context=count("max_position_embeddings"),
-        sliding_window=count("sliding_window") if shape.get("use_sliding_window", True) else None,
-        sliding_layers=layers if count("sliding_window") and shape.get("use_sliding_window", True) else 0,
-        checkpoint_dtype=str(shape.get("torch_dtype") or shape.get("dtype") or "") or None,
-        checkpoint_quantization=_quantization(config),
-        task="generate",
-        modality="text",
-        source="config.json in the repository",
-    )
-    return replace(
-        built, parameters=_dense_parameters(built, bool(shape.get("attention_bias") or shape["model_type"] == "qwen2"))
-    )
-
-
-_PLAIN_FAMILIES = frozenset({"llama", "mistral", "qwen2"})
-
-
-def _count(shape: Mapping[str, object], key: str) -> int | None:
-    value = shape.get(key)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
-
-
-def _quantization(config: Mapping[str, object]) -> str | None:
-    declared = config.get("quantization_config")
-    if not isinstance(declared, dict):
-        return None
-    method, group = str(declared.get("quant_method")), declared.get("group_size", 128)
-    if method == "fp8":
-        return "fp8-block" if declared.get("weight_block_size") else "fp8"
-    if method in {"awq", "gptq"} and declared.get("bits", 4) == 4:
-        return f"int4-g{group}"
-    return method
-
-
-def _dense_parameters(shape: Architecture, qkv_bias: bool) -> int | None:
-    """Exact count of a Llama-like decoder: attention, gated MLP, two norms a layer, embeddings, final norm, head."""
-    layers, hidden, width, vocab = shape.layers, shape.hidden, shape.intermediate, shape.vocab
-    heads, kv_heads, head_dim = shape.attention_heads, shape.kv_heads, shape.head_dim
-    if not (layers and hidden and width and vocab and heads and kv_heads and head_dim):
-        return None
-    attention = hidden * head_dim * (2 * heads + 2 * kv_heads) + (head_dim * (heads + 2 * kv_heads) if qkv_bias else 0)
-    return (
-        layers * (attention + 3 * hidden * width + 2 * hidden)
-        + hidden
-        + vocab * hidden * (1 if shape.tied_embeddings else 2)
-    )
