@@ -225,7 +225,7 @@ class Facts:
         shape = self.resolved.architecture if self.resolved else None
         if shape is None or shape.named_parameters is None:
             return None
-        if name in ("embedding_parameters", "expert_parameters"):
+        if name in ("embedding_parameters", "expert_parameters", "encoder_parameters"):
             return _same(0, "a dense network in one number format is assumed")
         if name == "stage_share":
             stages = self.find("pipeline_parallel")
@@ -342,8 +342,9 @@ class Facts:
         try:
             if all(_constant(triple) for triple in triples):
                 return _same(formula(*(triple.likely for triple in triples)), how)
+            found = Worlds(*(formula(*values) for values in zip(*triples, strict=True)))
             terms = frozenset().union(*(fact.terms for fact in inputs if isinstance(fact, Known)))
-            return Known(Worlds(*(formula(*values) for values in zip(*triples, strict=True))), how, terms)
+            return Known(found, how, frozenset() if _constant(found) else terms)
         except (LookupError, ArithmeticError) as error:
             self.reasons[formula.__name__] = str(error)
             return Missing(frozenset({formula.__name__}))

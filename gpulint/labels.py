@@ -6,6 +6,7 @@ from gpulint import hardware
 from gpulint.workload import Origin, Role
 
 OWN_KEYS = frozenset({"gpulint/accelerator", "accelerator"})
+"""Whose whole value is an id of the catalog; part of a value is another format's name for the product (Truss: `H100:2`)."""
 
 
 def relabelled(role: Role, product: str) -> tuple[str, ...] | None:
@@ -26,7 +27,7 @@ def cloud(role: Role) -> str | None:
 def _renamed(role: Role, origin: Origin, product: str) -> str | None:
     key = _key(origin)
     if key in OWN_KEYS:
-        return product
+        return product if origin.span is None else None
     if key.endswith("/instance-type"):
         return _other_machine(role, origin.text(), product)
     values = [value for (label, value), named in hardware.labels().items() if label == key and named == product]

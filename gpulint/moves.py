@@ -58,7 +58,7 @@ def _tensor_parallel(known: Facts) -> Iterator[Move]:
     for size in sizes:
         if size not in (0, now) and _shards(known, size):
             slower = "" if size > now else f"the memory and speed of {now} ranks"
-            yield Move(f"tensor parallel {size} on the {gpus} GPUs given", {"tensor_parallel": size}, slower)
+            yield Move(f"tensor parallel {size} on the {_gpus_named(gpus)} given", {"tensor_parallel": size}, slower)
     pods = gpus // (_whole(known, "gpus_per_pod") or gpus)
     if pods > 1 and full % pods == 0 and full // pods != now:
         values = {"tensor_parallel": full // pods, "pipeline_parallel": stages * pods}

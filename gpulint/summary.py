@@ -123,8 +123,8 @@ def assumptions(role: Role, resolved: Resolved | None) -> Iterator[str]:
         yield f"release of {engine} not stated: {'.'.join(map(str, oldest))} or later"
     if role.value("sharing"):
         yield "the card is shared: what its other users take is not counted"
-    for name in ("speculative", "enable_lora"):
-        if role.value(name) not in (None, False):
+    for name, memory in (("speculative", "draft_weight_bytes_per_gpu"), ("enable_lora", "lora_bytes")):
+        if role.value(name) not in (None, False) and not facts.counts(engine, memory):
             yield f"memory of {glossary()[name].meaning} is not counted"
 
 

@@ -106,6 +106,11 @@ def test_the_tag_of_ones_own_image_is_no_release_of_the_engine() -> None:
     assert reading.values(found, "engine_version") == [None]
 
 
+def test_an_image_that_numbers_its_own_releases_says_nothing_of_the_engines() -> None:
+    found = reading.server("[--model=Qwen/Qwen3-8B, --swap-space=4]", "lmcache/vllm-openai:v0.3.5")
+    assert reading.values(found, "engine", "engine_version", "unavailable_argument") == ["vllm", None, None]
+
+
 def test_an_image_for_the_cpu_needs_no_gpu() -> None:
     found = reading.started("image: example.com/vllm-cpu:v0.10.1\ncommand: [vllm, serve, Qwen/Qwen3-8B]")
     assert reading.values(found, "device") == ["cpu"]
@@ -299,6 +304,11 @@ DRAFT = ("speculative", "draft_checkpoint", "draft_tokens", "draft_tensor_parall
             ["draft_model", "acme/draft-1b", 5, 1],
         ),
         ("--spec-method=mtp, --spec-tokens=2", ["mtp", None, 2, None]),
+        (
+            """'--speculative-config={"model": 5, "method": [], "num_speculative_tokens": "3"}'""",
+            ["draft_model", None, None, None],
+        ),
+        ("'--speculative-config=[1]'", ["unknown: its value is no JSON object", None, None, None]),
         ("--speculative-config=draft.json", ["unknown: its value is no JSON object", None, None, None]),
         ("--speculative-config.method=ngram", ["unknown: it is set in parts", None, None, None]),
         ("--seed=1", [None, None, None, None]),
@@ -423,6 +433,7 @@ def test_swap_space_is_pinned_by_the_first_engine_only(release: str, swap: int) 
         ("{name: VLLM_PP_LAYER_PARTITION, value: '13,14,14,7'}", "stage_share", 14 / 48),
         ("{name: VLLM_PP_LAYER_PARTITION, value: 'even'}", "stage_share", "unknown: even is no list of layers"),
         ("{name: VLLM_PP_LAYER_PARTITION, value: '0,0'}", "stage_share", "unknown: 0,0 is no list of layers"),
+        ("{name: VLLM_PP_LAYER_PARTITION, value: '-5,10'}", "stage_share", "unknown: -5,10 is no list of layers"),
         ("{name: VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS, value: '0'}", "graphs_in_budget", False),
         ("{name: VLLM_MEMORY_PROFILER_ESTIMATE_CUDAGRAPHS, value: '1'}", "graphs_in_budget", True),
         ("{name: VLLM_ATTENTION_BACKEND, value: FLASHINFER}", "attention_backend", "FLASHINFER"),

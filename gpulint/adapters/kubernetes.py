@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from gpulint import adapters
 from gpulint.adapters import pod
 from gpulint.documents import Document, Path
 from gpulint.repository import Repository
@@ -30,11 +32,25 @@ class Template(NamedTuple):
 
 
 def claims(document: Document) -> bool:
-    """Kubernetes objects have a group and a kind; gpulint's own kinds are read by their own adapter."""
+    """Kubernetes objects have a group and a kind; the kinds of other adapters, gpulint's own among them, are theirs."""
     data = document.data
     if not isinstance(data, dict) or str(data.get("apiVersion", "")).startswith("gpulint/"):
         return False
-    return isinstance(data.get("apiVersion"), str) and isinstance(data.get("kind"), str)
+    if not (isinstance(data.get("apiVersion"), str) and isinstance(data.get("kind"), str)):
+        return False
+    return group_and_kind(data) not in _read_elsewhere()
+
+
+def group_and_kind(data: Mapping[str, object]) -> tuple[str, str]:
+    """What a kind is told by: the group of its API without the version, and its name."""
+    return str(data.get("apiVersion", "")).rpartition("/")[0], str(data.get("kind"))
+
+
+@functools.cache
+def _read_elsewhere() -> frozenset[tuple[str, str]]:
+    """The group and kind of objects that have an adapter of their own."""
+    others = (module for module in adapters.modules() if module.__name__ != __name__)
+    return frozenset(kind for module in others for kind in getattr(module, "KINDS", ()) if isinstance(kind, tuple))
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
@@ -51,8 +67,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
 
 
 def _object(document: Document, path: Path, data: Mapping[str, object]) -> Iterator[Workload]:
-    group = str(data.get("apiVersion", "")).rpartition("/")[0]
-    kind = str(data.get("kind"))
+    group, kind = group_and_kind(data)
     reader = KINDS.get((group, kind), _any_kind)
     roles = tuple(role for template in reader(document, path) for role in _roles(document, path, template))
     if roles:

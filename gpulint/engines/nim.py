@@ -16,7 +16,8 @@ RELEASE = re.compile(r"v?(\d+\.\d+(?:\.\d+)?)$")
 ANY_MODEL = re.compile(r"(?:^|/)(?:llm-nim|nim-llm)$")
 SIZED = re.compile(r"(?<![\w.])\d+(?:x\d+)?(?:\.\d+)?b(?![\w.])")
 NOT_A_LANGUAGE_MODEL = re.compile(
-    r"embed|rerank|retriever|parakeet|canary|riva|whisper|-asr|-tts|-ocr|-parse|nemoguard-jailbreak|evo2|cosmos|flux"
+    r"embed|rerank|retriever|parakeet|canary|riva|whisper|-asr|-tts|-ocr|-parse|nemoguard-jailbreak|evo2|flux"
+    r"|cosmos-(?:embed|predict|transfer)"
 )
 SERVERS = frozenset({"nim-serve", "start_server.sh", "start-server.sh"})
 PROFILE = re.compile(
@@ -43,7 +44,8 @@ def read(invocation: Invocation) -> Reading | None:
     fields = {**_identity(invocation, name), **_agreed(profile, stated), **passed, **given}
     length = fields.get("max_model_len")
     fields["max_model_len_stated"] = Field(length is not None, length.origins if length else ())
-    return Reading(arguments.of_glossary(fields), None, open_ended or more)
+    further = "envFrom may state further settings" if getattr(environment, "open_ended", False) else ""
+    return Reading(arguments.of_glossary(fields), None, open_ended or more or further)
 
 
 def spelled(release: str, quantity: str, value: Value) -> str | None:
@@ -57,9 +59,10 @@ def _name(invocation: Invocation) -> str:
     if named is None:
         return ""
     name = named["name"]
-    if name in _images() or ANY_MODEL.search(name) or "NIM_TENSOR_PARALLEL_SIZE" in invocation.environment:
-        return name
-    return name if SIZED.search(name) and not NOT_A_LANGUAGE_MODEL.search(name) else ""
+    if NOT_A_LANGUAGE_MODEL.search(name):
+        return ""
+    known = name in _images() or ANY_MODEL.search(name) or "NIM_TENSOR_PARALLEL_SIZE" in invocation.environment
+    return name if known or SIZED.search(name) else ""
 
 
 def _split(image: Argument) -> tuple[str, str]:

@@ -26,6 +26,7 @@ def beyond(found: Fields, environment: Mapping[str, Argument], release: Release)
     """Fields that follow from what is stated, from the environment and from the release."""
     return {
         **_speculation(found),
+        **_experts(found),
         **_media(found),
         **_host_tier(found, environment),
         **_windows(found, release),
@@ -48,7 +49,7 @@ def is_on(variable: Argument | None) -> bool:
     return variable is not None and variable.text is not None and variable.text.strip().lower() not in FALSE
 
 
-# ---- speculative decoding and media
+# ---- speculative decoding, experts, media
 
 
 def _speculation(found: Fields) -> dict[str, Field]:
@@ -63,11 +64,19 @@ def _speculation(found: Fields) -> dict[str, Field]:
     method = _method(read.get("method"), read.get("model"))
     values = {
         "speculative": method,
-        "draft_checkpoint": None if method in WITHOUT_DRAFT else read.get("model"),
-        "draft_tokens": read.get("num_speculative_tokens"),
-        "draft_tensor_parallel": read.get("draft_tensor_parallel_size"),
+        "draft_checkpoint": None if method in WITHOUT_DRAFT else _named(read.get("model")),
+        "draft_tokens": _count(read.get("num_speculative_tokens")),
+        "draft_tensor_parallel": _count(read.get("draft_tensor_parallel_size")),
     }
-    return {name: Field(value, config.origins) for name, value in values.items() if isinstance(value, str | int)}
+    return {name: Field(value, config.origins) for name, value in values.items() if value is not None}
+
+
+def _named(model: object) -> str | None:
+    return model if isinstance(model, str) else None
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
 def _single_arguments(found: Fields) -> dict[str, Field]:
@@ -90,6 +99,12 @@ def _method(method: object, model: object) -> str:
     return next((family for family in ("eagle3", "eagle") if family in name), "draft_model")
 
 
+def _experts(found: Fields) -> dict[str, Field]:
+    """Copies of experts that --eplb-config states."""
+    copies = _count((arguments.json_object(text(found, "eplb_config")) or {}).get("num_redundant_experts"))
+    return {"redundant_experts": Field(copies, found["eplb_config"].origins)} if copies else {}
+
+
 def _media(found: Fields) -> dict[str, Field]:
     """No image and no video is accepted."""
     if "language_model_only" in found and found["language_model_only"].value is True:
@@ -106,15 +121,15 @@ def _media(found: Fields) -> dict[str, Field]:
 
 
 def _host_tier(found: Fields, environment: Mapping[str, Argument]) -> dict[str, Field]:
-    """Host memory that the KV cache takes: all of it on CPUs, else a connector's tier; LMCache takes its size once for each rank, of which one is counted."""
+    """Host memory of the KV cache: all of it on CPUs, else a connector's tier (of LMCache's, one for each rank, one)."""
     if (space := environment.get("VLLM_CPU_KVCACHE_SPACE")) and text(found, "device") == "cpu":
         return {"host_kv_bytes": _gib(space)}
     connectors = tuple(_connectors(arguments.json_object(text(found, "kv_transfer_config"))))
     size = environment.get("LMCACHE_MAX_LOCAL_CPU_SIZE")
     if size and _in_process(environment) and any(name.startswith("LMCacheConnector") for name, _ in connectors):
         return {"host_kv_bytes": _gib(size)}
-    totals = [total for _, extra in connectors if isinstance(total := extra.get("cpu_bytes_to_use"), int)]
-    return {"host_kv_bytes": Field(sum(totals), found["kv_transfer_config"].origins)} if sum(totals) > 0 else {}
+    totals = [total for _, extra in connectors if (total := _count(extra.get("cpu_bytes_to_use")))]
+    return {"host_kv_bytes": Field(sum(totals), found["kv_transfer_config"].origins)} if totals else {}
 
 
 def _in_process(environment: Mapping[str, Argument]) -> bool:
@@ -177,8 +192,10 @@ def _stages(environment: Mapping[str, Argument]) -> dict[str, Field]:
         return {}
     try:
         layers = [int(part) for part in (stated.text or "").split(",")]
+        if min(layers) < 0:
+            raise ValueError(stated.text)
         return {"stage_share": Field(max(layers) / sum(layers), arguments.origins(stated))}
-    except (ValueError, ZeroDivisionError):
+    except (ValueError, ArithmeticError):
         return {"stage_share": Field(Unknown(stated.why or f"{stated.text} is no list of layers"))}
 
 

@@ -5,106 +5,271 @@ from __future__ import annotations
 import math
 
 
-def bytes_per_kv_element(kv_cache_dtype: str, bytes_per_activation: float) -> float:
-    """Bytes of one element of the KV cache.
+def bytes_per_kv_element(kv_cache_dtype: str, bytes_per_activation: float, head_dim: int) -> float:
+    """Bytes of one element of the KV cache, scales included.
+
+    bytes_per_kv_element = bytes of the format + bytes of the scales of one head and token / head_dim
 
     Args:
-        kv_cache_dtype: as the engine names it; `auto` follows the activations.
-        bytes_per_activation: [bytes]
+        kv_cache_dtype: as the engine names it; `auto` follows the activations. bytes_per_activation: [bytes].
+        head_dim: width of a head, over which a scale for each token and head is spread.
     Returns:
         [bytes]
+    Validity: `fp8` and `int8` have scales for the whole tensor only. A checkpoint may bring its own format for `auto`.
 
-    >>> bytes_per_kv_element("fp8_e4m3", 2), bytes_per_kv_element("auto", 2)
-    (1.0, 2.0)
+    >>> bytes_per_kv_element("fp8_e4m3", 2, 128), bytes_per_kv_element("auto", 2, 128), bytes_per_kv_element("nvfp4", 2, 128)
+    (1.0, 2.0, 0.5625)
+    >>> bytes_per_kv_element("fp8_per_token_head", 2, 128)
+    1.03125
 
-    Source: vLLM, docs/features/quantization/quantized_kvcache.md.
+    Source: vLLM, docs/features/quantization/quantized_kvcache.md and v1/kv_cache_interface.py, KVQuantMode; NVFP4: one
+        8-bit scale for 16 values.
     """
-    return 1.0 if kv_cache_dtype.startswith(("fp8", "int8")) else float(bytes_per_activation)
+    if kv_cache_dtype == "auto":
+        return float(bytes_per_activation)
+    if kv_cache_dtype in _WITH_HEAD_SCALE:
+        return _WITH_HEAD_SCALE[kv_cache_dtype] + _SCALE_BYTES / head_dim
+    if kv_cache_dtype not in _KV_BYTES:
+        raise LookupError(f"the size of a {kv_cache_dtype} KV cache is not known")
+    return _KV_BYTES[kv_cache_dtype]
 
 
-def kv_bytes_per_token(
-    layers: int,
-    linear_attention_layers: int,
+_KV_BYTES = {
+    **dict.fromkeys(("fp8", "fp8_e4m3", "fp8_e5m2", "fp8_inc", "fp8_ds_mla", "int8"), 1.0),
+    **dict.fromkeys(("float16", "bfloat16", "half", "fp16", "bf16"), 2.0),
+    **dict.fromkeys(("float32", "float", "fp32"), 4.0),
+    **dict.fromkeys(("nvfp4", "fp4_e2m1"), 0.5625),
+}
+_WITH_HEAD_SCALE = {"int8_per_token_head": 1.0, "fp8_per_token_head": 1.0}
+_SCALE_BYTES = 4
+
+
+def kv_entry_bytes(
     kv_heads: int,
     head_dim: int,
     kv_lora_rank: int | None,
     qk_rope_head_dim: int | None,
+    indexer_head_dim: int | None,
     latent_kv_cache: bool,
     bytes_per_kv_element: float,
     tensor_parallel: int,
-    pipeline_parallel: int,
     decode_context_parallel: int,
 ) -> float:
-    """KV cache of one token on the fullest GPU, while no window has filled.
+    """KV cache of one token in one full-attention layer on one GPU.
 
-    kv_bytes_per_token = kv_layers / pp · 2 · max(1, kv_heads / tp) · head_dim · bytes / dcp  (MHA, GQA, MQA)
-                       = kv_layers / pp · (kv_lora_rank + qk_rope_head_dim) · bytes / dcp     (MLA, copied on every rank)
+    kv_entry_bytes = 2 · max(1, kv_heads / tp) · head_dim · bytes / dcp           (MHA, GQA, MQA)
+                   = (kv_lora_rank + qk_rope_head_dim) · bytes / dcp               (MLA, copied on every rank)
+                   + (indexer_head_dim + 4) / dcp                                  (sparse-attention indexer, in 8 bits)
 
     Args:
-        layers, linear_attention_layers: of the network; linear-attention layers keep a state instead.
         kv_heads, head_dim: of attention. kv_lora_rank, qk_rope_head_dim: of MLA, else None.
+        indexer_head_dim: width of the indexer's key, else None.
         latent_kv_cache: the engine keeps MLA's compressed entry; early releases unpacked it into heads of 256.
-        bytes_per_kv_element: [bytes]. tensor_parallel, pipeline_parallel: ranks.
+        bytes_per_kv_element: [bytes]. tensor_parallel: ranks.
         decode_context_parallel: ranks that share out the tokens of one sequence.
     Returns:
         [bytes]
-    Validity: both divisions round up, as the fullest rank holds the remainder.
+    Validity: heads divide upwards, as the fullest rank holds the remainder. A sparse MLA cache in 8 bits keeps its rotary
+        part in 16 and four scales: 656 bytes for a rank of 512.
 
-    >>> kv_bytes_per_token(32, 0, 8, 128, None, None, True, 2, 1, 1, 1)  # Llama-3.1-8B: 128 KiB
-    131072.0
-    >>> kv_bytes_per_token(61, 0, 128, 128, 512, 64, True, 2, 8, 1, 1)  # DeepSeek-V3, whatever the tensor parallelism
-    70272.0
-    >>> kv_bytes_per_token(27, 0, 16, 192, 512, 64, False, 2, 1, 1, 1)  # DeepSeek-V2-Lite in vLLM 0.6: 35.42 GiB, 85,968 tokens
+    >>> kv_entry_bytes(8, 128, None, None, None, True, 2, 1, 1)  # Llama-3.1-8B
+    4096.0
+    >>> kv_entry_bytes(128, 128, 512, 64, None, True, 2, 8, 1)  # DeepSeek-V3, whatever the tensor parallelism
+    1152.0
+    >>> kv_entry_bytes(128, 128, 512, 64, 128, True, 1, 8, 1)  # DeepSeek-V3.2 with an FP8 cache: 656 + 132
+    788.0
+    >>> kv_entry_bytes(16, 192, 512, 64, None, False, 2, 1, 1) * 27  # DeepSeek-V2-Lite in vLLM 0.6: 35.42 GiB, 85,968 tokens
     442368.0
 
-    Source: vLLM, v1/kv_cache_interface.py, AttentionSpec.page_size_bytes and MLAAttentionSpec; Ainslie et al., GQA,
-        2023; DeepSeek-AI, DeepSeek-V2, 2024, section 2.1.
+    Source: vLLM, v1/kv_cache_interface.py, AttentionSpec.page_size_bytes and MLAAttentionSpec, and
+        model_executor/models/deepseek_v2.py, DeepseekV32IndexerCache; Ainslie et al., GQA, 2023; DeepSeek-AI, DeepSeek-V2,
+        2024, section 2.1.
     """
-    kv_layers = math.ceil((layers - linear_attention_layers) / pipeline_parallel)
     if kv_lora_rank and latent_kv_cache:
-        return kv_layers * (kv_lora_rank + (qk_rope_head_dim or 0)) * bytes_per_kv_element / decode_context_parallel
-    heads = math.ceil(kv_heads / tensor_parallel)
+        rotary = qk_rope_head_dim or 0
+        latent = (kv_lora_rank + rotary) * bytes_per_kv_element
+        if indexer_head_dim:
+            scales = kv_lora_rank / _SCALED_VALUES * _SCALE_BYTES
+            sparse = kv_lora_rank + scales + 2 * rotary if bytes_per_kv_element == 1 else latent
+            latent = sparse + indexer_head_dim + _SCALE_BYTES
+        return latent / decode_context_parallel
     width = _UNPACKED_HEAD_DIM if kv_lora_rank else head_dim
-    return kv_layers * 2 * heads * width * bytes_per_kv_element / decode_context_parallel
+    return 2 * math.ceil(kv_heads / tensor_parallel) * width * bytes_per_kv_element / decode_context_parallel
+
+
+_UNPACKED_HEAD_DIM = 256
+"""vLLM v0.6.0, model_executor/models/deepseek_v2.py, pads query, key and value of MLA to 256."""
+_SCALED_VALUES = 128
+
+
+def sliding_kv_entry_bytes(
+    kv_entry_bytes: float,
+    sliding_kv_heads: int | None,
+    sliding_head_dim: int | None,
+    kv_heads: int,
+    head_dim: int,
+    bytes_per_kv_element: float,
+    tensor_parallel: int,
+    decode_context_parallel: int,
+) -> float:
+    """KV cache of one token in one sliding-window layer on one GPU.
+
+    sliding_kv_entry_bytes = 2 · max(1, heads / tp) · width · bytes / dcp, with the sliding layers' own heads and width;
+                             kv_entry_bytes where they have none
+
+    Args:
+        kv_entry_bytes: of a full layer [bytes]. sliding_kv_heads, sliding_head_dim: of the sliding layers, else None.
+        kv_heads, head_dim: of the full ones. bytes_per_kv_element: [bytes]. tensor_parallel, decode_context_parallel: ranks.
+    Returns:
+        [bytes]
+
+    >>> sliding_kv_entry_bytes(4096.0, None, None, 8, 128, 2, 1, 1)
+    4096.0
+    >>> sliding_kv_entry_bytes(8192.0, 16, 256, 4, 512, 2, 1, 1)  # Gemma-4-31B: 16 heads of 256 beside 4 of 512
+    16384.0
+
+    Source: vLLM, v1/kv_cache_interface.py, SlidingWindowSpec.
+    """
+    if sliding_kv_heads is None and sliding_head_dim is None:
+        return kv_entry_bytes
+    heads = math.ceil((sliding_kv_heads or kv_heads) / tensor_parallel)
+    return 2 * heads * (sliding_head_dim or head_dim) * bytes_per_kv_element / decode_context_parallel
+
+
+def full_kv_layers(layers: int, linear_attention_layers: int, sliding_layers: int, kv_shared_layers: int) -> int:
+    """Full-attention layers that keep a KV cache of their own.
+
+    full_kv_layers = (layers − linear_attention_layers − sliding_layers) · (1 − kv_shared_layers / layers)
+
+    Args:
+        layers, linear_attention_layers, sliding_layers: counts. kv_shared_layers: those that reuse another layer's cache.
+    Returns:
+        layers.
+    Validity: layers that share are taken from both kinds in proportion, as they are in Gemma 3n.
+
+    >>> full_kv_layers(62, 0, 52, 0)  # Gemma-3-27B: one full layer to five sliding ones
+    10
+    >>> full_kv_layers(35, 0, 28, 15)  # Gemma-3n-E4B: of 7 full layers the last 3 share
+    4
+
+    Source: vLLM, model_executor/models/gemma3n.py, kv_sharing_target_layer_name.
+    """
+    return round((layers - linear_attention_layers - sliding_layers) * (1 - kv_shared_layers / layers))
+
+
+def sliding_kv_layers(layers: int, sliding_layers: int, kv_shared_layers: int) -> int:
+    """Sliding-window layers that keep a KV cache of their own.
+
+    sliding_kv_layers = sliding_layers · (1 − kv_shared_layers / layers)
+
+    Args:
+        layers, sliding_layers: counts. kv_shared_layers: those that reuse another layer's cache.
+    Returns:
+        layers.
+
+    >>> sliding_kv_layers(62, 52, 0), sliding_kv_layers(35, 28, 15)  # Gemma-3-27B, Gemma-3n-E4B
+    (52, 16)
+
+    Source: vLLM, model_executor/models/gemma3n.py, kv_sharing_target_layer_name.
+    """
+    return round(sliding_layers * (1 - kv_shared_layers / layers))
+
+
+def kv_bytes_per_token(
+    full_kv_layers: int,
+    sliding_kv_layers: int,
+    kv_entry_bytes: float,
+    sliding_kv_entry_bytes: float,
+    stage_share: float,
+) -> float:
+    """KV cache of one token on the fullest GPU, while no window has filled.
+
+    kv_bytes_per_token = (full · kv_entry_bytes + sliding · sliding_kv_entry_bytes) · stage_share
+
+    Args:
+        full_kv_layers, sliding_kv_layers: counts. kv_entry_bytes, sliding_kv_entry_bytes: of one layer [bytes].
+        stage_share: of the layers on the fullest pipeline stage.
+    Returns:
+        [bytes]
+
+    >>> kv_bytes_per_token(32, 0, 4096.0, 4096.0, 1.0)  # Llama-3.1-8B: 128 KiB
+    131072.0
+    >>> kv_bytes_per_token(61, 0, 1152.0, 1152.0, 1.0)  # DeepSeek-V3
+    70272.0
+
+    Source: vLLM, v1/kv_cache_interface.py, AttentionSpec.page_size_bytes.
+    """
+    return (full_kv_layers * kv_entry_bytes + sliding_kv_layers * sliding_kv_entry_bytes) * stage_share
+
+
+def state_bytes(
+    linear_attention_layers: int,
+    state_elements: int,
+    state_element_bytes: float,
+    stage_share: float,
+    tensor_parallel: int,
+) -> float:
+    """Recurrent state of one sequence on the fullest GPU.
+
+    state_bytes = linear_attention_layers · state_elements · state_element_bytes · stage_share / tp
+
+    Args:
+        linear_attention_layers: layers that keep a state. state_elements: of one layer.
+        state_element_bytes: 16 or 32 bits (fitted) [bytes]. stage_share: of the layers on the fullest pipeline stage.
+        tensor_parallel: ranks that share the heads of the state.
+    Returns:
+        [bytes]; the same for every length.
+
+    >>> round(state_bytes(36, 548864, 2, 1.0, 1) / 2**20, 1)  # Qwen3-Next-80B: 36 layers of 32 · 128 · 128 + 3 · 8192
+    37.7
+
+    Source: vLLM, model_executor/layers/mamba/mamba_utils.py, MambaStateShapeCalculator.
+    """
+    return linear_attention_layers * state_elements * state_element_bytes * stage_share / tensor_parallel
 
 
 def kv_needed_bytes(
-    kv_bytes_per_token: float,
+    full_kv_layers: int,
+    sliding_kv_layers: int,
+    kv_entry_bytes: float,
+    sliding_kv_entry_bytes: float,
+    stage_share: float,
+    state_bytes: float,
     max_model_len: int,
-    layers: int,
-    linear_attention_layers: int,
-    sliding_layers: int,
     sliding_window: int | None,
     max_num_batched_tokens: int,
     block_size: int,
 ) -> float:
-    """KV cache of one sequence of the longest length on the fullest GPU.
+    """KV cache and state of one sequence of the longest length on the fullest GPU.
 
-    kv_needed_bytes = kv_bytes_per_token · (full · max_model_len + sliding · min(max_model_len, window + batch)) / kv_layers
+    kv_needed_bytes = (full · kv_entry_bytes · max_model_len
+                       + sliding · sliding_kv_entry_bytes · min(max_model_len, window + batch)) · stage_share + state_bytes
 
     Args:
-        kv_bytes_per_token: [bytes]. max_model_len: [tokens]. layers, linear_attention_layers, sliding_layers: counts.
-        sliding_window: [tokens] or None. max_num_batched_tokens: a window also keeps what is in flight [tokens].
+        full_kv_layers, sliding_kv_layers: counts. kv_entry_bytes, sliding_kv_entry_bytes: of one layer and token [bytes].
+        stage_share: of the layers on the fullest pipeline stage. state_bytes: of linear-attention layers [bytes].
+        max_model_len: [tokens]. sliding_window: [tokens] or None.
+        max_num_batched_tokens: a window also keeps what is in flight [tokens].
         block_size: the cache is handed out in blocks [tokens].
     Returns:
         [bytes]
-    Validity: hybrid networks also keep one state for each sequence, not counted (a few MiB to tens of MiB).
-        Engines without a per-layer cache manager charge sliding layers the full length: then this is a lower bound.
+    Validity: engines without a per-layer cache manager charge sliding layers the full length: then this is a lower bound.
 
-    >>> kv_needed_bytes(131072, 131072, 32, 0, 0, None, 2048, 16) / 2**30  # Llama-3.1-8B at its full 131,072 tokens
+    >>> kv_needed_bytes(32, 0, 4096, 4096, 1.0, 0, 131072, None, 2048, 16) / 2**30  # Llama-3.1-8B at its full 131,072 tokens
     16.0
-    >>> full, windowed = kv_needed_bytes(2, 8192, 2, 0, 0, None, 0, 16), kv_needed_bytes(2, 8192, 2, 0, 1, 1024, 1024, 16)
-    >>> windowed / full
+    >>> kv_needed_bytes(1, 1, 1, 1, 1.0, 0, 8192, 1024, 1024, 16) / kv_needed_bytes(2, 0, 1, 1, 1.0, 0, 8192, None, 0, 16)
     0.625
 
     Source: vLLM, v1/kv_cache_interface.py, FullAttentionSpec and SlidingWindowSpec.max_memory_usage_bytes.
     """
-    kv_layers = layers - linear_attention_layers
-    if kv_layers == 0:
-        return 0.0
-    length = _blocks(max_model_len, block_size)
-    windowed = min(length, _blocks(sliding_window + max_num_batched_tokens, block_size)) if sliding_window else length
-    return kv_bytes_per_token * ((kv_layers - sliding_layers) * length + sliding_layers * windowed) / kv_layers
+    length = _whole_blocks(max_model_len, block_size)
+    window = _whole_blocks(sliding_window + max_num_batched_tokens, block_size) if sliding_window else length
+    full = full_kv_layers * kv_entry_bytes * length
+    return (full + sliding_kv_layers * sliding_kv_entry_bytes * min(length, window)) * stage_share + state_bytes
+
+
+def _whole_blocks(tokens: int, block_size: int) -> int:
+    return math.ceil(tokens / block_size) * block_size
 
 
 def kv_cache_tokens(kv_cache_bytes: float, kv_needed_bytes: float, max_model_len: int) -> int:
@@ -126,9 +291,49 @@ def kv_cache_tokens(kv_cache_bytes: float, kv_needed_bytes: float, max_model_len
     return max(0, int(kv_cache_bytes / kv_needed_bytes * max_model_len)) if kv_needed_bytes else 0
 
 
-_UNPACKED_HEAD_DIM = 256
-"""vLLM v0.6.0, model_executor/models/deepseek_v2.py, pads query, key and value of MLA to 256."""
+def full_length_sequences(kv_cache_bytes: float, kv_needed_bytes: float) -> float:
+    """Sequences of the longest length that the KV cache holds at once.
+
+    full_length_sequences = kv_cache_bytes / kv_needed_bytes
+
+    Args:
+        kv_cache_bytes: memory of the cache [bytes]. kv_needed_bytes: of one longest sequence [bytes].
+    Returns:
+        sequences; below 1 not even one.
+
+    >>> full_length_sequences(54 * 2**30, 16 * 2**30)  # vLLM: "Maximum concurrency for 131,072 tokens per request: 3.38x"
+    3.375
+
+    Source: vLLM, v1/core/kv_cache_utils.py, get_max_concurrency_for_kv_cache_config.
+    """
+    if not kv_needed_bytes:
+        raise LookupError("the network keeps no KV cache")
+    return max(0.0, kv_cache_bytes / kv_needed_bytes)
 
 
-def _blocks(tokens: int, block_size: int) -> int:
-    return math.ceil(tokens / block_size) * block_size
+def kv_copies(
+    kv_heads: int,
+    kv_lora_rank: int | None,
+    latent_kv_cache: bool,
+    tensor_parallel: int,
+    decode_context_parallel: int,
+) -> float:
+    """Tensor-parallel ranks that hold the same KV entries.
+
+    kv_copies = tp / dcp for MLA's compressed entry, max(1, tp / kv_heads) / dcp otherwise; at least 1
+
+    Args:
+        kv_heads: of the network. kv_lora_rank: set for MLA. latent_kv_cache: the engine keeps MLA's compressed entry.
+        tensor_parallel: ranks. decode_context_parallel: ranks that share out the tokens of one sequence.
+    Returns:
+        copies.
+
+    >>> kv_copies(8, None, True, 16, 1), kv_copies(8, None, True, 4, 1), kv_copies(128, 512, True, 8, 1)
+    (2.0, 1.0, 8.0)
+    >>> kv_copies(128, 512, True, 8, 8)
+    1.0
+
+    Source: vLLM, model_executor/layers/linear.py, QKVParallelLinear, and docs/serving/context_parallel_deployment.md.
+    """
+    copies = tensor_parallel if kv_lora_rank and latent_kv_cache else tensor_parallel / kv_heads
+    return max(1.0, max(1.0, copies) / decode_context_parallel)

@@ -95,3 +95,106 @@ def kv_heads_remainder(kv_heads: int, kv_lora_rank: int | None, tensor_parallel:
     if kv_lora_rank:
         return 0
     return kv_heads % tensor_parallel if tensor_parallel <= kv_heads else tensor_parallel % kv_heads
+
+
+def layers_remainder(layers: int, pipeline_parallel: int) -> int:
+    """Layers left over after division over the pipeline stages.
+
+    layers_remainder = layers mod pp
+
+    Args:
+        layers: of the network. pipeline_parallel: stages.
+    Returns:
+        layers; vLLM gives one more to some stages, others refuse anything but 0.
+
+    >>> layers_remainder(61, 2), layers_remainder(80, 4)
+    (1, 0)
+
+    Source: vLLM, distributed/utils.py, get_pp_indices.
+    """
+    return layers % pipeline_parallel
+
+
+def expert_ranks(expert_parallel_size: int | None) -> int:
+    """Ranks that the routed experts are spread over.
+
+    expert_ranks = expert_parallel_size, or 1 where none is stated
+
+    Args:
+        expert_parallel_size: as stated, else None.
+    Returns:
+        ranks.
+
+    >>> expert_ranks(8), expert_ranks(None)
+    (8, 1)
+
+    Source: SGLang, docs/advanced_features/server_arguments.md, `--ep-size`; TensorRT-LLM, `--ep_size`.
+    """
+    return expert_parallel_size or 1
+
+
+def experts_remainder(experts: int | None, redundant_experts: int, expert_ranks: int) -> int:
+    """Routed experts left over after division over their ranks.
+
+    experts_remainder = (experts + redundant_experts) mod expert_ranks; 0 without experts
+
+    Args:
+        experts: routed experts of a layer, else None. redundant_experts: further copies. expert_ranks: ranks.
+    Returns:
+        experts.
+    Validity: vLLM refuses a remainder only with --enable-eplb; otherwise some ranks hold one expert more.
+
+    >>> experts_remainder(256, 32, 72), experts_remainder(160, 0, 64), experts_remainder(None, 0, 8)
+    (0, 32, 0)
+
+    Source: vLLM, docs/serving/expert_parallel_deployment.md: 256 experts with 32 redundant ones; v0.33.0
+        model_executor/layers/fused_moe/layer.py ("EPLB currently only supports even distribution").
+    """
+    return (experts + redundant_experts) % expert_ranks if experts else 0
+
+
+def shard_remainder(
+    weight_format: str,
+    intermediate: int,
+    layers: int,
+    moe_layers: int,
+    moe_intermediate: int | None,
+    tensor_parallel: int,
+    expert_ranks: int,
+) -> int:
+    """Columns of a rank's MLP shard beyond a multiple of the group that shares one scale.
+
+    shard_remainder = (intermediate / tp) mod group, of the dense layers or of the experts, whichever is larger
+
+    Args:
+        weight_format: in memory; sets the group: 32, 64 or 128 columns of 4-bit weights, 128 of block-wise FP8.
+        intermediate: width of the dense MLP. layers, moe_layers: all layers, and those with routed experts.
+        moe_intermediate: width of an expert, else None. tensor_parallel: ranks.
+        expert_ranks: ranks that experts are spread over whole; above 1 they are not cut.
+    Returns:
+        columns; an engine cannot load a shard whose rank begins inside a group. 0 for formats without groups.
+    Validity: kernels that want whole tiles of 128 (Marlin) fall back or pad; only the group is a refusal. Shared experts
+        are not looked at.
+
+    >>> shard_remainder("int4-g128", 29568, 80, 0, None, 4, 1)  # Qwen2-72B: 7,392 columns, 57.75 groups
+    96
+    >>> shard_remainder("int4-g128", 29568, 80, 0, None, 1, 1), shard_remainder("bfloat16", 29568, 80, 0, None, 4, 1)
+    (0, 0)
+    >>> shard_remainder("fp8-block", 12288, 94, 94, 1536, 8, 1)  # Qwen3-235B-A22B-FP8: 192 columns of each expert
+    64
+    >>> shard_remainder("fp8-block", 12288, 94, 94, 1536, 8, 8)
+    0
+
+    Source: vLLM, model_executor/layers/quantization/awq.py ("input size is not aligned"), fp8.py and utils/fp8_utils.py,
+        validate_fp8_block_shape and validate_fp8_block_shape_moe ("is not divisible by weight quantization block_n"),
+        kernels/linear/mixed_precision/marlin.py (v0.33.0: a group across ranks is not padded); issues 9913 and 17604.
+    """
+    group = _GROUPS.get(weight_format)
+    if group is None or tensor_parallel == 1:
+        return 0
+    cut = expert_ranks == 1 and moe_layers > 0 and moe_intermediate
+    widths = [intermediate] * (moe_layers < layers) + [moe_intermediate or 0] * bool(cut)
+    return max((width // tensor_parallel % group for width in widths), default=0)
+
+
+_GROUPS = {"int4-g32": 32, "int4-g64": 64, "int4-g128": 128, "int8-g128": 128, "fp8-block": 128}

@@ -107,12 +107,15 @@ def activation_bytes(
     activation_slack_bytes: float,
     encoder_bytes: float,
     modality: str,
+    encoder_skipped: bool,
     family: str,
+    draft_tokens: int,
+    sampler_draft_share: float,
 ) -> float:
     """Peak activations of the profiling run on one GPU: the larger of a full prefill and a full sampler step.
 
     activation_bytes = max(prefill, sampler) + experts + slack (+ encoder)
-    sampler = c · min(max_num_seqs, T) · vocab + 2 · T · hidden · B
+    sampler = c · rows · vocab + 2 · T · hidden · B, rows = min(max_num_seqs · (1 + s if drafting), T)
     prefill = T · B · (k_i · intermediate / tp + k_h · hidden)          (no MLP term for routed experts)
     experts = f · T · experts_per_token · B · (max(2 · I / tp, hidden) + max(I / tp, hidden))
 
@@ -121,13 +124,16 @@ def activation_bytes(
         experts_per_token, moe_intermediate: of routed experts, else None. tensor_parallel: ranks.
         bytes_per_activation: B [bytes]. sampler_bytes_per_logit: c (fitted) [bytes].
         prefill_hidden_multiple, prefill_intermediate_multiple, moe_workspace_factor: k_h, k_i, f (fitted).
-        activation_slack_bytes, encoder_bytes: (fitted) [bytes]. modality: text, vision or audio. family: of the network.
+        activation_slack_bytes, encoder_bytes: (fitted) [bytes]. modality: text, vision or audio.
+        encoder_skipped: no image or audio is accepted. family: of the network.
+        draft_tokens: drafted for each sequence, else 0. sampler_draft_share: s, further rows of the profiled step (fitted).
     Returns:
         [bytes]
     Validity: the sampler is not divided by tensor parallel. Fitted on 59 runs of vLLM 0.19 on H100 (mean error
-        0.065 GiB); elsewhere the fitted terms are wider.
+        0.065 GiB); elsewhere the fitted terms are wider. The profile verifies one drafted token for each sequence; while
+        serving, more of them need more (vllm issue 38220).
 
-    >>> plain = (None, None, 1, 2, 14, 4.2, 3, 1, 0.05 * 2**30, 0, "text", "llama")
+    >>> plain = (None, None, 1, 2, 14, 4.2, 3, 1, 0.05 * 2**30, 0, "text", False, "llama", 0, 0)
     >>> round(activation_bytes(1024, 8192, 128256, 4096, 14336, *plain) / 2**30, 2)  # Llama-3.1-8B: sizing tools say 0.7 to 4.8
     1.89
 
@@ -136,12 +142,13 @@ def activation_bytes(
     if family in _CROSS_ATTENTION:
         raise LookupError("activations of a cross-attention encoder are not modelled (36 GiB were measured)")
     tokens, width = max_num_batched_tokens, bytes_per_activation
-    sampler = sampler_bytes_per_logit * min(max_num_seqs, tokens) * vocab + 2 * tokens * hidden * width
+    rows = min(max_num_seqs * (1 + sampler_draft_share if draft_tokens else 1), tokens)
+    sampler = sampler_bytes_per_logit * rows * vocab + 2 * tokens * hidden * width
     mlp = 0.0 if moe_intermediate else prefill_intermediate_multiple * intermediate / tensor_parallel
     prefill = tokens * width * (mlp + prefill_hidden_multiple * hidden)
     expert = (moe_intermediate or 0) / tensor_parallel
     workspace = tokens * (experts_per_token or 0) * width * (max(2 * expert, hidden) + max(expert, hidden))
-    encoder = 0.0 if modality == "text" else encoder_bytes
+    encoder = 0.0 if modality == "text" or encoder_skipped else encoder_bytes
     return max(prefill, sampler) + moe_workspace_factor * workspace + activation_slack_bytes + encoder
 
 
@@ -170,23 +177,29 @@ def captured_graph_bytes(graph_bytes: float, enforce_eager: bool, graphs_in_budg
 def device_class(device_memory_bytes: float, generation: str) -> str:
     """Size class of the card in the engine's batch defaults.
 
-    From 160 GiB, from 70 GiB unless it is an A100, and all others.
+    From 160 GiB, from 70 GiB unless it is an A100, all others, and those below compute capability 8.0.
 
     Args:
         device_memory_bytes: [bytes]. generation: the engine keeps A100 apart by name; no other Ampere card is as large.
+            Older generations stayed on the engine's first core until 0.10.1.
     Returns:
         a condition word of the table of defaults.
     Validity: releases 0.8.0 to 0.8.4 went by the names H100 and H200; 0.8.5 gave A100 80GB the large class.
 
-    >>> device_class(79.1 * 2**30, "hopper"), device_class(79.1 * 2**30, "ampere"), device_class(22 * 2**30, "ada")
-    ('memory-ge-70gib-not-a100', 'other', 'other')
+    >>> device_class(79.1 * 2**30, "hopper"), device_class(79.1 * 2**30, "ampere"), device_class(14.6 * 2**30, "turing")
+    ('memory-ge-70gib-not-a100', 'other', 'before-ampere')
 
     Source: vLLM v0.9.0 and v0.28.0, engine/arg_utils.py, _set_default_args.
     """
+    if generation in _BEFORE_AMPERE:
+        return "before-ampere"
     if device_memory_bytes >= 160 * units.GIB:
         return "memory-ge-160gib"
     large = device_memory_bytes >= 70 * units.GIB and generation != "ampere"
     return "memory-ge-70gib-not-a100" if large else "other"
+
+
+_BEFORE_AMPERE = frozenset({"pascal", "volta", "turing"})
 
 
 def whole_context_batch_tokens(max_model_len: int) -> int:
@@ -223,6 +236,279 @@ def reserve_bytes(activation_bytes: float, captured_graph_bytes: float, non_torc
     Source: vLLM, v1/worker/gpu_worker.py, determine_available_memory.
     """
     return activation_bytes + captured_graph_bytes + non_torch_bytes
+
+
+def loaded_bytes_per_gpu(
+    weight_bytes_per_gpu: float, weight_buffer_bytes: float, lora_bytes: float, draft_weight_bytes_per_gpu: float
+) -> float:
+    """Everything that is loaded on the fullest GPU, as vLLM prints it after loading.
+
+    loaded_bytes_per_gpu = weight_bytes_per_gpu + weight_buffer_bytes + lora_bytes + draft_weight_bytes_per_gpu
+
+    Args:
+        weight_bytes_per_gpu: of the network [bytes]. weight_buffer_bytes: (fitted) [bytes].
+        lora_bytes: slots for adapters [bytes]. draft_weight_bytes_per_gpu: of the speculative draft [bytes].
+    Returns:
+        [bytes]
+
+    >>> loaded_bytes_per_gpu(30.51, 0.08, 0, 0)  # Qwen3-32B on two ranks: "Model loading took 30.59 GiB"
+    30.59
+
+    Source: vLLM, v1/worker/gpu_model_runner.py, load_model: adapters' slots and the drafter are made inside what it measures.
+    """
+    return weight_bytes_per_gpu + weight_buffer_bytes + lora_bytes + draft_weight_bytes_per_gpu
+
+
+def lora_bytes(
+    enable_lora: bool,
+    max_loras: int,
+    max_lora_rank: int,
+    layers: int,
+    moe_layers: int,
+    hidden: int,
+    attention_heads: int,
+    kv_heads: int,
+    kv_lora_rank: int | None,
+    head_dim: int,
+    intermediate: int,
+    gated_mlp: bool,
+    experts: int | None,
+    moe_intermediate: int | None,
+    vocab: int,
+    tensor_parallel: int,
+    expert_ranks: int,
+    stage_share: float,
+    bytes_per_activation: float,
+    lora_expert_share: float,
+    lora_vocabulary_tables: float,
+) -> float:
+    """Slots for LoRA adapters on the fullest GPU, filled or not.
+
+    lora_bytes = max_loras · max_lora_rank · B · (stage_share · (layers · a + dense layers · m + moe_layers · e) + v)
+    a = 4 · hidden + (2 · heads + 2 · kv_heads) · head_dim / tp              (query, key, value, output)
+    m = 3 · (hidden + intermediate / tp), or 2 · … without a gate            (gate, up, down)
+    e = lora_expert_share · experts / expert_ranks · 3 · (hidden + moe_intermediate / tp)
+    v = lora_vocabulary_tables · (vocab + hidden)
+
+    Args:
+        enable_lora: adapters are served. max_loras: slots. max_lora_rank: of every slot. layers, moe_layers: counts.
+        hidden, intermediate, moe_intermediate, head_dim, vocab: widths. attention_heads, kv_heads, experts: counts.
+        kv_lora_rank: set for MLA. gated_mlp: the MLP has a gate. tensor_parallel, expert_ranks: ranks; the half of each
+        pair that faces the whole width is not divided. stage_share: of the layers on the fullest pipeline stage.
+        bytes_per_activation: B [bytes]. lora_expert_share: experts with slots (fitted).
+        lora_vocabulary_tables: embedding and output head, where the model class lists them (fitted).
+    Returns:
+        [bytes]
+    Validity: without `--fully-sharded-loras`, which divides both halves. Networks with MLA are not modelled.
+
+    >>> slots = lora_bytes(True, 1, 64, 28, 0, 3072, 24, 8, None, 128, 8192, True, None, None, 128256, 1, 1, 1.0, 2, 0, 2)
+    >>> round(slots / 2**30, 2)  # Llama-3.2-3B: 6.25 GiB loaded with slots of rank 64 against 6.02 without
+    0.21
+
+    Source: vLLM, lora/layers/base_linear.py, create_lora_weights, and fused_moe.py; start-up logs of
+        unslothai/notebooks (vLLM 0.8.1 and 0.8.2).
+    """
+    if not enable_lora:
+        return 0.0
+    if kv_lora_rank:
+        raise LookupError("LoRA slots of a network with MLA are not modelled")
+    matrices = 3 if gated_mlp else 2
+    attention = 4 * hidden + 2 * (attention_heads + kv_heads) * head_dim / tensor_parallel
+    dense = matrices * (hidden + intermediate / tensor_parallel)
+    cut = tensor_parallel if expert_ranks == 1 else 1
+    expert = lora_expert_share * (experts or 0) / expert_ranks * matrices * (hidden + (moe_intermediate or 0) / cut)
+    width = stage_share * (layers * attention + (layers - moe_layers) * dense + moe_layers * expert)
+    return max_loras * max_lora_rank * bytes_per_activation * (width + lora_vocabulary_tables * (vocab + hidden))
+
+
+def expert_ranks(expert_parallel: bool, tensor_parallel: int, data_parallel: int) -> int:
+    """Ranks that whole routed experts are spread over.
+
+    expert_ranks = tp · dp with --enable-expert-parallel, else 1
+
+    Args:
+        expert_parallel: whether experts are spread whole. tensor_parallel, data_parallel: ranks.
+    Returns:
+        ranks.
+
+    >>> expert_ranks(True, 1, 16), expert_ranks(False, 8, 1)
+    (16, 1)
+
+    Source: vLLM, docs/serving/expert_parallel_deployment.md: EP_SIZE = TP_SIZE × DP_SIZE.
+    """
+    return tensor_parallel * data_parallel if expert_parallel else 1
+
+
+def kv_group_layers(
+    full_kv_layers: int, sliding_kv_layers: int, linear_attention_layers: int, uniform_kv_cache: bool
+) -> int:
+    """Layers that share one table of KV blocks.
+
+    kv_group_layers = the fewest layers of one kind; the most where that is less than half as many again
+
+    Args:
+        full_kv_layers, sliding_kv_layers, linear_attention_layers: counts of the kinds.
+        uniform_kv_cache: sliding layers count as full ones.
+    Returns:
+        layers.
+    Validity: releases before 0.14 always take the fewest. Pipeline stages are taken to hold equal shares of every kind.
+
+    >>> kv_group_layers(32, 0, 0, False), kv_group_layers(10, 52, 0, False), kv_group_layers(10, 52, 0, True)
+    (32, 10, 62)
+    >>> kv_group_layers(13, 12, 0, False)  # gpt-oss-20b with a draft of one layer
+    13
+
+    Source: vLLM, v1/core/kv_cache_utils.py, _get_kv_cache_groups_uniform_page_size (v0.33.0: kv_cache_planning.py).
+    """
+    kinds = _kinds(full_kv_layers, sliding_kv_layers, linear_attention_layers, uniform_kv_cache)
+    counts = [count for count in kinds if count]
+    return max(counts) if max(counts) < 1.5 * min(counts) else min(counts)
+
+
+def _kinds(full: int, sliding: int, linear: int, uniform: bool) -> tuple[int, int, int]:
+    """Layers that keep every token, those that keep a window, and those that keep a state."""
+    return (full + sliding, 0, linear) if uniform and full else (full, sliding, linear)
+
+
+def kv_page_bytes(
+    full_kv_layers: int,
+    sliding_kv_layers: int,
+    kv_entry_bytes: float,
+    sliding_kv_entry_bytes: float,
+    block_size: int,
+    linear_attention_layers: int,
+    state_elements: int,
+    state_element_bytes: float,
+    tensor_parallel: int,
+) -> float:
+    """One KV block of one layer on one GPU: as large as the largest kind of layer needs it.
+
+    kv_page_bytes = max(block_size · kv_entry_bytes, block_size · sliding_kv_entry_bytes, state of one layer),
+                    in whole blocks of an attention layer
+
+    Args:
+        full_kv_layers, sliding_kv_layers, linear_attention_layers: counts of the kinds.
+        kv_entry_bytes, sliding_kv_entry_bytes: of one token [bytes]. block_size: [tokens].
+        state_elements: of one linear-attention layer. state_element_bytes: (fitted) [bytes].
+        tensor_parallel: ranks that share a state.
+    Returns:
+        [bytes]
+    Validity: states are padded to the attention page, so that both kinds can use one pool.
+
+    >>> kv_page_bytes(32, 0, 4096, 4096, 16, 0, 0, 2, 1)  # Llama-3.1-8B
+    65536
+    >>> kv_page_bytes(12, 0, 2048, 2048, 16, 36, 548864, 2, 1) / 2048  # Qwen3-Next-80B: 544 tokens to a block
+    544.0
+
+    Source: vLLM, platforms/interface.py, _align_hybrid_block_size ("Setting attention block size to 544 tokens"), and
+        v1/core/kv_cache_utils.py, unify_kv_cache_spec_page_size.
+    """
+    entries = [kv_entry_bytes] * bool(full_kv_layers) + [sliding_kv_entry_bytes] * bool(sliding_kv_layers)
+    page = max((block_size * entry for entry in entries), default=0)
+    state = state_elements * state_element_bytes / tensor_parallel if linear_attention_layers else 0.0
+    if not entries or state <= page:
+        return max(page, state)
+    block = block_size * max(entries)
+    return math.ceil(state / block) * block
+
+
+def kv_blocks(
+    full_kv_layers: int,
+    sliding_kv_layers: int,
+    linear_attention_layers: int,
+    kv_group_layers: int,
+    padded_kv_groups: bool,
+    uniform_kv_cache: bool,
+    kv_page_bytes: float,
+    kv_entry_bytes: float,
+    sliding_kv_entry_bytes: float,
+    block_size: int,
+    max_model_len: int,
+    sliding_window: int | None,
+    max_num_batched_tokens: int,
+    batches_in_flight: int,
+    encoder_layers: int,
+    encoder_tokens: int | None,
+) -> float:
+    """KV blocks that one sequence of the longest length takes, over all groups of layers.
+
+    kv_blocks = groups(full) · ceil(max_model_len / block)
+              + groups(sliding) · (ceil(min(window − 1 + batches_in_flight · batch, max_model_len) / block) + 1)
+              + groups(linear) · 1 + groups(full) · ceil(encoder_tokens / block) of an encoder-decoder
+    groups(n) = n / kv_group_layers, rounded up where padded_kv_groups
+
+    Args:
+        full_kv_layers, sliding_kv_layers, linear_attention_layers: counts of the kinds. kv_group_layers: in one group.
+        padded_kv_groups: the start-up check counts whole groups (since 0.14). uniform_kv_cache: sliding layers count as full.
+        kv_page_bytes: of one block [bytes]. kv_entry_bytes, sliding_kv_entry_bytes: of one token [bytes].
+        block_size: least tokens of a block [tokens]. max_model_len, sliding_window, max_num_batched_tokens: [tokens].
+        batches_in_flight: passes whose tokens a window still holds. encoder_layers: of an encoder-decoder, else 0.
+        encoder_tokens: positions that the decoder attends to, else None.
+    Returns:
+        blocks, each of kv_page_bytes in every layer of a group.
+    Validity: chunked attention (Llama 4) counts as a window, one block too many. Layers of one uniform group all hold the
+        tokens of the widest.
+
+    >>> plain = (True, False, 16.0, 1.0, 1.0, 16, 8192)  # padded, hybrid, a page of 16 bytes, 16 tokens a block
+    >>> kv_blocks(32, 0, 0, 32, *plain, None, 2048, 1, 0, None)  # Llama-3.1-8B: 8,192 / 16
+    512.0
+    >>> kv_blocks(10, 52, 0, 10, *plain, 1024, 2048, 1, 0, None)  # Gemma-3-27B: 512 + 6 · (192 + 1)
+    1670.0
+    >>> kv_blocks(10, 52, 0, 62, True, True, *plain[2:], 1024, 2048, 1, 0, None)  # without the hybrid manager
+    512.0
+
+    Source: vLLM, v1/kv_cache_interface.py, max_memory_usage_bytes of each spec; v1/core/kv_cache_utils.py,
+        _max_memory_usage_bytes_from_groups.
+    """
+
+    def groups(layers: int) -> float:
+        exact = layers / kv_group_layers
+        return math.ceil(exact) if padded_kv_groups else exact
+
+    full, sliding, linear = _kinds(full_kv_layers, sliding_kv_layers, linear_attention_layers, uniform_kv_cache)
+    widest = max(kv_entry_bytes, sliding_kv_entry_bytes) if full > full_kv_layers else kv_entry_bytes
+    length = _block_tokens(kv_page_bytes, widest, block_size)
+    blocks = groups(full) * math.ceil(max_model_len / length) + groups(linear)
+    if sliding:
+        kept = (sliding_window or max_model_len) - 1 + batches_in_flight * max_num_batched_tokens
+        windowed = _block_tokens(kv_page_bytes, sliding_kv_entry_bytes, block_size)
+        blocks += groups(sliding) * (math.ceil(min(kept, max_model_len) / windowed) + 1)
+    if encoder_layers and encoder_tokens:
+        blocks += groups(full) * math.ceil(encoder_tokens / length)
+    return float(blocks)
+
+
+def _block_tokens(page: float, entry: float, block_size: int) -> int:
+    """Tokens of a layer that one page holds: a whole multiple of the block size, or the block padded."""
+    times = page / (block_size * entry)
+    return block_size * max(1, int(times)) if times == int(times) else block_size
+
+
+def kv_needed_bytes(
+    kv_blocks: float,
+    kv_group_layers: int,
+    kv_page_bytes: float,
+    stage_share: float,
+    draft_kv_bytes_per_token: float,
+    max_model_len: int,
+) -> float:
+    """KV cache and state of one sequence of the longest length on the fullest GPU, in vLLM's blocks.
+
+    kv_needed_bytes = kv_blocks · kv_group_layers · kv_page_bytes · stage_share + draft_kv_bytes_per_token · max_model_len
+
+    Args:
+        kv_blocks: over all groups. kv_group_layers: layers of a group. kv_page_bytes: one block of one layer [bytes].
+        stage_share: of the layers on the fullest pipeline stage. draft_kv_bytes_per_token: of the draft [bytes].
+        max_model_len: [tokens]
+    Returns:
+        [bytes]
+
+    >>> kv_needed_bytes(8192.0, 32, 65536, 1.0, 0, 131072) / 2**30  # Llama-3.1-8B at its full 131,072 tokens
+    16.0
+
+    Source: vLLM, v1/core/kv_cache_utils.py, check_enough_kv_cache_memory.
+    """
+    return kv_blocks * kv_group_layers * kv_page_bytes * stage_share + draft_kv_bytes_per_token * max_model_len
 
 
 def kv_cache_bytes(

@@ -65,24 +65,37 @@ def expert_parameters(
 
 
 def quantised_parameters(
-    weight_format: str, parameters: float, embedding_parameters: int, expert_parameters: int
+    weight_format: str,
+    parameters: float,
+    embedding_parameters: int,
+    expert_parameters: int,
+    encoder_parameters: int,
+    unquantised_parameters: int | None,
 ) -> float:
     """Parameters that a quantised format covers.
 
-    quantised_parameters = expert_parameters for MXFP4, else parameters − embedding_parameters
+    quantised_parameters = expert_parameters for MXFP4, else parameters − unquantised_parameters where those are known,
+                           else parameters − embedding_parameters − encoder_parameters
 
     Args:
         weight_format: in memory. parameters: all. embedding_parameters, expert_parameters: parts of them.
+        encoder_parameters: of a vision or audio tower. unquantised_parameters: what the release keeps in 16 bits, else None.
     Returns:
         parameters
-    Validity: some releases keep more in 16 bits (Meta's FP8 release its attention); `quantised_excess` covers that.
+    Validity: where the release does not say it, it may keep more (Meta's FP8 release its attention); `quantised_excess`
+        covers that.
 
-    >>> quantised_parameters("fp8", 8030261248, 1050673152, 0)
+    >>> quantised_parameters("fp8", 8030261248, 1050673152, 0, 0, None)
     6979588096
+    >>> quantised_parameters("fp8", 8030261248, 1050673152, 0, 0, 1051205632)  # embeddings and norms, as its config.json says
+    6979055616
 
     Source: OpenAI, gpt-oss model card, 2025 (only the experts are MXFP4); AutoAWQ and llm-compressor defaults.
     """
-    return expert_parameters if weight_format == "mxfp4" else parameters - embedding_parameters
+    if weight_format == "mxfp4":
+        return expert_parameters
+    kept = embedding_parameters + encoder_parameters if unquantised_parameters is None else unquantised_parameters
+    return parameters - kept
 
 
 def weight_bytes(
