@@ -64,7 +64,11 @@ def _sizes(document: Document, spec: Path, name: str) -> Iterator[Origin]:
     listed = document.get(claims)
     for at, claim in enumerate(listed if isinstance(listed, list) else ()):
         named = claim.get("metadata") if isinstance(claim, dict) else None
-        if isinstance(named, dict) and named.get("name") == name and document.get((*claims, at, *REQUESTED)) is not None:
+        if (
+            isinstance(named, dict)
+            and named.get("name") == name
+            and document.get((*claims, at, *REQUESTED)) is not None
+        ):
             yield Origin(document, (*claims, at, *REQUESTED))
 
 

@@ -27,7 +27,7 @@ DUPLICATES_MAX = 100
 _TRIGGERS = (
     *("gpu", "nvidia", "cuda", "habana.ai/", "gaudi", "neuron", "vllm", "sglang", "tensorrt", "trtllm", "deepspeed"),
     *("accelerator", "torchrun", "torchtune", "tensor_parallel", "tensor-parallel", "num_hidden_layers", "megatron"),
-    *("amd.com/", "rocm", "huggingface", "nccl"),
+    *("amd.com/", "rocm", "huggingface", "nccl", "kaito", "kubeai", "ollama"),
 )
 _TEMPLATE = r"\{\{|\{%|<%|@\w+@"
 

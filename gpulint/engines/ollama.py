@@ -48,7 +48,11 @@ def named(name: str, origins: tuple[Origin, ...] = ()) -> dict[str, Field]:
 
 def _pulled(commands: Sequence[Sequence[Argument]]) -> dict[str, Field]:
     """The one model that the container's other commands pull or run; of several, none is the one."""
-    names = [words[2] for words in commands if len(words) > 2 and [word.text for word in words[:2]] in (["ollama", "pull"], ["ollama", "run"])]
+    names = [
+        words[2]
+        for words in commands
+        if len(words) > 2 and [word.text for word in words[:2]] in (["ollama", "pull"], ["ollama", "run"])
+    ]
     known = {word.text: word for word in names if word.text and not word.text.startswith("-")}
     if len(known) != 1 or len(known) != len({word.text for word in names}):
         return {}

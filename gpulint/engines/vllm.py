@@ -20,7 +20,7 @@ FORK = re.compile(r"omni|ascend|npu|tpu|neuron|gaudi|hpu|xpu|plugin|metal|spyre"
 """Builds that take arguments of their own besides vLLM's."""
 OFFICIAL = re.compile(r"(?<!lmcache/)vllm-openai[:@]")
 """Tags of other repositories number their own releases: lmcache/vllm-openai those of LMCache."""
-RELEASE = re.compile(r"v?([01]\.\d+(?:\.\d+)?(?:\.post\d+)?)(?:$|[-_+])")
+RELEASE = re.compile(r"v?([01]\.\d+(?:\.\d+){0,2}(?:\.post\d+)?)(?:$|[-_+])")
 """A tag such as 25.09-py3 is a year and a month of the image's maker."""
 OLDEST_ASSUMED = (0, 9, 0)
 """An image whose tag tells no release is taken for a release of the last eighteen months (0.9.0: May 2025)."""

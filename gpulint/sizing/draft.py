@@ -1,4 +1,4 @@
-"""Draft: what a speculative draft adds that has no checkpoint of its own; one with its own is a network like any other."""
+"""Draft: what a speculative draft adds; one with a checkpoint of its own is a network like any other."""
 
 from __future__ import annotations
 
@@ -49,6 +49,27 @@ def draft_kv_bytes_per_token(
     Source: vLLM, v1/spec_decode/eagle.py: the module's attention layer has its own KV cache.
     """
     return draft_layers * kv_bytes_per_token / (layers * stage_share) if _is_built_in(speculative) else 0.0
+
+
+def draft_share(
+    draft_weight_bytes_per_gpu: float, draft_tensor_parallel: int | None, tensor_parallel: int, weight_bytes: float
+) -> float:
+    """Weights of the speculative draft against those of the network it drafts for.
+
+    draft_share = draft_weight_bytes_per_gpu · draft ranks / weight_bytes
+
+    Args:
+        draft_weight_bytes_per_gpu: [bytes]. draft_tensor_parallel: ranks of the draft, else None: those of the network.
+        tensor_parallel: ranks of the network. weight_bytes: of the network [bytes].
+    Returns:
+        ratio; 0 without a draft.
+
+    >>> draft_share(4.0, 1, 4, 16.0), draft_share(1.0, None, 4, 16.0)
+    (0.25, 0.25)
+
+    Source: definition.
+    """
+    return draft_weight_bytes_per_gpu * (draft_tensor_parallel or tensor_parallel) / weight_bytes
 
 
 def _is_built_in(speculative: str | None) -> bool:

@@ -98,6 +98,42 @@ def headroom(headroom_bytes: float, memory_budget_bytes: float) -> float:
     return headroom_bytes / memory_budget_bytes
 
 
+def outside_budget_bytes(device_memory_bytes: float, memory_budget_bytes: float) -> float:
+    """What the engine's budget leaves of one GPU for everything that lies outside it.
+
+    outside_budget_bytes = device_memory_bytes − memory_budget_bytes
+
+    Args:
+        device_memory_bytes, memory_budget_bytes: [bytes]
+    Returns:
+        [bytes]
+
+    >>> outside_budget_bytes(80.0, 72.0)
+    8.0
+
+    Source: definition.
+    """
+    return device_memory_bytes - memory_budget_bytes
+
+
+def lora_share(lora_bytes: float, memory_budget_bytes: float) -> float:
+    """Slots for LoRA adapters as a share of the budget of one GPU.
+
+    lora_share = lora_bytes / memory_budget_bytes
+
+    Args:
+        lora_bytes, memory_budget_bytes: [bytes]
+    Returns:
+        ratio
+
+    >>> lora_share(4.0, 80.0)
+    0.05
+
+    Source: definition.
+    """
+    return lora_bytes / memory_budget_bytes
+
+
 def single_gpu_share(
     weight_bytes: float,
     kv_needed_bytes: float,

@@ -33,6 +33,8 @@ _PRECISIONS = {"bf16": "bfloat16", "fp16": "float16", "fp8": "fp8", "nvfp4": "nv
 def bytes_per_activation() -> float:
     """Bytes of one unquantised value: profiles compute in 16 bits.
 
+    Args:
+        none: no profile is in more than 16 bits.
     Returns:
         [bytes]
 

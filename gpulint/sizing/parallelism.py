@@ -115,6 +115,24 @@ def layers_remainder(layers: int, pipeline_parallel: int) -> int:
     return layers % pipeline_parallel
 
 
+def stage_excess(stage_share: float, pipeline_parallel: int) -> float:
+    """How much more than an even share the fullest pipeline stage holds.
+
+    stage_excess = stage_share · pp − 1
+
+    Args:
+        stage_share: of the layers on the fullest stage. pipeline_parallel: stages.
+    Returns:
+        ratio
+
+    >>> round(stage_excess(4 / 28, 8), 3)  # 28 layers in eight stages of 4 and 3
+    0.143
+
+    Source: definition.
+    """
+    return stage_share * pipeline_parallel - 1
+
+
 def expert_ranks(expert_parallel_size: int | None) -> int:
     """Ranks that the routed experts are spread over.
 

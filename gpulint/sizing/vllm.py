@@ -152,7 +152,7 @@ def activation_bytes(
     return max(prefill, sampler) + moe_workspace_factor * workspace + activation_slack_bytes + encoder
 
 
-_CROSS_ATTENTION = frozenset({"mllama"})
+_CROSS_ATTENTION = frozenset({"llama-3.2-vision"})
 """vllm-project/vllm pull 12126: Llama-3.2-11B-Vision peaks at 36.63 GiB of activations."""
 
 

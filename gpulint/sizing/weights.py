@@ -170,6 +170,24 @@ def weight_bytes_per_gpu(
     return max(0.0, stage_share * held - cpu_offload_bytes)
 
 
+def stated_size_ratio(stated_parameters: float | None, parameters: float) -> float | None:
+    """The parameter count that the workload's own name states against that of its checkpoint.
+
+    stated_size_ratio = stated_parameters / parameters
+
+    Args:
+        stated_parameters: count in the name, else None. parameters: of the checkpoint.
+    Returns:
+        ratio; None where the name states none.
+
+    >>> stated_size_ratio(70e9, 8.03e9) > 8
+    True
+
+    Source: definition.
+    """
+    return None if stated_parameters is None else stated_parameters / parameters
+
+
 def loaded_bytes_per_gpu(weight_bytes_per_gpu: float, weight_buffer_bytes: float) -> float:
     """Weights and the buffers a framework adds to them, as engines print it after loading.
 
