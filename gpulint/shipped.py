@@ -26,6 +26,7 @@ def index() -> Mapping[str, object] | None:
     return built
 
 
+@functools.cache
 def glossary() -> Mapping[str, Mapping[str, object]]:
     """The rows of glossary.yaml by name."""
     built = index()

@@ -9,9 +9,8 @@ import reading
 from samples import report
 
 from gpulint import architecture, documents, engines, facts
-from gpulint.findings import Severity
 from gpulint.facts import Facts, Missing
-from gpulint.findings import Worlds
+from gpulint.findings import Severity, Worlds
 from gpulint.sizing import sglang as sizing
 from gpulint.workload import Field, Origin, Role
 
