@@ -297,12 +297,12 @@ def test_references_are_expanded_from_earlier_entries_only() -> None:
     found = with_environment(
         '[{name: MODEL, value: "$(ORG)/Qwen3-8B"}, {name: ORG, value: Qwen}]', '["--model=$(MODEL)"]'
     )
-    assert reading.values(found, "checkpoint") == ["$(ORG)/Qwen3-8B"]
+    assert reading.values(found, "checkpoint") == ["unknown: $(ORG)/Qwen3-8B is filled in elsewhere"]
 
 
-def test_two_dollars_are_one_and_no_reference() -> None:
+def test_two_dollars_are_one_and_refer_to_nothing() -> None:
     found = with_environment("[{name: MODEL, value: Qwen/Qwen3-8B}]", '["--model=$$(MODEL)"]')
-    assert reading.values(found, "checkpoint") == ["$(MODEL)"]
+    assert reading.values(found, "checkpoint") == ["unknown: $(MODEL) is filled in elsewhere"]
 
 
 def test_a_value_from_another_object_is_unknown_and_says_which() -> None:

@@ -13,7 +13,9 @@ from gpulint.workload import Field, Origin
 REFERENCE = re.compile(r"\$\$|\$\(([A-Za-z_][\w.-]*)\)")
 """Read as Kubernetes does, from the left: two dollars are one, so that `$$(NAME)` refers to nothing."""
 WHOLE_VARIABLE = re.compile(r"\"?\$(?:\((?P<paren>\w+)\)|\{(?P<brace>\w+)\}|(?P<bare>\w+))\"?")
-PLACEHOLDER = re.compile(r"\$\{\w+\}|\$[A-Za-z_]\w*|<[^<>]+>|\{\{|(?i:\byour[-_]|\b(?:change|replace)[-_]?me\b)")
+PLACEHOLDER = re.compile(
+    r"\$\([A-Za-z_][\w.-]*\)|\$\{\w+\}|\$[A-Za-z_]\w*|<[^<>]+>|\{\{|(?i:\byour[-_]|\b(?:change|replace)[-_]?me\b)"
+)
 EVERY_ARGUMENT = frozenset({'"$@"', "$@", "$*"})
 SHELL_OPTION = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*")
 SHELLS = frozenset({"sh", "bash", "ash", "dash", "zsh"})

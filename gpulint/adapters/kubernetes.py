@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -127,7 +128,7 @@ def _joined(group: str, kind: str, roles: tuple[Role, ...]) -> tuple[Role, ...]:
     if (group, kind) != LEADER_WORKER_SET:
         return tuple(_open_to_others(role) for role in roles)
     if len(roles) < 2:
-        return roles
+        return tuple(_alone(role) for role in roles)
     counts = [role.value("gpus_per_replica") for role in roles]
     origins = tuple(origin for role in roles for origin in role.fields["gpus_per_replica"].origins)
     unknown = next((count for count in counts if isinstance(count, Unknown)), None)
@@ -139,6 +140,18 @@ def _joined(group: str, kind: str, roles: tuple[Role, ...]) -> tuple[Role, ...]:
         else role.having(part_of=Field(serving.name, source="one group"))
         for role in roles
     )
+
+
+def _alone(role: Role) -> Role:
+    """A role whose every pod may serve by itself: its parallelism fits in one, and nothing joins them."""
+    sizes = [role.value(name) for name in ("tensor_parallel", "pipeline_parallel")]
+    occupied = math.prod(size for size in sizes if isinstance(size, int))
+    per_pod = role.value("gpus_per_pod")
+    joined = role.value("multi_node") or not role.text("engine") or not isinstance(per_pod, int) or occupied > per_pod
+    if joined or role.value("pods_per_replica") == 1:
+        return role
+    reason = Unknown("whether the pods of the group serve together is not stated")
+    return role.having(gpus_per_replica=Field(reason, role.fields["gpus_per_replica"].origins))
 
 
 def _open_to_others(role: Role) -> Role:

@@ -24,6 +24,8 @@ FILE_BYTES_MAX = 5_000_000
 DOCUMENTS_MAX = 1_000
 DUPLICATES_MAX = 100
 
+NOT_ONE_DOCUMENT = ("MIME-Version:", "Content-Type: multipart/", "#!")
+"""How node user data and scripts begin, whatever their names end in."""
 _TRIGGERS = (
     *("gpu", "nvidia", "cuda", "habana.ai/", "gaudi", "neuron", "vllm", "sglang", "tensorrt", "trtllm", "deepspeed"),
     *("accelerator", "torchrun", "torchtune", "tensor_parallel", "tensor-parallel", "num_hidden_layers", "megatron"),
@@ -68,6 +70,8 @@ def load(path: str, content: bytes) -> Loaded:
         return _undecodable(path, content)
     if "\0" in text:
         return Loaded(skips=("binary",))
+    if text.startswith(NOT_ONE_DOCUMENT):
+        return Loaded(skips=("a script or a message of several parts",))
     loading = _Loading(path, text)
     loading.read()
     return Loaded(

@@ -102,6 +102,7 @@ def _from_arguments(stated: Sequence[Stated]) -> dict[str, Field]:
     """Fields by quantity; names that are none of the glossary are for what settings mean together."""
     fields = arguments.fields(stated)
     length = fields.get("max_model_len")
+    fields["max_num_batched_tokens_stated"] = Field("max_num_batched_tokens" in fields)
     fields["max_model_len_stated"] = Field(length is not None, length.origins if length else ())
     if length and length.value in arguments.AUTOMATIC:
         fields["max_model_len_fitted"] = Field(True, length.origins)

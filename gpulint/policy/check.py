@@ -12,6 +12,9 @@ from gpulint.policy import cel
 from gpulint.policy.rule import Rule, placeholders
 from gpulint.workload import Origin, Role, Value, Workload
 
+OF_THE_INSTANCE = frozenset({"memory", "oversizing", "parallelism", "precision", "serving", "storage"})
+"""Families that judge a whole instance, which its first role stands for."""
+
 
 class Verdict(NamedTuple):
     """A rule that holds, in how many of the three worlds, and what that makes it."""
@@ -37,8 +40,11 @@ def matching(rules: Iterable[Rule], workload: Workload, role: Role) -> Iterator[
     """The rules that are about this role."""
     if role.value("device") not in (None, "gpu"):
         return
+    joined = bool(role.text("part_of"))
     for rule in rules:
         target = rule.target
+        if joined and rule.family in OF_THE_INSTANCE:
+            continue
         if target.scope != "workload" or (target.kind and workload.kind not in target.kind):
             continue
         if not target.engine or role.text("engine") in target.engine:

@@ -47,19 +47,19 @@ def host_weight_share(
     return None if host_memory_bytes is None or not held else host_memory_bytes / held
 
 
-def cpu_cores_needed(gpus_per_pod: float) -> float:
-    """CPU cores that processes of the engine keep busy all the time.
+def ranks_per_pod(parallel_size: int, gpus_per_pod: float) -> float:
+    """Ranks of the engine that run in one pod.
 
-    cpu_cores_needed = 1 + gpus_per_pod
+    ranks_per_pod = min(parallel_size, gpus_per_pod)
 
     Args:
-        gpus_per_pod: GPUs.
+        parallel_size: GPUs that the instance occupies. gpus_per_pod: GPUs of one pod.
     Returns:
-        cores: the loop of the engine and one worker a GPU; the server of requests is not counted.
+        ranks; each keeps a CPU core busy.
 
-    >>> cpu_cores_needed(8)
-    9
+    >>> ranks_per_pod(1, 2), ranks_per_pod(16, 8)
+    (1, 8)
 
     Source: vLLM, docs/configuration/optimization.md, CPU resources for GPU deployments.
     """
-    return 1 + gpus_per_pod
+    return min(parallel_size, gpus_per_pod)

@@ -191,6 +191,25 @@ def fitting_tensor_parallel(
     return 0
 
 
+def offloaded_bytes(cpu_offload_bytes: float, weight_bytes: float, stage_share: float, tensor_parallel: int) -> float:
+    """Weights of one GPU that stay in host memory.
+
+    offloaded_bytes = min(cpu_offload_bytes, weight_bytes · stage_share / tp)
+
+    Args:
+        cpu_offload_bytes: as stated for each GPU [bytes]. weight_bytes: of the whole network [bytes].
+        stage_share: of the layers on the fullest stage. tensor_parallel: ranks.
+    Returns:
+        [bytes]
+
+    >>> offloaded_bytes(32.0, 0.25, 1.0, 1)  # gpt2 with 32 GiB allowed
+    0.25
+
+    Source: vLLM, model_executor/models/utils.py, maybe_offload_to_cpu.
+    """
+    return min(cpu_offload_bytes, weight_bytes * stage_share / tensor_parallel)
+
+
 def host_needed_bytes(
     cpu_offload_bytes: float, swap_space_bytes: float, host_kv_bytes: float, gpus_per_pod: float
 ) -> float:
