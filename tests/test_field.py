@@ -744,3 +744,72 @@ def test_a_length_beyond_the_trained_one_is_answered_even_where_the_weights_do_n
     )
     (finding,) = (one for one in checked(text).findings if one.rule == "context-exceeds-trained-maximum")
     assert [suggestion.title for suggestion in finding.suggestions] == ["sequences of at most 32,768 tokens"]
+
+
+# ---- I. a third round: what else stands in a group, in a patch, in a file
+
+
+GROUP = """
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {{name: chat}}
+spec:
+  leaderWorkerTemplate:
+    size: {size}
+{templates}
+"""
+SGLANG = """
+    {name}:
+      spec:
+        containers:
+          - name: server
+            image: lmsysorg/sglang:v0.5.5
+            command: [python3, -m, sglang.launch_server, --model-path, Qwen/Qwen2.5-7B-Instruct, {arguments}]
+            resources: {{limits: {{nvidia.com/gpu: 1}}}}
+"""
+
+
+def test_the_worker_of_a_group_is_not_judged_for_itself() -> None:
+    leader, worker = (
+        SGLANG.format(name=name, arguments=f'--tp, "2", --nnodes, "2", --node-rank, "{rank}"')
+        for rank, name in enumerate(("leaderTemplate", "workerTemplate"))
+    )
+    assert said(checked(GROUP.format(size=2, templates=leader + worker))) == set()
+
+
+def test_pods_of_a_group_that_nothing_joins_leave_no_gpu_idle() -> None:
+    templates = SGLANG.format(name="workerTemplate", arguments='--tp, "1"')
+    found = checked(GROUP.format(size=3, templates=templates))
+    assert said(found) == set()
+    assert "gpus-left-idle" in samples.not_evaluated(found)
+
+
+def test_ranks_that_no_pod_holds_join_the_pods_of_their_group() -> None:
+    templates = SGLANG.format(name="workerTemplate", arguments='--tp, "2"')
+    assert "gpus-left-idle" in said(checked(GROUP.format(size=3, templates=templates)))
+
+
+def test_a_reference_that_nothing_defines_is_no_impossible_value() -> None:
+    text = pod("args: ['--gpu-memory-utilization=$(SHARE)', --model=Qwen/Qwen3-8B]")
+    assert said(checked(text)) == set()
+
+
+@pytest.mark.parametrize(
+    ("release", "refused"), [("v0.9.2", False), ("v0.11.0", False), ("v0.12.0", True), ("v0.19.0", True)]
+)
+def test_prompts_are_cut_into_chunks_whatever_is_asked_of_early_releases(release: str, refused: bool) -> None:
+    arguments = "--model=Qwen/Qwen3-8B, --max-model-len=16384, --max-num-batched-tokens=4096"
+    text = pod(f"args: [{arguments}, --no-enable-chunked-prefill]", 1, H100, f"vllm/vllm-openai:{release}")
+    assert ("batched-tokens-too-small" in said(checked(text))) is refused
+
+
+def test_more_offload_than_weights_is_no_offload_of_that_size() -> None:
+    text = pod("args: [--model=openai-community/gpt2, --cpu-offload-gb=32]", 1, H100)
+    assert "cpu-offload-in-production" not in said(checked(text))
+
+
+def test_user_data_of_a_node_is_no_broken_yaml() -> None:
+    text = 'MIME-Version: 1.0\nContent-Type: multipart/mixed; boundary="B"\n\n--B\necho nvidia-smi: {a\n'
+    found = checked(text)
+    assert said(found) == set()
+    assert [skip.reason for skip in found.skipped] == ["a script or a message of several parts"]
