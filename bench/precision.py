@@ -2,7 +2,7 @@
 
     python bench/precision.py DIR [--read bench/read.tsv]
 
-DIR holds OWNER+NAME/PATH. Each finding of today counts as right or wrong as `read.tsv` says; one that nobody has read
+DIR holds OWNER+NAME/PATH. Each finding of today counts as right, doubtful or wrong as `read.tsv` says; one that nobody has read
 counts against the ratio. Rows that no longer speak are listed: mended, if they were wrong.
 """
 
@@ -42,7 +42,7 @@ def main() -> None:
     verdicts = {(row["rule"], row["place"]): row["verdict"] for row in csv.DictReader(lines, delimiter="\t")}
     today = {(one.rule, place(one, options.directory)) for one in findings(options.directory)}
     counts = Counter(verdicts.get(key, "unread") for key in today)
-    print(f"findings {len(today)}: right {counts['right']}, wrong {counts['wrong']}, unread {counts['unread']}")
+    print(f"findings {len(today)}: right {counts['right']}, doubtful {counts['doubtful']}, wrong {counts['wrong']}, unread {counts['unread']}")
     if today:
         print(f"precision {counts['right']}/{len(today)} = {counts['right'] / len(today):.1%}")
     for rule, where in sorted(today - set(verdicts)):

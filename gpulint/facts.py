@@ -227,10 +227,19 @@ class Facts:
             return None
         if name in ("embedding_parameters", "expert_parameters", "encoder_parameters"):
             return _same(0, "a dense network in one number format is assumed")
+        if name == "quantised_parameters":
+            return self.find("parameters")
+        if name == "quantised_excess" and not self._counts_all_tensors():
+            return self.find("named_quantised_excess")
         if name == "stage_share":
             stages = self.find("pipeline_parallel")
             return stages if isinstance(stages, Missing) else _same(1 / float(stages.worlds.likely), "even stages")  # type: ignore[arg-type]
         return None
+
+    def _counts_all_tensors(self) -> bool:
+        """Whether the size of the number format was measured over whole files, embeddings included."""
+        row = catalog.by("quantization", "quantization").get(str(self.likely("weight_format")))
+        return row is not None and row["favourable"] != ""
 
     def _of_draft(self, name: str) -> Known | Missing | None:
         """A fact of the speculative draft's own checkpoint; None for another fact, and where it has no checkpoint."""
@@ -326,11 +335,13 @@ class Facts:
         held = float(row["bytes_per_weight"])
         if row["favourable"]:
             return Known(Worlds(float(row["favourable"]), held, float(row["adverse"])), "measured: " + row["source"])
-        if (shape := self.resolved.architecture if self.resolved else None) and shape.format_assumed:
-            rows = catalog.by("quantization", "quantization")
-            small, middle = (float(rows[name]["bytes_per_weight"]) for name in ("int4-g128", "fp8"))
-            return Known(Worlds(small, middle, held), "4, 8 or 16 bits: nothing states the number format")
-        return _same(held, "catalog")
+        shape = self.resolved.architecture if self.resolved else None
+        if shape is None or shape.format_assumed is None or isinstance(self.likely("quantization"), str):
+            return _same(held, "catalog")
+        rows = catalog.by("quantization", "quantization")
+        small, middle = (float(rows[name]["bytes_per_weight"]) for name in ("int4-g128", shape.format_assumed))
+        likely = held if shape.format_assumed == shape.checkpoint_dtype else middle
+        return Known(Worlds(small, likely, held), "4, 8 or 16 bits: nothing states the number format")
 
     def _computed(self, formula: Callable[..., Value]) -> Known | Missing:
         needs = parameters(formula)
@@ -460,6 +471,8 @@ class _Shifted(Facts):
     def _again(self, name: str) -> Known | Missing:
         own = formulas(self._engine).get(name) if self._engine else None
         formula = own or formulas(None).get(name)
+        if (assumed := self._without_shape(name)) is not None:
+            return _same(assumed.worlds.likely, "moved") if isinstance(assumed, Known) else assumed
         if formula is None:
             return self._resolve(glossary()[name])
         inputs = [self.find(needed) for needed in parameters(formula)]

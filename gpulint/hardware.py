@@ -71,8 +71,9 @@ def accelerators() -> tuple[Accelerator, ...]:
 
 
 def named(text: str) -> Accelerator | None:
-    """The accelerator of an id or a listed short name, as a person types it."""
-    return accelerator(text.lower()) or accelerator(labels().get(("alias", text), ""))
+    """The accelerator of an id, a listed short name or the product's name as reports print it, in either case."""
+    wanted = text.lower()
+    return accelerator(wanted) or accelerator(labels().get(("alias", text), "")) or _products().get(wanted)
 
 
 def node(instance_type: str) -> Node | None:
@@ -144,6 +145,11 @@ def product_labels() -> frozenset[str]:
 @functools.cache
 def _accelerators() -> dict[str, Accelerator]:
     return {row["id"]: _accelerator(row) for row in catalog.rows("accelerators")}
+
+
+@functools.cache
+def _products() -> dict[str, Accelerator]:
+    return {one.name.lower(): one for one in accelerators()}
 
 
 @functools.cache

@@ -9,7 +9,8 @@ from gpulint import engines, facts, hardware, units
 from gpulint.architecture import Resolved
 from gpulint.facts import Facts, Missing, glossary
 from gpulint.findings import RoleSummary, Severity
-from gpulint.policy import check
+from gpulint.policy import cel, check
+from gpulint.policy.rule import Rule, shipped_rules
 from gpulint.workload import Field, Role, Unknown
 
 SHOWN = (
@@ -18,11 +19,15 @@ SHOWN = (
     *("reserve_bytes", "kv_needed_bytes", "kv_cache_bytes", "kv_cache_tokens", "required_bytes_per_gpu", "headroom"),
 )
 
+MAKERS = {"amd.com": "amd", "gpu.intel.com": "intel", "habana.ai": "habana"}
+"""The maker of the cards that a device plugin of that domain hands out; nvidia of any other."""
+BY_CARD = frozenset({"compute_capability", "vendor"})
+
 
 def of(role: Role, known: Facts, resolved: Resolved | None, outcome: check.Outcome) -> RoleSummary:
     """What a report says of one role, also when nothing is wrong."""
     shown = [fact for name in SHOWN if (fact := known.shown(name))]
-    fitting = _fitting(role, known, resolved)
+    fitting = _fitting(role, known, resolved, outcome)
     return RoleSummary(
         name=role.name,
         engine=role.text("engine"),
@@ -129,14 +134,14 @@ def assumptions(role: Role, resolved: Resolved | None) -> Iterator[str]:
 
 
 class Fitting(NamedTuple):
-    """The products a role fits on in every world, in some, and in none."""
+    """The products a role fits on in every world, in some, and in none; what cannot run on a card is not listed there."""
 
     fits: tuple[str, ...] = ()
     borderline: tuple[str, ...] = ()
     too_small: tuple[str, ...] = ()
 
 
-def _fitting(role: Role, known: Facts, resolved: Resolved | None) -> Fitting:
+def _fitting(role: Role, known: Facts, resolved: Resolved | None, outcome: check.Outcome) -> Fitting:
     """When only the accelerator is missing: how it fits on each product that clouds rent out."""
     left = known.worlds("headroom_bytes")
     if not isinstance(left, Missing) or left.names != {"accelerator"}:
@@ -144,16 +149,40 @@ def _fitting(role: Role, known: Facts, resolved: Resolved | None) -> Fitting:
     fits: list[str] = []
     borderline: list[str] = []
     small: list[str] = []
-    for product in _rented():
-        tried = facts.of(role.having(accelerator=Field(product.id)), resolved).worlds("headroom_bytes")
-        if isinstance(tried, Missing):
+    untold = False
+    rules = tuple(_of_the_card(outcome))
+    for product in _rented(role):
+        tried = facts.of(role.having(accelerator=Field(product.id)), resolved)
+        room = tried.worlds("headroom_bytes")
+        if isinstance(room, Missing):
             continue
-        worst, best = _amount(tried.adverse), _amount(tried.favourable)
-        (fits if worst >= 0 else small if best < 0 else borderline).append(product.name)
+        if _amount(room.favourable) < 0:
+            small.append(product.name)
+            continue
+        judged = check.judged(rules, tried)
+        untold |= bool(judged.not_evaluated)
+        if not judged.holding and not judged.not_evaluated:
+            (fits if _amount(room.adverse) >= 0 else borderline).append(product.name)
+    if untold and not fits and not borderline:
+        return Fitting()
     return Fitting(tuple(fits), tuple(borderline), tuple(small))
 
 
-def _rented() -> list[hardware.Accelerator]:
+def _of_the_card(outcome: check.Outcome) -> Iterator[Rule]:
+    """The error rules that wait for what the card can do."""
+    for name in (one.rule for one in outcome.not_evaluated):
+        rule = shipped_rules().get(name)
+        if rule is not None and rule.severity is Severity.ERROR and any(map(_tells_the_card, cel.names(rule.when))):
+            yield rule
+
+
+def _tells_the_card(name: str) -> bool:
+    return name in BY_CARD or name.endswith("_capability")
+
+
+def _rented(role: Role) -> list[hardware.Accelerator]:
+    """What clouds rent out of the maker whose cards the role asks for, smallest first."""
+    maker = MAKERS.get(role.text("accelerator_resource").partition("/")[0], "nvidia")
     rented = {node.accelerator for node in hardware.nodes()}
-    products = [one for one in hardware.accelerators() if one.id in rented and one.vendor == "nvidia"]
+    products = [one for one in hardware.accelerators() if one.id in rented and one.vendor == maker]
     return sorted(products, key=lambda one: (one.cuda_memory_bytes or one.driver_memory_bytes or 0, one.id))

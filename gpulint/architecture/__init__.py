@@ -12,6 +12,13 @@ from gpulint import catalog, units
 
 BILLIONS = re.compile(r"(?<![A-Za-z0-9.])(?:(\d+)x)?(\d+(?:\.\d+)?)[bB](?![A-Za-z0-9])")
 ACTIVE = re.compile(r"(?<![A-Za-z0-9])[aA]\d+(?:\.\d+)?[bB](?![A-Za-z0-9])")
+CACHED = re.compile(r"(?:.*/)?models--(?P<id>[\w.-]+)(?:/snapshots/[^/]+)?/?")
+"""A folder of the Hugging Face cache (huggingface_hub v1.9.2 file_download.py, repo_folder_name); ids never hold `--`."""
+HUB_ID = re.compile(r"(?P<owner>\w[\w.-]*)/\w[\w.-]*")
+FOLDERS = frozenset({"checkpoints", "data", "mnt", "model", "models", "tmp", "weights", "workspace"})
+"""Owners that are rather the folder of a relative path."""
+REDUCED = re.compile(r"bit|quant|bnb|nf4|ggml|exl\d|mlx|aqlm|lora|qat|marlin|round|(?<![a-z])[wq]\d|int\d|fp\d", re.IGNORECASE)
+"""Words with which releases say that they were quantised; one that the catalog does not list leaves the format open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +63,7 @@ class Architecture:
     task: str | None = None
     modality: str | None = None
     named_parameters: float | None = None
-    format_assumed: bool = False
+    format_assumed: str | None = None
     source: str = ""
 
     @property
@@ -82,6 +89,10 @@ def resolve(
     """
     reference = reference.removeprefix("hf://")
     local = config(reference) if config else None
+    if local is None and (cached := _cached(reference)) is not None and not (like and reference in like):
+        found = resolve(cached, None, like)
+        held = f"{reference} is the Hugging Face cache of {cached}"
+        return found._replace(assumption=f"{held}; {found.assumption}" if found.assumption else held)
     if local is not None and (own := from_config(reference, local)) is not None:
         return Resolved(own, "config.json in the repository")
     if known := _known(reference):
@@ -96,8 +107,23 @@ def resolve(
     return Resolved(None, "unknown")
 
 
+def _cached(reference: str) -> str | None:
+    """The id of a checkpoint whose folder in the Hugging Face cache is named.
+
+    >>> _cached("/cache/hub/models--Qwen--Qwen3-8B/snapshots/main"), _cached("models--gpt2"), _cached("/models/Qwen3-8B")
+    ('Qwen/Qwen3-8B', 'gpt2', None)
+    """
+    folder = CACHED.fullmatch(reference)
+    parts = folder["id"].split("--") if folder else []
+    return "/".join(parts) if 1 <= len(parts) <= 2 and all(parts) else None
+
+
 def _named(reference: str, billions: float) -> Resolved:
-    """What a name alone tells: a parameter count, and the number format that its suffix states, else 16 bits."""
+    """What a name alone tells: a parameter count, and the number format that its suffix states.
+
+    Without a suffix a release of a hub is most likely in 16 bits, and a folder in any format: quantised copies are
+    often stored under the plain name.
+    """
     formats = catalog.by("checkpoint_suffixes", "suffix")
     words = re.split(r"[-_.]", reference.lower().rstrip("/").rsplit("/", 1)[-1])
     stated = next((formats[word]["quantization"] for word in reversed(words) if word in formats), None)
@@ -107,11 +133,20 @@ def _named(reference: str, billions: float) -> Resolved:
         named_parameters=billions * units.BILLION,
         checkpoint_dtype=None if stated == "" else "bfloat16",
         checkpoint_quantization=stated or None,
-        format_assumed=stated is None,
+        format_assumed=_likely_format(reference) if stated is None else None,
     )
-    format_ = stated if stated is not None else "4, 8 or 16 bits"
+    format_ = stated if stated is not None else ASSUMED[_likely_format(reference)]
     said = f"{reference} has about {billions:g} billion parameters in {format_ or 'an unknown format'}, by its name"
     return Resolved(shape, "name", said)
+
+
+ASSUMED = {"bfloat16": "16 bits, or fewer where it is quantised", "fp8": "4, 8 or 16 bits"}
+
+
+def _likely_format(reference: str) -> str:
+    hub = HUB_ID.fullmatch(reference)
+    plain = hub is not None and hub["owner"].lower() not in FOLDERS and not REDUCED.search(reference)
+    return "bfloat16" if plain else "fp8"
 
 
 def architectures() -> tuple[Architecture, ...]:
@@ -172,14 +207,23 @@ def _base(row: catalog.Row) -> Architecture:
 
 @functools.cache
 def _basenames() -> dict[str, str | None]:
-    """Last path component → a checkpoint id that ends so; None where several do that differ in more than their id."""
+    """Last path component → a checkpoint id that ends so, the makers' first; None where several differ in what they hold."""
     found: dict[str, str | None] = {}
     for name in sorted(ids(), key=lambda name: (not _of_its_makers(name), name)):
         last = name.rsplit("/", 1)[-1].lower()
         first = found.setdefault(last, name)
-        if first is not None and first != name and _shape(first) != _shape(name):
+        if first is not None and first != name and not _same(first, name):
             found[last] = None
     return found
+
+
+def _same(first: str, copy: str) -> bool:
+    """Whether a copy has network and stored format of the first; of the makers' own, it need not say what stays in 16 bits."""
+    one, other = _shape(first), _shape(copy)
+    if one is None or other is None or one == other:
+        return one == other
+    unsaid = other.unquantised_parameters is None and _of_its_makers(first)
+    return unsaid and replace(one, unquantised_parameters=None) == other
 
 
 def _of_its_makers(name: str) -> bool:

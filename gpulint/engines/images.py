@@ -17,7 +17,8 @@ BUILD = (
 )
 """Words that tell how an engine is built; a repository with other words beside the engine's name has its own releases."""
 PLATFORM = re.compile(
-    r"(?:cuda|cu|rocm|ubuntu|ubi|py|python|mi|gfx|b|gb|h)\d+[\d.]*x?|x86_64|amd64|arm64|aarch64|^v\d+(?=-latest)"
+    r"(?<![a-z0-9])(?:(?:cuda|cu|rocm|ubuntu|ubi|py|python)\d[\d.]*|mi3\d+x?|gfx\w+|g?b[23]00|x86_64|amd64|arm64|aarch64)"
+    r"(?![a-z0-9])"
 )
 """Words with a number that tell nothing of a release."""
 

@@ -8,16 +8,26 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from gpulint import catalog, gguf
-from gpulint.engines import Argument, Invocation, Reading, arguments
+from gpulint import gguf
+from gpulint.engines import Argument, Invocation, Reading, arguments, images
 from gpulint.engines.arguments import Flag, Grammar, Release, Stated
+from gpulint.engines.images import Numbering, Told
 from gpulint.workload import Field, Origin, Unknown, Value
 
 IMAGE = re.compile(r"(?:^|/)llama\.cpp[:@]")
 OFFICIAL = re.compile(r"(?:^|/)(?:ggml-org/|ggerganov/)?llama\.cpp[:@]")
 FORK = re.compile(r"ik[-_]?llama|beellama|turboquant|koboldcpp|llamafile|llamacpp-club|prima\.cpp", re.IGNORECASE)
 """Forks number their releases, set their defaults and count their memory in their own way."""
-TAG = re.compile(r"(?P<content>full|server)(?P<build>-(?!b\d)[a-z]+[\d.]*)?(?:-b(?P<release>\d{4,5}))?")
+TAG = re.compile(r"(?P<content>full|server)(?P<build>-(?!b\d)[a-z]+[\d.]*)?")
+NUMBERING = Numbering(
+    "llama.cpp",
+    word=r"llama[.-]?cpp[-_]b",
+    # .github/workflows/docker.yml of 2025: full, light and server, with a device and a build number
+    plain=r"llama\.cpp:(?:full|server)(?:-(?:cuda|rocm|vulkan|musa|intel)[\d.]*)?-b(?P<release>\d{4,5})",
+    named=rf"(?:{images.BUILD}[-_])*llama[.-]?cpp(?:[-_]{images.BUILD})*",
+    number=r"\d{4,5}",
+    lead="b",
+)
 ON_GPU = ("-cuda", "-rocm", "-vulkan", "-musa", "-intel")
 PREFIXES = frozenset(
     {"exec", "nohup", "time", "sudo", "command", "tini", "dumb-init", "--", "env", "numactl", "stdbuf"}
@@ -62,13 +72,14 @@ def named(reference: str, origins: tuple[Origin, ...] = ()) -> dict[str, Field]:
 
 def _server(invocation: Invocation, words: Sequence[Argument]) -> Reading:
     """What `llama-server` makes of its words and, where they are silent, of LLAMA_ARG_ variables."""
-    identity = _identity(invocation.image)
-    version = identity.get("engine_version", Field("")).value
-    release = catalog.release(version if isinstance(version, str) else "")
+    told = _told(invocation.image)
+    release = told.version
+    identity = _identity(invocation.image, told)
     stated, open_ended = arguments.parsed(words, GRAMMAR, release)
     given = [*_from_environment(invocation.environment, GRAMMAR), *stated]
     found = arguments.fields(given)
-    fields = {**identity, **_fields(found, release), **_noticed(stated, words, release)}
+    notices = images.believed(_noticed(stated, words, told.certain), told)
+    fields = {**identity, **_fields(found, release), **({} if _unlisted(release) else notices)}
     if memory := invocation.environment.get("GGML_CUDA_ENABLE_UNIFIED_MEMORY"):
         fields["device_memory_bytes"] = Field(Unknown("weights may spill into host memory"), (memory.origin,))
     if not given:
@@ -132,13 +143,18 @@ def _python_words(invocation: Invocation) -> Sequence[Argument] | None:
     return None
 
 
-def _identity(image: Argument) -> dict[str, Field]:
+def _told(image: Argument) -> Told:
+    """The build as a release: b5000 is 0.0.5000."""
+    told = images.told(image, NUMBERING)
+    return told._replace(release=f"0.0.{told.release}") if told.release else told
+
+
+def _identity(image: Argument, told: Told) -> dict[str, Field]:
     """Engine and release, and the CPU where the image is built for no GPU."""
     text = image.text or ""
     fields = {"engine": Field("llama.cpp", (image.origin,) if text else ())}
     named = TAG.match(text.partition("@")[0].rsplit(":", 1)[-1]) if OFFICIAL.search(text) else None
-    if named and named["release"]:
-        fields["engine_version"] = Field(f"0.0.{named['release']}", (image.origin,))
+    fields |= images.field(image, told, NUMBERING.title)
     if named and not (named["build"] or "").startswith(ON_GPU):
         fields["device"] = Field("cpu", (image.origin,))
     return fields
@@ -348,11 +364,13 @@ def _cache(found: Mapping[str, Field]) -> dict[str, Field]:
 # ---- what the engine would refuse, and what is elsewhere
 
 
+def _unlisted(release: Release) -> bool:
+    return release is not None and release < LISTED_FROM
+
+
 def _noticed(stated: Iterable[Stated], words: Sequence[Argument], release: Release) -> dict[str, Field]:
     """Arguments that a release does not take: those it lacks, `--flag=value` in one word, and a bare `--flash-attn`."""
     stated = tuple(stated)
-    if release is not None and release < LISTED_FROM:
-        return {}
     found = arguments.noticed(stated, GRAMMAR, release)
     found.pop("impossible_argument", None)
     if release is None:

@@ -5,16 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from gpulint import catalog
-from gpulint.engines import Argument, Invocation, Reading, arguments
+from gpulint.engines import Argument, Invocation, Reading, arguments, images
 from gpulint.engines.arguments import Grammar, Stated
+from gpulint.engines.images import Numbering, Told
 from gpulint.workload import Field, Unknown, Value
 
 PROGRAM = "lmdeploy"
 SUBCOMMAND = ("serve", "api_server")
-OFFICIAL = re.compile(r"(?:^|/)lmdeploy[:@]")
+NUMBERING = Numbering(
+    "LMDeploy",
+    word="lmdeploy",
+    # .github/workflows/docker.yml of v0.6.4 to v0.12.0 and of August 2026: cu11, cu12, cu12.8, cu13.0, hopper, ascend
+    plain=r"lmdeploy:v(?P<release>0\.\d+\.\d+(?:\.post\d+)?)(?:-(?:cu1\d(?:\.\d)?|hopper|ascend))*",
+    named=rf"(?:{images.BUILD}[-_])*lmdeploy(?:[-_]{images.BUILD})*",
+    number=r"0\.(?:[4-9]|[1-9]\d)\.\d{1,2}(?:\.post\d+)?",
+)
 """The official repository is openmmlab/lmdeploy; a mirror keeps its last component."""
-RELEASE = re.compile(r"v?(0\.\d+\.\d+(?:\.post\d+)?)(?:$|[-_+])")
 ASCEND = re.compile(r"ascend|dlinfer", re.IGNORECASE)
 OLDEST_ASSUMED = (0, 8, 0)
 """An image whose tag tells no release is taken for a release of the last eighteen months (0.8.0: May 2025)."""
@@ -43,11 +49,10 @@ def read(invocation: Invocation) -> Reading | None:
     words = _server_words(invocation.arguments)
     if words is None:
         return None
-    identity = _identity(invocation)
-    version = identity.get("engine_version", Field("")).value
-    release = catalog.release(version if isinstance(version, str) else "")
-    stated, open_ended = arguments.parsed(words, GRAMMAR, release)
-    fields = {**identity, **_from_arguments(stated), **arguments.noticed(stated, GRAMMAR, release)}
+    told = images.told(invocation.image, NUMBERING)
+    stated, open_ended = arguments.parsed(words, GRAMMAR, told.version)
+    notices = images.believed(arguments.noticed(stated, GRAMMAR, told.certain), told)
+    fields = {**_identity(invocation, told), **_from_arguments(stated), **notices}
     last = words[-1] if words else invocation.arguments[-1]
     return Reading(fields, last.origin, open_ended)
 
@@ -70,13 +75,11 @@ def _server_words(words: Sequence[Argument]) -> Sequence[Argument] | None:
     return None
 
 
-def _identity(invocation: Invocation) -> dict[str, Field]:
+def _identity(invocation: Invocation, told: Told) -> dict[str, Field]:
     """Engine and release, as the image's tag tells them."""
     image = invocation.image.text or ""
     fields = {"engine": Field("lmdeploy", (invocation.image.origin,) if image else ())}
-    tag = image.rsplit("/", 1)[-1].partition("@")[0].partition(":")[2]
-    if OFFICIAL.search(image) and (release := RELEASE.match(tag)):
-        fields["engine_version"] = Field(release.group(1), (invocation.image.origin,))
+    fields |= images.field(invocation.image, told, NUMBERING.title)
     if ASCEND.search(image):
         fields["device"] = Field("ascend", (invocation.image.origin,))
     return fields

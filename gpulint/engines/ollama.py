@@ -6,12 +6,19 @@ import re
 from collections.abc import Mapping, Sequence
 
 from gpulint import catalog, gguf
-from gpulint.engines import Argument, Invocation, Reading
+from gpulint.engines import Argument, Invocation, Reading, images
+from gpulint.engines.images import Numbering
 from gpulint.workload import Field, Origin, Unknown, Value
 
 REPOSITORY = re.compile(r"(?:^|/)ollama$")
-OFFICIAL = re.compile(r"(?:^|/)ollama/ollama[:@]")
-RELEASE = re.compile(r"v?(\d+\.\d+\.\d+)(?:$|-)")
+NUMBERING = Numbering(
+    "Ollama",
+    word="ollama",
+    # .github/workflows/release.yaml of August 2026
+    plain=r"ollama/ollama:(?P<release>\d+\.\d+\.\d+)(?:-rocm)?",
+    named=rf"(?:{images.BUILD}[-_])*ollama(?:[-_]{images.BUILD})*",
+    number=r"0\.(?:[3-9]|[1-9]\d)\.\d{1,2}",
+)
 HUB = re.compile(r"(?:hf\.co|huggingface\.co)/")
 OLDEST_ASSUMED = (0, 7, 0)
 """An image without a readable tag is taken for a release of the last eighteen months (0.7.0: May 2025)."""
@@ -103,10 +110,7 @@ def _identity(image: Argument) -> dict[str, Field]:
     """Engine and release, as the image's tag tells them."""
     text = image.text or ""
     fields = {"engine": Field("ollama", (image.origin,) if text else ())}
-    tag = text.rsplit("/", 1)[-1].partition("@")[0].partition(":")[2]
-    if OFFICIAL.search(text) and (release := RELEASE.match(tag)):
-        fields["engine_version"] = Field(release.group(1), (image.origin,))
-    return fields
+    return fields | images.field(image, images.told(image, NUMBERING), NUMBERING.title)
 
 
 def _settings(environment: Mapping[str, Argument]) -> dict[str, Field]:

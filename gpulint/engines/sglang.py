@@ -6,16 +6,26 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint import catalog, units
-from gpulint.engines import Argument, Invocation, Reading, arguments
+from gpulint import units
+from gpulint.engines import Argument, Invocation, Reading, arguments, images
 from gpulint.engines.arguments import Grammar, Release, Stated
+from gpulint.engines.images import Numbering, Told
 from gpulint.workload import Field, Origin, Unknown, Value
 
 SERVER_MODULE = "sglang.launch_server"
 SERVER_FILE = re.compile(r"(?:^|/)sglang/launch_server\.py")
-OFFICIAL = re.compile(r"(?:^|/)sglang[:@]")
+NUMBERING = Numbering(
+    "SGLang",
+    word="sglang",
+    # .github/workflows/release-docker.yml (cu118 to cu125, -srt), release-docker-amd.yml (-rocm700-mi30x),
+    # _docker-build-and-publish.yml (-runtime, cu129, cu130); v0.5.6-cu129-amd64, v0.4.10.post1-cu128-b200 of lmsysorg/sglang
+    plain=r"sglang:v(?P<release>0\.[3-9]\.\d+(?:\.post\d+)?)"
+    r"(?:-(?:cu\d{3}|rocm\d{3}|mi3\d+x|g?b200|amd64|arm64|runtime|srt))*",
+    named=rf"(?:{images.BUILD}[-_])*sglang(?:[-_]{images.BUILD})*",
+    number=r"0\.[3-9](?:\.\d{1,2})?(?:\.post\d+|rc\d+)?",
+    others=r"(?:nixl|ray|flashinfer|torch|mooncake|dynamo|lmcache)[-_]?v?\d+\.\d+[\w.]*",
+)
 """The official repository is lmsysorg/sglang; a mirror keeps its last component."""
-RELEASE = re.compile(r"v?(0\.[345]\.\d+(?:\.post\d+|rc\d+)?)(?:$|[-_+])")
 OTHER_DEVICE = re.compile(r"[:_-](?P<device>cpu|xeon|npu|cann|xpu|gaudi|hpu|tpu|musa)")
 """Builds for other devices are marked in the tag or the repository: v0.5.10-xeon, sglang-cpu."""
 OLDEST_ASSUMED = (0, 4, 8)
@@ -77,9 +87,9 @@ def read(invocation: Invocation) -> Reading | None:
     if found is None:
         return None
     words, grammar = found
-    identity = _identity(invocation)
-    version = identity.get("engine_version", Field("")).value
-    release = catalog.release(version if isinstance(version, str) else "")
+    told = images.told(invocation.image, NUMBERING)
+    release = told.version
+    identity = _identity(invocation, told)
     stated, open_ended = arguments.parsed(words, grammar, release)
     kind = next((one for one in stated if one.flag.field == "model_type"), None)
     if kind and kind.value and kind.value.text not in LANGUAGE_MODELS:
@@ -89,7 +99,7 @@ def read(invocation: Invocation) -> Reading | None:
     if grammar.positional and any(not one.flag.kind for one in stated):
         open_ended = open_ended or "an argument is not one of language models"
     else:
-        fields |= arguments.noticed(stated, grammar, release)
+        fields |= images.believed(arguments.noticed(stated, grammar, told.certain), told)
     return Reading(fields, words[-1].origin if words else _program(invocation), open_ended or _elsewhere(stated))
 
 
@@ -117,13 +127,12 @@ def _program(invocation: Invocation) -> Origin | None:
     return invocation.arguments[-1].origin if invocation.arguments else None
 
 
-def _identity(invocation: Invocation) -> dict[str, Field]:
+def _identity(invocation: Invocation, told: Told) -> dict[str, Field]:
     """Engine and release, as the image's tag tells them."""
     image = invocation.image.text or ""
     fields = {"engine": Field("sglang", (invocation.image.origin,) if image else ())}
     name = image.rsplit("/", 1)[-1].partition("@")[0]
-    if OFFICIAL.search(image) and (release := RELEASE.match(name.partition(":")[2])):
-        fields["engine_version"] = Field(release.group(1), (invocation.image.origin,))
+    fields |= images.field(invocation.image, told, NUMBERING.title)
     if "sglang" in image and (other := OTHER_DEVICE.search(name)):
         device = other.group("device")
         fields["device"] = Field("cpu" if device in ("cpu", "xeon") else device, (invocation.image.origin,))

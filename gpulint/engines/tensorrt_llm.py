@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from gpulint import catalog
 from gpulint.documents import Document, Path
-from gpulint.engines import Argument, Invocation, Reading, arguments
+from gpulint.engines import Argument, Invocation, Reading, arguments, images
 from gpulint.engines.arguments import Flag, Grammar, Stated
+from gpulint.engines.images import Numbering, Told
 from gpulint.workload import Field, Origin, Unknown, Value
 
 PROGRAM = "trtllm-serve"
@@ -22,7 +22,14 @@ OTHER_SERVERS = {
     "embeddings": "an encoder alone is served",
 }
 """Subcommands beside `serve`, and why their words tell no layout."""
-RELEASE = re.compile(r"tensorrt-llm/(?:release|devel):v?(\d+\.\d+(?:\.\d+)?)(?=$|rc|\.post|[-_.])")
+NUMBERING = Numbering(
+    "TensorRT-LLM",
+    word="(?:tensorrt-?llm|trtllm)",  # …:0.33.0-tensorrtllm0.21.0-cu128 of DJL
+    # nvidia.github.io/TensorRT-LLM/installation/containers.html of 1.3.0rc13
+    plain=r"tensorrt-llm/(?:release|devel):(?P<release>\d+\.\d+(?:\.\d+)?)(?:rc\d+)?(?:\.post\d+)?",
+    named=rf"tensorrt-llm(?:/release|/devel)?|(?:{images.BUILD}[-_])+tensorrt-llm|tensorrt-llm(?:[-_]{images.BUILD})+",
+    number=r"(?:0\.(?:[5-9]|[12]\d)|1\.\d{1,2})(?:\.\d{1,2})?",
+)
 OLDEST_ASSUMED = (0, 19, 0)
 """An image whose tag tells no release is taken for a release of the last eighteen months (0.19.0: May 2025)."""
 SPELLINGS = {
@@ -94,13 +101,13 @@ def read(invocation: Invocation) -> Reading | None:
     if at is None:
         return None
     words = invocation.arguments[at + 1 :]
-    identity = {**_identity(invocation), **_launched(invocation.arguments[:at])}
+    told = images.told(invocation.image, NUMBERING)
+    identity = {**_identity(invocation, told), **_launched(invocation.arguments[:at])}
     named = words[0].text if words else None
     if named in OTHER_SERVERS:
         return Reading(identity, words[-1].origin, OTHER_SERVERS[named])
     words = words[1:] if named == "serve" else words
-    release = catalog.release(_text(identity.get("engine_version")))
-    stated, open_ended = arguments.parsed(words, GRAMMAR, release)
+    stated, open_ended = arguments.parsed(words, GRAMMAR, told.version)
     origin = words[-1].origin if words else None
     return Reading({**identity, **_fields(stated)}, origin, open_ended or _elsewhere(stated, words))
 
@@ -144,14 +151,11 @@ def _server(words: Sequence[Argument]) -> int | None:
     return None
 
 
-def _identity(invocation: Invocation) -> dict[str, Field]:
+def _identity(invocation: Invocation, told: Told) -> dict[str, Field]:
     """Engine and release, as the image's tag tells them."""
     image = invocation.image.text or ""
     origins = (invocation.image.origin,) if image else ()
-    fields = {"engine": Field("tensorrt-llm", origins)}
-    if release := RELEASE.search(image):
-        fields["engine_version"] = Field(release.group(1), origins)
-    return fields
+    return {"engine": Field("tensorrt-llm", origins), **images.field(invocation.image, told, NUMBERING.title)}
 
 
 def _launched(before: Sequence[Argument]) -> dict[str, Field]:
@@ -159,10 +163,6 @@ def _launched(before: Sequence[Argument]) -> dict[str, Field]:
     named = [(word.text or "").rsplit("/", 1)[-1] for word in before]
     launcher = next((name for name in named if name in LAUNCHERS), None)
     return {"multi_node": Field(True, source=launcher)} if launcher else {}
-
-
-def _text(field: Field | None) -> str:
-    return field.value if field and isinstance(field.value, str) else ""
 
 
 def _fields(stated: Sequence[Stated]) -> dict[str, Field]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from gpulint import catalog
-from gpulint.engines import Argument, Invocation, Reading, arguments
+from gpulint.engines import Argument, Invocation, Reading, arguments, images
 from gpulint.engines.arguments import Grammar, Release, Stated
+from gpulint.engines.images import Numbering, Told
 from gpulint.workload import Field, Unknown, Value
 
 PROGRAMS = frozenset({"text-generation-launcher", "tgi-entrypoint.sh"})
@@ -19,11 +19,17 @@ NOT_A_LAUNCHER = re.compile(
 )
 """Other servers and other devices; the -trtllm and -llamacpp builds have launchers of their own."""
 ON_CPU = re.compile(r"intel-cpu|\.cpu\b|-cpu\.")
-RELEASE = re.compile(
-    r"text-generation-inference:v?(\d+\.\d+(?:\.\d+)?)(?=$|-)"  # ghcr.io/huggingface/text-generation-inference:3.3.4
-    r"|text-generation-inference-cu\d+\.(\d+-\d+(?:-\d+)?)\."  # …-cu124.2-3.ubuntu2204.py311 of Google's deep learning images
-    r"|-tgi(\d+\.\d+(?:\.\d+)?)-"  # …:2.7.0-tgi3.3.4-gpu-py311-cu124-ubuntu22.04 of SageMaker
+NUMBERING = Numbering(
+    "TGI",
+    word="tgi",  # …:2.7.0-tgi3.3.4-gpu-py311-cu124-ubuntu22.04 of SageMaker
+    # .github/workflows/build.yaml of January 2026
+    plain=r"text-generation-inference:(?P<release>\d+\.\d+(?:\.\d+)?)"
+    r"(?:-(?:rocm|intel-xpu|intel-cpu|neuron|gaudi|trtllm|llamacpp))?",
+    named=rf"(?:{images.BUILD}[-_])*text-generation-inference(?:[-_]{images.BUILD})*",
+    number=r"[0-3]\.\d{1,2}(?:\.\d{1,2})?",
 )
+OF_GOOGLE = re.compile(r"text-generation-inference-cu\d+\.(\d+-\d+(?:-\d+)?)\.")
+"""…-cu124.2-3.ubuntu2204.py311 of Google's deep learning images."""
 SAGEMAKER = re.compile(r"huggingface-pytorch-tgi-inference")
 EXPORTED = {"HF_MODEL_ID": "MODEL_ID", "SM_NUM_GPUS": "NUM_SHARD", "HF_MODEL_QUANTIZE": "QUANTIZE"}
 """What SageMaker's entry point writes into the environment of the launcher."""
@@ -41,16 +47,16 @@ def read(invocation: Invocation) -> Reading | None:
     words = _launcher_words(invocation)
     if words is None:
         return None
-    identity = _identity(invocation)
-    version = identity.get("engine_version", Field("")).value
-    release = catalog.release(version if isinstance(version, str) else "")
+    told = _told(invocation.image)
+    release = told.version
+    identity = _identity(invocation, told)
     environment = _environment(invocation)
     on_line, open_ended = arguments.parsed(words, GRAMMAR, release)
     stated = [*_from_environment(environment), *on_line]
     fields = {
         **identity,
         **_fields(stated, environment, release),
-        **arguments.noticed(on_line, GRAMMAR, release),
+        **images.believed(arguments.noticed(on_line, GRAMMAR, told.certain), told),
     }
     origin = words[-1].origin if words else None
     return Reading(fields, origin, open_ended or _elsewhere(invocation, fields))
@@ -78,14 +84,18 @@ def _named(image: str) -> str:
     return image.split("@", 1)[0].rsplit("/", 1)[-1]
 
 
-def _identity(invocation: Invocation) -> dict[str, Field]:
+def _told(image: Argument) -> Told:
+    """The release by the tag, or by the name of Google's images."""
+    if by_name := OF_GOOGLE.search(images.split(image.text)[0]):
+        return Told(by_name[1].replace("-", "."), plain=False, pinned=True)
+    return images.told(image, NUMBERING)
+
+
+def _identity(invocation: Invocation, told: Told) -> dict[str, Field]:
     """Engine and release, as the image's name or tag tells them."""
     image = invocation.image.text or ""
     origins = (invocation.image.origin,) if image else ()
-    fields = {"engine": Field("tgi", origins)}
-    if IMAGE.search(image) and (release := RELEASE.search(_named(image))):
-        text = next(filter(None, release.groups()))
-        fields["engine_version"] = Field(text.replace("-", "."), origins)
+    fields = {"engine": Field("tgi", origins), **images.field(invocation.image, told, NUMBERING.title)}
     if ON_CPU.search(_named(image)):
         fields["device"] = Field("cpu", origins)
     return fields

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from gpulint import catalog
-from gpulint.engines import Argument, Invocation, Reading, arguments, vllm_settings
+from gpulint.engines import Argument, Invocation, Reading, arguments, images, vllm_settings
 from gpulint.engines.arguments import Grammar, Stated
+from gpulint.engines.images import Numbering, Told
 from gpulint.workload import Field, Unknown, Value
 
 SERVER_MODULE = re.compile(r"vllm\.entrypoints\.[\w.]*(?:api|grpc)_server")
@@ -18,10 +18,17 @@ NOT_A_SERVER = re.compile(
 ON_CPU = re.compile(r"vllm[\w-]*-cpu|/cpu\b|[:_-]cpu(?:$|[-_.])")
 FORK = re.compile(r"omni|ascend|npu|tpu|neuron|gaudi|hpu|xpu|plugin|metal|spyre")
 """Builds that take arguments of their own besides vLLM's."""
-OFFICIAL = re.compile(r"(?<!lmcache/)vllm-openai[:@]")
-"""Tags of other repositories number their own releases: lmcache/vllm-openai those of LMCache."""
-RELEASE = re.compile(r"v?([01]\.\d+(?:\.\d+){0,2}(?:\.post\d+)?)(?:$|[-_+])")
-"""A tag such as 25.09-py3 is a year and a month of the image's maker."""
+NUMBERING = Numbering(
+    "vLLM",
+    word="vllm",
+    # .buildkite/scripts/publish-release-images.sh of 2026: -x86_64, -aarch64, -cu129, -ubuntu2404, the ROCm and CPU images
+    plain=r"(?<!lmcache/)vllm-openai(?:-rocm|-cpu)?:v(?P<release>\d\.\d+\.\d+(?:\.\d+)?(?:\.post\d+)?)"
+    r"(?:-(?:x86_64|aarch64|arm64|cu\d{3}|ubuntu2404|nonroot|rocm\d+))*",
+    named=rf"(?<!lmcache/)vllm-openai(?:[-_][\w.-]+)?|(?:{images.BUILD}[-_])*vllm(?:[-_]{images.BUILD})*",
+    number=r"0\.(?:[4-9]|[1-9]\d)(?:\.\d{1,2}){0,2}(?:\.post\d+|rc\d+)?",
+    others=r"(?:lmcache[-_]?v?0\.[0-5]|(?:nixl|ray|flashinfer|torch|mooncake|dynamo)[-_]?v?\d+\.\d+)[\w.]*",
+)
+"""lmcache/vllm-openai is numbered by LMCache (0.5.6 in November 2026), 25.09-py3 by a year and a month."""
 OLDEST_ASSUMED = (0, 9, 0)
 """An image whose tag tells no release is taken for a release of the last eighteen months (0.9.0: May 2025)."""
 MULTI_NODE = (
@@ -43,15 +50,15 @@ def read(invocation: Invocation) -> Reading | None:
     words = _server_words(invocation)
     if words is None:
         return None
-    identity = _identity(invocation)
-    version = identity.get("engine_version", Field("")).value
-    release = catalog.release(version if isinstance(version, str) else "")
+    told = images.told(invocation.image, NUMBERING)
+    release = told.version
+    identity = _identity(invocation, told)
     stated, open_ended = arguments.parsed(words, GRAMMAR, release)
     found = {**identity, **_from_arguments(stated)}
     found |= vllm_settings.beyond(found, invocation.environment, release)
     fields = arguments.of_glossary(found)
     if not FORK.search(_repository(invocation.image.text or "")):
-        fields |= arguments.noticed(stated, GRAMMAR, release)
+        fields |= images.believed(arguments.noticed(stated, GRAMMAR, told.certain), told)
     if not words:
         open_ended = "the arguments are in the image or in a script"
     origin = words[-1].origin if words else None
@@ -84,13 +91,11 @@ def _repository(image: str) -> str:
     return image.split("@", 1)[0].rsplit("/", 1)[-1].split(":", 1)[0]
 
 
-def _identity(invocation: Invocation) -> dict[str, Field]:
+def _identity(invocation: Invocation, told: Told) -> dict[str, Field]:
     """Engine and release, as the image's tag tells them."""
     image = invocation.image.text or ""
     fields = {"engine": Field("vllm", (invocation.image.origin,) if image else ())}
-    tag = image.rsplit("/", 1)[-1].partition("@")[0].partition(":")[2]
-    if OFFICIAL.search(image) and (release := RELEASE.match(tag)):
-        fields["engine_version"] = Field(release.group(1), (invocation.image.origin,))
+    fields |= images.field(invocation.image, told, NUMBERING.title)
     if "omni" in _repository(image):
         fields["multi_node"] = Field(True, source="vLLM-Omni places its stages itself")
     if ON_CPU.search(image):
