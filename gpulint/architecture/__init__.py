@@ -90,9 +90,9 @@ def resolve(
     reference = reference.removeprefix("hf://")
     local = config(reference) if config else None
     if local is None and (cached := _cached(reference)) is not None and not (like and reference in like):
-        found = resolve(cached, None, like)
-        held = f"{reference} is the Hugging Face cache of {cached}"
-        return found._replace(assumption=f"{held}; {found.assumption}" if found.assumption else held)
+        origin = resolve(cached, None, like)
+        said = f"{reference} is the Hugging Face cache of {cached}"
+        return origin._replace(assumption="; ".join(filter(None, (said, origin.assumption))))
     if local is not None and (own := from_config(reference, local)) is not None:
         return Resolved(own, "config.json in the repository")
     if known := _known(reference):
