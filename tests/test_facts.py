@@ -571,18 +571,88 @@ def test_more_of_a_fitted_term_never_leaves_more_memory(name: str, fact: str) ->
 
 
 def test_a_larger_ratio_of_parameters_to_the_name_never_makes_weights_smaller() -> None:
-    found = known("acme/secret-13b")
+    found = known("/models/secret-13b")
     sizes = [
         facts.of(found.role.having(named_parameter_ratio=Field(ratio)), found.resolved).likely("weight_bytes_per_gpu")
         for ratio in (0.9, 1.0, 1.1, 1.3)
     ]
     assert sizes == sorted(sizes)  # type: ignore[type-var]
-    assert sizes[1] == pytest.approx(13e9 * 1.02)  # 13 billion weights in 8 bits, 2 % of which stay in 16
+    assert sizes[1] == pytest.approx(13e9 * 1.042)  # 13 billion weights in 8 bits, and what stays in 16
+
+
+def test_a_larger_excess_of_a_name_s_format_never_makes_weights_smaller() -> None:
+    found = known("acme/secret-13b-awq")
+    sizes = [
+        facts.of(found.role.having(named_quantised_excess=Field(ratio)), found.resolved).likely("weight_bytes_per_gpu")
+        for ratio in (1.0, 1.1, 1.4, 2.0, 5.0)
+    ]
+    assert sizes == sorted(sizes)  # type: ignore[type-var]
+    assert sizes[0] == pytest.approx(13e9 * 1.011 * 0.51953125)
+    assert sizes[-1] == pytest.approx(13e9 * 1.011 * 2)  # never more than all in 16 bits
+
+
+@pytest.mark.parametrize(
+    ("name", "gigabytes"),
+    [
+        # model cards: 7.61 billion parameters, 6.53 of them outside the tables, which stay in 16 bits
+        ("/models/qwen25-coder-7b-awq", 6.53 * 0.51953125 + 1.09 * 2),
+        # start-up log of vLLM in a public table: Llama-3.3-70B-FP8, 67.72 GiB of weights
+        ("/models/llama33-70b-fp8", 67.72 * 2**30 / 1e9),
+        # start-up log of vLLM, issue 33155: gpt-oss-120b, 64.38 GiB; experts 0.98 of its 117 billion parameters
+        ("/models/our-120b-mxfp4", 64.38 * 2**30 / 1e9),
+    ],
+)
+def test_what_a_quantised_name_tells_includes_the_size_of_its_release(name: str, gigabytes: float) -> None:
+    found = worlds(known(name), "weight_bytes")
+    assert found.favourable < gigabytes * 1e9 < found.adverse
+    low, high = known(name).ends("weight_bytes") or (0, 0)
+    assert low < gigabytes * 1e9 < high  # type: ignore[operator]
+
+
+def test_a_format_measured_over_whole_files_keeps_its_size_under_a_name() -> None:
+    """Llama-3.1-8B in Q4_K_M: embeddings are among the tensors that its 4.8944 bits are measured over."""
+    found = known("/models/secret-8b", weight_format="gguf-q4_k_m", quantised_parameters=8e9)
+    assert worlds(found, "quantised_excess").adverse <= 1.06
+
+
+def test_a_named_release_s_excess_is_that_of_the_listed_quantised_releases() -> None:
+    rows = [row for row in catalog.rows("fitted") if row["name"] == "named_quantised_excess"]
+    for row, held in zip(rows, excesses(), strict=True):
+        assert int(row["cases"]) <= len(held) <= int(row["cases"]) * 1.2
+        middle = sorted(held)[len(held) // 2]
+        assert float(row["favourable"]) < middle < float(row["adverse"])
+        assert middle == pytest.approx(float(row["likely"]), rel=0.05)
+
+
+def excesses() -> list[list[float]]:
+    """Bytes of each quantised release against its parameters in its format: 4 bits small and large, 8 bits small and large."""
+    found: dict[tuple[object, ...], tuple[int, float]] = {}
+    for name in architecture.ids():
+        one = known(name)
+        shape, size = one.resolved.architecture if one.resolved else None, one.likely("bytes_per_weight")
+        if shape is None or not shape.checkpoint_quantization or not shape.parameters or not isinstance(size, float):
+            continue
+        if size < 2 and isinstance(held := one.likely("weight_bytes"), float):
+            group = 2 * (size >= 0.9) + (shape.parameters >= 10e9)
+            key = (shape.family, shape.layers, shape.hidden, shape.experts, size, shape.unquantised_parameters)
+            found.setdefault(key, (group, held / shape.parameters / size))
+    return [[ratio for at, ratio in found.values() if at == group] for group in range(4)]
+
+
+def test_a_format_that_is_asked_for_is_not_assumed() -> None:
+    assert worlds(known("/models/secret-13b", quantization="fp8"), "bytes_per_weight") == Worlds(1.0, 1.0, 1.0)
+    small = worlds(known("/models/secret-13b", quantization="bitsandbytes"), "bytes_per_weight")
+    assert small.favourable == small.likely == small.adverse < 0.52
+
+
+def test_an_unstated_format_is_likely_16_bits_on_a_hub_and_open_in_a_folder() -> None:
+    assert worlds(known("acme/secret-13b"), "bytes_per_weight") == Worlds(0.51953125, 2.0, 2.0)
+    assert worlds(known("/models/secret-13b"), "bytes_per_weight") == Worlds(0.51953125, 1.0, 2.0)
 
 
 def test_every_fitted_term_is_tested_monotone() -> None:
     own = {row["name"] for row in catalog.rows("fitted") if row["engine"] in ("", "vllm")}
-    assert own <= set(MONOTONE) | {"named_parameter_ratio", "context_bytes"}  # the last is no formula's, only a rule's
+    assert own <= set(MONOTONE) | {"named_parameter_ratio", "named_quantised_excess", "context_bytes"}  # the last is no formula's, only a rule's
 
 
 @pytest.mark.parametrize("release", ["0.8.5", "0.10.1", "0.19.0", "0.22.0", None])

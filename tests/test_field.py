@@ -398,6 +398,26 @@ def test_weights_that_fit_in_a_common_format_are_at_most_a_note_when_none_is_sta
     assert max(found.values(), default=Severity.NOTE) is Severity.NOTE
 
 
+def test_a_release_of_a_hub_that_fits_in_fewer_bits_only_is_warned_of_but_no_error() -> None:
+    """70 billion parameters in 16 bits are 140 GB; a release that says nothing of its format is likely not quantised."""
+    text = pod("args: [--model=acme/Llama-9-70b-chat-hf, --max-model-len=4096]", 1, A100)
+    assert samples.severities(checked(text))["weights-exceed-memory"] is Severity.WARNING
+
+
+def test_a_copy_of_a_listed_release_in_a_folder_has_the_release_s_size() -> None:
+    """openai/gpt-oss-120b holds 65 GB in MXFP4 and runs on one card of 80 GB, as its makers say."""
+    found = checked(pod("args: [--model=/models/gpt-oss-120b, --max-model-len=8192]", 1, A100, "vllm/vllm-openai:v0.10.1"))
+    assert MEMORY.isdisjoint(said(found))
+    assert only_role(found).architecture == "/models/gpt-oss-120b"
+
+
+def test_a_folder_of_the_hugging_face_cache_is_judged_as_its_checkpoint() -> None:
+    path = "/models/models--meta-llama--Meta-Llama-3.1-8B-Instruct/snapshots/0e9e39f249a16976918f6564b8830bc894c89659"
+    role = only_role(checked(pod(f"args: [--model={path}, --max-model-len=8192]")))
+    assert role.verdict == "fits"
+    assert f"{path} is the Hugging Face cache of meta-llama/Meta-Llama-3.1-8B-Instruct" in role.assumptions
+
+
 @pytest.mark.parametrize(
     ("checkpoint", "gpus", "selector"),
     [

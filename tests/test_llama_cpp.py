@@ -88,6 +88,9 @@ def test_what_is_no_server_has_no_engine(lines: str) -> None:
         ("ghcr.io/ggml-org/llama.cpp:server-b5000", "0.0.5000", "cpu"),
         ("ghcr.io/ggml-org/llama.cpp:server", None, "cpu"),
         ("registry.example.com/llama.cpp:server-cuda-b5000@sha256:00", "0.0.5000", None),
+        ("registry.example.com/llama.cpp:server-cuda-b5000-patched", "0.0.5000", None),
+        ("registry.example.com/llama.cpp:server-cuda-20250801", None, None),
+        ("ghcr.io/ggml-org/llama.cpp:server-cuda-1a2b5000", None, None),
     ],
 )
 def test_the_tag_of_the_image_tells_the_build_and_the_device(

@@ -82,7 +82,8 @@ def test_another_program_in_the_image_is_no_server() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tag", "release"), [("1.8.4", "1.8.4"), ("1.14", "1.14"), ("latest", None), ("1.0.0-variant", None)]
+    ("tag", "release"),
+    [("1.8.4", "1.8.4"), ("1.14", "1.14"), ("latest", None), ("1.0.0-variant", None), ("1.8.4-20250801", None)],
 )
 def test_the_tag_is_the_release_unless_a_model_numbers_its_own(tag: str, release: str | None) -> None:
     found = nim_role(image=f"nvcr.io/nim/meta/llama-3.1-8b-instruct:{tag}")

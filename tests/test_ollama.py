@@ -59,6 +59,9 @@ def test_what_is_no_server_has_no_engine(lines: str) -> None:
         ("ollama/ollama:latest", None),
         ("ollama/ollama", None),
         ("registry.example.com/team/ollama:1.2.3", None),
+        ("registry.example.com/team/ollama:0.12.3-patched", "0.12.3"),
+        ("registry.example.com/team/ollama:0.1.0", None),
+        ("ollama/ollama@sha256:00", None),
     ],
 )
 def test_the_tag_of_the_image_tells_the_release_or_it_stays_unknown(image: str, release: str | None) -> None:

@@ -109,6 +109,12 @@ def test_what_is_no_server_has_no_engine(lines: str) -> None:
         ("example.com/chat:v0.5.5", None),
         ("example.com/my-sglang:v0.5.5", None),
         ("registry.example.com/sglang:v1.2.0", None),
+        ("registry.example.com/sglang:0.5.5-gpu-py312", "0.5.5"),
+        ("registry.example.com/sglang-custom:v0.5.4.post1-20251120", "0.5.4.post1"),
+        ("example.com/train:app-th2.7.1-sglang0.4.10.post2", "0.4.10.post2"),
+        ("nvcr.io/nvidia/sglang:25.10-py3", None),
+        ("nvcr.io/nvidia/ai-dynamo/sglang-runtime:0.5.1", None),
+        ("example.com/sglang:nightly-dev-20251120-1a2b3c4d", None),
     ],
 )
 def test_the_tag_of_the_image_tells_the_release_or_it_stays_unknown(image: str, release: str | None) -> None:
@@ -449,3 +455,25 @@ spec:
 def test_what_starts_is_not_called_an_error(arguments: str) -> None:
     said = report(SPEC.format(arguments=arguments)).open
     assert [one.rule for one in said if one.severity is Severity.ERROR] == []
+
+
+@pytest.mark.parametrize(
+    ("image", "unavailable", "removed"),
+    [
+        ("lmsysorg/sglang:v0.5.5", True, False),
+        ("lmsysorg/sglang:v0.5.5-cu129-amd64", True, False),
+        ("lmsysorg/sglang:v0.5.5-cu130-runtime", True, False),
+        ("lmsysorg/sglang:v0.5.5-rocm700-mi35x", True, False),
+        ("lmsysorg/sglang:v0.5.5-cu128-b200", True, False),
+        ("lmsysorg/sglang:latest", False, True),
+        ("lmsysorg/sglang:latest-cu130-runtime", False, True),
+        ("lmsysorg/sglang:v0.5.5-mine", False, False),
+        ("example.com/train:sglang0.4.10.post2", False, False),
+        ("lmsysorg/sglang@sha256:00ff", False, False),
+        ("example.com/chat:v3", False, False),
+    ],
+)
+def test_arguments_are_held_against_the_makers_releases_alone(image: str, unavailable: bool, removed: bool) -> None:
+    found = server(f"{MODEL}, --enable-ep-moe", image)
+    noticed = reading.values(found, "unavailable_argument", "removed_argument")
+    assert [value is not None for value in noticed] == [unavailable, removed]

@@ -97,6 +97,8 @@ def test_what_is_no_server_has_no_engine(lines: str) -> None:
         ("registry.example.com:5000/ml/text-generation-inference:1.4.5", "1.4.5"),
         ("example.com/gcr.io/huggingface-text-generation-inference-cu121.1-4.ubuntu2204.py310", "1.4"),
         ("example.com/huggingface-pytorch-tgi-inference:2.6.0-tgi3.2.3-gpu-py311-cu124-ubuntu22.04-v2.0", "3.2.3"),
+        ("registry.example.com/text-generation-inference-custom:2.4.0-20241101", "2.4.0"),
+        ("registry.example.com/huggingface-pytorch-tgi-inference:2.0.1-gpu-py39-cu118-ubuntu20.04", None),
         (f"{OFFICIAL}:latest", None),
         (f"{OFFICIAL}:sha-a1b2c3d", None),
         (f"{OFFICIAL}@sha256:00ff", None),

@@ -101,6 +101,73 @@ def test_the_tag_of_the_image_tells_the_release_or_it_stays_unknown(image: str, 
     assert reading.values(reading.server("[--model=Qwen/Qwen3-8B]", image), "engine_version") == [release]
 
 
+@pytest.mark.parametrize(
+    ("image", "release"),
+    [
+        ("registry.example/vllm-openai:v0.6.1-edb07092-20250118", "0.6.1"),
+        ("registry.example/team/vllm-openai-cache:v0.10.2-20251022", "0.10.2"),
+        ("registry.example/vllm-openai:aibrix-kvcache-v0.8.5-20250520", "0.8.5"),
+        ("registry.example/vllm-openai:lmcache-v0.8.5-20250418", "0.8.5"),
+        ("registry.example/vllm-openai-ubi9:0.4.2", "0.4.2"),
+        ("registry.example/vllm-openai:v0.7.3.self.post1", "0.7.3"),
+        ("registry.example/vllm-openai:v0.10.2-nixl0.6.0", "0.10.2"),
+        ("registry.example/vllm:0.11-gpu-py312-cu129-ubuntu22.04-ec2", "0.11"),
+        ("rocm/vllm:rocm6.4.1_vllm_0.10.0_20250812", "0.10.0"),
+        ("example.com/ray-2.41.0-py310-cu118-vllm0.7.0:latest", "0.7.0"),
+        ("example.com/train:th2.6.0-cu126-vllm0.8.4-flashinfer0.2.2", "0.8.4"),
+        ("vllm/vllm-openai:v0.11.0rc3", "0.11.0rc3"),
+    ],
+)
+def test_a_release_that_another_builder_names_is_an_assumption(image: str, release: str) -> None:
+    found = reading.started(f"image: {image}\ncommand: [vllm, serve, m/m, --num-scheduler-steps=8, --nothing]\n{GPU}")
+    assert reading.values(found, "engine_version", *NOTICED) == [release] + [None] * len(NOTICED)
+    assert found.fields["engine_version"].assumption == f"the image is built on vLLM {release}, by its tag"
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        "lmcache/vllm-openai:v0.4.1",
+        "registry.example/vllm-openai:lmcache-v0.4.1",
+        "registry.example/vllm-openai:nixl-v0.6.0",
+        "nvcr.io/nvidia/vllm:25.09-py3",
+        "nvcr.io/nvidia/ai-dynamo/vllm-runtime:0.5.1",
+        "registry.example/vllm:server-cuda-v1.0.0",
+        "registry.example/vllm:20250801_0916_RC01",
+        "registry.example/vllm-chat:v0.5.1",
+        "registry.example/vllm-openai@sha256:00ff",
+        "registry.example/vllm-openai:latest@sha256:00ff",
+        "registry.example/vllm-openai:${TAG}",
+        "registry.example/chat:v0.8.5",
+        "vllm/vllm-openai:nightly-dcf6ee8592b4f33593feb579b7a420d155ada374",
+    ],
+)
+def test_a_tag_that_pins_another_number_tells_no_release_and_needs_no_pin(image: str) -> None:
+    found = reading.started(f"image: {image}\ncommand: [vllm, serve, m/m, --num-scheduler-steps=8, --nothing]\n{GPU}")
+    assert reading.values(found, "engine_version", *NOTICED) == [None] * (len(NOTICED) + 1)
+
+
+@pytest.mark.parametrize("image", ["vllm/vllm-openai", "vllm/vllm-openai:nightly", "vllm/vllm-openai:latest-cu129"])
+def test_a_tag_that_moves_is_worth_a_pin(image: str) -> None:
+    found = reading.server("[--model=m/m, --num-scheduler-steps=8]", image)
+    assert reading.values(found, "engine_version", "removed_argument") == [None, "--num-scheduler-steps"]
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        # vllm-project/vllm c8246ae4, .buildkite/scripts/publish-release-images.sh
+        "vllm/vllm-openai:v0.20.1-x86_64-cu129-ubuntu2404",
+        "vllm/vllm-openai:v0.20.1-aarch64",
+        "vllm/vllm-openai-rocm:v0.20.1",
+    ],
+)
+def test_the_makers_own_variants_are_plain_releases(image: str) -> None:
+    found = reading.server("[--model=m/m, --num-scheduler-steps=8]", image)
+    assert reading.values(found, "engine_version", "unavailable_argument") == ["0.20.1", "--num-scheduler-steps"]
+    assert found.fields["engine_version"].assumption == ""
+
+
 def test_the_tag_of_ones_own_image_is_no_release_of_the_engine() -> None:
     found = reading.started(f"image: example.com/chat:v1.2.0\ncommand: [vllm, serve, Qwen/Qwen3-8B]\n{GPU}")
     assert reading.values(found, "engine_version") == [None]

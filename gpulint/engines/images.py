@@ -61,7 +61,8 @@ def told(image: Argument, numbering: Numbering) -> Told:
     repository, tag = split(image.text)
     if plain := re.search(f"(?:^|/)(?:{numbering.plain})$", f"{repository}:{tag}"):
         return Told(plain["release"], plain=True, pinned=True)
-    return Told(_release(repository, tag, numbering), plain=False, pinned=pinned(image))
+    release = _release(repository, tag, numbering)
+    return Told(release, plain=False, pinned=bool(release) or pinned(image))
 
 
 def split(image: str | None) -> tuple[str, str]:

@@ -23,8 +23,8 @@ NUMBERING = Numbering(
     word="vllm",
     # .buildkite/scripts/publish-release-images.sh of 2026: -x86_64, -aarch64, -cu129, -ubuntu2404, the ROCm and CPU images
     plain=r"(?<!lmcache/)vllm-openai(?:-rocm|-cpu)?:v(?P<release>\d\.\d+\.\d+(?:\.\d+)?(?:\.post\d+)?)"
-    r"(?:-(?:x86_64|aarch64|arm64|cu\d{3}|ubuntu2404|nonroot|rocm\d+))*",
-    named=rf"(?<!lmcache/)vllm-openai(?:[-_][\w.-]+)?|(?:{images.BUILD}[-_])*vllm(?:[-_]{images.BUILD})*",
+    r"(?:-(?:x86_64|aarch64|arm64|cu\d{3}|ubuntu2404|rocm\d+))*",
+    named=rf"(?<!lmcache/)(?:vllm-openai(?:[-_][\w.-]+)?|(?:{images.BUILD}[-_])*vllm(?:[-_]{images.BUILD})*)",
     number=r"0\.(?:[4-9]|[1-9]\d)(?:\.\d{1,2}){0,2}(?:\.post\d+|rc\d+)?",
     others=r"(?:lmcache[-_]?v?0\.[0-5]|(?:nixl|ray|flashinfer|torch|mooncake|dynamo)[-_]?v?\d+\.\d+)[\w.]*",
 )
