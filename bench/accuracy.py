@@ -115,6 +115,8 @@ def described(case: Case) -> Facts:
         stated["block_size"] = int(block[1])
     if case["lora"]:
         stated["enable_lora"] = True
+        if rank := case["lora"].get("rank"):  # type: ignore[attr-defined]
+            stated["max_lora_rank"] = rank
     role, resolved = sizes.from_checkpoint(
         str(case["model"]), stated, CARDS.get(str(case["gpu"])), WorkTree(Path(__file__).parent)
     )

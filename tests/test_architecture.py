@@ -95,7 +95,9 @@ def test_settings_speak_of_a_cached_checkpoint_by_path_or_id() -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        pytest.param("/cache/models--openai--gpt-oss-20b/snapshots/main/original", id="a part of it, in another format"),
+        pytest.param(
+            "/cache/models--openai--gpt-oss-20b/snapshots/main/original", id="a part of it, in another format"
+        ),
         pytest.param("/cache/models--openai--gpt--oss", id="no id holds two dashes"),
         pytest.param("/cache/models--openai--", id="no name"),
         pytest.param("/cache/datasets--openai--gpt-oss-20b", id="a data set"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import statistics
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -616,27 +617,35 @@ def test_a_format_measured_over_whole_files_keeps_its_size_under_a_name() -> Non
 
 
 def test_a_named_release_s_excess_is_that_of_the_listed_quantised_releases() -> None:
+    """The rows were computed once; releases that are listed later may move them a little."""
     rows = [row for row in catalog.rows("fitted") if row["name"] == "named_quantised_excess"]
     for row, held in zip(rows, excesses(), strict=True):
-        assert int(row["cases"]) <= len(held) <= int(row["cases"]) * 1.2
-        middle = sorted(held)[len(held) // 2]
-        assert float(row["favourable"]) < middle < float(row["adverse"])
-        assert middle == pytest.approx(float(row["likely"]), rel=0.05)
+        assert len(held) == pytest.approx(int(row["cases"]), rel=0.1)
+        best, middle, worst = (sorted(each) for each in zip(*held, strict=True))
+        ends = (
+            statistics.quantiles(best, n=20, method="inclusive")[0],
+            statistics.quantiles(worst, n=20, method="inclusive")[-1],
+        )
+        assert ends == pytest.approx((float(row["favourable"]), float(row["adverse"])), rel=0.03)
+        assert statistics.median(middle) == pytest.approx(float(row["likely"]), rel=0.03)
 
 
-def excesses() -> list[list[float]]:
+def excesses() -> list[list[tuple[float, ...]]]:
     """Bytes of each quantised release against its parameters in its format: 4 bits small and large, 8 bits small and large."""
-    found: dict[tuple[object, ...], tuple[int, float]] = {}
+    found: dict[tuple[str, str, int | None], tuple[int, tuple[float, ...]]] = {}
+    copies = catalog.by("checkpoints", "checkpoint")
     for name in architecture.ids():
-        one = known(name)
-        shape, size = one.resolved.architecture if one.resolved else None, one.likely("bytes_per_weight")
-        if shape is None or not shape.checkpoint_quantization or not shape.parameters or not isinstance(size, float):
+        shape = architecture.resolve(name).architecture
+        if shape is None or not shape.checkpoint_quantization or not shape.parameters:
             continue
-        if size < 2 and isinstance(held := one.likely("weight_bytes"), float):
+        one = known(name)
+        size = one.likely("bytes_per_weight")
+        if isinstance(size, float) and size < 2:
             group = 2 * (size >= 0.9) + (shape.parameters >= 10e9)
-            key = (shape.family, shape.layers, shape.hidden, shape.experts, size, shape.unquantised_parameters)
-            found.setdefault(key, (group, held / shape.parameters / size))
-    return [[ratio for at, ratio in found.values() if at == group] for group in range(4)]
+            key = (copies[name]["architecture"], shape.checkpoint_quantization, shape.unquantised_parameters)
+            ratios = tuple(held / shape.parameters / size for held in worlds(one, "weight_bytes"))
+            found[key] = (group, ratios)
+    return [[ratios for at, ratios in found.values() if at == group] for group in range(4)]
 
 
 def test_a_format_that_is_asked_for_is_not_assumed() -> None:
@@ -652,7 +661,11 @@ def test_an_unstated_format_is_likely_16_bits_on_a_hub_and_open_in_a_folder() ->
 
 def test_every_fitted_term_is_tested_monotone() -> None:
     own = {row["name"] for row in catalog.rows("fitted") if row["engine"] in ("", "vllm")}
-    assert own <= set(MONOTONE) | {"named_parameter_ratio", "named_quantised_excess", "context_bytes"}  # the last is no formula's, only a rule's
+    assert own <= set(MONOTONE) | {
+        "named_parameter_ratio",
+        "named_quantised_excess",
+        "context_bytes",
+    }  # the last is no formula's, only a rule's
 
 
 @pytest.mark.parametrize("release", ["0.8.5", "0.10.1", "0.19.0", "0.22.0", None])

@@ -406,7 +406,9 @@ def test_a_release_of_a_hub_that_fits_in_fewer_bits_only_is_warned_of_but_no_err
 
 def test_a_copy_of_a_listed_release_in_a_folder_has_the_release_s_size() -> None:
     """openai/gpt-oss-120b holds 65 GB in MXFP4 and runs on one card of 80 GB, as its makers say."""
-    found = checked(pod("args: [--model=/models/gpt-oss-120b, --max-model-len=8192]", 1, A100, "vllm/vllm-openai:v0.10.1"))
+    found = checked(
+        pod("args: [--model=/models/gpt-oss-120b, --max-model-len=8192]", 1, A100, "vllm/vllm-openai:v0.10.1")
+    )
     assert MEMORY.isdisjoint(said(found))
     assert only_role(found).architecture == "/models/gpt-oss-120b"
 

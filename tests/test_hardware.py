@@ -23,7 +23,9 @@ def test_a_card_is_found_by_the_name_that_reports_print_in_either_case(typed: st
     assert found.id == accelerator
 
 
-@pytest.mark.parametrize("typed", ["Tesla V100", "V100 SXM2 16GB", "B200 SXM", "Tesla V100 SXM2 16GB ", "", "GB200 Grace"])
+@pytest.mark.parametrize(
+    "typed", ["Tesla V100", "V100 SXM2 16GB", "B200 SXM", "Tesla V100 SXM2 16GB ", "", "GB200 Grace"]
+)
 def test_a_part_of_a_name_is_no_name(typed: str) -> None:
     assert hardware.named(typed) is None
 

@@ -249,7 +249,8 @@ def _told_by_environment(environment: Mapping[str, Argument]) -> dict[str, Field
     fields: dict[str, Field] = {}
     threads, visible = environment.get("OMP_NUM_THREADS"), environment.get("CUDA_VISIBLE_DEVICES")
     if threads:
-        count = int(threads.text) if (threads.text or "").isdecimal() else Unknown("OMP_NUM_THREADS is no number")
+        text = threads.text or ""
+        count = int(text) if text.isdecimal() else Unknown("OMP_NUM_THREADS is no number")
         fields["omp_threads"] = Field(count, (threads.origin,))
     if visible and DEVICES.fullmatch(visible.text or ""):
         fields["visible_devices"] = Field(len((visible.text or "").split(",")), (visible.origin,))

@@ -17,7 +17,9 @@ CACHED = re.compile(r"(?:.*/)?models--(?P<id>[\w.-]+)(?:/snapshots/[^/]+)?/?")
 HUB_ID = re.compile(r"(?P<owner>\w[\w.-]*)/\w[\w.-]*")
 FOLDERS = frozenset({"checkpoints", "data", "mnt", "model", "models", "tmp", "weights", "workspace"})
 """Owners that are rather the folder of a relative path."""
-REDUCED = re.compile(r"bit|quant|bnb|nf4|ggml|exl\d|mlx|aqlm|lora|qat|marlin|round|(?<![a-z])[wq]\d|int\d|fp\d", re.IGNORECASE)
+REDUCED = re.compile(
+    r"bit|quant|bnb|nf4|ggml|exl\d|mlx|aqlm|lora|qat|marlin|round|(?<![a-z])[wq]\d|int\d|fp\d", re.IGNORECASE
+)
 """Words with which releases say that they were quantised; one that the catalog does not list leaves the format open."""
 
 
