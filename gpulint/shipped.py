@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -53,3 +55,13 @@ def built(rules: Path) -> Mapping[str, object]:
         kept = {key: value for key, value in data.items() if key != "examples"}
         rows.append({"name": path.stem, "family": path.parent.name, **kept})
     return {"glossary": read_yaml(PACKAGE / "glossary.yaml"), "rules": rows}
+
+
+MENTIONS = re.compile(r"^MENTIONS = (\(.+\))$", re.MULTILINE)
+
+
+@functools.cache
+def mentions(package: Path) -> Mapping[str, tuple[str, ...]]:
+    """The modules of a package that say, in a line of their own, which words must occur before they need be imported."""
+    found = ((file.stem, MENTIONS.search(file.read_text(encoding="utf-8"))) for file in sorted(package.glob("*.py")))
+    return {name: ast.literal_eval(line[1]) for name, line in found if line}

@@ -1,13 +1,16 @@
-"""Adapters: one module an input format, each with `claims(document)` and `workloads(document, repository)`."""
+"""Adapters: one module an input format, each with `claims(document)` and `workloads(document, repository)`.
+
+A module is imported when one of its `MENTIONS` stands in the document.
+"""
 
 from __future__ import annotations
 
-import functools
 import importlib
-import pkgutil
 from collections.abc import Iterator
+from pathlib import Path
 from types import ModuleType
 
+from gpulint import shipped
 from gpulint.documents import Document, Problem
 from gpulint.repository import Repository
 from gpulint.workload import Workload
@@ -15,7 +18,7 @@ from gpulint.workload import Workload
 
 def read(document: Document, repository: Repository) -> Iterator[Workload]:
     """The workloads of a document, from the first adapter that claims it."""
-    for adapter in modules():
+    for adapter in mentioned(document):
         if adapter.claims(document):
             yield from adapter.workloads(document, repository)
             return
@@ -23,18 +26,18 @@ def read(document: Document, repository: Repository) -> Iterator[Workload]:
 
 def problems(document: Document) -> Iterator[Problem]:
     """What the adapter that claims a document finds wrong with it as one of its format."""
-    for adapter in modules():
+    for adapter in mentioned(document):
         if adapter.claims(document):
             yield from getattr(adapter, "problems", _none)(document)
             return
 
 
+def mentioned(document: Document) -> Iterator[ModuleType]:
+    """The adapters one of whose words stands in a document, by name; the others need not be imported."""
+    for name, words in shipped.mentions(Path(__file__).parent).items():
+        if any(word in document.text for word in words):
+            yield importlib.import_module(f"{__name__}.{name}")
+
+
 def _none(document: Document) -> Iterator[Problem]:
     yield from ()
-
-
-@functools.cache
-def modules() -> tuple[ModuleType, ...]:
-    """The adapter modules, by name."""
-    found = (importlib.import_module(f"{__name__}.{module.name}") for module in pkgutil.iter_modules(__path__))
-    return tuple(module for module in found if hasattr(module, "claims"))

@@ -10,6 +10,8 @@ from gpulint.documents import Document, Path
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
+MENTIONS = ("kaito.sh",)
+
 GROUP = "kaito.sh"
 KINDS = frozenset({(GROUP, "Workspace"), (GROUP, "InferenceSet")})
 MOUNTED = "KAITO mounts /dev/shm (kaito v0.12.0 pkg/utils/common_preset.go)"

@@ -11,6 +11,8 @@ from gpulint.engines import Argument, Invocation, Reading, ollama
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
+MENTIONS = ("kubeai.org",)
+
 KINDS = frozenset({("kubeai.org", "Model")})
 URL: Path = ("spec", "url")
 PROFILE: Path = ("spec", "resourceProfile")

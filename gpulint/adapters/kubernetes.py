@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,6 +13,8 @@ from gpulint.adapters import pod
 from gpulint.documents import Document, Path
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
+
+MENTIONS = ("kind",)
 
 DEPTH = 24
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
@@ -39,7 +40,7 @@ def claims(document: Document) -> bool:
         return False
     if not (isinstance(data.get("apiVersion"), str) and isinstance(data.get("kind"), str)):
         return False
-    return group_and_kind(data) not in _read_elsewhere()
+    return group_and_kind(data) not in _read_elsewhere(document)
 
 
 def group_and_kind(data: Mapping[str, object]) -> tuple[str, str]:
@@ -47,10 +48,9 @@ def group_and_kind(data: Mapping[str, object]) -> tuple[str, str]:
     return str(data.get("apiVersion", "")).rpartition("/")[0], str(data.get("kind"))
 
 
-@functools.cache
-def _read_elsewhere() -> frozenset[tuple[str, str]]:
+def _read_elsewhere(document: Document) -> frozenset[tuple[str, str]]:
     """The group and kind of objects that have an adapter of their own."""
-    others = (module for module in adapters.modules() if module.__name__ != __name__)
+    others = (module for module in adapters.mentioned(document) if module.__name__ != __name__)
     return frozenset(kind for module in others for kind in getattr(module, "KINDS", ()) if isinstance(kind, tuple))
 
 

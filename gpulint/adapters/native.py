@@ -12,6 +12,8 @@ from gpulint.facts import Quantity, glossary
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
 
+MENTIONS = ("gpulint/v1",)
+
 if TYPE_CHECKING:
     import pydantic
 

@@ -12,6 +12,8 @@ from gpulint.engines import Argument, Invocation, Reading, nim
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
+MENTIONS = ("apps.nvidia.com",)
+
 GROUP = "apps.nvidia.com"
 KINDS = frozenset({(GROUP, "NIMService"), (GROUP, "NIMCache"), (GROUP, "NIMPipeline")})
 MOUNTED = "the NIM operator mounts /dev/shm (k8s-nim-operator v3.1.2 api/apps/v1alpha1/nimservice_types.go)"

@@ -12,6 +12,8 @@ from gpulint.engines import Argument, Invocation
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
+MENTIONS = ("ray.io",)
+
 KINDS = frozenset({("ray.io", "RayService")})
 CONFIG: Path = ("spec", "serveConfigV2")
 BUILDER = "ray.serve.llm:build_openai_app"

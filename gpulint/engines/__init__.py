@@ -1,15 +1,20 @@
-"""Engines and trainers: one module each turns how a program is started into the fields of a role."""
+"""Engines and trainers: one module each turns how a program is started into the fields of a role.
+
+A module is imported when one of its `MENTIONS` stands in the image or in a word of the command.
+"""
 
 from __future__ import annotations
 
-import functools
 import importlib
-import pkgutil
 from collections.abc import Mapping
+from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
+from gpulint import shipped
 from gpulint.workload import Field, Origin
+
+HERE = Path(__file__).parent
 
 
 class Argument(NamedTuple):
@@ -53,16 +58,18 @@ class Reading(NamedTuple):
 
 def read(invocation: Invocation) -> Reading | None:
     """What the one engine that claims an invocation makes of it; None when none does."""
-    for module in modules().values():
-        reading: Reading | None = module.read(invocation)
-        if reading is not None:
-            return reading
+    said = " ".join(word.text or word.flag for word in (invocation.image, *invocation.arguments)).lower()
+    for name, words in shipped.mentions(HERE).items():
+        if any(word in said for word in words):
+            reading: Reading | None = _imported(name).read(invocation)
+            if reading is not None:
+                return reading
     return None
 
 
 def named(engine: str, reference: str, origin: Origin) -> dict[str, Field]:
     """The fields that the name of a model states to an engine: its checkpoint, and what else the name tells."""
-    module = modules().get(module_name(engine))
+    module = _module(engine)
     if module is not None and hasattr(module, "named"):
         found: dict[str, Field] = module.named(reference, (origin,))
         return found
@@ -71,14 +78,14 @@ def named(engine: str, reference: str, origin: Origin) -> dict[str, Field]:
 
 def spelled(engine: str, release: str, quantity: str, value: object) -> str | None:
     """The argument that states a quantity to a release of an engine; None when it has none."""
-    module = modules().get(module_name(engine))
+    module = _module(engine)
     spelling: str | None = module.spelled(release, quantity, value) if module else None
     return spelling
 
 
 def oldest(engine: str) -> tuple[int, ...] | None:
     """The oldest release that an image without a readable tag is taken for."""
-    release: tuple[int, ...] | None = getattr(modules().get(module_name(engine)), "OLDEST_ASSUMED", None)
+    release: tuple[int, ...] | None = getattr(_module(engine), "OLDEST_ASSUMED", None)
     return release
 
 
@@ -87,8 +94,15 @@ def module_name(engine: str) -> str:
     return engine.replace("-", "_").replace(".", "_")
 
 
-@functools.cache
 def modules() -> Mapping[str, ModuleType]:
     """The engine modules by name."""
-    found = {one.name: importlib.import_module(f"{__name__}.{one.name}") for one in pkgutil.iter_modules(__path__)}
-    return {name: module for name, module in found.items() if hasattr(module, "read")}
+    return {name: _imported(name) for name in shipped.mentions(HERE)}
+
+
+def _module(engine: str) -> ModuleType | None:
+    name = module_name(engine)
+    return _imported(name) if name in shipped.mentions(HERE) else None
+
+
+def _imported(name: str) -> ModuleType:
+    return importlib.import_module(f"{__name__}.{name}")

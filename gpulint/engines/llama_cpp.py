@@ -14,6 +14,7 @@ from gpulint.engines.arguments import Flag, Grammar, Release, Stated
 from gpulint.engines.images import Numbering, Told
 from gpulint.workload import Field, Origin, Unknown, Value
 
+MENTIONS = ("llama",)
 IMAGE = re.compile(r"(?:^|/)llama\.cpp[:@]")
 OFFICIAL = re.compile(r"(?:^|/)(?:ggml-org/|ggerganov/)?llama\.cpp[:@]")
 FORK = re.compile(r"ik[-_]?llama|beellama|turboquant|koboldcpp|llamafile|llamacpp-club|prima\.cpp", re.IGNORECASE)
@@ -32,6 +33,7 @@ ON_GPU = ("-cuda", "-rocm", "-vulkan", "-musa", "-intel")
 PREFIXES = frozenset(
     {"exec", "nohup", "time", "sudo", "command", "tini", "dumb-init", "--", "env", "numactl", "stdbuf"}
 )
+
 SERVER = frozenset({"--server", "-s"})
 """What the full image's own program, tools.sh, starts the server by."""
 OLDEST_ASSUMED = (0, 0, 5450)

@@ -10,6 +10,7 @@ from gpulint.engines.arguments import Grammar, Stated
 from gpulint.engines.images import Numbering, Told
 from gpulint.workload import Field, Unknown, Value
 
+MENTIONS = ("lmdeploy",)
 PROGRAM = "lmdeploy"
 SUBCOMMAND = ("serve", "api_server")
 NUMBERING = Numbering(
@@ -20,6 +21,7 @@ NUMBERING = Numbering(
     named=rf"(?:{images.BUILD}[-_])*lmdeploy(?:[-_]{images.BUILD})*",
     number=r"0\.(?:[4-9]|[1-9]\d)\.\d{1,2}(?:\.post\d+)?",
 )
+
 """The official repository is openmmlab/lmdeploy; a mirror keeps its last component."""
 ASCEND = re.compile(r"ascend|dlinfer", re.IGNORECASE)
 OLDEST_ASSUMED = (0, 8, 0)

@@ -10,6 +10,7 @@ from gpulint.engines import Argument, Invocation, Reading, arguments, vllm
 from gpulint.engines.arguments import Flag, Stated
 from gpulint.workload import Field, Unknown, Value
 
+MENTIONS = ("nim",)
 IMAGE = re.compile(r"(?:^|/)nim/(?P<name>[\w.-]+/[\w.-]+)$")
 RELEASE = re.compile(r"v?(\d+\.\d+(?:\.\d+)?)$")
 """`1.0.0-variant` numbers the releases of one model's own container."""
@@ -24,6 +25,7 @@ PROFILE = re.compile(
     r"(?P<backend>vllm|sglang|tensorrt_llm|trtllm)-(?:[\w.]+-)*?(?P<precision>bf16|fp16|fp8|nvfp4|mxfp4|\w*int\w+)"
     r"-tp(?P<tensor>\d+)(?:-pp(?P<pipeline>\d+))?(?:-[\w-]+)?"
 )
+
 """`vllm-fp8-tp2`, `tensorrt_llm-h100-bf16-tp2-pp1-latency`; an id tells nothing."""
 SHARE = "memory_share"
 SHARE_OF = {"vllm": "gpu_memory_utilization", "tensorrt_llm": "kv_cache_free_fraction"}

@@ -10,6 +10,7 @@ from gpulint.engines import Argument, Invocation, Reading, images
 from gpulint.engines.images import Numbering
 from gpulint.workload import Field, Origin, Unknown, Value
 
+MENTIONS = ("ollama",)
 REPOSITORY = re.compile(r"(?:^|/)ollama$")
 NUMBERING = Numbering(
     "Ollama",

@@ -12,6 +12,7 @@ from gpulint.engines.arguments import Grammar, Release, Stated
 from gpulint.engines.images import Numbering, Told
 from gpulint.workload import Field, Origin, Unknown, Value
 
+MENTIONS = ("sglang",)
 SERVER_MODULE = "sglang.launch_server"
 SERVER_FILE = re.compile(r"(?:^|/)sglang/launch_server\.py")
 NUMBERING = Numbering(
@@ -25,6 +26,7 @@ NUMBERING = Numbering(
     number=r"0\.[3-9](?:\.\d{1,2})?(?:\.post\d+|rc\d+)?",
     others=r"(?:nixl|ray|flashinfer|torch|mooncake|dynamo|lmcache)[-_]?v?\d+\.\d+[\w.]*",
 )
+
 """The official repository is lmsysorg/sglang; a mirror keeps its last component."""
 OTHER_DEVICE = re.compile(r"[:_-](?P<device>cpu|xeon|npu|cann|xpu|gaudi|hpu|tpu|musa)")
 """Builds for other devices are marked in the tag or the repository: v0.5.10-xeon, sglang-cpu."""

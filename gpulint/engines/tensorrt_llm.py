@@ -10,6 +10,7 @@ from gpulint.engines.arguments import Flag, Grammar, Stated
 from gpulint.engines.images import Numbering, Told
 from gpulint.workload import Field, Origin, Unknown, Value
 
+MENTIONS = ("trtllm", "tensorrt")
 PROGRAM = "trtllm-serve"
 MODULE = "tensorrt_llm.commands.serve"
 LAUNCHERS = frozenset({"mpirun", "mpiexec", "srun", "trtllm-llmapi-launch"})
@@ -29,6 +30,7 @@ NUMBERING = Numbering(
     named=rf"tensorrt-llm(?:/release|/devel)?|(?:{images.BUILD}[-_])+tensorrt-llm|tensorrt-llm(?:[-_]{images.BUILD})+",
     number=r"(?:0\.(?:[5-9]|[12]\d)|1\.\d{1,2})(?:\.\d{1,2})?",
 )
+
 OLDEST_ASSUMED = (0, 19, 0)
 """An image whose tag tells no release is taken for a release of the last eighteen months (0.19.0: May 2025)."""
 SPELLINGS = {

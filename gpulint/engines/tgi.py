@@ -10,6 +10,7 @@ from gpulint.engines.arguments import Grammar, Release, Stated
 from gpulint.engines.images import Numbering, Told
 from gpulint.workload import Field, Unknown, Value
 
+MENTIONS = ("text-generation", "tgi")
 PROGRAMS = frozenset({"text-generation-launcher", "tgi-entrypoint.sh"})
 IMAGE = re.compile(
     r"(?:^|/)(?:text-generation-inference|huggingface-text-generation-inference|huggingface-pytorch-tgi-inference)(?=$|[:@.-])"
@@ -28,6 +29,7 @@ NUMBERING = Numbering(
     named=rf"(?:{images.BUILD}[-_])*text-generation-inference(?:[-_]{images.BUILD})*",
     number=r"[0-3]\.\d{1,2}(?:\.\d{1,2})?",
 )
+
 OF_GOOGLE = re.compile(r"text-generation-inference-cu\d+\.(\d+-\d+(?:-\d+)?)\.")
 """…-cu124.2-3.ubuntu2204.py311 of Google's deep learning images."""
 SAGEMAKER = re.compile(r"huggingface-pytorch-tgi-inference")

@@ -7,6 +7,7 @@ import re
 from gpulint.engines import Invocation, Reading
 from gpulint.workload import Field, Value
 
+MENTIONS = ("torchserve",)
 PROGRAM = "torchserve"
 IMAGE = re.compile(r"(?:^|/)(?:torchserve(?:-kfs|-nightly)?)(?=$|[:@])")
 RELEASE = re.compile(r"pytorch/torchserve:v?(\d+\.\d+\.\d+)(?=$|-)")

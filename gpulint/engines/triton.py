@@ -9,6 +9,7 @@ from gpulint.engines import Argument, Invocation, Reading, arguments
 from gpulint.engines.arguments import Grammar, Stated
 from gpulint.workload import Field, Unknown, Value
 
+MENTIONS = ("triton",)
 PROGRAM = "tritonserver"
 SCRIPT = "launch_triton_server.py"
 STARTERS = frozenset({"mpirun", "mpiexec", "srun", "python", "python3", "nsys"})

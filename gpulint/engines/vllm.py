@@ -10,6 +10,7 @@ from gpulint.engines.arguments import Grammar, Stated
 from gpulint.engines.images import Numbering, Told
 from gpulint.workload import Field, Unknown, Value
 
+MENTIONS = ("vllm",)
 SERVER_MODULE = re.compile(r"vllm\.entrypoints\.[\w.]*(?:api|grpc)_server")
 IMAGE = re.compile(r"(?:^|[/_-])vllm(?:$|[_:@-])")
 NOT_A_SERVER = re.compile(
@@ -28,6 +29,7 @@ NUMBERING = Numbering(
     number=r"0\.(?:[4-9]|[1-9]\d)(?:\.\d{1,2}){0,2}(?:\.post\d+|rc\d+)?",
     others=r"(?:lmcache[-_]?v?0\.[0-5]|(?:nixl|ray|flashinfer|torch|mooncake|dynamo)[-_]?v?\d+\.\d+)[\w.]*",
 )
+
 """lmcache/vllm-openai is numbered by LMCache (0.5.6 in November 2026), 25.09-py3 by a year and a month."""
 OLDEST_ASSUMED = (0, 9, 0)
 """An image whose tag tells no release is taken for a release of the last eighteen months (0.9.0: May 2025)."""
