@@ -153,19 +153,19 @@ def _likely_format(reference: str) -> str:
 
 def architectures() -> tuple[Architecture, ...]:
     """All architectures of the catalog, by id."""
-    return tuple(_bases().values())
+    return tuple(_base(row) for row in _rows().values())
 
 
 def ids() -> tuple[str, ...]:
     """Every checkpoint id of the catalog: bases and listed copies."""
-    return tuple(sorted({*_bases(), *catalog.by("checkpoints", "checkpoint")}))
+    return tuple(sorted({*_rows(), *catalog.by("checkpoints", "checkpoint")}))
 
 
 def _known(reference: str) -> Architecture | None:
     copy = catalog.by("checkpoints", "checkpoint").get(reference)
     if copy is None:
-        return _bases().get(reference)
-    base = _bases()[copy["architecture"]]
+        return _base_of(reference)
+    base = _base(_rows()[copy["architecture"]])
     return replace(
         base,
         id=reference,
@@ -178,9 +178,14 @@ def _known(reference: str) -> Architecture | None:
     )
 
 
+def _rows() -> Mapping[str, catalog.Row]:
+    return catalog.by("architectures", "id")
+
+
 @functools.cache
-def _bases() -> dict[str, Architecture]:
-    return {row["id"]: _base(row) for row in catalog.rows("architectures")}
+def _base_of(name: str) -> Architecture | None:
+    row = _rows().get(name)
+    return _base(row) if row else None
 
 
 def _base(row: catalog.Row) -> Architecture:

@@ -13,7 +13,8 @@ Row = dict[str, str]
 def rows(table: str) -> tuple[Row, ...]:
     """The rows of one table, `gpulint/catalog/<table>.csv`."""
     with (Path(__file__).parent / f"{table}.csv").open(encoding="utf-8", newline="") as file:
-        return tuple(csv.DictReader(file))
+        header, *lines = csv.reader(file)
+    return tuple(dict(zip(header, line, strict=True)) for line in lines)
 
 
 @functools.cache

@@ -66,10 +66,8 @@ class Grammar(NamedTuple):
 def flags(engine: str) -> Mapping[str, Flag]:
     """Every known spelling of an engine's arguments."""
     with (Path(__file__).parent / f"{engine}_flags.csv").open(encoding="utf-8", newline="") as file:
-        return {
-            row["flag"]: Flag(row["flag"], row["field"], row["kind"], row["since"], row["until"])
-            for row in csv.DictReader(file)
-        }
+        _, *rows = csv.reader(file)
+    return {row[0]: Flag(*row[: len(Flag._fields)]) for row in rows}
 
 
 def parsed(words: Sequence[Argument], grammar: Grammar, release: Release = None) -> tuple[list[Stated], str]:
