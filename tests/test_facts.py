@@ -678,3 +678,18 @@ def test_the_worlds_are_in_order_on_every_card_and_release(
     for name in ("kv_cache_bytes", "headroom_bytes", "headroom"):
         left = worlds(found, name)
         assert left.favourable >= left.likely >= left.adverse, name
+
+
+@pytest.mark.parametrize("checkpoint", ["BAAI/bge-m3", "Alibaba-NLP/gte-modernbert-base", "google/embeddinggemma-300m"])
+def test_an_encoder_needs_no_kv_cache(checkpoint: str) -> None:
+    """vLLM v0.19.0, v1/kv_cache_interface.py, EncoderOnlyAttentionSpec: 0 bytes."""
+    assert known(checkpoint, engine_version="0.19.0", accelerator="l4").likely("kv_needed_bytes") == 0
+
+
+def test_a_pooling_network_runs_no_sampler() -> None:
+    """vLLM v0.19.0, v1/worker/gpu_model_runner.py, profile_run; Qwen3-Embedding has Qwen3's layers and a pooler."""
+    pooling, generating = (
+        known(name, engine_version="0.19.0", accelerator="h100-sxm-80gb").worlds("activation_bytes")
+        for name in ("Qwen/Qwen3-Embedding-8B", "Qwen/Qwen3-8B")
+    )
+    assert pooling.likely < generating.likely  # type: ignore[union-attr,operator]

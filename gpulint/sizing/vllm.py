@@ -115,7 +115,7 @@ def activation_bytes(
     """Peak activations of the profiling run on one GPU: the larger of a full prefill and a full sampler step.
 
     activation_bytes = max(prefill, sampler) + experts + slack (+ encoder)
-    sampler = c · rows · vocab + 2 · T · hidden · B, rows = min(max_num_seqs · (1 + s if drafting), T)
+    sampler = c · rows · vocab + 2 · T · hidden · B, rows = min(max_num_seqs · (1 + s if drafting), T); 0 for pooling
     prefill = T · B · (k_i · intermediate / tp + k_h · hidden)          (no MLP term for routed experts)
     experts = f · T · experts_per_token · B · (max(2 · I / tp, hidden) + max(I / tp, hidden))
 
@@ -143,7 +143,7 @@ def activation_bytes(
         raise LookupError("activations of a cross-attention encoder are not modelled (36 GiB were measured)")
     tokens, width = max_num_batched_tokens, bytes_per_activation
     rows = min(max_num_seqs * (1 + sampler_draft_share if draft_tokens else 1), tokens)
-    sampler = sampler_bytes_per_logit * rows * vocab + 2 * tokens * hidden * width
+    sampler = 0.0 if family in _POOLING else sampler_bytes_per_logit * rows * vocab + 2 * tokens * hidden * width
     mlp = 0.0 if moe_intermediate else prefill_intermediate_multiple * intermediate / tensor_parallel
     prefill = tokens * width * (mlp + prefill_hidden_multiple * hidden)
     expert = (moe_intermediate or 0) / tensor_parallel
@@ -152,6 +152,14 @@ def activation_bytes(
     return max(prefill, sampler) + moe_workspace_factor * workspace + activation_slack_bytes + encoder
 
 
+_ENCODERS = frozenset(
+    {
+        *("bert", "deberta-v3", "distilbert", "embeddinggemma", "gte", "jina-bert", "modernbert", "mpnet"),
+        *("nomic-bert", "xlm-roberta"),
+    }
+)
+_POOLING = _ENCODERS | {"llama-embed", "llama-rerank", "mistral-embed", "qwen2-embed", "qwen3-embed"}
+"""Networks that answer with a vector or a score: vLLM v0.19.0, v1/worker/gpu_model_runner.py, runs a pooler, no sampler."""
 _CROSS_ATTENTION = frozenset({"llama-3.2-vision"})
 """vllm-project/vllm pull 12126: Llama-3.2-11B-Vision peaks at 36.63 GiB of activations."""
 
@@ -491,23 +499,28 @@ def kv_needed_bytes(
     stage_share: float,
     draft_kv_bytes_per_token: float,
     max_model_len: int,
+    family: str,
 ) -> float:
     """KV cache and state of one sequence of the longest length on the fullest GPU, in vLLM's blocks.
 
     kv_needed_bytes = kv_blocks · kv_group_layers · kv_page_bytes · stage_share + draft_kv_bytes_per_token · max_model_len
+                    = 0 for encoders, whose attention sees the whole text at once
 
     Args:
         kv_blocks: over all groups. kv_group_layers: layers of a group. kv_page_bytes: one block of one layer [bytes].
         stage_share: of the layers on the fullest pipeline stage. draft_kv_bytes_per_token: of the draft [bytes].
-        max_model_len: [tokens]
+        max_model_len: [tokens]. family: of the network.
     Returns:
         [bytes]
 
-    >>> kv_needed_bytes(8192.0, 32, 65536, 1.0, 0, 131072) / 2**30  # Llama-3.1-8B at its full 131,072 tokens
+    >>> kv_needed_bytes(8192.0, 32, 65536, 1.0, 0, 131072, "llama") / 2**30  # Llama-3.1-8B at its full 131,072 tokens
     16.0
 
-    Source: vLLM, v1/core/kv_cache_utils.py, check_enough_kv_cache_memory.
+    Source: vLLM, v1/core/kv_cache_utils.py, check_enough_kv_cache_memory; v1/kv_cache_interface.py,
+        EncoderOnlyAttentionSpec.
     """
+    if family in _ENCODERS:
+        return 0.0
     return kv_blocks * kv_group_layers * kv_page_bytes * stage_share + draft_kv_bytes_per_token * max_model_len
 
 
