@@ -82,7 +82,7 @@ def test_nothing_is_said_of_makers_whose_cards_no_listed_cloud_rents_out(resourc
     assert (role.fits_on, role.borderline, role.too_small) == ((), (), ())
 
 
-def test_nothing_is_said_where_what_the_cards_can_do_is_not_known() -> None:
-    """A compute capability is CUDA's: whether a card of AMD takes bfloat16 is not evaluated."""
+def test_what_only_cuda_numbers_forbids_no_card_of_another_maker() -> None:
+    """A compute capability is CUDA's: bfloat16 is no question of AMD's data centre cards."""
     role = judged("--model=Qwen/Qwen3-8B, --dtype=bfloat16", "amd.com/gpu", "rocm/vllm:v0.10.1")
-    assert (role.fits_on, role.borderline, role.too_small) == ((), (), ())
+    assert role.fits_on == ("Instinct MI300X 192GB", "Instinct MI355X 288GB")
