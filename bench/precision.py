@@ -42,7 +42,8 @@ def main() -> None:
     verdicts = {(row["rule"], row["place"]): row["verdict"] for row in csv.DictReader(lines, delimiter="\t")}
     today = {(one.rule, place(one, options.directory)) for one in findings(options.directory)}
     counts = Counter(verdicts.get(key, "unread") for key in today)
-    print(f"findings {len(today)}: right {counts['right']}, doubtful {counts['doubtful']}, wrong {counts['wrong']}, unread {counts['unread']}")
+    said = ", ".join(f"{verdict} {counts[verdict]}" for verdict in ("right", "doubtful", "wrong", "unread"))
+    print(f"findings {len(today)}: {said}")
     if today:
         print(f"precision {counts['right']}/{len(today)} = {counts['right'] / len(today):.1%}")
     for rule, where in sorted(today - set(verdicts)):
