@@ -5,6 +5,8 @@ from __future__ import annotations
 from gpulint import hardware
 from gpulint.workload import Origin, Role
 
+TODAY = "NVIDIA-"
+"""Drivers since 470 put the maker in front of a product's name; labels of older ones are still listed."""
 OWN_KEYS = frozenset({"gpulint/accelerator", "accelerator"})
 """Whose whole value is an id of the catalog; part of a value is another format's name for the product (Truss: `H100:2`)."""
 
@@ -31,7 +33,7 @@ def _renamed(role: Role, origin: Origin, product: str) -> str | None:
     if key.endswith("/instance-type"):
         return _other_machine(role, origin.text(), product)
     values = [value for (label, value), named in hardware.labels().items() if label == key and named == product]
-    return min(values, key=lambda value: (len(value), value), default=None)
+    return min(values, key=lambda value: (not value.startswith(TODAY), len(value), value), default=None)
 
 
 def _key(origin: Origin) -> str:

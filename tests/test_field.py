@@ -10,7 +10,7 @@ import pytest
 import reading
 import samples
 
-from gpulint import architecture, lint, repository
+from gpulint import architecture, labels, lint, repository
 from gpulint.findings import Finding, Report, RoleSummary, Severity, Suggestion
 from gpulint.policy.rule import shipped_rules
 from gpulint.workload import Role
@@ -835,3 +835,47 @@ def test_user_data_of_a_node_is_no_broken_yaml() -> None:
     found = checked(text)
     assert said(found) == set()
     assert [skip.reason for skip in found.skipped] == ["a script or a message of several parts"]
+
+
+# ---- J. a fourth round
+
+
+def test_cores_of_another_accelerator_are_not_judged_as_gpus() -> None:
+    text = pod("command: [vllm, serve, Qwen/Qwen3-32B, -tp, '32']", 1, H100, "registry.example.com/vllm-neuronx:0.9.1")
+    assert said(checked(text)) == set()
+
+
+def test_the_program_behind_nvidias_entry_point_is_read() -> None:
+    command = (
+        "command: [/opt/nvidia/nvidia_entrypoint.sh]\nargs: [trtllm-serve, Qwen/Qwen2.5-7B-Instruct, --tp_size, '2']"
+    )
+    found = checked(pod(command, 2, H100, "nvcr.io/nvidia/tensorrt-llm/release:1.1.0"))
+    assert only_role(found).engine == "tensorrt-llm"
+
+
+def test_one_pod_of_a_knative_service_is_one_replica() -> None:
+    text = """
+apiVersion: serving.knative.dev/v1
+kind: Service
+metadata: {name: chat}
+spec:
+  template:
+    spec:
+      containers:
+        - name: server
+          image: vllm/vllm-openai:v0.10.1
+          args: [--model=Qwen/Qwen3-8B, --max-model-len=4096, --tensor-parallel-size=2]
+          resources: {limits: {nvidia.com/gpu: 1}}
+"""
+    assert "parallel-size-exceeds-gpus" in said(checked(text))
+
+
+def test_relative_positions_are_no_limit_of_the_context() -> None:
+    command = "env: [{name: MODEL_ID, value: google/flan-t5-xl}, {name: MAX_TOTAL_TOKENS, value: '2048'}]"
+    found = checked(pod(command, 1, H100, "ghcr.io/huggingface/text-generation-inference:1.1.0"))
+    assert "context-beyond-training" not in said(found)
+
+
+def test_a_label_that_is_suggested_is_one_that_drivers_print_today() -> None:
+    role = reading.role(pod("args: [--model=Qwen/Qwen3-8B]", 1, "nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3"))
+    assert labels.relabelled(role, "a100-sxm4-80gb") == ("NVIDIA-A100-SXM4-80GB",)

@@ -22,7 +22,10 @@ SHELLS = frozenset({"sh", "bash", "ash", "dash", "zsh"})
 RUNTIME_IMAGE = "vllm-openai"
 """What KServe's vLLM runtimes run; they may add arguments of their own."""
 WRAPPERS = frozenset(
-    {"exec", "nohup", "time", "sudo", "command", "tini", "dumb-init", "--", "env", "numactl", "stdbuf"}
+    {
+        *("exec", "nohup", "time", "sudo", "command", "tini", "dumb-init", "--", "env", "numactl", "stdbuf"),
+        "nvidia_entrypoint.sh",
+    }
 )
 
 
@@ -195,6 +198,11 @@ def _from_shell(origin: Origin, word: shell.Word, known: Environment) -> Argumen
 def _unwrapped(words: tuple[Argument, ...]) -> tuple[Argument, ...]:
     """A command without `exec`, `nohup`, `env NAME=value` and the like in front of it."""
     at = 0
-    while at < len(words) and ((words[at].text or "") in WRAPPERS or re.match(r"\w+=", words[at].text or "")):
+    while at < len(words) and _wraps(words[at].text or ""):
         at += 1
     return words[at:] if at < len(words) else words
+
+
+def _wraps(word: str) -> bool:
+    """Whether a word only starts the command behind it."""
+    return word.rsplit("/", 1)[-1] in WRAPPERS or re.match(r"\w+=", word) is not None

@@ -19,8 +19,6 @@ PROFILE: Path = ("spec", "resourceProfile")
 MOUNTED = "KubeAI mounts /dev/shm (kubeai v0.21.0 internal/modelcontroller/engine_vllm.go, engine_ollama.go)"
 PROGRAMS = {"VLLM": ("python3", "-m", "vllm.entrypoints.openai.api_server"), "OLlama": ("ollama", "serve")}
 """What KubeAI starts for an engine (kubeai v0.21.0 internal/modelcontroller/engine_vllm.go; of Ollama, its image does)."""
-IMAGES = {"VLLM": "vllm/vllm-openai", "OLlama": "ollama/ollama"}
-"""What the chart runs for an engine; its values pin a release, which a cluster may have changed."""
 
 
 def claims(document: Document) -> bool:
@@ -36,6 +34,8 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     reading = engines.read(_invocation(document)) or Reading({}, None)
     fields = {**_asked(document), **reading.fields, **_served(document, reading)}
     fields["shared_memory_default"] = Field(False, source=MOUNTED)
+    if served := fields.get("engine"):
+        fields["engine"] = Field(served.value, (Origin(document, ("spec", "engine")),))
     arguments = reading.arguments if document.get(("spec", "args")) else None
     role = Role("server", Origin(document, ("spec", "engine")), fields, arguments, reading.open_ended)
     yield Workload(name, "inference", "kubeai", document, (), (_counted(document, role),))
@@ -51,7 +51,7 @@ def _invocation(document: Document) -> Invocation:
     if engine == "VLLM":
         program += (_checkpoint(document),)
     return Invocation(
-        own or Argument(IMAGES.get(engine, ""), named),
+        own or Argument("", named, "the chart chooses the image"),
         (*program, *_arguments(document)),
         _environment(document),
         entrypoint=False,

@@ -228,6 +228,12 @@ def _inference_service(document: Document, path: Path) -> Iterator[Template]:
     yield Template("", predictor, pods, replicas)
 
 
+def _knative_service(document: Document, path: Path) -> Iterator[Template]:
+    """Knative: one pod a replica; how many, its autoscaler decides."""
+    scaled = Field(Unknown("Knative scales the pods"))
+    yield Template("", (*path, "spec", "template", "spec"), Field(1, source="one pod a replica"), scaled)
+
+
 def _any_kind(document: Document, path: Path) -> Iterator[Template]:
     """Every pod spec inside an object of a kind whose multipliers are not known."""
     kind = document.get((*path, "kind"))
@@ -279,6 +285,7 @@ KINDS: Mapping[tuple[str, str], Callable[[Document, Path], Iterator[Template]]] 
     ("batch", "Job"): _job,
     ("batch", "CronJob"): _cron_job,
     LEADER_WORKER_SET: _leader_worker_set,
+    ("serving.knative.dev", "Service"): _knative_service,
     ("serving.kserve.io", "InferenceService"): _inference_service,
     ("serving.kubeflow.org", "InferenceService"): _inference_service,
 }

@@ -39,11 +39,14 @@ class Numbering(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What an image tells: the release, if it is the maker's plain image of it, and if its tag stands for one build."""
+    """What an image tells: the release, if it is the maker's plain image of it, if its tag stands for one build, and if
+    there is one at all.
+    """
 
     release: str
     plain: bool
     pinned: bool
+    stated: bool = True
 
     @property
     def version(self) -> tuple[int, ...] | None:
@@ -62,7 +65,7 @@ def told(image: Argument, numbering: Numbering) -> Told:
     if plain := re.search(f"(?:^|/)(?:{numbering.plain})$", f"{repository}:{tag}"):
         return Told(plain["release"], plain=True, pinned=True)
     release = _release(repository, tag, numbering)
-    return Told(release, plain=False, pinned=bool(release) or pinned(image))
+    return Told(release, plain=False, pinned=bool(release) or pinned(image), stated=bool(image.text))
 
 
 def split(image: str | None) -> tuple[str, str]:
@@ -92,8 +95,12 @@ def field(image: Argument, told: Told, title: str) -> dict[str, Field]:
 
 
 def believed(notices: Mapping[str, Field], told: Told) -> dict[str, Field]:
-    """Notices of arguments without the advice to pin a release that is pinned."""
-    return {name: notice for name, notice in notices.items() if not (told.pinned and name == "removed_argument")}
+    """Notices of arguments without the advice to pin a release that is pinned, or that another object chooses."""
+    kept = dict(notices)
+    removed = kept.pop("removed_argument", None)
+    if removed is None or told.pinned:
+        return kept
+    return {**kept, "removed_argument" if told.stated else "outdated_argument": removed}
 
 
 def _release(repository: str, tag: str, numbering: Numbering) -> str:

@@ -17,6 +17,8 @@ NOT_A_SERVER = re.compile(
     r"(?:^|[-_])ray|router|mock|gateway|proxy|gradio|detector|bench|lmcache-server|exporter|controller|operator|simulator|-sim\b|tpu|neuron|cpu|hpu|gaudi|ascend|npu|xpu"
 )
 ON_CPU = re.compile(r"vllm[\w-]*-cpu|/cpu\b|[:_-]cpu(?:$|[-_.])")
+NO_GPU = re.compile(r"neuron|tpu")
+"""Builds for accelerators that are no GPUs."""
 FORK = re.compile(r"omni|ascend|npu|tpu|neuron|gaudi|hpu|xpu|plugin|metal|spyre")
 """Builds that take arguments of their own besides vLLM's."""
 NUMBERING = Numbering(
@@ -102,6 +104,8 @@ def _identity(invocation: Invocation, told: Told) -> dict[str, Field]:
         fields["multi_node"] = Field(True, source="vLLM-Omni places its stages itself")
     if ON_CPU.search(image):
         fields["device"] = Field("cpu", (invocation.image.origin,))
+    elif other := NO_GPU.search(image):
+        fields["device"] = Field(other[0], (invocation.image.origin,))
     return fields
 
 

@@ -27,14 +27,14 @@ def card_memory_utilization(
 
 
 def host_weight_share(
-    host_memory_bytes: float | None, weight_bytes_per_gpu: float, gpus_per_pod: float
+    host_memory_bytes: float | None, weight_bytes_per_gpu: float, ranks_per_pod: float
 ) -> float | None:
     """Memory limit of the container against the weights that pass through it.
 
-    host_weight_share = host_memory_bytes / (weight_bytes_per_gpu · gpus_per_pod)
+    host_weight_share = host_memory_bytes / (weight_bytes_per_gpu · ranks_per_pod)
 
     Args:
-        host_memory_bytes: limit, else None [bytes]. weight_bytes_per_gpu: [bytes]. gpus_per_pod: GPUs.
+        host_memory_bytes: limit, else None [bytes]. weight_bytes_per_gpu: [bytes]. ranks_per_pod: ranks.
     Returns:
         ratio; None without a limit.
 
@@ -43,7 +43,7 @@ def host_weight_share(
 
     Source: Linux, Documentation/admin-guide/cgroup-v2.rst, memory.max counts the page cache of mapped files.
     """
-    held = weight_bytes_per_gpu * gpus_per_pod
+    held = weight_bytes_per_gpu * ranks_per_pod
     return None if host_memory_bytes is None or not held else host_memory_bytes / held
 
 
