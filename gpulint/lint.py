@@ -7,15 +7,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from posixpath import dirname, join, normpath
 
-from gpulint import adapters, architecture, catalog, documents, facts, hardware, labels, suggest, summary
+from gpulint import adapters, architecture, catalog, documents, engines, facts, hardware, labels, suggest, summary
 from gpulint.architecture import Resolved
+from gpulint.documents import Document
 from gpulint.facts import glossary
 from gpulint.findings import Failure, Finding, Report, RoleSummary, Skip, WorkloadSummary
 from gpulint.policy import cel, check, policy
 from gpulint.policy.rule import Rule
 from gpulint.policy.settings import Hint
 from gpulint.repository import Repository, Source
-from gpulint.workload import Field, Role, Unknown, Workload
+from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 TIME_SLICING = r"timeSlicing\s*:"
 """A device plugin's configuration; on GKE a node label says it instead."""
@@ -78,16 +79,48 @@ def _file(source: Source, repository: Repository, given: Given) -> Report:
     for said in _object_rules(loaded.documents, given.rules):
         (skips if isinstance(said, Skip) else found).append(said)  # type: ignore[arg-type]
     summaries: list[WorkloadSummary] = []
+    services = _services(loaded.documents)
     for document in loaded.documents:
         found.extend(_problems(adapters.problems(document), given.rules))
         for workload in adapters.read(document, repository):
-            understood, own = _workload(_hinted(workload, given), repository, given)
+            understood, own = _workload(_hinted(_beside(workload, services), given), repository, given)
             summaries.append(understood)
             found.extend(own)
     marked, troubles = _suppressed(found, loaded, given)
     if not summaries and any(_asks_for_gpus(document.data, DEPTH) for document in loaded.documents):
         skips.append(Skip(source.path, "asks for GPUs in an object that is not read yet"))
     return Report((*marked, *policy.troubles_as_findings(troubles, given.rules)), tuple(summaries), tuple(skips))
+
+
+def _services(found: Iterable[Document]) -> dict[tuple[str, str], Origin]:
+    """The Services of a file by namespace and by the variable that Kubernetes sets to their address."""
+    services = {}
+    for document in found:
+        name = document.get(("metadata", "name"))
+        if (document.get(("apiVersion",)), document.get(("kind",))) == ("v1", "Service") and isinstance(name, str):
+            variable = f"{name.upper().replace('-', '_')}_PORT"
+            services[_namespace(document), variable] = Origin(document, ("metadata", "name"))
+    return services
+
+
+def _beside(workload: Workload, services: Mapping[tuple[str, str], Origin]) -> Workload:
+    """A workload with the variables that its engine takes for its own and that stand for a Service of the file."""
+    if not services:
+        return workload
+    return replace(
+        workload, roles=tuple(_linked(role, _namespace(workload.document), services) for role in workload.roles)
+    )
+
+
+def _linked(role: Role, namespace: str, services: Mapping[tuple[str, str], Origin]) -> Role:
+    for variable in engines.own_variables(role.text("engine")):
+        if origin := services.get((namespace, variable)):
+            return role.having(service_variable=Field(variable, (origin,)))
+    return role
+
+
+def _namespace(document: Document) -> str:
+    return str(document.get(("metadata", "namespace")) or "")
 
 
 def _asks_for_gpus(value: object, depth: int) -> bool:

@@ -879,3 +879,33 @@ def test_relative_positions_are_no_limit_of_the_context() -> None:
 def test_a_label_that_is_suggested_is_one_that_drivers_print_today() -> None:
     role = reading.role(pod("args: [--model=Qwen/Qwen3-8B]", 1, "nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3"))
     assert labels.relabelled(role, "a100-sxm4-80gb") == ("NVIDIA-A100-SXM4-80GB",)
+
+
+SERVICE = "apiVersion: v1\nkind: Service\nmetadata: {name: vllm}\nspec: {ports: [{port: 8000}]}\n---\n"
+
+
+@pytest.mark.parametrize(
+    ("lines", "collides"),
+    [
+        pytest.param("args: [--model=Qwen/Qwen3-8B, --max-model-len=4096]", True, id="nothing else"),
+        pytest.param(
+            "args: [--model=Qwen/Qwen3-8B, --max-model-len=4096]\nenv: [{name: VLLM_PORT, value: '5000'}]",
+            False,
+            id="a value of its own",
+        ),
+        pytest.param(
+            "args: [--model=Qwen/Qwen3-8B, --max-model-len=4096]\nenvFrom: [{configMapRef: {name: own}}]",
+            False,
+            id="variables of another object",
+        ),
+    ],
+)
+def test_a_service_named_like_the_engine_sets_its_port(lines: str, collides: bool) -> None:
+    """vLLM, docs/configuration/env_vars.md."""
+    assert ("service-variable-collides" in said(checked(SERVICE + pod(lines, 1, H100)))) is collides
+
+
+def test_a_service_of_another_namespace_sets_nothing() -> None:
+    elsewhere = SERVICE.replace("{name: vllm}", "{name: vllm, namespace: other}")
+    text = elsewhere + pod("args: [--model=Qwen/Qwen3-8B, --max-model-len=4096]", 1, H100)
+    assert "service-variable-collides" not in said(checked(text))

@@ -76,6 +76,8 @@ def _container(
     for reading in _settled(read, pod["gpus_per_pod"].value) or (Reading({}, None),):
         own = {**pod, **reading.fields, **_askless(document, spec, path, reading), **_told(given, reading)}
         checkpoint, engine = (str(own[name].value) if name in own else "" for name in ("checkpoint", "engine"))
+        if any(name in environment for name in engines.own_variables(engine)):
+            own["service_links"] = Field(False, source="the container sets the variable itself")
         if room := volume.size(document, spec, path, environment, engine, checkpoint):
             own["model_volume_bytes"] = room
         runtime = "the serving runtime may add arguments" if document.get((*path, "modelFormat")) else ""
@@ -241,6 +243,9 @@ def _settings(document: Document, spec: Path, path: Path, environment: Mapping[s
     if document.get(grace.path) is not None:
         fields["termination_grace_s"] = Field(_parsed(document, grace, int), (grace,))
     fields["shared_memory_default"] = Field(not _mounts_shared_memory(document, spec, path))
+    further = isinstance(environment, command.Environment) and environment.open_ended
+    if document.get((*spec, "enableServiceLinks")) is False or further:
+        fields["service_links"] = Field(False)
     return {**fields, **_told_by_environment(environment)}
 
 

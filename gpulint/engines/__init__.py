@@ -89,6 +89,12 @@ def oldest(engine: str) -> tuple[int, ...] | None:
     return release
 
 
+def own_variables(engine: str) -> tuple[str, ...]:
+    """The environment variables of an engine that Kubernetes may set for a Service of a like name."""
+    variables: tuple[str, ...] = getattr(_module(engine), "SERVICE_VARIABLES", ())
+    return variables
+
+
 def module_name(engine: str) -> str:
     """The module of an engine: tensorrt_llm of tensorrt-llm, llama_cpp of llama.cpp."""
     return engine.replace("-", "_").replace(".", "_")

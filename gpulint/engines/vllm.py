@@ -46,6 +46,8 @@ MULTI_NODE = (
     ),
 )
 PROGRAMS = frozenset({"vllm", "vllm-omni"})
+SERVICE_VARIABLES = ("VLLM_PORT",)
+"""vLLM, docs/configuration/env_vars.md: a Service must not be named vllm; Kubernetes sets VLLM_PORT to its address."""
 GRAMMAR = Grammar("vllm", positional="checkpoint", newest=(0, 33, 0))
 
 
