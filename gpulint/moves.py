@@ -16,6 +16,8 @@ USUAL_UTILIZATION = 0.9
 """What every release of vLLM takes at least when nothing is stated."""
 
 
+USUAL_STATIC_FRACTION = 0.9
+"""Leaves the forward pass a tenth of the card; the rules check whether that is enough."""
 HIGHEST_UTILIZATION = 0.95
 """What engines still start with on a card of their own: half a GiB is the CUDA context's."""
 
@@ -36,6 +38,7 @@ def moves(quantity: str, known: Facts) -> Iterator[Move]:
         "data_parallel": _data_parallel,
         "max_model_len": _max_model_len,
         "gpu_memory_utilization": _gpu_memory_utilization,
+        "static_memory_fraction": _static_memory_fraction,
         "kv_cache_dtype": _kv_cache_dtype,
         "quantization": _quantization,
         "weight_dtype": _weight_dtype,
@@ -147,6 +150,15 @@ def _gpu_memory_utilization(known: Facts) -> Iterator[Move]:
     elif isinstance(now, float) and now > HIGHEST_UTILIZATION:
         title = f"{HIGHEST_UTILIZATION:.0%} of the card's memory instead of {now:.0%}"
         yield Move(title, {"gpu_memory_utilization": HIGHEST_UTILIZATION}, "KV cache")
+
+
+def _static_memory_fraction(known: Facts) -> Iterator[Move]:
+    """A share that still leaves a tenth for the forward pass, where less or more was asked for."""
+    now = known.likely("static_memory_fraction")
+    if isinstance(now, float) and now != USUAL_STATIC_FRACTION:
+        gives_up = "memory for the forward pass" if now < USUAL_STATIC_FRACTION else "KV cache"
+        title = f"{USUAL_STATIC_FRACTION:.0%} of the card's memory for weights and KV cache instead of {now:.0%}"
+        yield Move(title, {"static_memory_fraction": USUAL_STATIC_FRACTION}, gives_up)
 
 
 def _kv_cache_dtype(known: Facts) -> Iterator[Move]:
