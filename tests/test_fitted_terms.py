@@ -39,9 +39,19 @@ def left(engine: str, term: str, value: float, fact: str) -> float | None:
     """What a role is left with when a term has this value."""
     checkpoint, more = ALSO.get((engine, term), (LLAMA, {}))
     stated: dict[str, Any] = {
-        **{"engine": engine, "checkpoint": checkpoint, "accelerator": "h100-sxm-80gb", "gpus_per_pod": 2},
-        **{"gpus_per_replica": 2, "pods_per_replica": 1, "tensor_parallel": 1, "max_num_seqs": 64},
-        **{"max_model_len_stated": True, "enforce_eager": False, **ENGINES[engine], **more, term: value},
+        "engine": engine,
+        "checkpoint": checkpoint,
+        "accelerator": "h100-sxm-80gb",
+        "gpus_per_pod": 2,
+        "gpus_per_replica": 2,
+        "pods_per_replica": 1,
+        "tensor_parallel": 1,
+        "max_num_seqs": 64,
+        "max_model_len_stated": True,
+        "enforce_eager": False,
+        **ENGINES[engine],
+        **more,
+        term: value,
     }
     role = Role("server", NOWHERE, {name: Field(one) for name, one in stated.items()})
     found = facts.of(role, architecture.resolve(checkpoint)).likely(fact)
