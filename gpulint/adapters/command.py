@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from gpulint import shell
+from gpulint.adapters import config_map
 from gpulint.documents import Document, Path
 from gpulint.engines import Argument, Invocation
 from gpulint.workload import Field, Origin
@@ -48,19 +49,30 @@ class _Anything(dict[str, str | None]):
 
 
 def environment(document: Document, path: Path) -> Environment:
-    """The environment of a container; `$(NAME)` of an earlier entry is expanded as Kubernetes does."""
-    listed = document.get((*path, "env"))
+    """The environment of a container; `$(NAME)` of an earlier entry is expanded as Kubernetes does.
+
+    What `env` states wins over what `envFrom` brings.
+    """
     known = Environment()
-    known.open_ended = bool(document.get((*path, "envFrom")))
+    sources = document.get((*path, "envFrom"))
+    for source in sources if isinstance(sources, list) else ():
+        brought = config_map.values(document, source)
+        known.open_ended = known.open_ended or brought is None
+        known.update(brought or {})
+    listed = document.get((*path, "env"))
     for at, entry in enumerate(listed if isinstance(listed, list) else ()):
-        if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
-            continue
-        origin = Origin(document, (*path, "env", at, "value"))
-        if "value" not in entry:
-            known[entry["name"]] = Argument(None, origin, f"{entry['name']} comes from another object")
-        else:
-            known[entry["name"]] = _expanded("" if entry["value"] is None else str(entry["value"]), origin, known)
+        if isinstance(entry, dict) and isinstance(entry.get("name"), str):
+            known[entry["name"]] = _entry(document, entry, Origin(document, (*path, "env", at, "value")), known)
     return known
+
+
+def _entry(document: Document, entry: Mapping[str, object], origin: Origin, known: Environment) -> Argument:
+    """The value of one entry: as written, or of a ConfigMap of the same file."""
+    if "value" in entry:
+        return _expanded("" if entry["value"] is None else str(entry["value"]), origin, known)
+    name, source = str(entry["name"]), entry.get("valueFrom")
+    reference = source.get("configMapKeyRef") if isinstance(source, dict) else None
+    return config_map.value(document, reference, name) or Argument(None, origin, f"{name} comes from another object")
 
 
 def self_reference(known: Environment) -> Field | None:

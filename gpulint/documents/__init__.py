@@ -74,8 +74,11 @@ def load(path: str, content: bytes) -> Loaded:
         return Loaded(skips=("a script or a message of several parts",))
     loading = _Loading(path, text)
     loading.read()
+    whole = tuple(loading.documents)
+    for document in whole:
+        document.beside = whole
     return Loaded(
-        documents=tuple(loading.documents),
+        documents=whole,
         problems=tuple(loading.problems),
         skips=tuple(dict.fromkeys(loading.skips)),
         comments=comments(text, loading.documents) if "gpulint:" in text else (),

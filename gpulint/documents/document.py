@@ -15,9 +15,9 @@ Path = tuple[str | int, ...]
 
 
 class Document:
-    """One document of a file: its data, and where each part of it stands."""
+    """One document of a file: its data, where each part of it stands, and the other documents `beside` it."""
 
-    __slots__ = ("_data", "_pieces", "format", "index", "path", "root", "text")
+    __slots__ = ("_data", "_pieces", "beside", "format", "index", "path", "root", "text")
 
     def __init__(self, path: str, index: int, text: str, root: Node, format: str, data: object = ...) -> None:
         self.path = path
@@ -27,6 +27,7 @@ class Document:
         self.format = format
         self._data = data
         self._pieces: dict[int, Pieces | None] = {}
+        self.beside: tuple[Document, ...] = ()
 
     @property
     def data(self) -> object:
