@@ -225,7 +225,7 @@ def _resources(document: Document, path: Path) -> dict[str, tuple[Origin, ...]]:
 
 
 def _settings(document: Document, spec: Path, path: Path, environment: Mapping[str, Argument]) -> dict[str, Field]:
-    """Memory, CPU, threads, visible devices, shared memory, RDMA and the time to stop of a container."""
+    """Memory, CPU, visible devices, shared memory and RDMA of a container."""
     fields: dict[str, Field] = {}
     limits = document.get((*path, "resources", "limits"))
     for name in limits if isinstance(limits, dict) else ():
@@ -239,9 +239,6 @@ def _settings(document: Document, spec: Path, path: Path, environment: Mapping[s
     requested = Origin(document, (*path, "resources", "requests", "memory"))
     if document.get(requested.path) is not None:
         fields["host_memory_request_bytes"] = Field(_parsed(document, requested, units.bytes_of), (requested,))
-    grace = Origin(document, (*spec, "terminationGracePeriodSeconds"))
-    if document.get(grace.path) is not None:
-        fields["termination_grace_s"] = Field(_parsed(document, grace, int), (grace,))
     fields["shared_memory_default"] = Field(not _mounts_shared_memory(document, spec, path))
     further = isinstance(environment, command.Environment) and environment.open_ended
     if document.get((*spec, "enableServiceLinks")) is False or further:
@@ -250,16 +247,11 @@ def _settings(document: Document, spec: Path, path: Path, environment: Mapping[s
 
 
 def _told_by_environment(environment: Mapping[str, Argument]) -> dict[str, Field]:
-    """Threads and visible devices, where a number of each is written."""
-    fields: dict[str, Field] = {}
-    threads, visible = environment.get("OMP_NUM_THREADS"), environment.get("CUDA_VISIBLE_DEVICES")
-    if threads:
-        text = threads.text or ""
-        count = int(text) if text.isdecimal() else Unknown("OMP_NUM_THREADS is no number")
-        fields["omp_threads"] = Field(count, (threads.origin,))
-    if visible and DEVICES.fullmatch(visible.text or ""):
-        fields["visible_devices"] = Field(len((visible.text or "").split(",")), (visible.origin,))
-    return fields
+    """How many devices stay visible, where they are listed."""
+    visible = environment.get("CUDA_VISIBLE_DEVICES")
+    if visible is None or not DEVICES.fullmatch(visible.text or ""):
+        return {}
+    return {"visible_devices": Field(len((visible.text or "").split(",")), (visible.origin,))}
 
 
 def _parsed(document: Document, origin: Origin, parse: object) -> Value | Unknown:

@@ -6,55 +6,6 @@ from gpulint import units
 from gpulint.sizing import kv_cache, parallelism
 
 
-def weight_format(
-    checkpoint_quantization: str | None, quantization: str | None, weight_dtype: str, checkpoint_dtype: str
-) -> str:
-    """Number format of the weights in memory.
-
-    The checkpoint's own quantisation, else the one asked for at load, else `--dtype`; `auto` keeps 16 bits and casts a
-    float32 checkpoint down.
-
-    Args:
-        checkpoint_quantization, quantization, weight_dtype, checkpoint_dtype: as stated.
-    Returns:
-        a name of the catalog's quantisation table.
-
-    >>> weight_format(None, None, "auto", "float32"), weight_format(None, "fp8", "auto", "bfloat16")
-    ('float16', 'fp8')
-
-    Source: SGLang v0.5.23, srt/configs/model_config.py, _get_and_verify_dtype and _verify_quantization.
-    """
-    if checkpoint_quantization:
-        return checkpoint_quantization
-    if quantization in _AT_LOAD:
-        return _AT_LOAD[quantization]
-    if quantization:
-        raise LookupError(f"--quantization {quantization} of a checkpoint that is not listed as quantised")
-    if weight_dtype == "auto":
-        return "float16" if checkpoint_dtype == "float32" else checkpoint_dtype
-    return _SHORT.get(weight_dtype, weight_dtype)
-
-
-_AT_LOAD = {"fp8": "fp8", "bitsandbytes": "int4-bnb"}
-_SHORT = {"half": "float16", "float": "float32"}
-
-
-def bytes_per_activation(weight_dtype: str) -> float:
-    """Bytes of one unquantised value.
-
-    Args:
-        weight_dtype: as stated.
-    Returns:
-        [bytes]
-
-    >>> bytes_per_activation("auto"), bytes_per_activation("float32")
-    (2.0, 4.0)
-
-    Source: SGLang v0.5.23, srt/configs/model_config.py: `auto` never keeps float32.
-    """
-    return 4.0 if weight_dtype in {"float", "float32"} else 2.0
-
-
 def bytes_per_kv_element(
     kv_cache_dtype: str,
     bytes_per_activation: float,
