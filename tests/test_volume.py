@@ -65,3 +65,11 @@ CLAIM = "{metadata: {name: cache}, spec: {resources: {requests: {storage: 50Gi}}
 )
 def test_the_size_is_that_of_the_volume_under_the_cache(found: list[Any], expected: int | None) -> None:
     assert found == [expected]
+
+
+def test_weights_that_an_argument_moves_are_not_in_the_cache() -> None:
+    assert room(HUB, EMPTY, model="Qwen/Qwen3-8B, --download-dir=/models") == [None]
+
+
+def test_weights_of_another_hub_are_not_in_the_cache() -> None:
+    assert room(HUB, EMPTY, env="{name: VLLM_USE_MODELSCOPE, value: 'True'}") == [None]

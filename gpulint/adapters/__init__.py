@@ -15,6 +15,8 @@ from gpulint.documents import Document, Problem
 from gpulint.repository import Repository
 from gpulint.workload import Workload
 
+HERE = Path(__file__).parent
+
 
 def read(document: Document, repository: Repository) -> Iterator[Workload]:
     """The workloads of a document, from the first adapter that claims it."""
@@ -34,7 +36,7 @@ def problems(document: Document) -> Iterator[Problem]:
 
 def mentioned(document: Document) -> Iterator[ModuleType]:
     """The adapters one of whose words stands in a document, by name; the others need not be imported."""
-    for name, words in shipped.mentions(Path(__file__).parent).items():
+    for name, words in shipped.mentions(HERE).items():
         if any(word in document.text for word in words):
             yield importlib.import_module(f"{__name__}.{name}")
 

@@ -78,7 +78,8 @@ def _container(
         checkpoint, engine = (str(own[name].value) if name in own else "" for name in ("checkpoint", "engine"))
         if any(name in environment for name in engines.own_variables(engine)):
             own["service_links"] = Field(False, source="the container sets the variable itself")
-        if room := volume.size(document, spec, path, environment, engine, checkpoint):
+        moved = any(volume.elsewhere(one.arguments) for _, one in read)
+        if not moved and (room := volume.size(document, spec, path, environment, engine, checkpoint)):
             own["model_volume_bytes"] = room
         runtime = "the serving runtime may add arguments" if document.get((*path, "modelFormat")) else ""
         yield Role(str(name or path[-1]), anchor, own, reading.arguments, reading.open_ended or runtime)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from gpulint import units
 from gpulint.documents import Document, Path
@@ -15,6 +15,10 @@ HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 """A checkpoint that is downloaded, not a path."""
 CACHE_VARIABLES = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME")
 """huggingface_hub, docs/source/en/package_reference/environment_variables.md, the narrower one first."""
+ARGUMENTS = ("--download-dir", "--download_dir", "--huggingface-hub-cache", "--weights-cache-override")
+"""Arguments of vLLM, SGLang and TGI that put the weights into another folder."""
+MOVING = ("VLLM_USE_MODELSCOPE", "SGLANG_USE_MODELSCOPE", "WEIGHTS_CACHE_OVERRIDE")
+"""Variables that do."""
 CACHES = {"vllm": "/root/.cache/huggingface", "sglang": "/root/.cache/huggingface", "tgi": "/data"}
 """Where the official images keep downloads: docker/Dockerfile of vLLM and SGLang (root's home), Dockerfile of TGI."""
 
@@ -24,7 +28,7 @@ def size(
 ) -> Field | None:
     """The size of the volume under the container's download cache; None where none is stated."""
     folder = _cache(environment, engine)
-    if folder is None or not HUB_ID.fullmatch(checkpoint):
+    if any(name in environment for name in MOVING) or folder is None or not HUB_ID.fullmatch(checkpoint):
         return None
     mounts = document.get((*path, "volumeMounts"))
     held = [mount for mount in (mounts if isinstance(mounts, list) else ()) if _holds(mount, folder)]
@@ -33,6 +37,11 @@ def size(
     nearest = max(held, key=lambda mount: len(str(mount["mountPath"])))
     origin = next(_sizes(document, spec, str(nearest.get("name"))), None)
     return _read(document, origin) if origin else None
+
+
+def elsewhere(words: Iterable[Argument]) -> bool:
+    """Whether a command puts the weights into a folder of its own."""
+    return any((word.text or word.flag).startswith(ARGUMENTS) for word in words)
 
 
 def _cache(environment: Mapping[str, Argument], engine: str) -> str | None:

@@ -226,7 +226,18 @@ def noticed(stated: Iterable[Stated], grammar: Grammar, release: Release) -> dic
             found.setdefault("impossible_argument", Field(_as_written(one), origins(one.value)))
         if name := _notice(one, grammar, release):
             found.setdefault(name, Field(one.spelling, origins(one.word)))
+    if "unknown_argument" in found:
+        found |= _nearest(str(found["unknown_argument"].value), grammar, release)
     return found
+
+
+def _nearest(spelling: str, grammar: Grammar, release: Release) -> dict[str, Field]:
+    """The argument of the release that an unknown one is a misspelling of; none where nothing is near."""
+    import difflib
+
+    usable = [name for name, flag in flags(grammar.engine).items() if in_release(flag, release)]
+    near = difflib.get_close_matches(spelling, usable, n=1, cutoff=0.8)
+    return {"nearest_argument": Field(near[0], source="the arguments of the release")} if near else {}
 
 
 def _notice(one: Stated, grammar: Grammar, release: Release) -> str:
