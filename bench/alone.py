@@ -35,7 +35,7 @@ class Folder:
         if not root.is_dir():
             raise SystemExit(f"{root} is not a directory")
         self.root = root
-        self.tree = repository.WorkTree(root)
+        self.tree = repository.WorkTree(root, base=root)
         rules = policy.selected((), (), ())
         self.given = lint.Given(rules, tuple(rule.name for rule in rules))
 

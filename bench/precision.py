@@ -22,7 +22,7 @@ def findings(directory: Path) -> list[Finding]:
     """Every finding over the directory, with all rules and without alternatives."""
     rules = policy.selected((), (), ())
     given = lint.Given(rules, tuple(rule.name for rule in rules), alternatives=False)
-    tree = repository.WorkTree(directory)
+    tree = repository.WorkTree(directory, base=directory)
     return list(lint.lint(tree.sources([str(directory)]), tree, given).findings)
 
 

@@ -117,6 +117,15 @@ class NotEvaluated(NamedTuple):
     needs: tuple[str, ...]
 
 
+class Explanation(NamedTuple):
+    """Why a quantity is not told: who decides it instead (`category`), the reason, and the place that says so."""
+
+    quantity: str
+    category: str
+    reason: str
+    location: Location
+
+
 class RoleSummary(NamedTuple):
     """What was understood of one role of a workload."""
 
@@ -134,6 +143,7 @@ class RoleSummary(NamedTuple):
     facts: tuple[Fact, ...] = ()
     assumptions: tuple[str, ...] = ()
     unknown: Mapping[str, str] = MappingProxyType({})
+    explained: tuple[Explanation, ...] = ()
     not_evaluated: tuple[NotEvaluated, ...] = ()
 
 
@@ -145,6 +155,15 @@ class WorkloadSummary(NamedTuple):
     adapter: str
     location: Location
     roles: tuple[RoleSummary, ...]
+
+
+class Recognised(NamedTuple):
+    """A document of a known format: what it is, and the adapter that claims it, also where it states no workload."""
+
+    path: str
+    line: int
+    kind: str
+    adapter: str
 
 
 class Skip(NamedTuple):
@@ -169,6 +188,7 @@ class Report(NamedTuple):
     workloads: tuple[WorkloadSummary, ...] = ()
     skipped: tuple[Skip, ...] = ()
     failures: tuple[Failure, ...] = ()
+    documents: tuple[Recognised, ...] = ()
     files: int = 0
     asks: Mapping[str, str] = MappingProxyType({})
     catalog_date: str = ""

@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from posixpath import dirname, join, normpath
+from types import ModuleType
 
 from gpulint import adapters, architecture, catalog, documents, engines, facts, hardware, labels, suggest, summary
 from gpulint.architecture import Resolved
 from gpulint.documents import Document
 from gpulint.facts import glossary
-from gpulint.findings import Failure, Finding, Report, RoleSummary, Skip, WorkloadSummary
+from gpulint.findings import Failure, Finding, Recognised, Report, RoleSummary, Skip, WorkloadSummary
 from gpulint.policy import cel, check, policy
 from gpulint.policy.rule import Rule
 from gpulint.policy.settings import Hint
@@ -39,6 +40,7 @@ class Given:
 def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given) -> Report:
     """The report on all sources; an exception of ours ends one file, is counted, and leaves the others whole."""
     findings: list[Finding] = []
+    recognised: list[Recognised] = []
     workloads: list[WorkloadSummary] = []
     skipped: list[Skip] = []
     failures: list[Failure] = []
@@ -54,11 +56,19 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
             failures.append(Failure(source.path, "checking the file", f"{type(error).__name__}: {error}"))
             continue
         findings.extend(part.findings)
+        recognised.extend(part.documents)
         workloads.extend(part.workloads)
         skipped.extend(part.skipped)
     ordered = sorted(findings, key=lambda one: (one.location.path, one.location.line, one.location.column, one.rule))
     return Report(
-        tuple(ordered), tuple(workloads), tuple(skipped), tuple(failures), files, _asks(workloads), catalog.version()
+        tuple(ordered),
+        tuple(workloads),
+        tuple(skipped),
+        tuple(failures),
+        tuple(recognised),
+        files,
+        _asks(workloads),
+        catalog.version(),
     )
 
 
@@ -79,17 +89,28 @@ def _file(source: Source, repository: Repository, given: Given) -> Report:
     for said in _object_rules(loaded.documents, given.rules):
         (skips if isinstance(said, Skip) else found).append(said)  # type: ignore[arg-type]
     summaries: list[WorkloadSummary] = []
+    recognised: list[Recognised] = []
     services = _services(loaded.documents)
     for document in loaded.documents:
-        found.extend(_problems(adapters.problems(document), given.rules))
-        for workload in adapters.read(document, repository):
+        adapter = adapters.claiming(document)
+        if adapter is None:
+            continue
+        recognised.append(_recognised(adapter, document))
+        found.extend(_problems(adapters.problems(adapter, document), given.rules))
+        for workload in adapter.workloads(document, repository):
             understood, own = _workload(_hinted(_beside(workload, services), given), repository, given)
             summaries.append(understood)
             found.extend(own)
     marked, troubles = _suppressed(found, loaded, given)
     if not summaries and any(_asks_for_gpus(document.data, DEPTH) for document in loaded.documents):
         skips.append(Skip(source.path, "asks for GPUs in an object that is not read yet"))
-    return Report((*marked, *policy.troubles_as_findings(troubles, given.rules)), tuple(summaries), tuple(skips))
+    spoken = (*marked, *policy.troubles_as_findings(troubles, given.rules))
+    return Report(spoken, tuple(summaries), tuple(skips), documents=tuple(recognised))
+
+
+def _recognised(adapter: ModuleType, document: Document) -> Recognised:
+    where = document.locate(("kind",))
+    return Recognised(where.path, where.line, adapters.kind(adapter, document), adapters.name(adapter))
 
 
 def _services(found: Iterable[Document]) -> dict[tuple[str, str], Origin]:
@@ -278,8 +299,6 @@ def _config(repository: Repository, path: str, reference: str) -> str | None:
     """The text of a checkpoint's config.json beside the file or in the repository."""
     if reference.startswith("/") or "://" in reference:
         return None
-    for folder in (dirname(path), ""):
-        content = repository.read(normpath(join(folder, reference, "config.json")))
-        if content is not None:
-            return content.decode("utf-8", "replace")
-    return None
+    name = join(reference, "config.json")
+    content = repository.read(normpath(join(dirname(path), name))) or repository.at_root(normpath(name))
+    return None if content is None else content.decode("utf-8", "replace")

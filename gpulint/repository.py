@@ -6,17 +6,20 @@ import contextlib
 import itertools
 import os
 import pathlib
+import posixpath
 import re
 import stat
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from gpulint import documents
 from gpulint.findings import Skip
 
 if TYPE_CHECKING:
     import pathspec
 
-SUFFIXES = (".yaml", ".yml", ".json", ".toml")
+    from gpulint.documents import Document
+
 NEVER_ENTERED = frozenset({".git", "node_modules", ".venv"})
 FILE_BYTES_MAX = 5_000_000
 SEARCHED_FILES_MAX = 20_000
@@ -28,6 +31,8 @@ SEGMENT_WILDCARDS_MAX = 3
 
 
 _ENDS = ("", "/")
+KIND = re.compile(rb"""\bkind["']?[ \t]*:[ \t]*["']?(\w+)""")
+NAME = re.compile(rb"""\bname["']?[ \t]*:[ \t]*["']?([\w.-]+)""")
 
 
 class Source(NamedTuple):
@@ -46,7 +51,19 @@ class Repository(Protocol):
 
     def exists(self, path: str) -> bool: ...
 
+    def at_root(self, path: str) -> bytes | None: ...
+
     def search(self, pattern: str, near: str) -> str | None: ...
+
+    def objects(self, kind: str, name: str, near: str) -> tuple[Document, ...]: ...
+
+
+class _Held(NamedTuple):
+    """What one file seems to hold: words that follow `kind:` and `name:` anywhere in it."""
+
+    path: str
+    kinds: frozenset[bytes]
+    names: frozenset[bytes]
 
 
 class _Ignored(NamedTuple):
@@ -57,12 +74,15 @@ class _Ignored(NamedTuple):
 
 
 class WorkTree:
-    """The files of a repository as they lie on the disk."""
+    """The files of a repository as they lie on the disk; paths are shown, and asked for, from `base`, the current folder."""
 
-    def __init__(self, root: pathlib.Path, exclude: Sequence[str] = ()) -> None:
+    def __init__(self, root: pathlib.Path, exclude: Sequence[str] = (), base: pathlib.Path | None = None) -> None:
         self.root = pathlib.Path(os.path.abspath(root))
+        self.base = pathlib.Path.cwd() if base is None else pathlib.Path(os.path.abspath(base))
         self.exclude = _spec(exclude) if exclude else None
         self._searched: dict[tuple[str, pathlib.Path], str | None] = {}
+        self._index: dict[pathlib.Path, tuple[_Held, ...]] = {}
+        self._read: dict[str, tuple[Document, ...]] = {}
 
     def sources(self, paths: Sequence[str]) -> Iterator[Source | Skip]:
         """The files named, and those below the folders named that git would not ignore, in sorted order."""
@@ -77,8 +97,15 @@ class WorkTree:
                     yield source
 
     def read(self, path: str) -> bytes | None:
-        """A file inside the root, by its path from there; None where there is none that may be read."""
-        place = self._inside(path)
+        """A file inside the root, by its path as shown; None where there is none that may be read."""
+        return self._content(self.base, path)
+
+    def at_root(self, path: str) -> bytes | None:
+        """A file by its path from the root; None where there is none that may be read."""
+        return self._content(self.root, path)
+
+    def _content(self, base: pathlib.Path, path: str) -> bytes | None:
+        place = self._inside(base, path)
         try:
             return _content(place) if place is not None else None
         except (OSError, ValueError):
@@ -86,7 +113,7 @@ class WorkTree:
 
     def exists(self, path: str) -> bool:
         """Whether `read` would find a file or folder there."""
-        place = self._inside(path)
+        place = self._inside(self.base, path)
         return place is not None and os.path.lexists(place)
 
     def search(self, pattern: str, near: str) -> str | None:
@@ -94,24 +121,58 @@ class WorkTree:
 
         Without `.git` at the root nothing says that its folders belong together: only the one that holds `near` is searched.
         """
-        base = self.root if os.path.lexists(self.root / ".git") else self._top_folder(near)
+        base = self._whole(near)
         if (pattern, base) not in self._searched:
             wanted = re.compile(pattern.encode())
-            files = itertools.islice(self.sources([str(base)]), SEARCHED_FILES_MAX)
-            found = (one.path for one in files if isinstance(one, Source) and wanted.search(one.content))
+            found = (one.path for one in self._files(base) if wanted.search(one.content))
             self._searched[pattern, base] = next(found, None)
         return self._searched[pattern, base]
 
+    def objects(self, kind: str, name: str, near: str) -> tuple[Document, ...]:
+        """The objects of that kind and name: those in the folder of `near` where it holds any, else all there are."""
+        found = tuple(
+            document
+            for held in self._indexed(self._whole(near))
+            if kind.encode() in held.kinds and name.encode() in held.names
+            for document in self._documents(held.path)
+            if document.get(("kind",)) == kind and document.get(("metadata", "name")) == name
+        )
+        folder = posixpath.dirname(near)
+        return tuple(one for one in found if posixpath.dirname(one.path) == folder) or found
+
+    def _indexed(self, base: pathlib.Path) -> tuple[_Held, ...]:
+        """What each file below a folder seems to hold, read once."""
+        if base not in self._index:
+            self._index[base] = tuple(
+                _Held(one.path, frozenset(KIND.findall(one.content)), frozenset(NAME.findall(one.content)))
+                for one in self._files(base)
+                if b"kind" in one.content
+            )
+        return self._index[base]
+
+    def _documents(self, path: str) -> tuple[Document, ...]:
+        if path not in self._read:
+            self._read[path] = documents.load(path, self.read(path) or b"").documents
+        return self._read[path]
+
+    def _files(self, base: pathlib.Path) -> Iterator[Source]:
+        files = itertools.islice(self.sources([str(base)]), SEARCHED_FILES_MAX)
+        return (one for one in files if isinstance(one, Source))
+
+    def _whole(self, near: str) -> pathlib.Path:
+        """The folder whose files belong together with that of `near`."""
+        return self.root if os.path.lexists(self.root / ".git") else self._top_folder(near)
+
     def _top_folder(self, path: str) -> pathlib.Path:
-        place = pathlib.Path(os.path.abspath(path))
+        place = pathlib.Path(os.path.normpath(self.base / path))
         inside = place.relative_to(self.root).parts if place.is_relative_to(self.root) else ()
         return self.root / inside[0] if len(inside) > 1 else self.root
 
-    def _inside(self, path: str) -> pathlib.Path | None:
+    def _inside(self, base: pathlib.Path, path: str) -> pathlib.Path | None:
         """The place of a path inside the root that no link leads to."""
-        if "\0" in path or os.path.isabs(path):
+        if "\0" in path:
             return None
-        place = pathlib.Path(os.path.normpath(self.root / path))
+        place = pathlib.Path(os.path.normpath(base / path))
         if not place.is_relative_to(self.root) or not os.path.lexists(place):
             return None
         steps = (step for step in (place, *place.parents) if step.is_relative_to(self.root) and step != self.root)
@@ -121,20 +182,20 @@ class WorkTree:
         if self._excluded(place):
             return
         if place.is_symlink():
-            yield Skip(_shown(place), "a symbolic link")
+            yield Skip(self._shown(place), "a symbolic link")
         elif place.is_dir():
             yield from self._walk(place, self._ignored_above(place), 0)
         else:
-            yield _source(place)
+            yield self._source(place)
 
     def _walk(self, folder: pathlib.Path, ignored: tuple[_Ignored, ...], depth: int) -> Iterator[Source | Skip]:
         if depth > DIRECTORY_DEPTH_MAX:
-            yield Skip(_shown(folder), f"more than {DIRECTORY_DEPTH_MAX} folders deep")
+            yield Skip(self._shown(folder), f"more than {DIRECTORY_DEPTH_MAX} folders deep")
             return
         try:
             entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
         except OSError as error:
-            yield Skip(_shown(folder), _reason(error))
+            yield Skip(self._shown(folder), _reason(error))
             return
         ignored += _patterns(folder)
         for entry in entries:
@@ -145,7 +206,7 @@ class WorkTree:
             if folder_too:
                 yield from self._walk(place, ignored, depth + 1)
             else:
-                yield _source(place)
+                yield self._source(place)
 
     def _ignored_above(self, folder: pathlib.Path) -> tuple[_Ignored, ...]:
         """The patterns that hold from the root down to above a folder; none where they ignore the folder itself."""
@@ -153,10 +214,23 @@ class WorkTree:
         ignored = tuple(found for parent in above for found in _patterns(parent))
         return () if _ignores(ignored, folder, is_folder=True) else ignored
 
+    def _source(self, place: pathlib.Path) -> Source | Skip:
+        try:
+            content = _content(place)
+        except OSError as error:
+            return Skip(self._shown(place), _reason(error))
+        if content is None:
+            return Skip(self._shown(place), f"larger than {FILE_BYTES_MAX // 1_000_000} MB or not a regular file")
+        return Source(self._shown(place), content)
+
+    def _shown(self, place: pathlib.Path) -> str:
+        """The path from the base where it lies below, with forward slashes."""
+        return _relative(place, self.base)
+
     def _excluded(self, place: pathlib.Path) -> bool:
         if self.exclude is None:
             return False
-        names = {_shown(place), _relative(place, self.root)}
+        names = {self._shown(place), _relative(place, self.root)}
         return any(self.exclude.match_file(name.lstrip("/") + end) for name in names for end in _ENDS)
 
 
@@ -165,11 +239,6 @@ def root_of(start: pathlib.Path) -> pathlib.Path:
     place = pathlib.Path(os.path.abspath(start))
     candidates = (place, *place.parents)
     return next((folder for folder in candidates if os.path.lexists(folder / ".git")), place)
-
-
-def _shown(place: pathlib.Path) -> str:
-    """The path from the current folder where it lies below, with forward slashes."""
-    return _relative(place, pathlib.Path.cwd())
 
 
 def _relative(place: pathlib.Path, folder: pathlib.Path) -> str:
@@ -182,17 +251,16 @@ def _wanted(entry: os.DirEntry[str]) -> bool:
         return False
     if entry.is_dir():
         return entry.name not in NEVER_ENTERED
-    return entry.name.endswith(SUFFIXES)
+    return documents.is_read(entry.name) or (not pathlib.PurePath(entry.name).suffix and _begins_as_script(entry.path))
 
 
-def _source(place: pathlib.Path) -> Source | Skip:
+def _begins_as_script(path: str) -> bool:
+    """Whether a file without a suffix begins with `#!`."""
     try:
-        content = _content(place)
-    except OSError as error:
-        return Skip(_shown(place), _reason(error))
-    if content is None:
-        return Skip(_shown(place), f"larger than {FILE_BYTES_MAX // 1_000_000} MB or not a regular file")
-    return Source(_shown(place), content)
+        with open(path, "rb") as file:
+            return file.read(2) == b"#!"
+    except OSError:
+        return False
 
 
 def _content(place: pathlib.Path) -> bytes | None:

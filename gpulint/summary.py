@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpulint import engines, facts, hardware, units
 from gpulint.architecture import Resolved
 from gpulint.facts import Facts, Missing, glossary
-from gpulint.findings import RoleSummary, Severity
+from gpulint.findings import Explanation, RoleSummary, Severity
 from gpulint.policy import cel, check
 from gpulint.policy.rule import Rule, shipped_rules
 from gpulint.workload import Field, Role, Unknown
@@ -21,6 +22,8 @@ SHOWN = (
 
 MAKERS = {"amd.com": "amd", "gpu.intel.com": "intel", "habana.ai": "habana"}
 """The maker of the cards that a device plugin of that domain hands out; nvidia of any other."""
+LOCAL = re.compile(r"[/~.]|(?:pvc|file|s3|gs|gcs|oci|models|pvc\+hf|az|azblob)://|[\w.-]+(?:/[\w.-]+){2,}/?$")
+"""References to weights that no hub serves: a path, a volume, a bucket."""
 BY_CARD = frozenset({"compute_capability", "vendor"})
 
 
@@ -43,6 +46,7 @@ def of(role: Role, known: Facts, resolved: Resolved | None, outcome: check.Outco
         facts=tuple(shown),
         assumptions=tuple(assumptions(role, resolved)),
         unknown=dict(sorted(known.reasons.items())),
+        explained=tuple(explanations(role, resolved)),
         not_evaluated=outcome.not_evaluated,
     )
 
@@ -131,6 +135,21 @@ def assumptions(role: Role, resolved: Resolved | None) -> Iterator[str]:
     for name, memory in (("speculative", "draft_weight_bytes_per_gpu"), ("enable_lora", "lora_bytes")):
         if role.value(name) not in (None, False) and not facts.counts(engine, memory):
             yield f"memory of {glossary()[name].meaning} is not counted"
+
+
+def explanations(role: Role, resolved: Resolved | None) -> Iterator[Explanation]:
+    """Who decides the quantities that the file leaves open, each with the place that says so."""
+    for name, field in role.fields.items():
+        if isinstance(field.value, Unknown) and field.value.category and field.origins:
+            yield Explanation(name, field.value.category, field.value.reason, field.origins[0].location())
+    checkpoint = role.fields.get("checkpoint")
+    if checkpoint and checkpoint.origins and LOCAL.match(role.text("checkpoint")) and _unlisted(resolved):
+        reason = f"the weights lie at {checkpoint.value}, whose config.json is not in the repository"
+        yield Explanation("architecture", "local path", reason, checkpoint.origins[0].location())
+
+
+def _unlisted(resolved: Resolved | None) -> bool:
+    return resolved is None or resolved.architecture is None or not resolved.architecture.known
 
 
 class Fitting(NamedTuple):

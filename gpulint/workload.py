@@ -14,9 +14,26 @@ Value = int | float | str | bool | None | tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A value that is set but cannot be read, and why."""
+    """A value that is set but cannot be read, why, and of which `CATEGORIES` the reason is, where it is one of them."""
 
     reason: str
+    category: str = ""
+
+
+CATEGORIES = frozenset(
+    {
+        "platform variable",
+        "caller's variable",
+        "placeholder",
+        "local path",
+        "operator preset",
+        "image default",
+        "another object",
+        "queue or partition",
+        "own program",
+    }
+)
+"""What explains that a file does not tell a value: who decides it instead."""
 
 
 class Origin(NamedTuple):

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gpulint import lint
+from gpulint import documents, lint
+from gpulint.documents import Document
 from gpulint.findings import Edit, Finding, Location, Report, RoleSummary, Severity, Skip, Suggestion
 from gpulint.policy.rule import Rule, shipped_rules
 from gpulint.repository import Source
@@ -26,11 +27,18 @@ class Alone:
     def read(self, path: str) -> bytes | None:
         return self.files.get(path)
 
+    def at_root(self, path: str) -> bytes | None:
+        return self.files.get(path)
+
     def exists(self, path: str) -> bool:
         return path in self.files
 
     def search(self, pattern: str, near: str) -> str | None:
         return next((path for path, content in self.files.items() if re.search(pattern.encode(), content)), None)
+
+    def objects(self, kind: str, name: str, near: str) -> tuple[Document, ...]:
+        held = (document for path, content in self.files.items() for document in documents.load(path, content).documents)
+        return tuple(one for one in held if (one.get(("kind",)), one.get(("metadata", "name"))) == (kind, name))
 
 
 def report(

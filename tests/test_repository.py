@@ -29,8 +29,9 @@ def names(tree: pathlib.Path, *paths: str, exclude: tuple[str, ...] = ()) -> lis
 
 
 def test_a_folder_is_walked_in_sorted_order_and_only_known_suffixes_are_read(tree: pathlib.Path) -> None:
-    write(tree, "b/z.yaml", "b/a.yml", "a.json", "c.toml", "README.md", "script.sh", "values.yaml.tpl")
-    assert names(tree, ".") == ["a.json", "b/a.yml", "b/z.yaml", "c.toml"]
+    write(tree, "b/z.yaml", "b/a.yml", "a.json", "c.toml", "README.md", "script.sh", "values.yaml.tpl", "data")
+    write(tree, "run", content="#!/bin/bash\n")
+    assert names(tree, ".") == ["a.json", "b/a.yml", "b/z.yaml", "c.toml", "run", "script.sh", "values.yaml.tpl"]
 
 
 def test_a_file_named_by_the_user_is_read_whatever_its_suffix(tree: pathlib.Path) -> None:

@@ -1,6 +1,7 @@
-"""Adapters: one module an input format, each with `claims(document)` and `workloads(document, repository)`.
+"""Adapters: one module an input format, each with `claims(document)`, `kind(document)` and `workloads(document, repository)`.
 
-A module is imported when one of its `MENTIONS` stands in the document.
+A module is imported when one of its `MENTIONS` stands in the document. Claiming a document without finding a workload in
+it says that the format is known and that there is nothing to judge.
 """
 
 from __future__ import annotations
@@ -18,20 +19,33 @@ from gpulint.workload import Workload
 HERE = Path(__file__).parent
 
 
+def claiming(document: Document) -> ModuleType | None:
+    """The first adapter that claims a document."""
+    return next((adapter for adapter in mentioned(document) if adapter.claims(document)), None)
+
+
 def read(document: Document, repository: Repository) -> Iterator[Workload]:
-    """The workloads of a document, from the first adapter that claims it."""
-    for adapter in mentioned(document):
-        if adapter.claims(document):
-            yield from adapter.workloads(document, repository)
-            return
+    """The workloads of a document, from the adapter that claims it."""
+    adapter = claiming(document)
+    yield from adapter.workloads(document, repository) if adapter else ()
 
 
-def problems(document: Document) -> Iterator[Problem]:
-    """What the adapter that claims a document finds wrong with it as one of its format."""
-    for adapter in mentioned(document):
-        if adapter.claims(document):
-            yield from getattr(adapter, "problems", _none)(document)
-            return
+def problems(adapter: ModuleType, document: Document) -> Iterator[Problem]:
+    """What an adapter finds wrong with a document as one of its format."""
+    yield from adapter.problems(document) if hasattr(adapter, "problems") else ()
+
+
+def kind(adapter: ModuleType, document: Document) -> str:
+    """What a document is: the noun of its format, of a Kubernetes object its group and kind."""
+    if hasattr(adapter, "kind"):
+        return str(adapter.kind(document))
+    group = str(document.get(("apiVersion",)) or "").rpartition("/")[0]
+    return f"{group}/{document.get(('kind',))}".removeprefix("/")
+
+
+def name(adapter: ModuleType) -> str:
+    """The name of an adapter: its module's."""
+    return adapter.__name__.rpartition(".")[2]
 
 
 def mentioned(document: Document) -> Iterator[ModuleType]:
@@ -39,7 +53,3 @@ def mentioned(document: Document) -> Iterator[ModuleType]:
     for name, words in shipped.mentions(HERE).items():
         if any(word in document.text for word in words):
             yield importlib.import_module(f"{__name__}.{name}")
-
-
-def _none(document: Document) -> Iterator[Problem]:
-    yield from ()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from gpulint import engines, hardware, units
-from gpulint.adapters import command, placement, volume
+from gpulint.adapters import command, placement, program, volume
 from gpulint.documents import Document, Path
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.workload import Field, Origin, Role, Unknown, Value
@@ -73,6 +73,7 @@ def _container(
         pod["unexpanded_variable"] = variable
     if _joins_a_cluster(invocations, environment):
         pod["multi_node"] = Field(True, source="Ray in the script")
+    pod |= {} if read else _program(document, path, invocations)
     for reading in _settled(read, pod["gpus_per_pod"].value) or (Reading({}, None),):
         own = {**pod, **reading.fields, **_askless(document, spec, path, reading), **_told(given, reading)}
         checkpoint, engine = (str(own[name].value) if name in own else "" for name in ("checkpoint", "engine"))
@@ -83,6 +84,16 @@ def _container(
             own["model_volume_bytes"] = room
         runtime = "the serving runtime may add arguments" if document.get((*path, "modelFormat")) else ""
         yield Role(str(name or path[-1]), anchor, own, reading.arguments, reading.open_ended or runtime)
+
+
+def _program(document: Document, path: Path, invocations: Sequence[Invocation]) -> dict[str, Field]:
+    """What runs where no engine that we read does: the program that the command names, or else what the image holds."""
+    if name := program.of(invocations):
+        return {"program": Field(name.text, (name.origin,))}
+    image = Origin(document, (*path, "image"))
+    if not isinstance(document.get(image.path), str):
+        return {}
+    return {"engine": Field(Unknown("the image decides what runs", "image default"), (image,))}
 
 
 def _told(given: Mapping[str, Field], reading: Reading) -> dict[str, Field]:

@@ -1,4 +1,4 @@
-"""Documents: the bytes of a YAML, JSON or TOML file as plain data, with the place of every value in the file.
+"""Documents: the bytes of a YAML, JSON, TOML or textproto file, or a script, as plain data with the place of every value.
 
 Nothing is executed, constructed or expanded without bound: the input is a stranger's pull request. A format's reader
 is imported when the first file of that format is read.
@@ -24,8 +24,20 @@ FILE_BYTES_MAX = 5_000_000
 DOCUMENTS_MAX = 1_000
 DUPLICATES_MAX = 100
 
-NOT_ONE_DOCUMENT = ("MIME-Version:", "Content-Type: multipart/", "#!")
-"""How node user data and scripts begin, whatever their names end in."""
+NOT_ONE_DOCUMENT = ("MIME-Version:", "Content-Type: multipart/")
+"""How node user data begins, whatever its name ends in."""
+_SUFFIXES = {
+    **dict.fromkeys(("yaml", "yml"), "yaml"),
+    **dict.fromkeys(("sh", "bash", "slurm", "sbatch", "sub", "job", "pbs", "lsf"), "shell"),
+    "json": "json",
+    "toml": "toml",
+    "pbtxt": "pbtxt",
+}
+_TEMPLATES = frozenset({"tpl", "tmpl", "template", "j2", "gotmpl", "tftpl"})
+"""Files that a tool completes; those that parse as what they will be are read all the same."""
+_WITHOUT_SUFFIX = {"Kustomization": "yaml"}
+_SHELL = r"#![^\n]*\b(?:ba|da|a|k|z)?sh\b"
+_SCRIPT = "#!"
 _TRIGGERS = (
     *("gpu", "nvidia", "cuda", "habana.ai/", "gaudi", "neuron", "vllm", "sglang", "tensorrt", "trtllm", "deepspeed"),
     *("accelerator", "torchrun", "torchtune", "tensor_parallel", "tensor-parallel", "num_hidden_layers", "megatron"),
@@ -70,9 +82,12 @@ def load(path: str, content: bytes) -> Loaded:
         return _undecodable(path, content)
     if "\0" in text:
         return Loaded(skips=("binary",))
-    if text.startswith(NOT_ONE_DOCUMENT):
-        return Loaded(skips=("a script or a message of several parts",))
-    loading = _Loading(path, text)
+    format = _format_of(path, text)
+    if text.startswith(NOT_ONE_DOCUMENT) or format == "script":
+        return Loaded(skips=("a message of several parts" if format != "script" else "a script, but not of a shell",))
+    if not format:
+        return Loaded(skips=("not a format that is read",))
+    loading = _Loading(path, text, format)
     loading.read()
     whole = tuple(loading.documents)
     for document in whole:
@@ -87,7 +102,8 @@ def load(path: str, content: bytes) -> Loaded:
 
 def comments(text: str, documents: Sequence[Document] = ()) -> tuple[Comment, ...]:
     """The comments that hold `gpulint:`; a `#` inside a scalar of the documents starts none."""
-    scalars = sorted(itertools.chain.from_iterable(_scalar_spans(text, document.root) for document in documents))
+    data = (document for document in documents if document.format != "shell")
+    scalars = sorted(itertools.chain.from_iterable(_scalar_spans(text, document.root) for document in data))
     found, line, counted = [], 1, 0
     for match in re.finditer("^.*?gpulint:.*", text, re.MULTILINE):
         line += text.count("\n", counted, match.start())
@@ -105,11 +121,32 @@ def concerns_gpus(text: str) -> bool:
     return any(word in lowered for word in _TRIGGERS)
 
 
+def is_read(name: str) -> bool:
+    """Whether files of that name hold a format that is read."""
+    return bool(_format(name))
+
+
+def _format(name: str) -> str:
+    """The format that a file's name tells; that of the inner suffix where the last one is a template's."""
+    stem, dot, suffix = name.rpartition("/")[2].rpartition(".")
+    if suffix in _TEMPLATES and dot:
+        return _format(stem) or "yaml"
+    return _SUFFIXES.get(suffix, "") if dot else _WITHOUT_SUFFIX.get(name.rpartition("/")[2], "")
+
+
+def _format_of(path: str, text: str) -> str:
+    """The format of a file; of a script, what its first line says comes before its name."""
+    if text.startswith(_SCRIPT):
+        return "shell" if re.match(_SHELL, text) else "script"
+    return _format(path) or ("" if "." in path.rpartition("/")[2] else "yaml")
+
+
 class _Loading:
     """The file being read, and what was found in it so far."""
 
-    def __init__(self, path: str, text: str) -> None:
+    def __init__(self, path: str, text: str, format: str) -> None:
         self.path = path
+        self.format = format
         self.text = text
         self.documents: list[Document] = []
         self.problems: list[Problem] = []
@@ -117,12 +154,18 @@ class _Loading:
         self.index = 0
 
     def read(self) -> None:
-        if self.path.endswith(".toml"):
-            self._toml()
-        elif self.path.endswith(".json"):
-            self._json()
-        else:
-            self._yaml()
+        match self.format:
+            case "toml":
+                self._toml()
+            case "json":
+                self._json()
+            case "pbtxt":
+                self._pbtxt()
+            case "shell":
+                root = Node("scalar", 0, len(self.text), self.text)
+                self.documents.append(Document(self.path, 0, self.text, root, "shell", self.text))
+            case _:
+                self._yaml()
 
     def _toml(self) -> None:
         from gpulint.documents import toml
@@ -133,6 +176,11 @@ class _Loading:
         from gpulint.documents import json
 
         self._part(self.text, "json", lambda: json.read(self.path, self.text))
+
+    def _pbtxt(self) -> None:
+        from gpulint.documents import pbtxt
+
+        self._part(self.text, "pbtxt", lambda: pbtxt.read(self.text))
 
     def _yaml(self) -> None:
         from gpulint.documents import yaml
@@ -164,7 +212,7 @@ class _Loading:
             self._duplicates(parsed.duplicates, text, format)
 
     def _broken(self, error: Invalid, text: str, format: str) -> None:
-        if re.search(_TEMPLATE, text):
+        if re.search(_TEMPLATE, text) or self.path.rpartition(".")[2] in _TEMPLATES:
             self.skips.append("template")
         elif concerns_gpus(text) and (format == "yaml" or _is_spec(text)):
             location = (

@@ -97,6 +97,8 @@ class Document:
 
     def _span(self, node: Node, start: int, end: int) -> tuple[int, int]:
         source = node.target or node
+        if self.format == "shell":
+            return start, end
         if id(source) not in self._pieces:
             from gpulint.documents import spans
 

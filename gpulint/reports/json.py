@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 
 from gpulint import __version__
-from gpulint.findings import Fact, Finding, Location, Report, RoleSummary, Suggestion, WorkloadSummary
+from gpulint.findings import Explanation, Fact, Finding, Location, Report, RoleSummary, Suggestion, WorkloadSummary
 
 FORMAT = "gpulint-report/1"
 OBEYED = re.compile(r"[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
@@ -27,6 +27,7 @@ def as_data(report: Report) -> dict[str, object]:
         "tool": {"name": "gpulint", "version": __version__},
         "catalog": {"date": report.catalog_date},
         "findings": [_finding(finding) for finding in report.findings],
+        "documents": [document._asdict() for document in report.documents],
         "workloads": [_workload(workload) for workload in report.workloads],
         "skipped": [{"path": skip.path, "reason": skip.reason} for skip in report.skipped],
         "failures": [failure._asdict() for failure in report.failures],
@@ -117,8 +118,13 @@ def _role(role: RoleSummary) -> dict[str, object]:
         "facts": _facts(role.facts),
         "assumptions": list(role.assumptions),
         "unknown": dict(role.unknown),
+        "explained": [_explanation(one) for one in role.explained],
         "not_evaluated": [{"rule": one.rule, "needs": list(one.needs)} for one in role.not_evaluated],
     }
+
+
+def _explanation(one: Explanation) -> dict[str, object]:
+    return {"quantity": one.quantity, "category": one.category, "reason": one.reason, **_place(one.location)}
 
 
 def _facts(facts: Iterable[Fact]) -> dict[str, object]:

@@ -91,6 +91,14 @@ class NotEvaluatedEntry(Strict):
     needs: list[str] = pydantic.Field(min_length=1, description="the quantities that somebody would have to state")
 
 
+class ExplanationEntry(Place):
+    """Why a quantity is not told, at the place that says so."""
+
+    quantity: str
+    category: str = pydantic.Field(description="who decides it instead: platform variable, local path, image default …")
+    reason: str
+
+
 class RoleEntry(Strict):
     """What was understood of one role of a workload."""
 
@@ -108,6 +116,7 @@ class RoleEntry(Strict):
     facts: dict[str, FactEntry]
     assumptions: list[str]
     unknown: dict[str, str] = pydantic.Field(description="quantity → why it cannot be known")
+    explained: list[ExplanationEntry]
     not_evaluated: list[NotEvaluatedEntry]
 
 
@@ -120,6 +129,15 @@ class WorkloadEntry(Strict):
     line: int = pydantic.Field(ge=1)
     adapter: str
     roles: list[RoleEntry]
+
+
+class DocumentEntry(Strict):
+    """A document of a known format, also where it states no workload."""
+
+    path: str
+    line: int = pydantic.Field(ge=1)
+    kind: str = pydantic.Field(description="group/Kind of a Kubernetes object, else the noun of the format")
+    adapter: str
 
 
 class SkipEntry(Strict):
@@ -177,6 +195,7 @@ class ReportFile(Strict):
     tool: ToolEntry
     catalog: CatalogEntry
     findings: list[FindingEntry]
+    documents: list[DocumentEntry]
     workloads: list[WorkloadEntry]
     skipped: list[SkipEntry]
     failures: list[FailureEntry]
