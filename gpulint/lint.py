@@ -97,7 +97,7 @@ def _file(source: Source, repository: Repository, given: Given) -> Report:
             continue
         recognised.append(_recognised(adapter, document))
         found.extend(_problems(adapters.problems(adapter, document), given.rules))
-        for workload in adapter.workloads(document, repository):
+        for workload in adapters.workloads(adapter, document, repository):
             understood, own = _workload(_hinted(_beside(workload, services), given), repository, given)
             summaries.append(understood)
             found.extend(own)

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from gpulint import shipped
+from gpulint.adapters import joins
 from gpulint.documents import Document, Problem
 from gpulint.repository import Repository
 from gpulint.workload import Workload
@@ -27,7 +28,13 @@ def claiming(document: Document) -> ModuleType | None:
 def read(document: Document, repository: Repository) -> Iterator[Workload]:
     """The workloads of a document, from the adapter that claims it."""
     adapter = claiming(document)
-    yield from adapter.workloads(document, repository) if adapter else ()
+    yield from workloads(adapter, document, repository) if adapter else ()
+
+
+def workloads(adapter: ModuleType, document: Document, repository: Repository) -> Iterator[Workload]:
+    """The workloads that an adapter finds in a document, with what other files say that it refers to."""
+    joins.complete(document, repository)
+    yield from adapter.workloads(document, repository)
 
 
 def problems(adapter: ModuleType, document: Document) -> Iterator[Problem]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from gpulint import shell
 from gpulint.adapters import config_map
@@ -28,6 +29,16 @@ WRAPPERS = frozenset(
         "nvidia_entrypoint.sh",
     }
 )
+
+
+class Script(NamedTuple):
+    """A shell's script, and where the characters from one position to another stand."""
+
+    text: str
+    origin: Callable[[int, int], Origin]
+
+
+Started = tuple[tuple[Argument, ...], bool]
 
 
 class Environment(dict[str, Argument]):
@@ -55,10 +66,11 @@ def environment(document: Document, path: Path) -> Environment:
     """
     known = Environment()
     sources = document.get((*path, "envFrom"))
-    for source in sources if isinstance(sources, list) else ():
+    for at, source in enumerate(sources if isinstance(sources, list) else ()):
         brought = config_map.values(document, source)
         known.open_ended = known.open_ended or brought is None
-        known.update(brought or {})
+        named = Origin(document, (*path, "envFrom", at, "configMapRef", "name"))
+        known.update({name: config_map.at_reference(one, named) for name, one in (brought or {}).items()})
     listed = document.get((*path, "env"))
     for at, entry in enumerate(listed if isinstance(listed, list) else ()):
         if isinstance(entry, dict) and isinstance(entry.get("name"), str):
@@ -72,7 +84,9 @@ def _entry(document: Document, entry: Mapping[str, object], origin: Origin, know
         return _expanded("" if entry["value"] is None else str(entry["value"]), origin, known)
     name, source = str(entry["name"]), entry.get("valueFrom")
     reference = source.get("configMapKeyRef") if isinstance(source, dict) else None
-    return config_map.value(document, reference, name) or Argument(None, origin, f"{name} comes from another object")
+    held = config_map.value(document, reference, name)
+    key = Origin(document, (*origin.path[:-1], "valueFrom", "configMapKeyRef", "key"))
+    return config_map.at_reference(held, key) if held else Argument(None, origin, f"{name} comes from another object")
 
 
 def self_reference(known: Environment) -> Field | None:
@@ -89,13 +103,41 @@ def invocations(document: Document, path: Path, known: Environment) -> Iterator[
     """The programs a container starts: of its command and args, or of the script that a shell is given."""
     named = _image(document, path)
     command, args = (tuple(_words(document, (*path, key), known)) for key in ("command", "args"))
-    started = tuple(_started(document, (*command, *args), known))
-    after = tuple(words for words, _ in _started(document, _after_start(document, path, known), known))
-    scripted = _script((*command, *args)) is not None
+    beside = (words for words, _ in _started(_after_start(document, path, known), known, _written))
+    yield from programs(named, (*command, *args), known, _written, image_program=not command, beside=tuple(beside))
+
+
+def programs(
+    image: Argument,
+    words: tuple[Argument, ...],
+    known: Environment,
+    written: Callable[[Argument], Script],
+    image_program: bool,
+    beside: tuple[tuple[Argument, ...], ...] = (),
+) -> Iterator[Invocation]:
+    """The programs that words start; `written` gives the text of the word that is a shell's script, `image_program` says
+    that the words follow the image's own program, `beside` is what starts next to them.
+    """
+    started = tuple(_started(words, known, written))
+    entrypoint = image_program and _script(words) is None
+    yield from _invoked(image, started, known, entrypoint, beside)
+
+
+def scripted(image: Argument, script: Script, known: Environment) -> Iterator[Invocation]:
+    """The programs that a script starts which a platform runs by itself."""
+    yield from _invoked(image, tuple(_run(script, (), known)), known, entrypoint=False)
+
+
+def _invoked(
+    image: Argument,
+    started: Sequence[Started],
+    known: Environment,
+    entrypoint: bool,
+    beside: tuple[tuple[Argument, ...], ...] = (),
+) -> Iterator[Invocation]:
     for at, (words, conditional) in enumerate(started):
-        others = (*(other for other, _ in (*started[:at], *started[at + 1 :])), *after)
-        entrypoint = not (scripted or command)
-        yield Invocation(named, words, known, entrypoint, conditional, known.open_ended, others)
+        others = (*(other for other, _ in (*started[:at], *started[at + 1 :])), *beside)
+        yield Invocation(image, words, known, entrypoint, conditional, known.open_ended, others)
 
 
 def _after_start(document: Document, path: Path, known: Environment) -> tuple[Argument, ...]:
@@ -104,22 +146,31 @@ def _after_start(document: Document, path: Path, known: Environment) -> tuple[Ar
 
 
 def _started(
-    document: Document, words: tuple[Argument, ...], known: Environment
-) -> Iterator[tuple[tuple[Argument, ...], bool]]:
+    words: tuple[Argument, ...], known: Environment, written: Callable[[Argument], Script]
+) -> Iterator[Started]:
     """The words of each command that these words start, and whether it stands in a branch or a loop."""
     script = _script(words)
     if script is None:
         yield _unwrapped(words), False
         return
-    text = document.get(words[script].origin.path)
-    for one in shell.commands(text if isinstance(text, str) else "", known.variables()):
-        given = words[script + 2 :]
+    yield from _run(written(words[script]), words[script + 2 :], known)
+
+
+def _run(script: Script, given: tuple[Argument, ...], known: Environment) -> Iterator[Started]:
+    """The commands of a script that is given further words."""
+    for one in shell.commands(script.text, known.variables()):
         arguments = tuple(
             argument
             for word in one.words
-            for argument in (given if word.raw in EVERY_ARGUMENT else (_from_shell(words[script].origin, word, known),))
+            for argument in (given if word.raw in EVERY_ARGUMENT else (_from_shell(script, word, known),))
         )
         yield _unwrapped(arguments), one.conditional
+
+
+def _written(word: Argument) -> Script:
+    """The script that a word of a container is: the text as it stands in the file, for its shell to expand."""
+    text = word.origin.document.get(word.origin.path)
+    return Script(text if isinstance(text, str) else "", lambda start, end: word.origin._replace(span=(start, end)))
 
 
 def _image(document: Document, path: Path) -> Argument:
@@ -166,16 +217,16 @@ def _words(document: Document, path: Path, known: Environment) -> Iterator[Argum
         if isinstance(word, dict | list):
             yield Argument(None, origin, "an argument is not a string")
         else:
-            yield _placeheld(_expanded("" if word is None else _as_text(document, origin, word), origin, known))
+            yield placeheld(_expanded("" if word is None else spelled(origin, word), origin, known))
 
 
-def _as_text(document: Document, origin: Origin, word: object) -> str:
+def spelled(origin: Origin, word: object) -> str:
     """An argument as the author wrote it: an unquoted 0.90 or yes keeps its spelling."""
-    node = document.node(origin.path)
+    node = origin.document.node(origin.path)
     return node.value if node is not None and isinstance(node.value, str) else str(word)
 
 
-def _placeheld(argument: Argument) -> Argument:
+def placeheld(argument: Argument) -> Argument:
     """A word that holds `${NAME}`, `<placeholder>` or a template expression outside a shell cannot be known."""
     text = argument.text or ""
     if "\n" in text or not PLACEHOLDER.search(text) or (" " in text and "{{" not in text):
@@ -196,8 +247,8 @@ def _script(words: tuple[Argument, ...]) -> int | None:
     return None
 
 
-def _from_shell(origin: Origin, word: shell.Word, known: Environment) -> Argument:
-    place = origin._replace(span=(word.start, word.end))
+def _from_shell(script: Script, word: shell.Word, known: Environment) -> Argument:
+    place = script.origin(word.start, word.end)
     flag, equals, value = word.raw.partition("=")
     stated = value if equals and flag.startswith("-") else word.raw
     if word.text is None or PLACEHOLDER.search(word.text):

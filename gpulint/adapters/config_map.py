@@ -1,4 +1,4 @@
-"""ConfigMaps of the same file: the variables that a container takes from them, each with its place there."""
+"""ConfigMaps of the same file or repository: what a container takes from them, each with its place there."""
 
 from __future__ import annotations
 
@@ -10,11 +10,18 @@ from gpulint.workload import Origin
 
 
 def value(document: Document, reference: object, variable: str) -> Argument | None:
-    """The value of `configMapKeyRef`; None where no ConfigMap of the file holds it."""
+    """The value of `configMapKeyRef`; None where no ConfigMap that we see holds it."""
     if not isinstance(reference, dict):
         return None
     key = str(reference.get("key"))
     return next((found for name, found in _held(document, reference.get("name"), variable) if name == key), None)
+
+
+def at_reference(argument: Argument, reference: Origin) -> Argument:
+    """A value of another file, at the place that refers to it; what it changes stands behind."""
+    if argument.origin.document.path == reference.document.path:
+        return argument
+    return argument._replace(origin=reference, behind=argument.origin)
 
 
 def values(document: Document, source: object) -> dict[str, Argument] | None:
@@ -42,7 +49,7 @@ def _held(document: Document, name: object, variable: str) -> Iterator[tuple[str
 
 
 def _named(document: Document, name: object) -> Document | None:
-    """The one ConfigMap of that name in the file, of the same namespace."""
+    """The one ConfigMap of that name beside a document: of the same namespace in its file, or else of any file."""
     where = document.get(("metadata", "namespace"))
     found = [
         one
@@ -50,6 +57,6 @@ def _named(document: Document, name: object) -> Document | None:
         if one.get(("kind",)) == "ConfigMap"
         and one.get(("apiVersion",)) == "v1"
         and one.get(("metadata", "name")) == name
-        and one.get(("metadata", "namespace")) == where
+        and (one.path != document.path or one.get(("metadata", "namespace")) == where)
     ]
     return found[0] if len(found) == 1 else None

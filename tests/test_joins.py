@@ -1,0 +1,84 @@
+"""Objects of other files: what a document refers to is read from there, and placed at the reference."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gpulint import lint, repository
+from gpulint.findings import Report
+from gpulint.policy.rule import shipped_rules
+
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: chat}
+spec:
+  template:
+    spec:
+      nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}
+      containers:
+        - name: server
+          image: vllm/vllm-openai:v0.11.0
+          args: [--model=$(MODEL), --max-model-len=8192]
+          envFrom: [{configMapRef: {name: models}}]
+          resources: {limits: {nvidia.com/gpu: 1}}
+"""
+LARGE = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: models}
+data:
+  MODEL: meta-llama/Llama-3.3-70B-Instruct
+"""
+SMALL = LARGE.replace("meta-llama/Llama-3.3-70B-Instruct", "Qwen/Qwen3-4B")
+
+
+def checked(root: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], path: str, below: str = ".") -> Report:
+    """The report on one file of a repository, from a folder of it."""
+    (root / ".git").mkdir()
+    for name, text in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8")
+    monkeypatch.chdir(root / below)
+    rules = shipped_rules()
+    tree = repository.WorkTree(root)
+    found = lint.lint(tree.sources([path]), tree, lint.Given(tuple(rules.values()), tuple(rules)))
+    assert found.failures == ()
+    return found
+
+
+def places(report: Report) -> list[tuple[str, str, int]]:
+    return [(one.rule, one.location.path, one.location.line) for one in report.findings]
+
+
+def test_a_config_map_of_another_file_gives_the_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = checked(tmp_path, monkeypatch, {"a/chat.yaml": DEPLOYMENT, "b/models.yaml": LARGE}, "a/chat.yaml")
+    assert places(found) == [("weights-exceed-memory", "a/chat.yaml", 12)]
+
+
+def test_a_run_in_a_folder_sees_the_whole_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = checked(tmp_path, monkeypatch, {"a/chat.yaml": DEPLOYMENT, "b/models.yaml": LARGE}, "chat.yaml", "a")
+    assert places(found) == [("weights-exceed-memory", "chat.yaml", 12)]
+
+
+def test_the_object_of_the_same_folder_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {"a/chat.yaml": DEPLOYMENT, "a/models.yaml": SMALL, "b/models.yaml": LARGE}
+    assert places(checked(tmp_path, monkeypatch, files, "a/chat.yaml")) == []
+
+
+def test_of_several_objects_elsewhere_none_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {"a/chat.yaml": DEPLOYMENT, "b/models.yaml": SMALL, "c/models.yaml": LARGE}
+    found = checked(tmp_path, monkeypatch, files, "a/chat.yaml")
+    assert places(found) == []
+    assert found.workloads[0].roles[0].architecture.startswith("?")
+
+
+def test_a_link_out_of_the_repository_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    outside = tmp_path / "outside.yaml"
+    outside.write_text(LARGE, encoding="utf-8")
+    root = tmp_path / "repository"
+    root.mkdir()
+    (root / "models.yaml").symlink_to(outside)
+    assert places(checked(root, monkeypatch, {"chat.yaml": DEPLOYMENT}, "chat.yaml")) == []
