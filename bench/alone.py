@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from gpulint import adapters, documents, facts, lint, repository
+from gpulint.architecture import Resolved
 from gpulint.facts import Facts
 from gpulint.findings import Report
 from gpulint.policy import policy
@@ -19,6 +20,7 @@ class Read(NamedTuple):
 
     workload: Workload
     roles: tuple[tuple[Role, Facts], ...]
+    resolved: Mapping[str, Resolved | None]
 
 
 class Alone(NamedTuple):
@@ -61,8 +63,9 @@ class Folder:
         """The workloads of one file with their facts, as the pipeline resolves them."""
         for document in self.loaded(path).documents:
             for workload in adapters.read(document, self.tree):
-                known = (facts.of(role, lint.resolve(role, path, self.tree, None)) for role in workload.roles)
-                yield Read(workload, tuple(zip(workload.roles, known, strict=True)))
+                resolved = {role.name: lint.resolve(role, path, self.tree, None) for role in workload.roles}
+                known = (facts.of(role, resolved[role.name]) for role in workload.roles)
+                yield Read(workload, tuple(zip(workload.roles, known, strict=True)), resolved)
 
 
 def share(part: int, whole: int) -> str:

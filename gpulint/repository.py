@@ -9,7 +9,7 @@ import pathlib
 import posixpath
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from gpulint import documents
@@ -57,6 +57,8 @@ class Repository(Protocol):
 
     def objects(self, kind: str, name: str, near: str) -> tuple[Document, ...]: ...
 
+    def neighbours(self, kind: str, name: str, near: str) -> tuple[Document, ...]: ...
+
 
 class _Held(NamedTuple):
     """What one file seems to hold: words that follow `kind:` and `name:` anywhere in it."""
@@ -82,6 +84,7 @@ class WorkTree:
         self.exclude = _spec(exclude) if exclude else None
         self._searched: dict[tuple[str, pathlib.Path], str | None] = {}
         self._index: dict[pathlib.Path, tuple[_Held, ...]] = {}
+        self._beside: dict[pathlib.Path, tuple[_Held, ...]] = {}
         self._read: dict[str, tuple[Document, ...]] = {}
 
     def sources(self, paths: Sequence[str]) -> Iterator[Source | Skip]:
@@ -130,25 +133,30 @@ class WorkTree:
 
     def objects(self, kind: str, name: str, near: str) -> tuple[Document, ...]:
         """The objects of that kind and name: those in the folder of `near` where it holds any, else all there are."""
-        found = tuple(
+        named = (document for document in self.neighbours(kind, name, near) if _is_named(document, name))
+        return tuple(named) or tuple(
             document
-            for held in self._indexed(self._whole(near))
-            if kind.encode() in held.kinds and name.encode() in held.names
-            for document in self._documents(held.path)
-            if document.get(("kind",)) == kind and document.get(("metadata", "name")) == name
+            for document in self._held(self._indexed(self._whole(near)), kind, name)
+            if _is_named(document, name)
         )
-        folder = posixpath.dirname(near)
-        return tuple(one for one in found if posixpath.dirname(one.path) == folder) or found
+
+    def neighbours(self, kind: str, name: str, near: str) -> tuple[Document, ...]:
+        """The objects of a kind in the folder of `near` whose file mentions a name as one of an object; `""` is any."""
+        folder = pathlib.Path(os.path.normpath(self.base / near)).parent
+        if folder not in self._beside:
+            self._beside[folder] = tuple(_held(one) for one in self._files_in(folder) if b"kind" in one.content)
+        return tuple(self._held(self._beside[folder], kind, name))
 
     def _indexed(self, base: pathlib.Path) -> tuple[_Held, ...]:
         """What each file below a folder seems to hold, read once."""
         if base not in self._index:
-            self._index[base] = tuple(
-                _Held(one.path, frozenset(KIND.findall(one.content)), frozenset(NAME.findall(one.content)))
-                for one in self._files(base)
-                if b"kind" in one.content
-            )
+            self._index[base] = tuple(_held(one) for one in self._files(base) if b"kind" in one.content)
         return self._index[base]
+
+    def _held(self, index: Iterable[_Held], kind: str, name: str) -> Iterator[Document]:
+        for held in index:
+            if kind.encode() in held.kinds and (not name or name.encode() in held.names):
+                yield from (one for one in self._documents(held.path) if one.get(("kind",)) == kind)
 
     def _documents(self, path: str) -> tuple[Document, ...]:
         if path not in self._read:
@@ -158,6 +166,17 @@ class WorkTree:
     def _files(self, base: pathlib.Path) -> Iterator[Source]:
         files = itertools.islice(self.sources([str(base)]), SEARCHED_FILES_MAX)
         return (one for one in files if isinstance(one, Source))
+
+    def _files_in(self, folder: pathlib.Path) -> Iterator[Source]:
+        """The files of one folder, without those below it."""
+        if self._inside(folder, ".") is None and folder != self.root:
+            return
+        with contextlib.suppress(OSError):
+            for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
+                if entry.is_file(follow_symlinks=False) and _wanted(entry):
+                    source = self._source(folder / entry.name)
+                    if isinstance(source, Source):
+                        yield source
 
     def _whole(self, near: str) -> pathlib.Path:
         """The folder whose files belong together with that of `near`."""
@@ -232,6 +251,15 @@ class WorkTree:
             return False
         names = {self._shown(place), _relative(place, self.root)}
         return any(self.exclude.match_file(name.lstrip("/") + end) for name in names for end in _ENDS)
+
+
+def _held(source: Source) -> _Held:
+    kinds, names = frozenset(KIND.findall(source.content)), frozenset(NAME.findall(source.content))
+    return _Held(source.path, kinds, names)
+
+
+def _is_named(document: Document, name: str) -> bool:
+    return document.get(("metadata", "name")) == name
 
 
 def root_of(start: pathlib.Path) -> pathlib.Path:

@@ -37,8 +37,12 @@ class Alone:
         return next((path for path, content in self.files.items() if re.search(pattern.encode(), content)), None)
 
     def objects(self, kind: str, name: str, near: str) -> tuple[Document, ...]:
-        held = (document for path, content in self.files.items() for document in documents.load(path, content).documents)
-        return tuple(one for one in held if (one.get(("kind",)), one.get(("metadata", "name"))) == (kind, name))
+        held = self.neighbours(kind, name, near)
+        return tuple(one for one in held if one.get(("metadata", "name")) == name)
+
+    def neighbours(self, kind: str, name: str, near: str) -> tuple[Document, ...]:
+        held = (one for path, content in self.files.items() for one in documents.load(path, content).documents)
+        return tuple(one for one in held if one.get(("kind",)) == kind and name in one.text)
 
 
 def report(

@@ -12,7 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from gpulint import shipped
-from gpulint.adapters import joins
+from gpulint.adapters import autoscaling, joins, object_problems
 from gpulint.documents import Document, Problem
 from gpulint.repository import Repository
 from gpulint.workload import Workload
@@ -34,11 +34,14 @@ def read(document: Document, repository: Repository) -> Iterator[Workload]:
 def workloads(adapter: ModuleType, document: Document, repository: Repository) -> Iterator[Workload]:
     """The workloads that an adapter finds in a document, with what other files say that it refers to."""
     joins.complete(document, repository)
-    yield from adapter.workloads(document, repository)
+    for workload in adapter.workloads(document, repository):
+        yield autoscaling.joined(workload, repository)
 
 
 def problems(adapter: ModuleType, document: Document) -> Iterator[Problem]:
-    """What an adapter finds wrong with a document as one of its format."""
+    """What is wrong with a document as one of its adapter's format, or as an object of Kubernetes."""
+    if document.get(("apiVersion",)) is not None and document.get(("kind",)) is not None:
+        yield from object_problems.of(document)
     yield from adapter.problems(document) if hasattr(adapter, "problems") else ()
 
 
