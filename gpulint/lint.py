@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from posixpath import dirname, join, normpath
 from types import ModuleType
 
-from gpulint import adapters, architecture, catalog, documents, engines, facts, hardware, labels, suggest, summary
+from gpulint import adapters, architecture, catalog, documents, engines, facts, hints, labels, suggest, summary
 from gpulint.architecture import Resolved
 from gpulint.documents import Document
 from gpulint.facts import glossary
-from gpulint.findings import Failure, Finding, Recognised, Report, RoleSummary, Skip, WorkloadSummary
+from gpulint.findings import Failure, Finding, Location, Recognised, Report, RoleSummary, Skip, WorkloadSummary
 from gpulint.policy import cel, check, policy
 from gpulint.policy.rule import Rule
 from gpulint.policy.settings import Hint
@@ -91,6 +91,7 @@ def _file(source: Source, repository: Repository, given: Given) -> Report:
     summaries: list[WorkloadSummary] = []
     recognised: list[Recognised] = []
     services = _services(loaded.documents)
+    told, mistaken = hints.commented(loaded.comments)
     for document in loaded.documents:
         adapter = adapters.claiming(document)
         if adapter is None:
@@ -98,14 +99,23 @@ def _file(source: Source, repository: Repository, given: Given) -> Report:
         recognised.append(_recognised(adapter, document))
         found.extend(_problems(adapters.problems(adapter, document), given.rules))
         for workload in adapters.workloads(adapter, document, repository):
-            understood, own = _workload(_hinted(_beside(workload, services), given), repository, given)
+            hinted = hints.applied(_beside(workload, services), told, given.hints, given.accelerator)
+            understood, own = _workload(hinted, repository, given)
             summaries.append(understood)
             found.extend(own)
     marked, troubles = _suppressed(found, loaded, given)
+    troubles += [policy.Trouble("malformed-hint", why, _at_comment(loaded, comment)) for comment, why in mistaken]
     if not summaries and any(_asks_for_gpus(document.data, DEPTH) for document in loaded.documents):
         skips.append(Skip(source.path, "asks for GPUs in an object that is not read yet"))
     spoken = (*marked, *policy.troubles_as_findings(troubles, given.rules))
     return Report(spoken, tuple(summaries), tuple(skips), documents=tuple(recognised))
+
+
+def _at_comment(loaded: documents.Loaded, comment: documents.Comment) -> Location:
+    """The place of a comment, from its `#` to the end of its text."""
+    line = loaded.documents[0].text.split("\n")[comment.line - 1].rstrip("\r") if loaded.documents else ""
+    path = loaded.documents[0].path if loaded.documents else ""
+    return Location(path, comment.line, comment.column, comment.line, len(line) + 1, line)
 
 
 def _recognised(adapter: ModuleType, document: Document) -> Recognised:
@@ -207,40 +217,6 @@ def _object_rules(found: Iterable[documents.Document], rules: Sequence[Rule]) ->
 
 
 # ---- workloads
-
-
-def _hinted(workload: Workload, given: Given) -> Workload:
-    """The workload with what hints and `--accelerator` say where the file does not."""
-    extra: dict[str, Field] = {}
-    for hint in given.hints:
-        if hint.matches(workload.document.path, workload.name):
-            for name, value in (("accelerator", hint.accelerator), ("checkpoint", hint.checkpoint)):
-                if value:
-                    extra[name] = Field(
-                        value, source="hints in gpulint.yaml", assumption=f"{name} {value} (gpulint.yaml)"
-                    )
-    if given.accelerator:
-        extra.setdefault("accelerator", Field(given.accelerator, source="--accelerator"))
-    if not extra:
-        return workload
-    return replace(workload, roles=tuple(_filled(role, extra) for role in workload.roles))
-
-
-def _filled(role: Role, extra: Mapping[str, Field]) -> Role:
-    """The role with fields it does not state itself; an accelerator that the catalog lacks stays unknown."""
-    lacking = {
-        name: field
-        for name, field in extra.items()
-        if role.value(name) is None or isinstance(role.value(name), Unknown)
-    }
-    if role.text("mig_profile"):
-        lacking.pop("accelerator", None)
-    if (wanted := lacking.get("accelerator")) is not None:
-        product = hardware.named(str(wanted.value))
-        lacking["accelerator"] = replace(
-            wanted, value=product.id if product else Unknown(f"no accelerator {wanted.value}")
-        )
-    return role.having(**lacking)
 
 
 def _workload(workload: Workload, repository: Repository, given: Given) -> tuple[WorkloadSummary, list[Finding]]:

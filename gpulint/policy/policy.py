@@ -16,6 +16,7 @@ from gpulint.policy.settings import SettingsError
 
 DIRECTIVE = re.compile(r"gpulint:\s*(?P<rest>.*)")
 IGNORE = re.compile(r"ignore\[(?P<names>[\w-]+(?:\s*,\s*[\w-]+)*)\]\s+(?P<reason>\S.*)")
+HINT = re.compile(r"gpulint:\s*(?P<words>[\w-]+=.*)")
 ANNOTATION = "gpulint/ignore"
 
 
@@ -68,6 +69,12 @@ def suppressions(
     return found, troubles
 
 
+def hint(comment: str) -> str:
+    """The words of a comment that states quantities, as in `gpulint: accelerator=l4 model=Qwen/Qwen3-8B`; else empty."""
+    match = HINT.fullmatch(comment)
+    return match["words"] if match else ""
+
+
 def applied(findings: Iterable[Finding], given: Sequence[Suppression]) -> tuple[list[Finding], list[Suppression]]:
     """The findings with those marked that a suppression reaches, and the suppressions that reached none."""
     used: set[Suppression] = set()
@@ -100,7 +107,8 @@ def _comments(
 ) -> Iterator[tuple[str, Location, tuple[int, int]]]:
     """Directives in comments, with the lines they reach: their own, or the value that starts on the next line."""
     for comment in comments:
-        if not (match := DIRECTIVE.match(comment.text)) or not documents:
+        match = DIRECTIVE.match(comment.text)
+        if match is None or not documents or hint(comment.text):
             continue
         document = documents[0]
         lines = [line.removesuffix("\r") for line in document.text.split("\n")]

@@ -33,6 +33,8 @@ class HintFile(Strict):
     workload: str = ""
     accelerator: str = ""
     checkpoint: str = ""
+    gpus: int = pydantic.Field(0, ge=0, description="GPUs of one pod or node")
+    nodes: int = pydantic.Field(0, ge=0, description="pods or nodes of one instance")
 
 
 class PolicyFile(Strict):

@@ -23,6 +23,8 @@ class Hint(NamedTuple):
     workload: str = "*"
     accelerator: str = ""
     checkpoint: str = ""
+    gpus: int = 0
+    nodes: int = 0
 
     def matches(self, path: str, workload: str) -> bool:
         return fnmatch.fnmatchcase(path, self.path) and fnmatch.fnmatchcase(workload, self.workload)

@@ -1,0 +1,148 @@
+"""Hints: what a file cannot say, from its comments and annotations, from gpulint.yaml and from the command line."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from gpulint import hardware
+from gpulint.documents import Comment, Document
+from gpulint.policy import policy
+from gpulint.policy.settings import Hint
+from gpulint.workload import Field, Role, Unknown, Workload
+
+QUANTITIES: Mapping[str, str] = {
+    "model": "checkpoint",
+    "accelerator": "accelerator",
+    "gpus": "gpus_per_pod",
+    "nodes": "pods_per_replica",
+}
+"""The words of a hint, and the quantity that each states."""
+COUNTS = frozenset({"gpus", "nodes"})
+
+
+class Told(NamedTuple):
+    """What one comment states, and its line."""
+
+    line: int
+    fields: Mapping[str, Field]
+
+
+def commented(comments: Iterable[Comment]) -> tuple[list[Told], list[tuple[Comment, str]]]:
+    """The hints of a file's comments, and those that cannot be read, with the reason."""
+    found: list[Told] = []
+    mistaken: list[tuple[Comment, str]] = []
+    for comment in comments:
+        words = policy.hint(comment.text).split()
+        wrong = next(filter(None, map(_wrong, words)), "")
+        if wrong:
+            mistaken.append((comment, wrong))
+        elif words:
+            found.append(Told(comment.line, dict(_stated(words, f"the comment on line {comment.line}"))))
+    return found, mistaken
+
+
+def _wrong(word: str) -> str:
+    """What is wrong with a word of a hint; empty when nothing is."""
+    name, equals, value = word.partition("=")
+    if not equals or not value:
+        return f"`{word}` states nothing; write {' or '.join(f'{one}=…' for one in QUANTITIES)}"
+    if name not in QUANTITIES:
+        near = difflib.get_close_matches(name, QUANTITIES, n=1)
+        return f"no hint is called {name}" + (f"; did you mean {near[0]}?" if near else "")
+    if name in COUNTS and not value.isdecimal():
+        return f"{name} is a count, not {value}"
+    return ""
+
+
+def _stated(words: Iterable[str], source: str) -> Iterator[tuple[str, Field]]:
+    for word in words:
+        name, _, value = word.partition("=")
+        stated = int(value) if name in COUNTS else value
+        yield QUANTITIES[name], _field(QUANTITIES[name], stated, source)
+
+
+def _field(quantity: str, value: str | int, source: str) -> Field:
+    """A hint as a field; an accelerator that the catalog lacks stays unknown."""
+    assumption = f"{quantity.replace('_', ' ')} {value} ({source})"
+    if quantity != "accelerator":
+        return Field(value, source=source, assumption=assumption)
+    product = hardware.named(str(value))
+    if product is None:
+        return Field(Unknown(f"no accelerator {value}"), source=source)
+    return Field(product.id, source=source, assumption=assumption if source != "--accelerator" else "")
+
+
+def applied(workload: Workload, told: Sequence[Told], settings: Sequence[Hint], accelerator: str) -> Workload:
+    """The workload with what hints say: comments of its own over the file, settings and `--accelerator` where it is silent."""
+    own = [one.fields for one in told if _is_about(one.line, workload)]
+    further = [dict(_of_settings(one)) for one in settings if one.matches(workload.document.path, workload.name)]
+    if accelerator:
+        further.append({"accelerator": _field("accelerator", accelerator, "--accelerator")})
+    if not own and not further:
+        return workload
+    return replace(workload, roles=tuple(_filled(role, own, further) for role in workload.roles))
+
+
+def _of_settings(hint: Hint) -> Iterator[tuple[str, Field]]:
+    stated = {
+        "accelerator": hint.accelerator,
+        "checkpoint": hint.checkpoint,
+        "gpus_per_pod": hint.gpus,
+        "pods_per_replica": hint.nodes,
+    }
+    for quantity, value in stated.items():
+        if value:
+            yield quantity, _field(quantity, value, "hints in gpulint.yaml")
+
+
+def _is_about(line: int, workload: Workload) -> bool:
+    """Whether a comment stands in the lines of a workload, or above all that its document holds."""
+    first, last = _lines(workload.document, None)
+    if not first <= line <= last:
+        return line < first and workload.document.index == 0
+    begin, end = _lines(workload.document, workload)
+    return begin <= line <= end or line < _first_value(workload.document)
+
+
+def _lines(document: Document, workload: Workload | None) -> tuple[int, int]:
+    """The first and last line of a workload in its document; of a document, those that no other one holds."""
+    node = document.node(workload.path) if workload else document.root
+    if workload is None or not workload.path or node is None:
+        others = [one.root.start for one in document.beside if one.path == document.path and one.index > document.index]
+        end = min(others, default=len(document.text))
+        return _line(document, 0 if document.index == 0 else document.root.start), _line(document, end)
+    return document.locate(workload.path).line, _line(document, node.end)
+
+
+def _first_value(document: Document) -> int:
+    return _line(document, document.root.start)
+
+
+def _line(document: Document, offset: int) -> int:
+    return document.text.count("\n", 0, offset) + 1
+
+
+def _filled(role: Role, own: Iterable[Mapping[str, Field]], further: Iterable[Mapping[str, Field]]) -> Role:
+    """The role with its own hints, and with the others for what it does not state."""
+    stated: dict[str, Field] = {}
+    for fields in own:
+        stated.update(fields)
+    for fields in further:
+        for name, field in fields.items():
+            if name not in stated and (role.value(name) is None or isinstance(role.value(name), Unknown)):
+                stated[name] = field
+    if role.text("mig_profile"):
+        stated.pop("accelerator", None)
+    filled = role.having(**stated)
+    return filled.having(**_counted(filled)) if stated.keys() & {"gpus_per_pod", "pods_per_replica"} else filled
+
+
+def _counted(role: Role) -> dict[str, Field]:
+    """The GPUs of an instance from those of its pods."""
+    each, pods = role.value("gpus_per_pod"), role.value("pods_per_replica")
+    if not isinstance(each, int) or not isinstance(pods, int) or role.text("part_of"):
+        return {}
+    return {"gpus_per_replica": Field(each * pods, role.fields["gpus_per_pod"].origins, source="a hint")}
