@@ -38,7 +38,12 @@ class Script(NamedTuple):
     origin: Callable[[int, int], Origin]
 
 
-Started = tuple[tuple[Argument, ...], bool]
+class Started(NamedTuple):
+    """The words of one command; conditional where it stands in a branch or a loop, final where nothing runs after it."""
+
+    words: tuple[Argument, ...]
+    conditional: bool = False
+    final: bool = False
 
 
 class Environment(dict[str, Argument]):
@@ -59,12 +64,12 @@ class _Anything(dict[str, str | None]):
         return True
 
 
-def environment(document: Document, path: Path) -> Environment:
+def environment(document: Document, path: Path, supplied: Mapping[str, Argument] = {}) -> Environment:
     """The environment of a container; `$(NAME)` of an earlier entry is expanded as Kubernetes does.
 
-    What `env` states wins over what `envFrom` brings.
+    What `env` states wins over what `envFrom` brings, and both over what the object's controller supplies.
     """
-    known = Environment()
+    known = Environment(supplied)
     sources = document.get((*path, "envFrom"))
     for at, source in enumerate(sources if isinstance(sources, list) else ()):
         brought = config_map.values(document, source)
@@ -99,11 +104,19 @@ def self_reference(known: Environment) -> Field | None:
     return None
 
 
-def invocations(document: Document, path: Path, known: Environment) -> Iterator[Invocation]:
-    """The programs a container starts: of its command and args, or of the script that a shell is given."""
+def invocations(
+    document: Document, path: Path, known: Environment, find: Callable[[str], Origin | None] = lambda name: None
+) -> Iterator[Invocation]:
+    """The programs a container starts: of its command and args, or of the script that a shell is given.
+
+    `find` tells where the text of a file of the container stands.
+    """
     named = _image(document, path)
     command, args = (tuple(_words(document, (*path, key), known)) for key in ("command", "args"))
-    beside = (words for words, _ in _started(_after_start(document, path, known), known, _written))
+    if held := _script_file((*command, *args), find):
+        yield from scripted(named, held, known)
+        return
+    beside = (one.words for one in _started(_after_start(document, path, known), known, _written))
     yield from programs(named, (*command, *args), known, _written, image_program=not command, beside=tuple(beside))
 
 
@@ -135,9 +148,9 @@ def _invoked(
     entrypoint: bool,
     beside: tuple[tuple[Argument, ...], ...] = (),
 ) -> Iterator[Invocation]:
-    for at, (words, conditional) in enumerate(started):
-        others = (*(other for other, _ in (*started[:at], *started[at + 1 :])), *beside)
-        yield Invocation(image, words, known, entrypoint, conditional, known.open_ended, others)
+    for at, one in enumerate(started):
+        others = (*(other.words for other in (*started[:at], *started[at + 1 :])), *beside)
+        yield Invocation(image, one.words, known, entrypoint, one.conditional, known.open_ended, others, one.final)
 
 
 def _after_start(document: Document, path: Path, known: Environment) -> tuple[Argument, ...]:
@@ -151,7 +164,7 @@ def _started(
     """The words of each command that these words start, and whether it stands in a branch or a loop."""
     script = _script(words)
     if script is None:
-        yield _unwrapped(words), False
+        yield Started(_unwrapped(words))
         return
     yield from _run(written(words[script]), words[script + 2 :], known)
 
@@ -164,7 +177,21 @@ def _run(script: Script, given: tuple[Argument, ...], known: Environment) -> Ite
             for word in one.words
             for argument in (given if word.raw in EVERY_ARGUMENT else (_from_shell(script, word, known),))
         )
-        yield _unwrapped(arguments), one.conditional
+        yield Started(_unwrapped(arguments), one.conditional, one.words[:1] != () and one.words[0].text == "exec")
+
+
+def _script_file(words: tuple[Argument, ...], find: Callable[[str], Origin | None]) -> Script | None:
+    """The script that a shell, or the container itself, is started with, where its text can be found."""
+    words = _unwrapped(words)
+    shell_first = bool(words) and (words[0].text or "").rsplit("/", 1)[-1] in SHELLS
+    named = next((word.text for word in words[shell_first:] if word.text and not word.text.startswith("-")), None)
+    if not named or not named.endswith((".sh", ".bash")) or _script(words) is not None:
+        return None
+    place = find(named)
+    text = place.document.get(place.path) if place else None
+    if place is None or not isinstance(text, str):
+        return None
+    return Script(text, lambda start, end: place._replace(span=(start, end)))
 
 
 def _written(word: Argument) -> Script:

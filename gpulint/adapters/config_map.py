@@ -17,6 +17,12 @@ def value(document: Document, reference: object, variable: str) -> Argument | No
     return next((found for name, found in _held(document, reference.get("name"), variable) if name == key), None)
 
 
+def text(document: Document, name: object, key: str) -> Origin | None:
+    """Where the text of one key of a ConfigMap stands."""
+    found = _named(document, name)
+    return Origin(found, ("data", key)) if found and isinstance(found.get(("data", key)), str) else None
+
+
 def at_reference(argument: Argument, reference: Origin) -> Argument:
     """A value of another file, at the place that refers to it; what it changes stands behind."""
     if argument.origin.document.path == reference.document.path:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from gpulint import engines, hardware, units
-from gpulint.adapters import command, placement, program, volume
+from gpulint.adapters import command, config_file, device_claims, hazards, mounted, placement, program, volume
 from gpulint.documents import Document, Path
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.workload import Field, Origin, Role, Unknown, Value
@@ -28,12 +29,20 @@ RDMA = re.compile(r"rdma/|vpc\.amazonaws\.com/efa|nvidia\.com/hostdev|/rdma|netw
 PLACING = frozenset({"serving.kserve.io/gke-accelerator", "serving.kubeflow.org/gke-accelerator"})
 
 
-def roles(document: Document, spec: Path, annotations: Mapping[str, Origin]) -> Iterator[Role]:
-    """One role for each container of a pod template that asks for GPUs or starts a known engine."""
+def roles(
+    document: Document, spec: Path, annotations: Mapping[str, Origin], supplied: Mapping[str, Argument] = {}
+) -> Iterator[Role]:
+    """One role for each container of a pod template that asks for GPUs or starts a known engine.
+
+    `supplied` are variables that the object's controller sets where the container does not.
+    """
     placed = placement.fields(document, spec)
     given = _annotated(annotations)
+    of_pod = hazards.of_pod(document, spec)
     for path in _containers(document, spec):
-        yield from _container(document, spec, path, placed, given)
+        for role in _container(document, spec, path, placed, given, supplied):
+            yield role.having(**of_pod)
+            of_pod = {}
 
 
 def _containers(document: Document, spec: Path) -> Iterator[Path]:
@@ -49,19 +58,29 @@ def _containers(document: Document, spec: Path) -> Iterator[Path]:
 
 
 def _container(
-    document: Document, spec: Path, path: Path, placed: Mapping[str, Field], given: Mapping[str, Field]
+    document: Document,
+    spec: Path,
+    path: Path,
+    placed: Mapping[str, Field],
+    given: Mapping[str, Field],
+    supplied: Mapping[str, Argument],
 ) -> Iterator[Role]:
     resources = _resources(document, path)
-    environment = command.environment(document, path)
-    invocations = tuple(command.invocations(document, path, environment))
+    environment = command.environment(document, path, supplied)
+    find = functools.partial(mounted.file, document, spec, path)
+    started = command.invocations(document, path, environment, find)
+    invocations = tuple(config_file.expanded(one, find) for one in started)
     read = [(reading, one) for one in invocations if (reading := engines.read(one))]
     if not resources:
         read = [(reading, one) for reading, one in read if one.arguments]
-    if not (resources or read or document.get((*path, "resources", "claims"))):
+    claimed = {} if resources else device_claims.fields(document, spec, path)
+    if not (resources or read or claimed):
         return
     name = document.get((*path, "name"))
     anchor = Origin(document, (*path, "name")) if isinstance(name, str) else Origin(document, path)
-    pod = {**_hardware(document, spec, path, resources), **_settings(document, spec, path, environment), **placed}
+    asked = {**_hardware(document, path, resources), **claimed}
+    pod = {**asked, **_settings(document, spec, path, environment), **placed}
+    pod |= hazards.of(document, spec, path, environment, bool(resources or claimed))
     if "sharing" in placed and pod["gpus_per_pod"].value not in (0, 1):
         pod["gpus_per_pod"] = Field(Unknown("the count is of shares of cards"), pod["gpus_per_pod"].origins)
     if share := _granted_share(document, path):
@@ -74,7 +93,7 @@ def _container(
     if _joins_a_cluster(invocations, environment):
         pod["multi_node"] = Field(True, source="Ray in the script")
     pod |= {} if read else _program(document, path, invocations)
-    for reading in _settled(read, pod["gpus_per_pod"].value) or (Reading({}, None),):
+    for reading in settled(read, pod["gpus_per_pod"].value) or (Reading({}, None),):
         own = {**pod, **reading.fields, **_askless(document, spec, path, reading), **_told(given, reading)}
         checkpoint, engine = (str(own[name].value) if name in own else "" for name in ("checkpoint", "engine"))
         if any(name in environment for name in engines.own_variables(engine)):
@@ -128,9 +147,11 @@ def _granted_share(document: Document, path: Path) -> Origin | None:
     return None
 
 
-def _settled(read: Sequence[tuple[Reading, Invocation]], gpus: Value | Unknown) -> tuple[Reading, ...]:
+def settled(read: Sequence[tuple[Reading, Invocation]], gpus: Value | Unknown) -> tuple[Reading, ...]:
     """The readings of a container's engines, with what several of them, or a branch around one, leave open."""
     branched = any(one.conditional for _, one in read)
+    if branched and all(one.final for _, one in read[:-1]) and (len(read) > 1 or read[0][1].final):
+        return (agreed([reading for reading, _ in read]),)
     if len(read) > 1 and branched:
         reason = "which of several commands runs is decided by the script"
         return (Reading({"engine": read[0][0].fields["engine"]}, None, reason),)
@@ -144,6 +165,25 @@ def _settled(read: Sequence[tuple[Reading, Invocation]], gpus: Value | Unknown) 
         counted = Field(Unknown("the engine is started in a branch or a loop of the script"))
         return tuple(reading._replace(fields={**reading.fields, "gpus_per_pod": counted}) for reading, _ in read)
     return tuple(reading for reading, _ in read)
+
+
+def agreed(readings: Sequence[Reading]) -> Reading:
+    """What alternatives of which one runs have in common; a field that they state differently is unknown."""
+    first, *others = readings
+    if any(one.fields["engine"].value != first.fields["engine"].value for one in others):
+        return Reading({}, None, "which of several engines runs is decided by the script")
+    names = dict.fromkeys(name for one in readings for name in one.fields)
+    fields = {name: _common([one.fields.get(name) for one in readings]) for name in names}
+    reason = next((one.open_ended for one in readings if one.open_ended), "")
+    differing = "which of several commands runs is decided by the script" if others else ""
+    return Reading(fields, None if others else first.arguments, reason or differing)
+
+
+def _common(stated: Sequence[Field | None]) -> Field:
+    first = next(field for field in stated if field is not None)
+    if all(field is not None and field.value == first.value for field in stated):
+        return first
+    return Field(Unknown("the commands of which the script runs one state it differently"), first.origins)
 
 
 def _beside(reading: Reading, earlier: Sequence[Reading], engines_on_card: int) -> Reading:
@@ -169,13 +209,10 @@ def _joins_a_cluster(invocations: Sequence[Invocation], environment: Mapping[str
     return "RAY_ADDRESS" in environment or any(RAY.search(word) for word in words)
 
 
-def _hardware(
-    document: Document, spec: Path, path: Path, resources: Mapping[str, tuple[Origin, ...]]
-) -> dict[str, Field]:
+def _hardware(document: Document, path: Path, resources: Mapping[str, tuple[Origin, ...]]) -> dict[str, Field]:
     """GPU count, resource name and MIG profile; a container without an image is a patch, whose other half is elsewhere."""
     if not resources:
-        other = _other_device(document, path)
-        return {"gpus_per_pod": Field(Unknown(_ungranted(document, spec, path))), **other}
+        return {"gpus_per_pod": Field(Unknown("no GPU resource is asked for")), **_other_device(document, path)}
     (name, origins), *others = resources.items()
     fields = {"accelerator_resource": Field(name)}
     count = Unknown("several accelerator resources are asked for") if others else gpu_count(document, origins[0])
@@ -216,13 +253,6 @@ def gpu_count(document: Document, origin: Origin) -> Value | Unknown:
     except ValueError:
         return Unknown(f"the GPU count is {value}")
     return int(amount) if amount.denominator == 1 else float(amount)
-
-
-def _ungranted(document: Document, spec: Path, path: Path) -> str:
-    """Why a container without a GPU resource may still have GPUs."""
-    if document.get((*spec, "resourceClaims")) or document.get((*path, "resources", "claims")):
-        return "GPUs come from a resource claim"
-    return "no GPU resource is asked for"
 
 
 def _resources(document: Document, path: Path) -> dict[str, tuple[Origin, ...]]:

@@ -81,6 +81,8 @@ PREPARES = frozenset(
             ".",
             ":",
             "conda",
+            "break",
+            "continue",
             "declare",
             "dnf",
             "module",

@@ -1,0 +1,93 @@
+"""Hazards: settings of a pod that work against what it asks for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from gpulint.adapters import kinds
+from gpulint.documents import Document, Path
+from gpulint.engines import Argument
+from gpulint.workload import Field, Origin
+
+DEVICES = re.compile(r"(?:\d+|GPU-[\w-]+)(?:,(?:\d+|GPU-[\w-]+))*")
+INFINIBAND = re.compile(r"rdma/|nvidia\.com/hostdev|/rdma")
+"""Resources of NICs that NCCL drives through verbs, which NCCL_IB_DISABLE turns off; Amazon's EFA is not one."""
+SIDECAR_VOLUMES = ("gke-gcsfuse", "istio-")
+"""Volumes of these names are for containers that a webhook adds."""
+SHARES = ("gpu-fraction", "gpu-memory", "runai/")
+"""Annotations by which a scheduler of its own hands out shares of cards."""
+
+
+def of(
+    document: Document, spec: Path, path: Path, environment: Mapping[str, Argument], asked: bool
+) -> dict[str, Field]:
+    """The hazards of a container; `asked` says that it asks for GPUs."""
+    fields: dict[str, Field] = {}
+    privileged = Origin(document, (*path, "securityContext", "privileged"))
+    if asked and document.get(privileged.path) is True:
+        fields["privileged"] = Field(True, (privileged,))
+    if variable := _rdma_off(document, path, environment):
+        fields["rdma_switched_off"] = Field(variable, (environment[variable].origin,))
+    if not asked and (devices := _unscheduled(document, spec, path, environment)):
+        fields["devices_unscheduled"] = devices
+    return fields
+
+
+def of_pod(document: Document, spec: Path) -> dict[str, Field]:
+    """The hazards of a pod's volumes."""
+    volume = next(_unmounted(document, spec), None)
+    return {"unmounted_memory_volume": volume} if volume else {}
+
+
+def _rdma_off(document: Document, path: Path, environment: Mapping[str, Argument]) -> str | None:
+    """The variable that keeps NCCL off the RDMA devices that a container asks for."""
+    limits = document.get((*path, "resources", "limits"))
+    names = [str(name) for name in limits] if isinstance(limits, dict) else []
+    verbs = any(INFINIBAND.search(name) for name in names)
+    if (verbs or "vpc.amazonaws.com/efa" in names) and _set_to(environment, "NCCL_NET", "socket"):
+        return "NCCL_NET"
+    return "NCCL_IB_DISABLE" if verbs and _set_to(environment, "NCCL_IB_DISABLE", "1") else None
+
+
+def _set_to(environment: Mapping[str, Argument], name: str, value: str) -> bool:
+    return name in environment and (environment[name].text or "").strip().lower() == value
+
+
+def _unscheduled(document: Document, spec: Path, path: Path, environment: Mapping[str, Argument]) -> Field | None:
+    """Devices that a container without any claim to a GPU makes visible to itself."""
+    visible = environment.get("CUDA_VISIBLE_DEVICES")
+    if (
+        visible is None
+        or not DEVICES.fullmatch(visible.text or "")
+        or not isinstance(document.get((*path, "image")), str)
+    ):
+        return None
+    asked = [document.get((*path, "resources", side)) for side in ("limits", "requests", "claims")]
+    if any("/" in str(name) for amounts in asked if isinstance(amounts, dict) for name in amounts) or asked[2]:
+        return None
+    if any(document.get((*spec, key)) for key in ("runtimeClassName", "resourceClaims")) or _fractional(document, spec):
+        return None
+    return Field(str(visible.text), (visible.origin,))
+
+
+def _fractional(document: Document, spec: Path) -> bool:
+    found = (document.get(path) for path in (("metadata", "annotations"), (*spec[:-1], "metadata", "annotations")))
+    return any(str(key).startswith(SHARES) for given in found if isinstance(given, dict) for key in given)
+
+
+def _unmounted(document: Document, spec: Path) -> Iterator[Field]:
+    """Memory volumes that no container mounts."""
+    mounted = {name for key in ("containers", "initContainers") for name in _mounted(document.get((*spec, key)))}
+    for at in kinds.items(document, (*spec, "volumes")):
+        name = document.get((*at, "name"))
+        if document.get((*at, "emptyDir", "medium")) != "Memory" or not isinstance(name, str):
+            continue
+        if name not in mounted and not name.startswith(SIDECAR_VOLUMES):
+            yield Field(name, (Origin(document, (*at, "name")),))
+
+
+def _mounted(containers: object) -> Sequence[str]:
+    listed = [one for one in containers if isinstance(one, dict)] if isinstance(containers, list) else []
+    mounts = [mount for one in listed for mount in (one.get("volumeMounts") or ()) if isinstance(mount, dict)]
+    return [str(mount.get("name")) for mount in mounts]
