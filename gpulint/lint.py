@@ -9,6 +9,7 @@ from posixpath import dirname, join, normpath
 from types import ModuleType
 
 from gpulint import adapters, architecture, catalog, documents, engines, facts, hints, labels, suggest, summary
+from gpulint.adapters import autoscaling
 from gpulint.architecture import Resolved
 from gpulint.documents import Document
 from gpulint.facts import glossary
@@ -59,7 +60,7 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
         recognised.extend(part.documents)
         workloads.extend(part.workloads)
         skipped.extend(part.skipped)
-    ordered = sorted(findings, key=lambda one: (one.location.path, one.location.line, one.location.column, one.rule))
+    ordered = sorted(dict.fromkeys(findings), key=lambda one: (one.location.path, one.location.line, one.location.column, one.rule))
     return Report(
         tuple(ordered),
         tuple(workloads),
@@ -103,12 +104,22 @@ def _file(source: Source, repository: Repository, given: Given) -> Report:
             understood, own = _workload(hinted, repository, given)
             summaries.append(understood)
             found.extend(own)
+    found.extend(_of_targets(loaded.documents, repository, given))
     marked, troubles = _suppressed(found, loaded, given)
     troubles += [policy.Trouble("malformed-hint", why, _at_comment(loaded, comment)) for comment, why in mistaken]
     if not summaries and any(_asks_for_gpus(document.data, DEPTH) for document in loaded.documents):
         skips.append(Skip(source.path, "asks for GPUs in an object that is not read yet"))
     spoken = (*marked, *policy.troubles_as_findings(troubles, given.rules))
     return Report(spoken, tuple(summaries), tuple(skips), documents=tuple(recognised))
+
+
+def _of_targets(found: Sequence[Document], repository: Repository, given: Given) -> Iterator[Finding]:
+    """Findings that stand in an autoscaler or a budget of this file about a workload of another one."""
+    for document in found:
+        for target in autoscaling.targets(document, repository):
+            for workload in adapters.read(target, repository):
+                _, own = _workload(hints.applied(workload, (), given.hints, given.accelerator), repository, given)
+                yield from (one for one in own if one.location.path == document.path)
 
 
 def _at_comment(loaded: documents.Loaded, comment: documents.Comment) -> Location:

@@ -31,8 +31,10 @@ SEGMENT_WILDCARDS_MAX = 3
 
 
 _ENDS = ("", "/")
-KIND = re.compile(rb"""\bkind["']?[ \t]*:[ \t]*["']?(\w+)""")
-NAME = re.compile(rb"""\bname["']?[ \t]*:[ \t]*["']?([\w.-]+)""")
+KIND = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?(\w+)""")
+NAME = re.compile(rb"""name["']?[ \t]*:[ \t]*["']?([\w.-]+)""")
+DEFINES = b"kind: CustomResourceDefinition"
+"""Bundles of definitions are large, and nothing refers to what stands in them."""
 
 
 class Source(NamedTuple):
@@ -144,13 +146,13 @@ class WorkTree:
         """The objects of a kind in the folder of `near` whose file mentions a name as one of an object; `""` is any."""
         folder = pathlib.Path(os.path.normpath(self.base / near)).parent
         if folder not in self._beside:
-            self._beside[folder] = tuple(_held(one) for one in self._files_in(folder) if b"kind" in one.content)
+            self._beside[folder] = tuple(_held(one) for one in self._files_in(folder) if _holds_objects(one))
         return tuple(self._held(self._beside[folder], kind, name))
 
     def _indexed(self, base: pathlib.Path) -> tuple[_Held, ...]:
         """What each file below a folder seems to hold, read once."""
         if base not in self._index:
-            self._index[base] = tuple(_held(one) for one in self._files(base) if b"kind" in one.content)
+            self._index[base] = tuple(_held(one) for one in self._files(base) if _holds_objects(one))
         return self._index[base]
 
     def _held(self, index: Iterable[_Held], kind: str, name: str) -> Iterator[Document]:
@@ -251,6 +253,10 @@ class WorkTree:
             return False
         names = {self._shown(place), _relative(place, self.root)}
         return any(self.exclude.match_file(name.lstrip("/") + end) for name in names for end in _ENDS)
+
+
+def _holds_objects(source: Source) -> bool:
+    return b"apiVersion" in source.content and DEFINES not in source.content
 
 
 def _held(source: Source) -> _Held:

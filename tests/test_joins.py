@@ -82,3 +82,31 @@ def test_a_link_out_of_the_repository_is_not_followed(tmp_path: Path, monkeypatc
     root.mkdir()
     (root / "models.yaml").symlink_to(outside)
     assert places(checked(root, monkeypatch, {"chat.yaml": DEPLOYMENT}, "chat.yaml")) == []
+
+
+AUTOSCALER = """\
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: vllm-chat}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: chat}
+  maxReplicas: 4
+  metrics:
+    - type: Resource
+      resource: {name: cpu, target: {type: Utilization, averageUtilization: 80}}
+"""
+SERVED = DEPLOYMENT.replace("$(MODEL)", "Qwen/Qwen3-4B")
+FOLLOWS_CPU = [("autoscaler-follows-cpu", "hpa.yaml", 9)]
+
+
+@pytest.mark.parametrize("path", ["chat.yaml", "hpa.yaml", "."])
+def test_an_autoscaler_of_the_folder_is_judged_once_from_either_file(
+    path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {"chat.yaml": SERVED, "hpa.yaml": AUTOSCALER, "models.yaml": SMALL}
+    assert places(checked(tmp_path, monkeypatch, files, path)) == FOLLOWS_CPU
+
+
+def test_an_autoscaler_of_another_folder_is_not_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {"a/chat.yaml": SERVED, "b/hpa.yaml": AUTOSCALER, "a/models.yaml": SMALL}
+    assert places(checked(tmp_path, monkeypatch, files, ".")) == []

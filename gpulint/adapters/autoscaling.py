@@ -33,6 +33,19 @@ def joined(workload: Workload, repository: Repository) -> Workload:
     return replace(workload, roles=tuple(_told(role, fields) for role in workload.roles)) if fields else workload
 
 
+def targets(document: Document, repository: Repository) -> Iterator[Document]:
+    """The objects of other files that an autoscaler or a budget is about."""
+    kind = document.get(("kind",))
+    if kind in BOUNDS:
+        named = document.get(("spec", "scaleTargetRef", "name"))
+        wanted = str(document.get(("spec", "scaleTargetRef", "kind"), "Deployment"))
+        found = repository.neighbours(wanted, str(named), document.path) if wanted in SCALED else ()
+        yield from (one for one in found if one.get(("metadata", "name")) == named and one.path != document.path)
+    if kind == "PodDisruptionBudget":
+        for wanted in sorted(SCALED):
+            yield from (one for one in repository.neighbours(wanted, "", document.path) if one.path != document.path)
+
+
 def _told(role: Role, fields: Mapping[str, Field]) -> Role:
     """A role with what autoscaler and budget say; one that nothing scales has as few replicas as it states."""
     stated = role.fields.get("replicas", Field(None))
