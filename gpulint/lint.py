@@ -22,6 +22,8 @@ from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 TIME_SLICING = r"timeSlicing\s*:"
 """A device plugin's configuration; on GKE a node label says it instead."""
+JOINED = tuple(f"kind: {kind}".encode() for kind in autoscaling.GROUPS)
+"""Objects that say something of a workload elsewhere without a word of GPUs."""
 DEPTH = 24
 ASKED = re.compile(r"nvidia\.com/(?:gpu|mig-|pgpu)|amd\.com/gpu|habana\.ai/gaudi|gpu\.intel\.com/")
 
@@ -181,7 +183,9 @@ def _of_interest(content: bytes, rules: Iterable[Rule]) -> bool:
     """Whether a file can hold anything to say: a word of the trade, or a rule about objects of any kind."""
     if any(_about_objects(rule) for rule in rules):
         return True
-    return content.startswith((b"\xff\xfe", b"\xfe\xff")) or documents.concerns_gpus(content.decode("latin-1"))
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")) or any(kind in content for kind in JOINED):
+        return True
+    return documents.concerns_gpus(content.decode("latin-1"))
 
 
 def _suppressed(

@@ -35,13 +35,15 @@ _SUFFIXES = {
 }
 _TEMPLATES = frozenset({"tpl", "tmpl", "template", "j2", "gotmpl", "tftpl"})
 """Files that a tool completes; those that parse as what they will be are read all the same."""
+_TEXTS = frozenset({"shell", "template"})
+"""Formats whose document is one text: a `#` in it may well start a comment."""
 _WITHOUT_SUFFIX = {"Kustomization": "yaml"}
 _SHELL = r"#![^\n]*\b(?:ba|da|a|k|z)?sh\b"
 _SCRIPT = "#!"
 _TRIGGERS = (
     *("gpu", "nvidia", "cuda", "habana.ai/", "gaudi", "neuron", "vllm", "sglang", "tensorrt", "trtllm", "deepspeed"),
     *("accelerator", "torchrun", "torchtune", "tensor_parallel", "tensor-parallel", "num_hidden_layers", "megatron"),
-    *("amd.com/", "rocm", "huggingface", "nccl", "kaito", "kubeai", "ollama"),
+    *("amd.com/", "rocm", "huggingface", "nccl", "kaito", "kubeai", "ollama", "mig-configs", "mig-devices"),
 )
 _TEMPLATE = r"\{\{|\{%|<%|@\w+@"
 
@@ -102,7 +104,7 @@ def load(path: str, content: bytes) -> Loaded:
 
 def comments(text: str, documents: Sequence[Document] = ()) -> tuple[Comment, ...]:
     """The comments that hold `gpulint:`; a `#` inside a scalar of the documents starts none."""
-    data = (document for document in documents if document.format != "shell")
+    data = (document for document in documents if document.format not in _TEXTS)
     scalars = sorted(itertools.chain.from_iterable(_scalar_spans(text, document.root) for document in data))
     found, line, counted = [], 1, 0
     for match in re.finditer("^.*?gpulint:.*", text, re.MULTILINE):
@@ -199,7 +201,10 @@ class _Loading:
         try:
             parsed = read()
         except Skipped as skipped:
-            self.skips.append(skipped.reason)
+            if skipped.reason == "template":
+                self._template(text)
+            else:
+                self.skips.append(skipped.reason)
         except Limit as limit:
             self._refuse(limit, text)
         except Invalid as error:
@@ -213,7 +218,7 @@ class _Loading:
 
     def _broken(self, error: Invalid, text: str, format: str) -> None:
         if re.search(_TEMPLATE, text) or self.path.rpartition(".")[2] in _TEMPLATES:
-            self.skips.append("template")
+            self._template(text)
         elif concerns_gpus(text) and (format == "yaml" or _is_spec(text)):
             location = (
                 places.rest_of_line(self.path, self.text, error.start)
@@ -221,6 +226,12 @@ class _Loading:
                 else places.of(self.path, self.text, error.start, error.end)
             )
             self.problems.append(Problem("invalid-syntax", error.message, location))
+
+    def _template(self, text: str) -> None:
+        """A text that a tool completes: one document, of which only what it is can be told."""
+        self.skips.append("template")
+        root = Node("scalar", 0, len(text), text)
+        self.documents.append(Document(self.path, self.index, self.text, root, "template", text))
 
     def _refuse(self, limit: Limit, text: str) -> None:
         if not concerns_gpus(text):
