@@ -143,9 +143,24 @@ def explanations(role: Role, resolved: Resolved | None) -> Iterator[Explanation]
         if isinstance(field.value, Unknown) and field.value.category and field.origins:
             yield Explanation(name, field.value.category, field.value.reason, field.origins[0].location())
     checkpoint = role.fields.get("checkpoint")
-    if checkpoint and checkpoint.origins and LOCAL.match(role.text("checkpoint")) and _unlisted(resolved):
+    if checkpoint is None:
+        yield from _own_program(role)
+    elif checkpoint.origins and LOCAL.match(role.text("checkpoint")) and _unlisted(resolved):
         reason = f"the weights lie at {checkpoint.value}, whose config.json is not in the repository"
         yield Explanation("architecture", "local path", reason, checkpoint.origins[0].location())
+
+
+def _own_program(role: Role) -> Iterator[Explanation]:
+    """Why there is no network to know: what runs is no engine or trainer that we read."""
+    for name in ("program", "engine"):
+        runs = role.fields.get(name)
+        if runs is None or not runs.origins or engines.purpose(role.text("engine")):
+            continue
+        category = runs.value.category if isinstance(runs.value, Unknown) else "own program"
+        if category:
+            reason = "only the image tells" if category == "image default" else f"only {runs.value} itself tells"
+            yield Explanation("architecture", category, reason, runs.origins[0].location())
+            return
 
 
 def _unlisted(resolved: Resolved | None) -> bool:

@@ -5,6 +5,7 @@ A module is imported when one of its `MENTIONS` stands in the image or in a word
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,13 +16,16 @@ from gpulint import shipped
 from gpulint.workload import Field, Origin
 
 HERE = Path(__file__).parent
+GENERAL = ("transformers", "deepspeed")
+"""Trainers that claim what no other does, in this order."""
 
 
 class Argument(NamedTuple):
     """One word of a command, or one environment value: its text (None: cannot be known, and why) and where it stands.
 
     `behind` is where the text really stands when the word only names a variable; `flag` is the readable part of a
-    `--flag=value` whose value cannot be known.
+    `--flag=value` whose value cannot be known; `category` is who decides a text that cannot be known, one of
+    `workload.CATEGORIES`.
     """
 
     text: str | None
@@ -29,6 +33,14 @@ class Argument(NamedTuple):
     why: str = ""
     behind: Origin | None = None
     flag: str = ""
+    category: str = ""
+
+    @property
+    def written(self) -> str:
+        """The text; where that cannot be known, what stands in the file, its variables as they are."""
+        if self.text is not None or not (self.origin.path or self.origin.span):
+            return self.text or self.flag
+        return self.flag or self.origin.text().strip().strip("\"'")
 
 
 class Invocation(NamedTuple):
@@ -36,7 +48,8 @@ class Invocation(NamedTuple):
 
     `arguments` are empty when only the image says what runs; `entrypoint` says that they follow the image's
     own program, `conditional` that the command stands in a branch or a loop, `further_environment` that other objects
-    supply variables that the file does not show. `beside` are the words of the container's other commands.
+    supply variables that the file does not show. `beside` are the words of the container's other commands, `final` says
+    that the command takes the place of its shell, so that none of them runs after it.
     """
 
     image: Argument
@@ -46,6 +59,7 @@ class Invocation(NamedTuple):
     conditional: bool = False
     further_environment: bool = False
     beside: tuple[tuple[Argument, ...], ...] = ()
+    final: bool = False
 
 
 class Reading(NamedTuple):
@@ -58,13 +72,19 @@ class Reading(NamedTuple):
 
 def read(invocation: Invocation) -> Reading | None:
     """What the one engine that claims an invocation makes of it; None when none does."""
-    said = " ".join(word.text or word.flag for word in (invocation.image, *invocation.arguments)).lower()
-    for name, words in shipped.mentions(HERE).items():
-        if any(word in said for word in words):
+    said = " ".join(word.written for word in (invocation.image, *invocation.arguments)).lower()
+    for name in _order():
+        if any(word in said for word in shipped.mentions(HERE)[name]):
             reading: Reading | None = _imported(name).read(invocation)
             if reading is not None:
                 return reading
     return None
+
+
+def purpose(engine: str) -> str:
+    """What an engine does: training or inference; empty for what no module reads, such as a launcher."""
+    module = _module(engine)
+    return str(getattr(module, "PURPOSE", "inference")) if module else ""
 
 
 def named(engine: str, reference: str, origin: Origin) -> dict[str, Field]:
@@ -78,8 +98,8 @@ def named(engine: str, reference: str, origin: Origin) -> dict[str, Field]:
 
 def spelled(engine: str, release: str, quantity: str, value: object) -> str | None:
     """The argument that states a quantity to a release of an engine; None when it has none."""
-    module = _module(engine)
-    spelling: str | None = module.spelled(release, quantity, value) if module else None
+    spell = getattr(_module(engine), "spelled", None)
+    spelling: str | None = spell(release, quantity, value) if spell else None
     return spelling
 
 
@@ -103,6 +123,14 @@ def module_name(engine: str) -> str:
 def modules() -> Mapping[str, ModuleType]:
     """The engine modules by name."""
     return {name: _imported(name) for name in shipped.mentions(HERE)}
+
+
+@functools.cache
+def _order() -> tuple[str, ...]:
+    """The modules by name, those that claim what no other does at the end."""
+    return tuple(
+        sorted(shipped.mentions(HERE), key=lambda name: (GENERAL.index(name) + 1 if name in GENERAL else 0, name))
+    )
 
 
 def _module(engine: str) -> ModuleType | None:

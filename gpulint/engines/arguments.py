@@ -163,7 +163,7 @@ def field(one: Stated) -> Field:
     if value is None:
         return Field(flag.kind != "false", origins(one.word))
     if value.text is None:
-        return Field(Unknown(value.why or "its value cannot be read"), origins(value))
+        return Field(Unknown(value.why or "its value cannot be read", value.category), origins(value))
     try:
         read = _value(flag.kind, value.text)
     except ValueError:

@@ -133,7 +133,7 @@ def _layout(fields: Mapping[str, Field]) -> dict[str, Field]:
         found["expert_parallel"] = Field(True, experts.origins)
     apart = experts is not None and experts.value not in (1, tensor.value)
     copies = fields.get("data_parallel", Field(1)).value != 1
-    if apart or copies or fields.get("context_parallel", Field("1")).value != "1":
+    if apart or copies or fields.get("context_parallel", Field(1)).value != 1:
         why = Unknown("the two backends place copies and experts differently")
         found |= {name: Field(why) for name in LAYOUT}
     nodes = fields.get("nnodes")

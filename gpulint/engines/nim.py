@@ -99,7 +99,7 @@ def _identity(invocation: Invocation, name: str) -> dict[str, Field]:
     if held := _images().get(name):
         fields["checkpoint"] = Field(held["checkpoint"], origins)
     elif not ANY_MODEL.search(name):
-        fields["checkpoint"] = Field(Unknown(f"the catalog does not know what {name} serves"), origins)
+        fields["checkpoint"] = Field(Unknown(f"the catalog does not know what {name} serves", "image default"), origins)
     return fields
 
 

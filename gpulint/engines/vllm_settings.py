@@ -226,6 +226,9 @@ def _elsewhere(found: Fields, environment: Mapping[str, Argument]) -> dict[str, 
     backend = environment.get("VLLM_ATTENTION_BACKEND")
     if backend and backend.text and "attention_backend" not in found:
         fields["attention_backend"] = Field(backend.text, (backend.origin,))
+    experts = environment.get("VLLM_ALL2ALL_BACKEND")
+    if experts and experts.text and "all2all_backend" not in found:
+        fields["all2all_backend"] = Field(experts.text, (experts.origin,))
     if long := environment.get("VLLM_ALLOW_LONG_MAX_MODEL_LEN"):
         fields |= {"context_extended": Field(True, (long.origin,))} if is_on(long) else {}
     if "VLLM_DP_RANK" in environment or "VLLM_DP_MASTER_IP" in environment:

@@ -1,0 +1,16 @@
+"""Megatron-DeepSpeed: Megatron's training scripts that hand themselves to DeepSpeed, by command line."""
+
+from __future__ import annotations
+
+from gpulint.engines import Invocation, Reading, megatron_lm, training
+
+MENTIONS = ("--deepspeed",)
+PURPOSE = "training"
+
+
+def read(invocation: Invocation) -> Reading | None:
+    """The fields of a training run with Megatron-DeepSpeed; None when the invocation is none."""
+    started = training.program(invocation)
+    if started is None or not megatron_lm.trains(started) or not started.gives("--deepspeed", "--deepspeed_config"):
+        return None
+    return training.reading("megatron-deepspeed", started, ("megatron",))

@@ -1,0 +1,38 @@
+"""Megatron-LM: its pretraining scripts and their like, by command line."""
+
+from __future__ import annotations
+
+import re
+
+from gpulint.engines import Invocation, Reading, training
+
+MENTIONS = ("pretrain_", "--tensor-model-parallel-size", "--num-layers")
+PURPOSE = "training"
+SCRIPT = re.compile(
+    r"pretrain_(?:gpt2?|gpt_core|bert|t5|ict|retro|mamba|hybrid|vlm|llama|vision_\w+|custom_\w+|gpt_\w+)\.py"
+)
+COMPUTES_ONLY = re.compile(
+    r"eval|generat|serv|convert|preprocess|checkpoint|inference|export|merge|analy|quantiz", re.IGNORECASE
+)
+"""Programs with Megatron's arguments that do not train."""
+
+EVALUATIONS = frozenset({"LAMBADA", "WIKITEXT103", "ICT-ZEROSHOT-NQ", "RETRIEVER-EVAL", "MSDP-PROMPT", "MSDP-EVAL-F1"})
+"""Tasks of tasks/main.py that do not train."""
+
+
+def read(invocation: Invocation) -> Reading | None:
+    """The fields of a training run with Megatron-LM; None when the invocation is none."""
+    started = training.program(invocation)
+    return training.reading("megatron-lm", started, ("megatron",)) if started and trains(started) else None
+
+
+def trains(started: training.Program) -> bool:
+    """Whether a script is one of Megatron's for training, or has the arguments that Megatron's parser alone has."""
+    if SCRIPT.fullmatch(started.name):
+        return True
+    if EVALUATIONS & set(started.texts()):
+        return False
+    if not started.name.endswith(".py") or COMPUTES_ONLY.search(started.path):
+        return False
+    texts = started.texts()
+    return "--num-layers" in texts and ("--micro-batch-size" in texts or "--tensor-model-parallel-size" in texts)

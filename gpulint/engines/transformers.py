@@ -1,0 +1,41 @@
+"""Transformers: the training scripts of its examples, and programs that take the arguments of its Trainer."""
+
+from __future__ import annotations
+
+import re
+
+from gpulint.engines import Invocation, Reading, training
+
+MENTIONS = ("--per_device_train_batch_size", "--model_name_or_path", "--config_name", "--model_type", "--do_train")
+PURPOSE = "training"
+SCRIPT = re.compile(
+    r"run_(?:clm|mlm|plm|fim|glue|xnli|classification|ner|qa|qa_beam_search|seq2seq_qa|swag|summarization|translation|"
+    r"squad|clip|audio_classification|image_classification|instance_segmentation|semantic_segmentation|object_detection|"
+    r"mae|mim|speech_recognition_ctc|speech_recognition_ctc_adapter|speech_recognition_seq2seq|wav2vec2_pretraining|"
+    r"language_modeling)(?:_no_trainer)?\.py"
+)
+"""examples/pytorch, and what earlier releases had there."""
+OWN_FLAGS = (
+    *("--save_strategy", "--evaluation_strategy", "--eval_strategy", "--save_total_limit", "--logging_strategy"),
+    *("--fsdp", "--fsdp_config", "--ddp_timeout", "--ddp_find_unused_parameters", "--report_to", "--do_train"),
+    *("--logging_steps", "--save_steps", "--warmup_ratio", "--bf16", "--fp16", "--optim"),
+)
+"""Arguments of TrainingArguments that a program of somebody's own seldom invents."""
+
+
+def read(invocation: Invocation) -> Reading | None:
+    """The fields of a training run with the Trainer of Transformers; None when the invocation is none."""
+    started = training.program(invocation)
+    if started is None:
+        return None
+    if SCRIPT.fullmatch(started.name) or (started.name.endswith(".py") and _trainer(started)):
+        return training.reading("transformers", started, ("hugging-face", "transformers"))
+    return None
+
+
+def _trainer(started: training.Program) -> bool:
+    """Whether a program takes the arguments of Transformers' Trainer."""
+    if not started.gives("--per_device_train_batch_size"):
+        return False
+    found, _ = training.stated(started.words, ("hugging-face",))
+    return started.gives(*OWN_FLAGS) or "deepspeed_config" in found

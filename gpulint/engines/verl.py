@@ -1,0 +1,29 @@
+"""verl: the modules `verl.trainer.*` and the recipes' `main_*`, by the Hydra words of the command line."""
+
+from __future__ import annotations
+
+import re
+
+from gpulint.engines import Invocation, Reading, training
+
+MENTIONS = ("verl", "recipe.", "recipe/")
+PURPOSE = "training"
+REINFORCEMENT = re.compile(
+    r"(?:.*[/.])?(?:verl[./]trainer[./]main_ppo|(?:recipe|verl[./]experimental)[./](?:\w+[./])+(?:main_(?!eval|gen)\w+|\w+_main))"
+)
+FINE_TUNING = re.compile(r"(?:.*[/.])?verl[./]trainer[./](?:fsdp_)?sft_trainer(?:_ray)?")
+
+
+def read(invocation: Invocation) -> Reading | None:
+    """The fields of a training run with verl; None when the invocation is none."""
+    started = training.program(invocation)
+    if started is None:
+        return None
+    path = started.path.removesuffix(".py")
+    if FINE_TUNING.fullmatch(path):
+        return training.reading("verl", started, ("verl-sft",))
+    if not REINFORCEMENT.fullmatch(path):
+        return None
+    found, _ = training.stated(started.words, ("verl",))
+    length = training.summed(found.get(name) for name in ("prompt_length", "response_length"))
+    return training.reading("verl", started, ("verl",), {"sequence_length": length})
