@@ -46,6 +46,11 @@ def test_a_comment_above_everything_speaks_of_the_first_document() -> None:
     assert understood("# gpulint: accelerator=l4\n" + pod(model="Qwen/Qwen3-8B")) == [("Qwen/Qwen3-8B", "1 × L4 24GB")]
 
 
+def test_a_label_is_read_like_an_annotation() -> None:
+    text = pod(model="Qwen/Qwen3-8B").replace("{name: chat}", "{name: chat, labels: {gpulint/accelerator: l4}}")
+    assert understood(text) == [("Qwen/Qwen3-8B", "1 × L4 24GB")]
+
+
 def test_counts_complete_an_instance() -> None:
     found = samples.report(pod("# gpulint: gpus=2 accelerator=l4", model="Qwen/Qwen3-8B", gpus="$COUNT"))
     assert found.workloads[0].roles[0].accelerator == "2 × L4 24GB"
