@@ -6,7 +6,7 @@ DIR holds the files; the index is a table with the columns repo, path, kind (a f
 is linted alone, its siblings in reach. Denominators are the index's and the directory's, never gpulint's own count: a file
 is recognised when it is what `kinds.tsv` says its kind is; `known` columns count files in which at least one role has the
 fact. The shares over workloads count every role, and every file of a kind that bears workloads in which none was found
-counts as one role about which nothing is known. `explained`: the report names who decides it instead, and where.
+counts as one role about which nothing is known, unless a reader of it found none either (`silent.tsv`). `explained`: the report names who decides it instead, and where.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from gpulint.findings import Report
 from gpulint.workload import Role
 
 EXPECTED = Path(__file__).with_name("kinds.tsv")
+READ_BY_EYE = Path(__file__).with_name("silent.tsv")
 UNLISTED = "(not in the index)"
 KNOWN = ("accelerator", "gpu_count", "architecture", "engine", "parallelism")
 WORKLOADS = frozenset(
@@ -62,6 +63,7 @@ class Row:
     listed: int = 0
     stored: int = 0
     silent: int = 0
+    mislabelled: int = 0
     parsed: int = 0
     expected: int = 0
     recognised: int = 0
@@ -83,8 +85,15 @@ class Row:
         return self.listed - self.stored
 
 
-def counted(folder: Folder, path: str, kind: str, wanted: frozenset[str]) -> Row:
-    """What one file gives, whose kind is to be recognised as one of those wanted."""
+def read_by_eye() -> dict[str, Mapping[str, str]]:
+    """What a reader said of files in which no workload was found, by path."""
+    with READ_BY_EYE.open(encoding="utf-8", newline="") as file:
+        lines = (line for line in file if not line.startswith("#"))
+        return {row["path"]: row for row in csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)}
+
+
+def counted(folder: Folder, path: str, kind: str, wanted: frozenset[str], read: Mapping[str, str] | None) -> Row:
+    """What one file gives, whose kind is to be recognised as one of those wanted; `read` is what a reader said of it."""
     row = Row(stored=1, expected=int(bool(wanted)))
     if not documents.is_read(path) and not folder.content(path).startswith(b"#!"):
         row.skipped["not a format that is read"] += 1
@@ -92,6 +101,8 @@ def counted(folder: Folder, path: str, kind: str, wanted: frozenset[str]) -> Row
         return row
     try:
         _reported(row, folder, path, kind, wanted)
+        row.silent = int(not row.workloads and (read is None or read["states"] == "workload"))
+        row.mislabelled = int(not row.recognised and read is not None and read["label"] == "wrong")
         if not row.crashes:
             _understood(row, folder, path)
     except Exception as error:  # what escapes the pipeline is a crash all the same
@@ -105,7 +116,6 @@ def _reported(row: Row, folder: Folder, path: str, kind: str, wanted: frozenset[
     row.skipped.update(skip.reason for skip in report.skipped)
     row.crashes.extend(f"{failure.path}: {failure.error}" for failure in report.failures)
     row.workloads = len(report.workloads)
-    row.silent = int(not report.workloads)
     row.recognised = int(bool(wanted & _said(report)))
     if wanted and not row.recognised:
         row.missed.append(f"{kind}: {path}")
@@ -152,7 +162,18 @@ def added(rows: Iterable[Row]) -> Row:
     """The sum of rows."""
     total = Row()
     for row in rows:
-        for name in ("listed", "stored", "silent", "parsed", "expected", "recognised", "workloads", "roles", "cpu_s"):
+        for name in (
+            "listed",
+            "stored",
+            "silent",
+            "mislabelled",
+            "parsed",
+            "expected",
+            "recognised",
+            "workloads",
+            "roles",
+            "cpu_s",
+        ):
             setattr(total, name, getattr(total, name) + getattr(row, name))
         for name in ("files_known", "roles_known", "roles_explained", "findings", "not_evaluated", "needs", "skipped"):
             getattr(total, name).update(getattr(row, name))
@@ -180,10 +201,10 @@ def expected() -> dict[str, frozenset[str]]:
 def measured(folder: Folder, listed: Mapping[str, str]) -> dict[str, Row]:
     """A row for each kind, most files first."""
     parts: dict[str, list[Row]] = {kind: [] for kind in listed.values()}
-    wanted = expected()
+    wanted, read = expected(), read_by_eye()
     for path in folder.paths():
         kind = listed.get(path, UNLISTED)
-        parts.setdefault(kind, []).append(counted(folder, path, kind, wanted.get(kind, frozenset())))
+        parts.setdefault(kind, []).append(counted(folder, path, kind, wanted.get(kind, frozenset()), read.get(path)))
     rows = {kind: added(part) for kind, part in parts.items()}
     for kind, count in Counter(listed.values()).items():
         rows[kind].listed = count
@@ -216,7 +237,9 @@ def as_text(rows: Mapping[str, Row], listing: bool) -> str:
 def _shares(row: Row, empty: int) -> list[str]:
     """Of the roles of files that bear workloads, and of those files in which none was found: known, and explained."""
     whole = row.roles + empty
-    lines = [f"roles of kinds that bear workloads: {row.roles}, and {empty} files without any"]
+    lines = [
+        f"roles of kinds that bear workloads: {row.roles}, and {empty} files without any that state one or were not read"
+    ]
     for name in KNOWN:
         known, explained = row.roles_known[name], row.roles_explained[name]
         lines.append(f"  {name}: known {_share(known, whole)}, known or explained {_share(known + explained, whole)}")

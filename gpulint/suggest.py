@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpulint import engines, facts, hardware, labels, moves
@@ -98,7 +99,8 @@ def _counted(role: Role, gpus: Value) -> dict[str, Field]:
 
 
 def _suggestion(move: Move, before: Facts, after: Facts) -> Suggestion:
-    edits = tuple(edit for name, value in move.values.items() for edit in _edits(before.role, name, value))
+    written = (edit for name, value in move.values.items() for edit in _edits(before.role, name, value))
+    edits = tuple({(edit.location, edit.new) if edit.location else edit: edit for edit in written}.values())
     shown = tuple(fact for name in ("headroom", "kv_cache_tokens") if (fact := after.shown(name)))
     old = _machine(before.role, labels.cloud(before.role))
     new = _machine(after.role, old.cloud) if old else None
@@ -110,6 +112,10 @@ def _suggestion(move: Move, before: Facts, after: Facts) -> Suggestion:
     return Suggestion(move.title, edits, shown, move.gives_up, _cost(before.role, old), _cost(after.role, new), prices)
 
 
+NOT_A_NUMBER = re.compile(r"\$|,")
+"""A place that names a variable, which states the number elsewhere, or lists devices, whose number it is."""
+
+
 def _edits(role: Role, name: str, value: Value) -> Iterator[Edit]:
     """The text that states a quantity now and would state its new value, at each of its places."""
     field = role.fields.get(name)
@@ -117,10 +123,14 @@ def _edits(role: Role, name: str, value: Value) -> Iterator[Edit]:
         yield from _additions(role, name, value)
         return
     named = labels.relabelled(role, str(value)) if name == "accelerator" else None
+    here = role.anchor.document.path
+    elsewhere = any(origin.document.path != here for origin in field.origins)
     for at, origin in enumerate(field.origins):
+        if elsewhere and origin.document.path == here:
+            continue  # it names the other file's value
         old = origin.text()
         new = named[at] if named else _rewritten(name, old, value)
-        if new != old:
+        if new != old and not (isinstance(value, int | float) and NOT_A_NUMBER.search(old)):
             yield Edit(name, origin.location(), old, new)
 
 

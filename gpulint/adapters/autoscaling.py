@@ -27,7 +27,7 @@ def joined(workload: Workload, repository: Repository) -> Workload:
     """The workload with the replicas, the metric and the disruption budget that other objects state for it."""
     document = workload.document
     kind, name = document.get((*workload.path, "kind")), document.get((*workload.path, "metadata", "name"))
-    if kind not in SCALED or not isinstance(name, str):
+    if str(kind) not in SCALED or not isinstance(name, str):
         return workload
     fields = _fields(workload, str(kind), name, repository)
     return replace(workload, roles=tuple(_told(role, fields) for role in workload.roles)) if fields else workload
@@ -35,7 +35,7 @@ def joined(workload: Workload, repository: Repository) -> Workload:
 
 def targets(document: Document, repository: Repository) -> Iterator[Document]:
     """The objects of other files that an autoscaler or a budget is about."""
-    kind = document.get(("kind",))
+    kind = str(document.get(("kind",)))
     if kind in BOUNDS:
         named = document.get(("spec", "scaleTargetRef", "name"))
         wanted = str(document.get(("spec", "scaleTargetRef", "kind"), "Deployment"))

@@ -196,10 +196,13 @@ def _value(kind: str, text: str) -> Value:
 
 
 def origins(value: Argument | None) -> tuple[Origin, ...]:
-    """Where a value stands, first the place that a variable has it from."""
+    """Where a value stands, first the place that a variable has it from; one in another file comes after the reference."""
     if value is None:
         return ()
-    return (value.behind, value.origin) if value.behind else (value.origin,)
+    if value.behind is None:
+        return (value.origin,)
+    elsewhere = value.behind.document.path != value.origin.document.path
+    return (value.origin, value.behind) if elsewhere else (value.behind, value.origin)
 
 
 def json_object(text: str | None) -> Mapping[str, object] | None:
