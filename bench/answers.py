@@ -28,6 +28,7 @@ QUANTITIES: Mapping[str, tuple[str, ...]] = {
     "parallelism": ("tensor_parallel", "pipeline_parallel", "data_parallel"),
 }
 OPEN = frozenset({"?", "var"})
+SERVERS = frozenset({"vllm", "sglang", "tgi", "tensorrt-llm", "lmdeploy", "llama.cpp", "ollama", "nim", "triton"})
 NOT_READ = frozenset({"none", "other", "python", "?"})
 """Engines that stand for no engine of ours: nothing may be asserted there but the program's own name."""
 
@@ -56,7 +57,8 @@ def answers(path: Path) -> dict[str, list[dict[str, str]]]:
 def judged(folder: Folder, path: str, rows: Sequence[Mapping[str, str]]) -> Iterable[Judged]:
     """Every column of one file."""
     expected = [row for row in rows if row["workload"] != "-"]
-    read = list(folder.workloads(path)) if (folder.root / path).is_file() else []
+    found = folder.workloads(path) if (folder.root / path).is_file() else ()
+    read = [gpus for one in found if (gpus := one._replace(roles=tuple(filter(_on_gpus, one.roles)))).roles]
     roles = [pair for one in read for pair in one.roles]
     grouped = list(dict.fromkeys((row["workload"], row["line"]) for row in expected))
     counts = [sum((row["workload"], row["line"]) == group for row in expected) for group in grouped]
@@ -66,11 +68,22 @@ def judged(folder: Folder, path: str, rows: Sequence[Mapping[str, str]]) -> Iter
     yield Judged(path, kind, "roles", ours == counts, f"{ours} {[role.name for role, _ in roles]}", str(counts))
     for column, names in QUANTITIES.items():
         said = [[_said(known, role, name) for name in names] for role, known in roles]
-        wanted = [[row[name] for name in names] for row in expected]
+        wanted = [[_asked(row, name) for name in names] for row in expected]
         yield Judged(path, kind, column, _agree(said, wanted), str(said), str(wanted))
     engines = [role.text("engine") for role, _ in roles]
     stated = [row["engine"] for row in expected]
     yield Judged(path, kind, "engine", _same_engines(engines, stated), str(engines), str(stated))
+
+
+def _on_gpus(pair: tuple[Role, Facts]) -> bool:
+    """Whether a role may have GPUs: the reader left out those that ask for none."""
+    return pair[0].value("gpus_per_pod") != 0
+
+
+def _asked(row: Mapping[str, str], name: str) -> str:
+    """The answer; how many copies a trainer runs is not asked where its arguments do not state it."""
+    serves = row["engine"] in SERVERS
+    return "-" if name == "data_parallel" and row[name] == "default" and not serves else row[name]
 
 
 def _names(read: Sequence[Read]) -> str:

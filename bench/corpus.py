@@ -6,7 +6,8 @@ DIR holds the files; the index is a table with the columns repo, path, kind (a f
 is linted alone, its siblings in reach. Denominators are the index's and the directory's, never gpulint's own count: a file
 is recognised when it is what `kinds.tsv` says its kind is; `known` columns count files in which at least one role has the
 fact. The shares over workloads count every role, and every file of a kind that bears workloads in which none was found
-counts as one role about which nothing is known, unless a reader of it found none either (`silent.tsv`). `explained`: the report names who decides it instead, and where.
+counts as one role about which nothing is known, unless a reader of it found none either (`silent.tsv`).
+`explained`: the report names who decides it instead, and where.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ EXPLAINED: Mapping[str, frozenset[str]] = {
     "accelerator": frozenset({"accelerator"}),
     "gpu_count": frozenset({"gpus_per_pod", "gpus_per_replica"}),
     "architecture": frozenset({"architecture", "checkpoint"}),
-    "engine": frozenset({"engine"}),
+    "engine": frozenset({"engine", "program"}),
 }
 """The quantities whose explanation explains a column."""
 HEAD = (

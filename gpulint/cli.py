@@ -57,6 +57,12 @@ def main() -> None:
 )
 @click.option("--rules", "folders", multiple=True, metavar="DIR", help="Add a team's own rules; repeatable.")
 @click.option("--accelerator", metavar="NAME", help="The accelerator of workloads that name none.")
+@click.option(
+    "--render",
+    type=click.Choice(["helm", "kustomize"]),
+    help="Check what your own helm or kustomize makes of the folders named.",
+)
+@click.option("-f", "--values", multiple=True, metavar="FILE", help="A values file for --render helm; repeatable.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
 @click.option("--stdin-filename", metavar="PATH", help="What to call the text given on stdin (path -).")
 @click.option("--color/--no-color", default=None, help="Colour the text.  [default: on a terminal]")
@@ -69,6 +75,8 @@ def check(
     exclude: Sequence[str],
     folders: Sequence[str],
     accelerator: str | None,
+    render: str | None,
+    values: Sequence[str],
     exit_zero: bool,
     stdin_filename: str | None,
     color: bool | None,
@@ -78,7 +86,12 @@ def check(
 
     settings = _settings(paths)
     given = _given(settings, _words(select), _words(ignore), folders, accelerator)
-    report = _report(paths, [*settings.exclude, *exclude], given, stdin_filename)
+    if values and render != "helm":
+        raise Misuse("-f goes with --render helm")
+    if render:
+        report = _rendered_report(render, paths, values, given)
+    else:
+        report = _report(paths, [*settings.exclude, *exclude], given, stdin_filename)
     _print(report, format_, sys.stdout.isatty() if color is None else color)
     if not report.workloads and not report.findings and not report.failures:
         click.echo("gpulint: nothing here concerns GPUs", err=True)
@@ -137,6 +150,20 @@ def _report(paths: Sequence[str], exclude: Sequence[str], given: lint.Given, std
         return lint.lint(progress.watched(tree.sources(list(paths) or ["."])), tree, given)
     except FileNotFoundError as error:
         raise Misuse(str(error)) from None
+
+
+def _rendered_report(tool: str, folders: Sequence[str], values: Sequence[str], given: lint.Given) -> Report:
+    """The report on what a tool makes of folders, with its places in their files where that is certain."""
+    from gpulint import lint, render, repository
+
+    try:
+        found = [render.rendered(tool, folder, values) for folder in folders or ["."]]
+    except render.RenderError as error:
+        raise Misuse(str(error)) from None
+    for one in found:
+        click.echo(f"gpulint: {len(one.documents)} objects rendered from {one.shown} by {tool}", err=True)
+    tree = repository.WorkTree(repository.root_of(_start(folders)))
+    return render.placed(lint.lint([one.source for one in found], tree, given), found)
 
 
 def _print(report: Report, format_: str, colour: bool) -> None:

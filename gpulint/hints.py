@@ -87,7 +87,7 @@ def applied(workload: Workload, told: Sequence[Told], settings: Sequence[Hint], 
 
 
 def _of_settings(hint: Hint) -> Iterator[tuple[str, Field]]:
-    stated = {
+    stated: dict[str, str | int] = {
         "accelerator": hint.accelerator,
         "checkpoint": hint.checkpoint,
         "gpus_per_pod": hint.gpus,

@@ -38,6 +38,8 @@ def _renamed(role: Role, origin: Origin, product: str) -> str | None:
 
 def _key(origin: Origin) -> str:
     """The label that a selector or affinity value belongs to."""
+    if not origin.path:
+        return ""
     if isinstance(origin.path[-1], str):
         return origin.path[-1]
     return str(origin.document.get((*origin.path[:-2], "key")))

@@ -62,7 +62,8 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
         recognised.extend(part.documents)
         workloads.extend(part.workloads)
         skipped.extend(part.skipped)
-    ordered = sorted(dict.fromkeys(findings), key=lambda one: (one.location.path, one.location.line, one.location.column, one.rule))
+    said_once = dict.fromkeys(findings)
+    ordered = sorted(said_once, key=lambda one: (one.location.path, one.location.line, one.location.column, one.rule))
     return Report(
         tuple(ordered),
         tuple(workloads),

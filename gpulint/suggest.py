@@ -137,6 +137,8 @@ def _edits(role: Role, name: str, value: Value) -> Iterator[Edit]:
 def _additions(role: Role, name: str, value: Value) -> Iterator[Edit]:
     if name == "gpu_limit":
         request = role.fields["gpu_request"].origins[0]
+        if request.path[-2:-1] != ("requests",):
+            return  # a chart's own key, whose limits stand under another
         yield Edit(name, request.location(), "", f"limits: {{{request.path[-1]}: {value}}}")
     elif name in ("tensor_parallel", "pipeline_parallel") and value == 1:
         return

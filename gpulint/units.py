@@ -31,6 +31,7 @@ _SUFFIXES: dict[str, Fraction] = {
 }
 _QUANTITY = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d{1,2})|([A-Za-z]*))", re.ASCII)
 _HUMAN_INT = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT])", re.ASCII)
+_BINARY = re.compile(r"(\d{1,20}(?:\.\d{1,20})?) ?(?:([kmgtp])(?:i?b)?|b)?", re.ASCII)
 _HUMAN_INT_FACTORS = {
     **{suffix: 10 ** (3 * (power + 1)) for power, suffix in enumerate("kmgt")},
     **{suffix: 2 ** (10 * (power + 1)) for power, suffix in enumerate("KMGT")},
@@ -48,6 +49,14 @@ def bytes_of(value: str | float) -> int:
     if number < 0:
         raise ValueError(f'"{value}" is negative; an amount of memory is zero or more')
     return math.ceil(number)
+
+
+def binary_bytes(text: str | float) -> int:
+    """The bytes that Docker and its kin read: "16gb", "16g" and "16 GiB" are all 16 GiB, a bare number is bytes."""
+    match = _BINARY.fullmatch(str(text).strip().lower())
+    if match is None:
+        raise ValueError(f"{_quoted(str(text))} is not a size such as 512m or 16gb")
+    return math.ceil(Fraction(match[1]) * (1 << 10 * "bkmgtp".index(match[2] or "b")))
 
 
 def human_int(text: str) -> int:

@@ -110,7 +110,9 @@ def test_the_head_names_the_format_and_the_tool() -> None:
     data = rendered(SPEC)
     assert data["format"] == "gpulint-report/1"
     assert data["tool"] == {"name": "gpulint", "version": metadata.version("gpulint")}
-    assert list(data) == ["format", "tool", "catalog", "findings", "workloads", "skipped", "failures", "summary"]
+    keys = ["format", "tool", "catalog", "findings", "documents", "workloads", "skipped", "failures", "summary"]
+    assert list(data) == keys
+    assert data["documents"] == [{"path": "spec.yaml", "line": 2, "kind": "Pod", "adapter": "kubernetes"}]
 
 
 def test_what_was_understood_of_a_workload_is_given_with_what_it_lacks() -> None:

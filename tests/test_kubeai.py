@@ -86,7 +86,11 @@ def test_two_ranks_and_four_stages_fill_eight_cards() -> None:
             "unknown: the catalog has no accelerator for the profile nvidia-gpu-rtx4070-8gb",
             1,
         ),
-        ("my-gpu:2", None, "unknown: the cluster defines the profile my-gpu"),
+        (
+            "my-gpu:2",
+            "unknown: the cluster defines the profile my-gpu",
+            "unknown: the cluster defines the profile my-gpu",
+        ),
         ("nvidia-gpu-l4", "l4", "unknown: the count of nvidia-gpu-l4 is no number"),
     ],
 )

@@ -111,44 +111,6 @@ def test_workers_of_a_set_without_a_leader_template_lead_too() -> None:
     assert counts(text) == [4, 4, 16, 1]
 
 
-@pytest.mark.parametrize("group", ["serving.kserve.io/v1beta1", "serving.kubeflow.org/v1beta1"])
-def test_an_inference_service_has_the_pod_spec_in_its_predictor(group: str) -> None:
-    text = made(group, "InferenceService", f"{{predictor: {{minReplicas: 2, containers: [{CONTAINER}]}}}}")
-    assert counts(text) == [4, 1, 4, 2]
-
-
-def test_the_model_of_a_predictor_is_a_container_without_a_list() -> None:
-    found = reading.role(
-        """
-        apiVersion: serving.kserve.io/v1beta1
-        kind: InferenceService
-        metadata: {name: chat}
-        spec:
-          predictor:
-            model:
-              modelFormat: {name: huggingface}
-              resources: {limits: {nvidia.com/gpu: 2}}
-        """
-    )
-    assert found.name == "model"
-    assert reading.values(found, *COUNTS) == [2, 1, 2, 1]
-
-
-def test_a_worker_spec_adds_pods_that_are_not_counted_yet() -> None:
-    found = reading.workload(
-        f"""
-        apiVersion: serving.kserve.io/v1beta1
-        kind: InferenceService
-        metadata: {{name: chat}}
-        spec:
-          predictor:
-            containers: [{CONTAINER}]
-            workerSpec: {{pipelineParallelSize: 2, containers: [{CONTAINER}]}}
-        """
-    )
-    assert reading.values(found.roles[0], "gpus_per_replica") == ["unknown: workerSpec adds pods"]
-
-
 def test_each_object_of_a_list_is_its_own_workload() -> None:
     found = reading.workloads(
         f"""

@@ -81,4 +81,4 @@ def test_a_key_may_have_another_name_in_the_container(mount: str, items: str, pa
 @pytest.mark.parametrize("path", ["/files/absent.yaml", "/elsewhere/vllm.yaml", "vllm.yaml"])
 def test_settings_that_cannot_be_found_may_state_anything(path: str) -> None:
     found = role(f"args: [--model=Qwen/Qwen3-8B, --config={path}]")
-    assert found.open_ended == f"the settings in {path} are not in the repository"
+    assert found.open_ended == "--config names a file with further arguments"

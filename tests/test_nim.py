@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 import reading
 import samples
@@ -9,7 +11,7 @@ import samples
 from gpulint import facts, lint
 from gpulint.engines import nim
 from gpulint.facts import Missing
-from gpulint.workload import Role
+from gpulint.workload import Role, Unknown
 
 GPU = "resources: {limits: {nvidia.com/gpu: 8}}"
 IMAGES = {
@@ -72,8 +74,10 @@ def test_the_image_is_the_model(image: str, checkpoint: str | None) -> None:
         "example.com/nim-router:1",
     ],
 )
-def test_an_image_that_serves_no_language_model_has_no_engine(image: str) -> None:
-    assert reading.values(nim_role(image=image), "engine") == [None]
+def test_an_image_that_serves_no_language_model_decides_what_runs(image: str) -> None:
+    role = nim_role(image=image)
+    assert reading.values(role, "checkpoint") == [None]
+    assert role.value("engine") == Unknown("the image decides what runs", "image default")
 
 
 def test_another_program_in_the_image_is_no_server() -> None:
@@ -342,3 +346,111 @@ def test_a_cache_of_hugging_face_names_its_checkpoint() -> None:
 
 def test_a_cache_of_an_unknown_model_says_nothing() -> None:
     assert reading.workloads(_cache("ngc: {modelPuller: nvcr.io/nim/nvidia/nv-embedqa-e5-v5:1.0.0}")) == []
+
+
+# ---- claims, caches and scaling
+
+
+def service(lines: str) -> str:
+    head = "apiVersion: apps.nvidia.com/v1alpha1\nkind: NIMService\nmetadata: {name: chat}\nspec:\n"
+    image = "  image: {repository: nvcr.io/nim/meta/llama-3.1-8b-instruct, tag: 1.8.4}\n"
+    return head + image + textwrap.indent(textwrap.dedent(lines).strip("\n"), "  ") + "\n"
+
+
+@pytest.mark.parametrize(
+    ("devices", "gpus"),
+    [
+        ("[{name: gpu}]", 1),
+        ("[{name: gpu, count: 2, deviceClassName: gpu.nvidia.com}]", 2),
+        ("[{name: first}, {name: second, count: 3}]", 4),
+        ("[{name: nic, deviceClassName: nic.example.com}]", "unknown: what devices the claim asks for"),
+    ],
+)
+def test_claims_that_the_operator_makes_ask_for_so_many_devices(devices: str, gpus: object) -> None:
+    """k8s-nim-operator v3.1.2 api/apps/v1alpha1/dra_types.go: count 1 and class gpu.nvidia.com by default."""
+    role = reading.role(service(f"draResources: [{{claimCreationSpec: {{devices: {devices}}}}}]"))
+    assert reading.values(role, "gpus_per_pod", "gpus_per_replica")[0] == gpus
+
+
+def test_the_selectors_of_a_claim_decide_the_card() -> None:
+    devices = '[{name: gpu, celExpressions: [\'device.attributes["gpu.nvidia.com"].productName == "x"\']}]'
+    role = reading.role(service(f"draResources: [{{claimCreationSpec: {{devices: {devices}}}}}]"))
+    assert role.value("accelerator") == Unknown("the selectors of the claim decide the card", "another object")
+
+
+def test_a_claim_template_of_the_same_file_tells_the_gpus() -> None:
+    template = """
+    apiVersion: resource.k8s.io/v1
+    kind: ResourceClaimTemplate
+    metadata: {name: two}
+    spec: {spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, count: 2}}]}}}
+    ---
+    """
+    text = textwrap.dedent(template) + service("draResources: [{resourceClaimTemplateName: two}]")
+    (found,) = [one for one in reading.workloads(text) if one.adapter == "nim"]
+    assert reading.values(found.roles[0], "gpus_per_pod") == [2]
+
+
+@pytest.mark.parametrize(
+    ("lines", "category"),
+    [("draResources: [{resourceClaimTemplateName: elsewhere}]", "another object"), ("replicas: 1", "operator preset")],
+)
+def test_gpus_that_the_file_does_not_count_are_explained(lines: str, category: str) -> None:
+    value = reading.role(service(lines)).value("gpus_per_pod")
+    assert isinstance(value, Unknown)
+    assert value.category == category
+
+
+def test_a_cache_of_the_same_file_names_the_model_of_an_image_for_any() -> None:
+    text = """
+    apiVersion: apps.nvidia.com/v1alpha1
+    kind: NIMCache
+    metadata: {name: held}
+    spec:
+      source: {hf: {namespace: Qwen, modelName: Qwen3-8B}}
+      storage: {pvc: {name: claim}}
+    ---
+    apiVersion: apps.nvidia.com/v1alpha1
+    kind: NIMService
+    metadata: {name: chat}
+    spec:
+      image: {repository: nvcr.io/nim/nvidia/llm-nim, tag: "1.12"}
+      storage: {nimCache: {name: held}}
+      resources: {limits: {nvidia.com/gpu: 1}}
+    """
+    (found,) = [one for one in reading.workloads(text) if one.name == "chat"]
+    role = found.roles[0]
+    assert reading.values(role, "checkpoint") == ["Qwen/Qwen3-8B"]
+    assert [reading.source(role, "checkpoint", nth) for nth in (0, 1)] == ["held", "Qwen3-8B"]
+
+
+@pytest.mark.parametrize(
+    ("metrics", "metric"),
+    [
+        ("[{type: Resource, resource: {name: cpu}}]", "cpu"),
+        ("[{type: Resource, resource: {name: memory}}]", "memory"),
+        ("[{type: Object, object: {metric: {name: gpu_cache_usage_perc}}}]", None),
+        ("[{type: Resource, resource: {name: cpu}}, {type: Pods, pods: {metric: {name: waiting}}}]", None),
+    ],
+)
+def test_what_alone_scales_a_service(metrics: str, metric: str | None) -> None:
+    scale = f"scale: {{enabled: true, hpa: {{minReplicas: 2, maxReplicas: 3, metrics: {metrics}}}}}"
+    role = reading.role(service(f"{scale}\nresources: {{limits: {{nvidia.com/gpu: 1}}}}"))
+    assert reading.values(role, "autoscaler_metric", "replicas_least", "replicas") == [
+        metric,
+        2,
+        "unknown: an autoscaler decides",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("env", "resource", "variable"),
+    [
+        ("NCCL_NET", "rdma/shared_device_a", "NCCL_NET"),
+        ("NCCL_DEBUG", "rdma/shared_device_a", None),
+        ("NCCL_NET", "example.com/disk", None),
+    ],
+)
+def test_a_variable_that_keeps_nccl_off_the_rdma_devices(env: str, resource: str, variable: str | None) -> None:
+    lines = f"env: [{{name: {env}, value: Socket}}]\nresources: {{limits: {{nvidia.com/gpu: 8, {resource}: 1}}}}"
+    assert reading.values(reading.role(service(lines)), "rdma_switched_off") == [variable]

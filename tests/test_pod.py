@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import reading
 
-from gpulint.workload import Role
+from gpulint.workload import Role, Unknown
 
 
 def asking(resources: str) -> Role:
@@ -117,7 +117,7 @@ def test_a_resource_claim_is_said_to_be_where_the_gpus_come_from() -> None:
     found = reading.started(
         "image: vllm/vllm-openai:v0.10.1\nargs: [--model=Qwen/Qwen3-8B]\nresources: {claims: [{name: gpu}]}"
     )
-    assert reading.values(found, "gpus_per_pod") == ["unknown: GPUs come from a resource claim"]
+    assert reading.values(found, "gpus_per_pod") == ["unknown: the pod has no claim of that name"]
 
 
 def test_memory_cpu_and_rdma_are_read_in_base_units() -> None:
@@ -176,8 +176,31 @@ def test_a_label_that_is_not_listed_exactly_is_unknown(label: str, reason: str) 
     assert reading.values(placed(f"nodeSelector:\n            {label}"), "accelerator") == [reason]
 
 
-@pytest.mark.parametrize("label", ["pool: gpu-l4", "kubernetes.io/os: linux", "example.com/gpu: nvidia-l4"])
-def test_labels_of_ones_own_say_nothing_about_the_accelerator(label: str) -> None:
+@pytest.mark.parametrize(
+    ("label", "stated"),
+    [
+        ("pool: gpu-l4", "pool gpu-l4"),
+        ("agentpool: gpu", "agentpool gpu"),
+        ("cloud.google.com/gke-nodepool: a3", "cloud.google.com/gke-nodepool a3"),
+        ("karpenter.sh/nodepool: g6", "karpenter.sh/nodepool g6"),
+    ],
+)
+def test_a_label_of_the_clusters_own_explains_who_decides_the_card(label: str, stated: str) -> None:
+    found = placed(f"nodeSelector: {{{label}}}")
+    assert reading.values(found, "accelerator") == [f"unknown: the nodes that are labelled {stated} decide the card"]
+    value = found.value("accelerator")
+    assert isinstance(value, Unknown) and value.category == "queue or partition"
+    assert reading.source(found, "accelerator") == label.partition(": ")[2]
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        *("kubernetes.io/os: linux", "topology.kubernetes.io/zone: a", "nvidia.com/gpu.present: 'true'"),
+        *("cloud.google.com/gke-spot: 'true'", "karpenter.sh/capacity-type: spot"),
+    ],
+)
+def test_labels_that_every_card_may_stand_behind_say_nothing(label: str) -> None:
     assert reading.values(placed(f"nodeSelector: {{{label}}}"), "accelerator") == [None]
 
 

@@ -7,7 +7,7 @@ import textwrap
 import pytest
 import reading
 
-from gpulint.workload import Role, Workload
+from gpulint.workload import Role, Unknown, Workload
 
 CONFIG = """
 applications:
@@ -179,25 +179,58 @@ def test_with_two_groups_of_gpus_which_one_runs_it_is_not_known() -> None:
     ],
 )
 def test_other_services_are_their_pods(config: str) -> None:
-    found = service(config)
-    assert found.adapter == "kubernetes"
-    assert reading.values(only(found), "engine", "gpus_per_pod") == [None, 4]
+    role = only(service(config))
+    assert isinstance(role.value("engine"), Unknown)
+    assert reading.values(role, "gpus_per_pod") == [4]
 
 
-def test_variables_of_an_application_are_no_arguments() -> None:
-    config = """
-    applications:
-    - name: llm
-      import_path: serve_chat:model
-      runtime_env: {env_vars: {MODEL_ID: Qwen/Qwen3-8B, TENSOR_PARALLELISM: "2"}}
-    """
-    found = service(textwrap.dedent(config))
-    assert reading.values(only(found), "engine", "checkpoint", "tensor_parallel") == [None, None, None]
+OWN = """
+applications:
+- name: llm
+  import_path: serve_chat:model
+  runtime_env: {env_vars: {MODEL_ID: Qwen/Qwen3-8B, TENSOR_PARALLELISM: "2"}}
+"""
 
 
-def test_a_cluster_is_read_as_pods_as_before() -> None:
-    group = textwrap.indent(GROUP.strip(), "  ")
+def test_an_application_of_ones_own_serves_the_model_that_its_variable_names() -> None:
+    role = only(service(OWN))
+    assert reading.values(role, "checkpoint", "tensor_parallel", "gpus_per_pod") == ["Qwen/Qwen3-8B", None, 4]
+    assert role.fields["checkpoint"].assumption == "the application serves Qwen/Qwen3-8B, which MODEL_ID names"
+    assert reading.source(role, "checkpoint") == "Qwen/Qwen3-8B"
+
+
+def test_what_an_application_of_ones_own_runs_is_said_to_be_its_own_program() -> None:
+    role = only(service(OWN.replace("Qwen/Qwen3-8B", "chat")))
+    for name in ("engine", "checkpoint"):
+        value = role.value(name)
+        assert isinstance(value, Unknown) and value.category == "own program"
+        assert reading.source(role, name) == "serve_chat:model"
+
+
+def test_with_several_applications_none_of_their_models_is_that_of_the_pods() -> None:
+    second = OWN.replace("applications:", "").replace("name: llm", "name: other").strip("\n")
+    assert reading.values(only(service(f"{OWN.rstrip()}\n{second}")), "checkpoint") == [None]
+
+
+def test_the_application_of_an_older_service_stands_beside_its_environment() -> None:
+    """kuberay v0.6 ray-operator/apis/ray/v1alpha1/rayservice_types.go: serveConfig.importPath and runtimeEnv, a text."""
     found = reading.workload(
-        f"apiVersion: ray.io/v1\nkind: RayCluster\nmetadata: {{name: c}}\nspec:\n  workerGroupSpecs:\n{group}\n"
+        "apiVersion: ray.io/v1alpha1\nkind: RayService\nmetadata: {name: old}\nspec:\n"
+        "  serveConfig:\n    importPath: chat:entrypoint\n"
+        "    runtimeEnv: |\n      env_vars: {MODEL_ID: Qwen/Qwen3-8B}\n"
+        f"  rayClusterConfig:\n    workerGroupSpecs:\n{textwrap.indent(GROUP.strip(), '    ')}\n"
     )
-    assert found.adapter == "kubernetes"
+    assert reading.values(only(found), "checkpoint") == ["Qwen/Qwen3-8B"]
+    assert reading.place(only(found), "checkpoint") == "8:28-41"
+
+
+def test_ranks_that_fill_whole_pods_tell_how_many_there_are() -> None:
+    staged = CONFIG.replace("max_model_len: 8192", "pipeline_parallel_size: 2")
+    assert reading.values(only(service(staged)), "pods_per_replica") == [2]
+    uneven = CONFIG.replace("tensor_parallel_size: 4", "tensor_parallel_size: 6")
+    assert reading.values(only(service(uneven)), "pods_per_replica") == ["unknown: Ray spreads the ranks over the pods"]
+
+
+def test_a_service_without_pods_of_gpus_is_its_configurations() -> None:
+    found = service(groups=GROUP.replace("nvidia.com/gpu: 4", "cpu: 4"))
+    assert reading.values(only(found), "engine", "gpus_per_pod") == ["vllm", "unknown: which pods run it"]

@@ -79,10 +79,6 @@ def test_a_server_is_recognised(lines: str) -> None:
             id="a diffusion model",
         ),
         pytest.param(
-            f"image: example.com/dynamo:1\ncommand: [python3, -m, dynamo.sglang, {MODEL}]",
-            id="another program's engine",
-        ),
-        pytest.param(
             "image: example.com/app:1\ncommand: [sh, -c, 'echo python3 -m sglang launch_server']", id="only the words"
         ),
     ],

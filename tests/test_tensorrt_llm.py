@@ -245,6 +245,7 @@ def test_the_configuration_of_a_built_engine_is_read() -> None:
     assert shown(tensorrt_llm.of_engine(document, ())) == {
         "tensor_parallel": 2,
         "pipeline_parallel": 2,
+        "context_parallel": 1,
         "weight_dtype": "bfloat16",
         "quantization": "fp8",
         "kv_cache_dtype": "fp8",

@@ -8,7 +8,7 @@ import pytest
 import reading
 import samples
 
-from gpulint.workload import Field
+from gpulint.workload import Field, Unknown
 
 RESOURCES = "resources: {accelerator: 'H100:2', use_gpu: true}\n"
 
@@ -149,9 +149,8 @@ def test_places_survive_escaped_quotes_and_folded_lines() -> None:
         'sh -c "vllm serve Qwen/Qwen3-8B --tensor-parallel-size $(nvidia-smi -L | wc -l)"',
     ],
 )
-def test_a_size_counted_at_the_start_is_unknown(command: str) -> None:
-    value = reading.role(started(f"'{command}'")).value("tensor_parallel")
-    assert type(value).__name__ == "Unknown"
+def test_a_size_counted_at_the_start_is_the_number_of_gpus(command: str) -> None:
+    assert reading.role(started(f"'{command}'")).value("tensor_parallel") == 2
 
 
 @pytest.mark.parametrize(
@@ -288,3 +287,41 @@ def test_weights_of_a_bucket_are_not_known() -> None:
         "tensorrt-llm",
         "unknown: the weights are not from Hugging Face",
     ]
+
+
+# ---- what explains the rest
+
+
+@pytest.mark.parametrize(
+    ("lines", "checkpoint"),
+    [
+        pytest.param("python_version: py311", "unknown: own program", id="nothing is said"),
+        pytest.param("model_cache: [{repo_id: a/b, volume_folder: x}]", "a/b", id="the one that is cached"),
+        pytest.param("weights: [{source: 'hf://a/b@main', mount_location: /x}]", "a/b", id="the one that is mounted"),
+        pytest.param(
+            "model_cache: [{repo_id: a/b, volume_folder: x}, {repo_id: c/d, volume_folder: y}]",
+            "unknown: own program",
+            id="one of two",
+        ),
+        pytest.param("model_metadata: {repo_id: e/f}", "e/f", id="the one that the metadata names"),
+    ],
+)
+def test_a_models_own_code_decides_what_is_not_said(lines: str, checkpoint: str) -> None:
+    role = reading.role(truss(lines))
+    found = [role.value(name) for name in ("engine", "checkpoint")]
+    assert [f"unknown: {one.category}" if isinstance(one, Unknown) else one for one in found] == [
+        "unknown: own program",
+        checkpoint,
+    ]
+
+
+def test_encoders_are_served_by_basetens_own_program() -> None:
+    role = reading.role(
+        truss("trt_llm: {build: {base_model: encoder_bert, checkpoint_repository: {source: HF, repo: a/b}}}")
+    )
+    assert reading.values(role, "program", "engine", "checkpoint") == ["Baseten Embeddings Inference", None, "a/b"]
+
+
+@pytest.mark.parametrize("name", ["engine-qwen-3-06b", "llama-4-maverick-17b-128e-instruct"])
+def test_a_number_that_is_no_size_states_none(name: str) -> None:
+    assert reading.role(f"model_name: {name}\n{RESOURCES}").value("stated_parameters") is None

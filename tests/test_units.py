@@ -168,3 +168,24 @@ def test_an_empty_catalog_cell_is_not_stated() -> None:
     assert units.count("") is None
     assert units.scaled("", units.GB) is None
     assert units.scaled("400", units.GBIT) == 50_000_000_000.0
+
+
+@pytest.mark.parametrize(
+    ("text", "size_bytes"),
+    [
+        ("16gb", 16 * 2**30),
+        ("16g", 16 * 2**30),
+        ("1.5G", 3 * 2**29),
+        ("512m", 512 * 2**20),
+        ("64 MiB", 64 * 2**20),
+        ("100", 100),
+    ],
+)
+def test_docker_counts_sizes_in_steps_of_1024(text: str, size_bytes: int) -> None:
+    assert units.binary_bytes(text) == size_bytes
+
+
+@pytest.mark.parametrize("text", ["", "all", "-1g", "1e3", "16gbit", "${SIZE}"])
+def test_what_docker_takes_for_no_size_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="not a size"):
+        units.binary_bytes(text)

@@ -6,6 +6,7 @@ it says that the format is known and that there is nothing to judge.
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -60,6 +61,10 @@ def name(adapter: ModuleType) -> str:
 
 def mentioned(document: Document) -> Iterator[ModuleType]:
     """The adapters one of whose words stands in a document, by name; the others need not be imported."""
-    for name, words in shipped.mentions(HERE).items():
-        if any(word in document.text for word in words):
-            yield importlib.import_module(f"{__name__}.{name}")
+    for name in _mentioned(document.text):
+        yield importlib.import_module(f"{__name__}.{name}")
+
+
+@functools.lru_cache(maxsize=4)
+def _mentioned(text: str) -> tuple[str, ...]:
+    return tuple(name for name, words in shipped.mentions(HERE).items() if any(word in text for word in words))

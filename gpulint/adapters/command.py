@@ -18,11 +18,12 @@ WHOLE_VARIABLE = re.compile(r"\"?\$(?:\((?P<paren>\w+)\)|\{(?P<brace>\w+)\}|(?P<
 PLACEHOLDER = re.compile(
     r"\$\([A-Za-z_][\w.-]*\)|\$\{\w+\}|\$[A-Za-z_]\w*|<[^<>]+>|\{\{|(?i:\byour[-_]|\b(?:change|replace)[-_]?me\b)"
 )
+SCRIPTS_WITHIN_MAX = 4
+BESIDE = re.compile(r"(?:\s*\d?>>?&?\s*[^\s;|)<>&]+){0,4}\s*(?:&(?![&>])|\|(?!\|)|\))")
+"""Behind a command that runs in a shell of its own: in the background, in a pipe or in parentheses."""
 EVERY_ARGUMENT = frozenset({'"$@"', "$@", "$*"})
 SHELL_OPTION = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*")
 SHELLS = frozenset({"sh", "bash", "ash", "dash", "zsh"})
-RUNTIME_IMAGE = "vllm-openai"
-"""What KServe's vLLM runtimes run; they may add arguments of their own."""
 WRAPPERS = frozenset(
     {
         *("exec", "nohup", "time", "sudo", "command", "tini", "dumb-init", "--", "env", "numactl", "stdbuf"),
@@ -97,10 +98,9 @@ def _entry(document: Document, entry: Mapping[str, object], origin: Origin, know
 def self_reference(known: Environment) -> Field | None:
     """An entry such as LD_LIBRARY_PATH: ${LD_LIBRARY_PATH}:/more; `${NAME}` alone is for a tool that fills it in."""
     for name, argument in known.items():
-        itself = f"${{{name}}}"
-        if argument.text and itself in argument.text and argument.text.strip() != itself:
-            at = argument.text.index(itself)
-            return Field(name, (argument.origin._replace(span=(at, at + len(itself))),))
+        itself = re.search(rf"\$(?:\{{{re.escape(name)}\}}|{re.escape(name)}(?!\w))", argument.text or "")
+        if itself and (argument.text or "").strip() != itself[0]:
+            return Field(name, (argument.origin._replace(span=itself.span()),))
     return None
 
 
@@ -171,13 +171,40 @@ def _started(
 
 def _run(script: Script, given: tuple[Argument, ...], known: Environment) -> Iterator[Started]:
     """The commands of a script that is given further words."""
-    for one in shell.commands(script.text, known.variables()):
+    yield from _commands(script, shell.commands(script.text, known.variables()), given, known, SCRIPTS_WITHIN_MAX)
+
+
+def _commands(
+    script: Script, commands: Sequence[shell.Command], given: tuple[Argument, ...], known: Environment, left: int
+) -> Iterator[Started]:
+    """The commands of a script, and in place of one that hands a script to a shell those of that script."""
+    for one in commands:
+        final = len(one.words) > 1 and one.words[0].text == "exec" and not BESIDE.match(script.text, one.words[-1].end)
+        within = _within(one, known) if left else ()
+        for started in _commands(script, within, (), known, left - 1):
+            conditional = started.conditional or one.conditional
+            yield started._replace(conditional=conditional, final=started.final and final)
+        if within:
+            continue
         arguments = tuple(
             argument
             for word in one.words
             for argument in (given if word.raw in EVERY_ARGUMENT else (_from_shell(script, word, known),))
         )
-        yield Started(_unwrapped(arguments), one.conditional, one.words[:1] != () and one.words[0].text == "exec")
+        yield Started(_unwrapped(arguments), one.conditional, final)
+        if final and not one.conditional:
+            return
+
+
+def _within(one: shell.Command, known: Environment) -> tuple[shell.Command, ...]:
+    """The commands of the script of `sh -c SCRIPT`."""
+    first = next((at for at, word in enumerate(one.words) if not _wraps(word.text or "")), len(one.words))
+    words = one.words[first : first + 3]
+    if len(words) < 3 or (words[0].text or "").rsplit("/", 1)[-1] not in SHELLS:
+        return ()
+    if not SHELL_OPTION.fullmatch(words[1].text or ""):
+        return ()
+    return shell.inner(words[2], one, known.variables())
 
 
 def _script_file(words: tuple[Argument, ...], find: Callable[[str], Origin | None]) -> Script | None:
@@ -201,13 +228,9 @@ def _written(word: Argument) -> Script:
 
 
 def _image(document: Document, path: Path) -> Argument:
-    """The image; a KServe predictor may name the format of its runtime instead."""
     image = document.get((*path, "image"))
     if isinstance(image, str):
         return Argument(image, Origin(document, (*path, "image")))
-    model_format = document.get((*path, "modelFormat", "name"))
-    if isinstance(model_format, str) and model_format.lower() == "vllm":
-        return Argument(RUNTIME_IMAGE, Origin(document, (*path, "modelFormat", "name")))
     return Argument(None, Origin(document, (*path, "image")), "no image")
 
 
@@ -278,10 +301,12 @@ def _from_shell(script: Script, word: shell.Word, known: Environment) -> Argumen
     place = script.origin(word.start, word.end)
     flag, equals, value = word.raw.partition("=")
     stated = value if equals and flag.startswith("-") else word.raw
-    if word.text is None or PLACEHOLDER.search(word.text):
-        return _unreadable(word.raw, place, f"{stated} is not known here")
     named = WHOLE_VARIABLE.fullmatch(stated)
     name = next(filter(None, named.groups()), "") if named else ""
+    if word.text is None or PLACEHOLDER.search(word.text):
+        unset = known[name] if name in known and known[name].text is None else Argument(None, place)
+        unread = _unreadable(word.raw, place, unset.why or f"{stated} is not known here")
+        return unread._replace(category=unset.category)
     return Argument(word.text, place, behind=known[name].origin if name in known else None)
 
 

@@ -2,7 +2,7 @@
 
 vLLM and SGLang put a file's keys before the arguments of the command line, so that those win
 (vllm v0.11.0 vllm/utils/__init__.py FlexibleArgumentParser; sglang v0.5.4 python/sglang/srt/server_args_config_parser.py);
-trtllm-serve lets its file win (TensorRT-LLM 1.0 tensorrt_llm/commands/serve.py).
+trtllm-serve lets its file win (TensorRT-LLM 1.0 tensorrt_llm/commands/serve.py), and Dynamo's worker around it too.
 """
 
 from __future__ import annotations
@@ -16,8 +16,12 @@ from gpulint.engines import Argument, Invocation
 from gpulint.workload import Origin
 
 FIRST = ("vllm", "sglang")
-LAST = ("trtllm-serve",)
-OPTIONS = {"vllm": ("--config",), "sglang": ("--config",), "trtllm-serve": ("--extra_llm_api_options", "--config")}
+LAST = ("trtllm-serve", "dynamo.trtllm")
+OPTIONS = {
+    **dict.fromkeys(FIRST, ("--config",)),
+    "trtllm-serve": ("--extra_llm_api_options", "--config"),
+    "dynamo.trtllm": ("--extra-engine-args",),
+}
 OF_PYTHON = frozenset({"-m", "-u"})
 OF_TENSORRT_LLM: Mapping[tuple[str, ...], str] = {
     ("tensor_parallel_size",): "--tp_size",
@@ -43,7 +47,10 @@ def expanded(invocation: Invocation, find: Callable[[str], Origin | None]) -> In
     stated = words[at]._replace(text=(words[at].text or "").partition("=")[2] or None) if joined else None
     file = stated or (words[at + 1] if at + 1 < len(words) else words[at])
     others = (*words[:at], *words[at + (1 if joined else 2) :])
-    settings = tuple(_settings(engine, file, find))
+    held = _held(file, find)
+    if held is None:
+        return invocation
+    settings = tuple(_settings(engine, held, file))
     if engine in LAST:
         return invocation._replace(arguments=(*others, *settings))
     begins = (at for at, word in enumerate(others) if _option(word).startswith("-") and word.text not in OF_PYTHON)
@@ -61,12 +68,14 @@ def _option(word: Argument) -> str:
     return (word.text or word.flag).partition("=")[0]
 
 
-def _settings(engine: str, file: Argument, find: Callable[[str], Origin | None]) -> Iterator[Argument]:
+def _held(file: Argument, find: Callable[[str], Origin | None]) -> Document | None:
+    """The settings of a file; None where it cannot be read, which the engine takes for arguments that are not known."""
     place = find(file.text) if file.text else None
     held = nested.document(place.document, place.path) if place else None
-    if held is None or not isinstance(held.data, dict):
-        yield Argument(None, file.origin, f"the settings in {file.text or 'a file'} are not in the repository")
-        return
+    return held if held is not None and isinstance(held.data, dict) else None
+
+
+def _settings(engine: str, held: Document, file: Argument) -> Iterator[Argument]:
     for path in _paths(engine, held):
         yield from (config_map.at_reference(word, file.origin) for word in _words(engine, held, path))
 

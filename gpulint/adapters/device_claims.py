@@ -14,15 +14,18 @@ from gpulint.workload import Field, Origin, Unknown
 
 GROUP = "resource.k8s.io"
 GPU_CLASSES = frozenset(
-    {"gpu.nvidia.com", "mig.nvidia.com", "vfio.gpu.nvidia.com", "gpu.amd.com", "gpu.intel.com", "gaudi.intel.com"}
+    {
+        *("gpu.nvidia.com", "mig.nvidia.com", "vfio.gpu.nvidia.com"),
+        *("gpu.amd.com", "gpu.intel.com", "gaudi.intel.com", "gpu.example.com"),
+    }
 )
 """Device classes that drivers install: NVIDIA/k8s-dra-driver-gpu v25.12.0 deployments/helm/…/templates/deviceclass-*.yaml,
-ROCm/k8s-gpu-dra-driver, intel/intel-resource-drivers-for-kubernetes.
+ROCm/k8s-gpu-dra-driver, intel/intel-resource-drivers-for-kubernetes, kubernetes-sigs/dra-example-driver.
 """
-OTHER_CLASSES = re.compile(r"compute-domain-.*\.nvidia\.com|.*(?:rdma|netdev|nic|dranet).*|(?:tpu|neuron)\..*")
+OTHER_CLASSES = re.compile(r"(?:compute-domain-.*|imex)\.nvidia\.com|.*(?:rdma|netdev|nic|dranet).*|(?:tpu|neuron)\..*")
 """Classes of devices that are no GPUs."""
 DRIVER = re.compile(r"device\.driver\s*==\s*['\"]([\w.-]+)['\"]")
-PROFILE = re.compile(r"\.profile\s*==\s*['\"]([\w.+]+)['\"]")
+PROFILE = re.compile(r"(?:device\.attributes\[['\"][\w.-]+['\"]\])?\.profile\s*==\s*['\"]([\w.+]+)['\"]")
 PRODUCT = re.compile(r"\.productName\s*==\s*['\"]([^'\"]+)['\"]")
 PRODUCT_KEY = "nvidia.com/gpu.product"
 
@@ -31,7 +34,7 @@ class Device(NamedTuple):
     """What one request of a claim asks for: how many devices of which class, and where it says so."""
 
     device_class: str
-    count: Field
+    amount: Field
     selectors: str
     origin: Origin
     selected: Origin
@@ -51,7 +54,7 @@ def complete(document: Document, repository: Repository) -> None:
     """Put the claims that a document's pods name, and that its own file does not hold, beside it."""
     if "resourceClaim" not in document.text:
         return
-    here = {(one.get(("kind",)), one.get(("metadata", "name"))) for one in document.beside}
+    here = {(str(one.get(("kind",))), str(one.get(("metadata", "name")))) for one in document.beside}
     wanted = {
         (kind, name)
         for spec in kinds.pod_specs(document.data, (), kinds.DEPTH)
@@ -64,14 +67,15 @@ def complete(document: Document, repository: Repository) -> None:
 
 def fields(document: Document, spec: Path, path: Path) -> dict[str, Field]:
     """The GPUs of a container's claims, and how they are cut and shared; empty where it claims none."""
-    used = [(at, _claim(document, spec, at)) for at in kinds.items(document, (*path, "resources", "claims"))]
+    named = [(at, _claim(document, spec, at)) for at in kinds.items(document, (*path, "resources", "claims"))]
+    used = [(at, claim) for at, claim in named if claim is None or not _is_channel(document, claim.made_of)]
     if not used:
         return {}
     unresolved = next((claim for _, claim in used if claim is None or claim.held is None), None)
     if any(claim is None for _, claim in used):
         return {"gpus_per_pod": _unknown("the pod has no claim of that name", used[0][0], document)}
     if unresolved is not None:
-        reason = Unknown(f"the claim {unresolved.made_of} is in another file", "another object")
+        reason = Unknown(f"the claim {unresolved.made_of} is not in the repository", "another object")
         return {"gpus_per_pod": Field(reason, (unresolved.reference,))}
     devices = [(at, one) for at, claim in used if claim for one in _devices(document, at, claim)]
     unclear = next((one for _, one in devices if _is_gpu(document, one.device_class) is None), None)
@@ -81,16 +85,20 @@ def fields(document: Document, spec: Path, path: Path) -> dict[str, Field]:
     gpus = [(at, one) for at, one in devices if _is_gpu(document, one.device_class)]
     if not gpus:
         return {}
-    return {**_counted(document, gpus), **_kind_of(document, gpus), **_shared(document, spec, used)}
+    entries = {at for at, _ in gpus}
+    of_gpus = [(at, claim) for at, claim in used if at in entries]
+    return {**_counted(document, gpus), **_kind_of(document, gpus), **_shared(document, spec, of_gpus)}
 
 
 def _counted(document: Document, gpus: list[tuple[Path, Device]]) -> dict[str, Field]:
     """How many devices there are together, and of which class."""
     origins = tuple(dict.fromkeys(Origin(document, at, None) for at, _ in gpus))
-    stated = tuple(origin for _, one in gpus for origin in (one.count.origins or (one.origin,)))
-    unknown = next((one.count.value for _, one in gpus if not isinstance(one.count.value, int)), None)
+    stated = tuple(origin for _, one in gpus for origin in (one.amount.origins or (one.origin,)))
+    unknown = next((one.amount.value for _, one in gpus if not isinstance(one.amount.value, int)), None)
     total = (
-        unknown if unknown is not None else sum(one.count.value for _, one in gpus if isinstance(one.count.value, int))
+        unknown
+        if unknown is not None
+        else sum(one.amount.value for _, one in gpus if isinstance(one.amount.value, int))
     )
     found = {"gpus_per_pod": Field(total, (*origins, *stated))}
     classes = {one.device_class for _, one in gpus}
@@ -112,8 +120,10 @@ def _kind_of(document: Document, gpus: list[tuple[Path, Device]]) -> dict[str, F
     products = {(match[1] if (match := PRODUCT.search(one.selectors)) else "") for _, one in gpus}
     if len(products) == 1 and (product := products.pop()):
         found["accelerator"] = Field(_product(product), places)
-    elif any(one.selectors for _, one in gpus):
-        found["accelerator"] = Field(Unknown("the selectors of the claim decide the card", "another object"), places)
+    elif any("device" in PROFILE.sub("", one.selectors) for _, one in gpus):
+        found["accelerator"] = Field(
+            Unknown("the selectors of the claim decide the card", "queue or partition"), places
+        )
     return found
 
 
@@ -130,6 +140,9 @@ def _shared(document: Document, spec: Path, used: list[tuple[Path, Claim | None]
             continue
         for config in kinds.items(claim.held, (*_devices_of(claim), "config")):
             place = (*config, "opaque", "parameters", "sharing", "strategy")
+            about, wanted = claim.held.get((*config, "requests")), document.get((*at, "request"))
+            if isinstance(about, list) and about and wanted is not None and wanted not in about:
+                continue
             if isinstance(strategy := claim.held.get(place), str):
                 return {"sharing": Field(strategy, (Origin(document, at), Origin(claim.held, place)))}
         if _users(document, spec, at, claim) > 1:
@@ -193,9 +206,21 @@ def _held(document: Document, kind: str, name: str) -> Document | None:
         if one.get(("kind",)) == kind
         and str(one.get(("apiVersion",))).startswith(f"{GROUP}/")
         and one.get(("metadata", "name")) == name
-        and one.get(("metadata", "namespace")) == document.get(("metadata", "namespace"))
+        and _same_namespace(one, document)
     ]
     return found[0] if len(found) == 1 else None
+
+
+def _is_channel(document: Document, name: str) -> bool:
+    """Whether a ComputeDomain of the file makes the claims of that name, which are for its channels, not for GPUs."""
+    made = ("spec", "channel", "resourceClaimTemplate", "name")
+    return any(one.get(("kind",)) == "ComputeDomain" and one.get(made) == name for one in document.beside)
+
+
+def _same_namespace(one: Document, other: Document) -> bool:
+    """Whether two objects may share a namespace: one that states none gets its from whoever applies it."""
+    named = {str(namespace) for each in (one, other) if (namespace := each.get(("metadata", "namespace")))}
+    return len(named) < 2
 
 
 def _devices_of(claim: Claim) -> Path:
@@ -223,11 +248,11 @@ def _request(held: Document, at: Path) -> Iterator[Device]:
         yield _device(held, (*at, "exactly") if held.get((*at, "exactly")) is not None else at)
         return
     found = [_device(held, one) for one in alternatives]
-    same = len({(one.device_class, one.count.value) for one in found}) == 1
+    same = len({(one.device_class, one.amount.value) for one in found}) == 1
     either = Unknown("the first of several requests that is free decides", "another object")
     first = found[0]
     yield first._replace(
-        count=first.count if same else Field(either, (Origin(held, at),)),
+        amount=first.amount if same else Field(either, (Origin(held, at),)),
         selectors=first.selectors
         if len({one.selectors for one in found}) == 1
         else " ".join(one.selectors for one in found),

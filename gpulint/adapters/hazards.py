@@ -31,6 +31,8 @@ def of(
         fields["rdma_switched_off"] = Field(variable, (environment[variable].origin,))
     if not asked and (devices := _unscheduled(document, spec, path, environment)):
         fields["devices_unscheduled"] = devices
+    if asked and (visible := _first(environment)):
+        fields["first_visible_device"] = visible
     return fields
 
 
@@ -52,6 +54,18 @@ def _rdma_off(document: Document, path: Path, environment: Mapping[str, Argument
 
 def _set_to(environment: Mapping[str, Argument], name: str, value: str) -> bool:
     return name in environment and (environment[name].text or "").strip().lower() == value
+
+
+def _first(environment: Mapping[str, Argument]) -> Field | None:
+    """The number that CUDA_VISIBLE_DEVICES lists first, unless the container runtime is told what to show."""
+    visible = environment.get("CUDA_VISIBLE_DEVICES")
+    if (
+        visible is None
+        or not re.fullmatch(r"\d+(?:,\d+)*", visible.text or "")
+        or "NVIDIA_VISIBLE_DEVICES" in environment
+    ):
+        return None
+    return Field(int((visible.text or "").partition(",")[0]), (visible.origin,))
 
 
 def _unscheduled(document: Document, spec: Path, path: Path, environment: Mapping[str, Argument]) -> Field | None:
@@ -89,5 +103,5 @@ def _unmounted(document: Document, spec: Path) -> Iterator[Field]:
 
 def _mounted(containers: object) -> Sequence[str]:
     listed = [one for one in containers if isinstance(one, dict)] if isinstance(containers, list) else []
-    mounts = [mount for one in listed for mount in (one.get("volumeMounts") or ()) if isinstance(mount, dict)]
-    return [str(mount.get("name")) for mount in mounts]
+    given = [mounts for one in listed if isinstance(mounts := one.get("volumeMounts"), list)]
+    return [str(mount.get("name")) for mounts in given for mount in mounts if isinstance(mount, dict)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gpulint.adapters import helm_values
 from gpulint.documents import Document
 from gpulint.repository import Repository
 from gpulint.workload import Workload
@@ -23,6 +24,8 @@ def claims(document: Document) -> bool:
 def kind(document: Document) -> str:
     if _describes(document):
         return "Helm chart"
+    if helm_values.NAMED.search(document.path):
+        return "Helm values"
     folders = document.path.split("/")
     return "Helm template" if FOLDER in folders[:-1] or folders[-1] == PARTIAL else "template"
 

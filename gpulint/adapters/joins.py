@@ -16,7 +16,7 @@ def complete(document: Document, repository: Repository) -> None:
     """Put the ConfigMaps that a document names, and that its own file does not hold, beside it."""
     if "configMap" not in document.text or document.get(("apiVersion",)) is None:
         return
-    here = {one.get(("metadata", "name")) for one in document.beside if one.get(("kind",)) == "ConfigMap"}
+    here = {str(one.get(("metadata", "name"))) for one in document.beside if one.get(("kind",)) == "ConfigMap"}
     wanted = sorted(set(_named(document.data, DEPTH)) - here)
     found = (one for name in wanted for one in repository.objects("ConfigMap", name, document.path))
     document.beside = (*document.beside, *(one for one in found if one.path != document.path))

@@ -100,7 +100,9 @@ def _served(document: Document, reading: Reading) -> dict[str, Field]:
     place = Origin(document, URL, (start, start + len(name)))
     if scheme == "ollama":
         return ollama.named(name, (place,))
-    return {"checkpoint": Field(name, (place,))} if scheme == "hf" else {}
+    if scheme == "hf":
+        return {"checkpoint": Field(name, (place,))}
+    return {"checkpoint": Field(Unknown(f"what {url} holds is not stated", "another object"), (Origin(document, URL),))}
 
 
 def _asked(document: Document) -> dict[str, Field]:
@@ -115,7 +117,8 @@ def _asked(document: Document) -> dict[str, Field]:
     )
     place, times = Origin(document, PROFILE, (0, len(name))), Origin(document, PROFILE, (len(name) + 1, len(text)))
     if row is None:
-        return {"gpus_per_pod": Field(Unknown(f"the cluster defines the profile {name}"), (place,))}
+        own = Unknown(f"the cluster defines the profile {name}", "operator preset")
+        return {"gpus_per_pod": Field(own, (place,)), "accelerator": Field(own, (place,))}
     if not row["resource"]:
         return {"device": Field("cpu", (place,)), "gpus_per_pod": Field(0, (place,))}
     fields = {"accelerator_resource": Field(row["resource"])}

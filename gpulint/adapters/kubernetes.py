@@ -1,36 +1,61 @@
-"""Kubernetes: pods inside any kind that carries `containers`, with the multipliers of the kinds it knows, by group and kind."""
+"""Kubernetes: the workloads of objects, by group and kind; pods inside any kind that carries `containers`."""
 
 from __future__ import annotations
 
+import functools
+import importlib
 import math
 import posixpath
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
-from gpulint import adapters
-from gpulint.adapters import pod
+from gpulint import adapters, engines, shipped
+from gpulint.adapters import (
+    device_claims,
+    kinds,
+    kustomize_patches,
+    operators,
+    pod,
+    ray_cluster,
+    training_kinds,
+)
+from gpulint.adapters.kinds import Kind, Template
 from gpulint.documents import Document, Path
+from gpulint.facts import glossary
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 MENTIONS = ("kind",)
 
-DEPTH = 24
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
-TRAINING = frozenset({"Job", "PyTorchJob", "MPIJob", "TrainJob", "JobSet"})
-
-
-class Template(NamedTuple):
-    """A pod template in an object: its role's name (empty: the container's), where it stands, its multipliers, and
-    whether an operator may add volumes to it.
-    """
-
-    name: str
-    spec: Path
-    pods_per_replica: Field
-    replicas: Field
-    injected: bool = False
+DESCRIPTIVE = frozenset(
+    {
+        *(
+            "admissionregistration.k8s.io",
+            "apiextensions.k8s.io",
+            "apiregistration.k8s.io",
+            "rbac.authorization.k8s.io",
+        ),
+        *("kustomize.config.k8s.io", "monitoring.coreos.com", "policy", "networking.k8s.io", "storage.k8s.io"),
+    }
+)
+"""Groups whose objects hold no pods, whatever they describe: their schemas and rules are never walked."""
+TEMPLATES = frozenset(
+    {("", "PodTemplate"), ("serving.kserve.io", "ServingRuntime"), ("serving.kserve.io", "ClusterServingRuntime")}
+)
+"""Objects that only say what pods of other objects look like."""
+WRAPPERS: Mapping[tuple[str, str], tuple[Path, str]] = {
+    ("workload.codeflare.dev", "AppWrapper"): (("spec", "components"), "template"),
+    ("mcad.ibm.com", "AppWrapper"): (("spec", "resources", "GenericItems"), "generictemplate"),
+}
+"""Objects that hold whole other objects: project-codeflare/appwrapper v1.2.1 api/v1beta2/appwrapper_types.go."""
+QUEUES = ("kueue.x-k8s.io/queue-name", "scheduling.volcano.sh/queue-name", "kai.scheduler/queue", "runai/queue")
+"""Labels that name a queue, whose flavours decide the nodes."""
+LAUNCHERS = frozenset({"launcher", "master"})
+"""Templates of a run whose one pod may start the ranks of the others."""
+MULTIPLIERS = ("gpus_per_pod", "pods_per_replica", "gpus_per_replica", "replicas")
+STEERING = ("nodeSelector", "affinity", "nodeName", "resourceClaims", "runtimeClassName", "topologySpreadConstraints")
+KINDS_READ: Mapping[tuple[str, str], Kind] = {**kinds.PLAIN, **training_kinds.TRAINING, **ray_cluster.RAY}
 
 
 def claims(document: Document) -> bool:
@@ -40,7 +65,7 @@ def claims(document: Document) -> bool:
         return False
     if not (isinstance(data.get("apiVersion"), str) and isinstance(data.get("kind"), str)):
         return False
-    return group_and_kind(data) not in _read_elsewhere(document)
+    return group_and_kind(data) not in _read_elsewhere(document.text)
 
 
 def group_and_kind(data: Mapping[str, object]) -> tuple[str, str]:
@@ -48,42 +73,68 @@ def group_and_kind(data: Mapping[str, object]) -> tuple[str, str]:
     return str(data.get("apiVersion", "")).rpartition("/")[0], str(data.get("kind"))
 
 
-def _read_elsewhere(document: Document) -> frozenset[tuple[str, str]]:
-    """The group and kind of objects that have an adapter of their own."""
-    others = (module for module in adapters.mentioned(document) if module.__name__ != __name__)
+@functools.lru_cache(maxsize=4)
+def _read_elsewhere(text: str) -> frozenset[tuple[str, str]]:
+    """The group and kind of objects that have an adapter of their own, of those that a file may hold."""
+    named = (name for name, words in shipped.mentions(adapters.HERE).items() if any(word in text for word in words))
+    modules = (importlib.import_module(f"{adapters.__name__}.{name}") for name in named)
+    others = (module for module in modules if module.__name__ != __name__)
     return frozenset(kind for module in others for kind in getattr(module, "KINDS", ()) if isinstance(kind, tuple))
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """The workloads of an object, or of each object of a List."""
+    """The workloads of an object, or of each object that it wraps."""
     data = document.data
-    items = data.get("items") if isinstance(data, dict) and str(data.get("kind", "")).endswith("List") else None
-    objects = enumerate(items) if isinstance(items, list) else [(None, data)]
-    for at, item in objects:
-        if isinstance(item, dict):
-            found = _object(document, () if at is None else ("items", at), item)
-            yield from (
-                (_completed_elsewhere(workload) for workload in found) if _patched(document, repository) else found
-            )
+    if not isinstance(data, dict):
+        return
+    device_claims.complete(document, repository)
+    wrapped = tuple(_wrapped(document, data))
+    for inner in wrapped:
+        yield from adapters.read(inner, repository)
+    if not wrapped and not kustomize_patches.is_one(document, repository):
+        yield from _patchable(_object(document, data), document, repository)
 
 
-def _object(document: Document, path: Path, data: Mapping[str, object]) -> Iterator[Workload]:
+def _wrapped(document: Document, data: Mapping[str, object]) -> Iterator[Document]:
+    """The objects inside a List or an AppWrapper, each as a document of its own."""
+    if str(data.get("kind", "")).endswith("List"):
+        places = list(kinds.items(document, ("items",)))
+    else:
+        listed, key = WRAPPERS.get(group_and_kind(data), ((), ""))
+        places = [(*at, key) for at in kinds.items(document, listed)] if listed else []
+    found = [
+        Document(document.path, document.index, document.text, node, document.format)
+        for at in places
+        if (node := document.node(at))
+    ]
+    for one in found:
+        one.beside = (*document.beside, *found)
+        yield one
+
+
+def _object(document: Document, data: Mapping[str, object]) -> Iterator[Workload]:
     group, kind = group_and_kind(data)
-    reader = KINDS.get((group, kind), _any_kind)
-    roles = tuple(role for template in reader(document, path) for role in _roles(document, path, template))
+    if group in DESCRIPTIVE or (group, kind) in TEMPLATES:
+        return
+    known = KINDS_READ.get((group, kind), Kind(kinds.any_kind))
+    found = [(template, tuple(_roles(document, (group, kind), template))) for template in known.templates(document, ())]
+    roles = tuple(role for _, made in found for role in made)
     if roles:
-        yield Workload(_name(data), _purpose(kind, roles), "kubernetes", document, path, _joined(group, kind, roles))
+        if known.joined:
+            roles = _joined(known.joined, _started_from(document, found, _selected(document, found)))
+        else:
+            roles = tuple(map(_open_to_others, roles))
+        yield Workload(_name(data), purpose(roles, known.purpose), "kubernetes", document, (), roles)
 
 
-def _patched(document: Document, repository: Repository) -> bool:
-    """Whether kustomize may add to the objects of a file: its instructions stand beside it."""
+def _patchable(found: Iterator[Workload], document: Document, repository: Repository) -> Iterator[Workload]:
+    """Workloads of a file beside which kustomize's instructions stand: that containers ask for no GPUs is not known."""
     folder = posixpath.dirname(document.path)
-    return any(repository.exists(posixpath.join(folder, name)) for name in KUSTOMIZATIONS)
-
-
-def _completed_elsewhere(workload: Workload) -> Workload:
-    """A workload whose containers may be given GPUs by a patch: that they ask for none is not known."""
-    return replace(workload, roles=tuple(role.having(engine_image=Field(None)) for role in workload.roles))
+    if any(repository.exists(posixpath.join(folder, name)) for name in KUSTOMIZATIONS):
+        names = ("engine_image", "devices_unscheduled", "unmounted_memory_volume", "moving_image")
+        absent = {name: Field(None) for name in names}
+        found = (replace(one, roles=tuple(role.having(**absent) for role in one.roles)) for one in found)
+    yield from found
 
 
 def _name(data: Mapping[str, object]) -> str:
@@ -92,54 +143,162 @@ def _name(data: Mapping[str, object]) -> str:
     return str(named.get("name") or named.get("generateName") or data.get("kind"))
 
 
-def _purpose(kind: str, roles: Sequence[Role]) -> str:
-    """An object that runs an inference engine is an inference service, whatever its kind."""
-    if any(role.text("engine") for role in roles):
-        return "inference"
-    return "training" if kind in TRAINING else "unknown"
+def purpose(roles: Sequence[Role], otherwise: str) -> str:
+    """An object that runs an inference engine is an inference service, whatever its kind; one that runs a trainer trains."""
+    purposes = {_engine_purpose(role) for role in roles}
+    return next((one for one in ("inference", "training") if one in purposes), otherwise)
 
 
-def _roles(document: Document, path: Path, template: Template) -> Iterator[Role]:
-    annotations = {
-        **_annotations(document, (*path, "metadata")),
-        **_annotations(document, (*template.spec[:-1], "metadata")),
-    }
-    for role in pod.roles(document, template.spec, annotations):
+# ---- roles
+
+
+def _roles(document: Document, kind: tuple[str, str], template: Template) -> Iterator[Role]:
+    annotations = annotated(document, ("metadata",), (*template.spec[:-1], "metadata"))
+    for read in pod.roles(document, template.spec, annotations, template.variables):
+        role = _without_images(document, read) if template.own_start else read
         name = f"{template.name}/{role.name}" if template.name else role.name
-        counted = role.having(pods_per_replica=template.pods_per_replica, replicas=template.replicas)
-        if template.injected:
-            injected = Field(False, source="the operator may mount it")
-            counted = counted.having(shared_memory_default=injected, engine_image=Field(None))
-        yield replace(counted.having(gpus_per_replica=_gpus_per_replica(counted)), name=name)
+        fields = {**template.fields, **role.fields, **_injected(kind)}
+        fields.update(pods_per_replica=template.pods_per_replica, replicas=template.replicas)
+        counted = replace(role, name=name, fields=fields | _queued(document, template, fields))
+        yield counted.having(gpus_per_replica=gpus_per_replica(counted))
 
 
-def _gpus_per_replica(role: Role) -> Field:
+def _without_images(document: Document, role: Role) -> Role:
+    """A role whose container the operator starts by a command of its own: its image alone runs nothing."""
+    at = role.anchor.path[: role.anchor.path.index("containers") + 2] if "containers" in role.anchor.path else ()
+    if not at or any(document.get((*at, key)) for key in ("command", "args")):
+        return role
+    kept = {name: field for name, field in role.fields.items() if not _of_engine(name)}
+    return replace(role, fields=kept, arguments=None, open_ended="")
+
+
+def _of_engine(name: str) -> bool:
+    row = glossary().get(name)
+    return name in ("engine", "engine_version", "program") or (row is not None and row.of == "engine")
+
+
+def _injected(kind: tuple[str, str]) -> dict[str, Field]:
+    """What the kind's operator may add; of a kind that has not been looked up, anything."""
+    row = operators.adds(*kind, "shared_memory")
+    if row is None:
+        source = "the operator may mount it"
+        absent = {name: Field(None) for name in ("engine_image", "devices_unscheduled", "unmounted_memory_volume")}
+        return {"shared_memory_default": Field(False, source=source), **absent}
+    if row["value"] == "mounted":
+        return {"shared_memory_default": Field(False, source=f"the operator mounts it ({row['source']})")}
+    return {}
+
+
+def _queued(document: Document, template: Template, fields: Mapping[str, Field]) -> dict[str, Field]:
+    """That a queue decides the cards of a role for which nothing else does."""
+    if "accelerator" in fields or fields["gpus_per_pod"].value == 0:
+        return {}
+    for path in (("metadata", "labels"), (*template.spec[:-1], "metadata", "labels")):
+        for key in QUEUES:
+            if isinstance(name := document.get((*path, key)), str):
+                decided = Unknown(f"the queue {name} decides the cards", "queue or partition")
+                return {"accelerator": Field(decided, (Origin(document, (*path, key)),))}
+    return {}
+
+
+def gpus_per_replica(role: Role) -> Field:
+    """The GPUs of one instance: those of a pod times its pods."""
     per_pod, pods = role.fields["gpus_per_pod"], role.fields["pods_per_replica"]
     for part in (per_pod, pods):
         if isinstance(part.value, Unknown):
-            return Field(part.value, per_pod.origins)
+            return Field(part.value, (*per_pod.origins, *pods.origins))
     if not isinstance(per_pod.value, int | float) or not isinstance(pods.value, int):
         return Field(Unknown("the GPU count is not a number"), per_pod.origins)
     return Field(per_pod.value * pods.value, (*per_pod.origins, *pods.origins))
 
 
-def _joined(group: str, kind: str, roles: tuple[Role, ...]) -> tuple[Role, ...]:
-    """Leader and workers of one group form one instance: the first role with an engine counts the GPUs of them all."""
-    if (group, kind) != LEADER_WORKER_SET:
-        return tuple(_open_to_others(role) for role in roles)
+# ---- one instance of several roles
+
+
+def _joined(together: str, roles: tuple[Role, ...]) -> tuple[Role, ...]:
+    """Roles that form one instance: the first with an engine counts the GPUs of them all, the others are part of it."""
+    if together == kinds.RUN and sum(map(_serves, roles)) > 1:
+        return tuple(_alone(role) for role in roles)
     if len(roles) < 2:
         return tuple(_alone(role) for role in roles)
+    leading = next((role for role in roles if role.text("engine")), roles[0])
     counts = [role.value("gpus_per_replica") for role in roles]
     origins = tuple(origin for role in roles for origin in role.fields["gpus_per_replica"].origins)
     unknown = next((count for count in counts if isinstance(count, Unknown)), None)
     total = unknown or sum(count for count in counts if isinstance(count, int | float))
-    serving = next((role for role in roles if role.text("engine")), roles[0])
     return tuple(
         role.having(gpus_per_replica=Field(total, origins))
-        if role is serving
-        else role.having(part_of=Field(serving.name, source="one group"))
+        if role is leading
+        else role.having(part_of=Field(leading.name, source=f"one {together}"))
         for role in roles
     )
+
+
+def _serves(role: Role) -> bool:
+    return _engine_purpose(role) == "inference"
+
+
+def _engine_purpose(role: Role) -> str:
+    """What the engine of a role is for; empty where it has none."""
+    return engines.purpose(role.text("engine")) if role.text("engine") else ""
+
+
+def _started_from(
+    document: Document, found: Sequence[tuple[Template, tuple[Role, ...]]], roles: tuple[Role, ...]
+) -> tuple[Role, ...]:
+    """A launcher without GPUs starts the ranks in the pods of the one role that has some: what it runs is said of it."""
+    launchers = [template for template, _ in found if template.name.lower() in LAUNCHERS]
+    waiting = [role for role in roles if not role.text("engine") and not _asks_for_none(role)]
+    if (
+        len(launchers) != 1
+        or len(waiting) != 1
+        or any(not _asks_for_none(role) for role in roles if role not in waiting)
+    ):
+        return roles
+    started = pod.launched(document, launchers[0].spec, launchers[0].variables)
+    if started is None or not waiting[0].name.lower().startswith("worker"):
+        return roles
+    kept = {name: field for name, field in waiting[0].fields.items() if name not in ("engine", "program")}
+    counted = {name: waiting[0].fields[name] for name in MULTIPLIERS}
+    ranks = replace(waiting[0], fields={**kept, **started.fields, **counted})
+    return (replace(ranks, arguments=started.arguments, open_ended=started.open_ended),)
+
+
+def _asks_for_none(role: Role) -> bool:
+    return role.value("accelerator_resource") is None and not role.fields["gpus_per_pod"].origins
+
+
+def _selected(document: Document, found: Sequence[tuple[Template, tuple[Role, ...]]]) -> tuple[Role, ...]:
+    """The roles of one instance; those of pods that any node may take say so where a sibling is pinned to an accelerator."""
+    pinned = [
+        role for _, roles in found for role in roles if role.text("accelerator") and role.fields["accelerator"].origins
+    ]
+    roles: list[Role] = []
+    for template, made in found:
+        free = not _steered(document, template.spec)
+        for role in made:
+            like = (
+                one for one in pinned if one.text("accelerator_resource") == role.text("accelerator_resource") != ""
+            )
+            other = next(like, None) if free else None
+            roles.append(role.having(selector_missing=_lacking(document, template, other)) if other else role)
+    return tuple(roles)
+
+
+def _steered(document: Document, spec: Path) -> bool:
+    """Whether anything decides which nodes pods run on: a selector, affinity, claim, queue or topology."""
+    if any(document.get((*spec, key)) for key in STEERING):
+        return True
+    metadata = [document.get(path) for path in (("metadata",), (*spec[:-1], "metadata"))]
+    given = [one.get(part) for one in metadata if isinstance(one, dict) for part in ("labels", "annotations")]
+    return any(key in QUEUES or "topology" in str(key) for one in given if isinstance(one, dict) for key in one)
+
+
+def _lacking(document: Document, template: Template, other: Role) -> Field:
+    """The selector of another role, at the template that has none."""
+    selector = other.fields["accelerator"].origins[0]
+    own = template.spec[:-1] if template.spec[-1] == "spec" else template.spec
+    return Field(f"{selector.path[-1]}: {selector.text()}", (Origin(document, own), selector))
 
 
 def _alone(role: Role) -> Role:
@@ -147,8 +306,8 @@ def _alone(role: Role) -> Role:
     sizes = [role.value(name) for name in ("tensor_parallel", "pipeline_parallel")]
     occupied = math.prod(size for size in sizes if isinstance(size, int))
     per_pod = role.value("gpus_per_pod")
-    joined = role.value("multi_node") or not role.text("engine") or not isinstance(per_pod, int) or occupied > per_pod
-    if joined or role.value("pods_per_replica") == 1:
+    shared = role.value("multi_node") or not _serves(role) or not isinstance(per_pod, int) or occupied > per_pod
+    if shared or role.value("pods_per_replica") == 1:
         return role
     reason = Unknown("whether the pods of the group serve together is not stated")
     return role.having(gpus_per_replica=Field(reason, role.fields["gpus_per_replica"].origins))
@@ -162,130 +321,12 @@ def _open_to_others(role: Role) -> Role:
     return role.having(gpus_per_replica=Field(reason, role.fields["gpus_per_replica"].origins))
 
 
-def _annotations(document: Document, metadata: Path) -> dict[str, Origin]:
-    given = document.get((*metadata, "annotations"))
-    return {
-        str(key): Origin(document, (*metadata, "annotations", key))
-        for key in (given if isinstance(given, dict) else ())
-        if str(key).startswith("gpulint/") or key in pod.PLACING
-    }
-
-
-# ---- kinds
-
-
-def _pod(document: Document, path: Path) -> Iterator[Template]:
-    yield Template("", (*path, "spec"), Field(1, source="a Pod"), Field(1, source="a Pod"))
-
-
-def _replicated(document: Document, path: Path) -> Iterator[Template]:
-    replicas = _count(document, (*path, "spec", "replicas"), 1)
-    yield Template("", (*path, "spec", "template", "spec"), Field(1, source="one pod a replica"), replicas)
-
-
-def _daemon_set(document: Document, path: Path) -> Iterator[Template]:
-    each = Field(Unknown("one pod a node"))
-    yield Template("", (*path, "spec", "template", "spec"), Field(1, source="one pod a node"), each)
-
-
-def _job(document: Document, path: Path) -> Iterator[Template]:
-    yield _batch(document, (*path, "spec"))
-
-
-def _cron_job(document: Document, path: Path) -> Iterator[Template]:
-    yield _batch(document, (*path, "spec", "jobTemplate", "spec"))
-
-
-def _batch(document: Document, spec: Path) -> Template:
-    """An Indexed Job is one run over its completions; any other runs `parallelism` pods side by side."""
-    parallelism = _count(document, (*spec, "parallelism"), 1)
-    template = (*spec, "template", "spec")
-    if document.get((*spec, "completionMode")) == "Indexed":
-        return Template("", template, _count(document, (*spec, "completions"), 1), Field(1, source="an Indexed Job"))
-    return Template("", template, Field(1, source="one pod a run"), parallelism)
-
-
-def _leader_worker_set(document: Document, path: Path) -> Iterator[Template]:
-    """`size` pods a group: the leader, and the workers (which lead too when there is no leader template)."""
-    base = (*path, "spec", "leaderWorkerTemplate")
-    groups = _count(document, (*path, "spec", "replicas"), 1)
-    size = _count(document, (*base, "size"), 1)
-    worker = (*base, "workerTemplate", "spec")
-    if document.get((*base, "leaderTemplate")) is None:
-        yield Template("", worker, size, groups)
-        return
-    others = size.value - 1 if isinstance(size.value, int) else size.value
-    yield Template("leader", (*base, "leaderTemplate", "spec"), Field(1, source="one leader a group"), groups)
-    yield Template("worker", worker, Field(others, size.origins), groups)
-
-
-def _inference_service(document: Document, path: Path) -> Iterator[Template]:
-    """KServe: the predictor is a pod spec of its own; its `model` is a container without a list."""
-    predictor = (*path, "spec", "predictor")
-    replicas = _count(document, (*predictor, "minReplicas"), 1)
-    alone = document.get((*predictor, "workerSpec")) is None
-    pods = Field(1, source="one pod a replica") if alone else Field(Unknown("workerSpec adds pods"))
-    yield Template("", predictor, pods, replicas)
-
-
-def _knative_service(document: Document, path: Path) -> Iterator[Template]:
-    """Knative: one pod a replica; how many, its autoscaler decides."""
-    scaled = Field(Unknown("Knative scales the pods"))
-    yield Template("", (*path, "spec", "template", "spec"), Field(1, source="one pod a replica"), scaled)
-
-
-def _any_kind(document: Document, path: Path) -> Iterator[Template]:
-    """Every pod spec inside an object of a kind whose multipliers are not known."""
-    kind = document.get((*path, "kind"))
-    unknown = Field(Unknown(f"how many pods a {kind} makes is not known"))
-    for spec in _pod_specs(document.get(path) if path else document.data, path, DEPTH):
-        yield Template(_role_name(document, spec), spec, unknown, unknown, injected=True)
-
-
-def _role_name(document: Document, spec: Path) -> str:
-    """The nearest name above a pod spec that tells it from its siblings."""
-    named = (part for part in reversed(spec) if isinstance(part, str) and part not in {"spec", "template", "podSpec"})
-    return next(named, "")
-
-
-def _pod_specs(value: object, path: Path, depth: int) -> Iterator[Path]:
-    if depth == 0:
-        return
-    if isinstance(value, dict):
-        if isinstance(value.get("containers"), list):
-            yield path
-            return
-        for key, inner in value.items():
-            yield from _pod_specs(inner, (*path, key), depth - 1)
-    elif isinstance(value, list):
-        for at, inner in enumerate(value):
-            yield from _pod_specs(inner, (*path, at), depth - 1)
-
-
-def _count(document: Document, path: Path, absent: int) -> Field:
-    """A count as written; the API server's default when it is absent."""
-    value = document.get(path)
-    if value is None:
-        return Field(absent, source="default of Kubernetes")
-    origins = (Origin(document, path),)
-    if isinstance(value, int) and not isinstance(value, bool):
-        return Field(value, origins)
-    if isinstance(value, str) and value.isdigit():
-        return Field(int(value), origins)
-    return Field(Unknown(f"{path[-1]} is {value}"), origins)
-
-
-LEADER_WORKER_SET = ("leaderworkerset.x-k8s.io", "LeaderWorkerSet")
-KINDS: Mapping[tuple[str, str], Callable[[Document, Path], Iterator[Template]]] = {
-    ("", "Pod"): _pod,
-    ("apps", "Deployment"): _replicated,
-    ("apps", "StatefulSet"): _replicated,
-    ("apps", "ReplicaSet"): _replicated,
-    ("apps", "DaemonSet"): _daemon_set,
-    ("batch", "Job"): _job,
-    ("batch", "CronJob"): _cron_job,
-    LEADER_WORKER_SET: _leader_worker_set,
-    ("serving.knative.dev", "Service"): _knative_service,
-    ("serving.kserve.io", "InferenceService"): _inference_service,
-    ("serving.kubeflow.org", "InferenceService"): _inference_service,
-}
+def annotated(document: Document, *metadata: Path) -> dict[str, Origin]:
+    """The labels and annotations that say what a pod is about, of an object and of its template."""
+    found: dict[str, Origin] = {}
+    for path in (place for one in metadata for place in ((*one, "labels"), (*one, "annotations"))):
+        given = document.get(path)
+        for key in given if isinstance(given, dict) else ():
+            if str(key).startswith("gpulint/") or key in pod.PLACING:
+                found[str(key)] = Origin(document, (*path, key))
+    return found

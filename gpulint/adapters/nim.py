@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpulint import units
-from gpulint.adapters import command, kubernetes, placement, pod
+from gpulint.adapters import command, device_claims, hazards, instance, joined, kubernetes, placement, pod, tree
 from gpulint.documents import Document, Path
 from gpulint.engines import Argument, Invocation, Reading, nim
 from gpulint.repository import Repository
@@ -17,6 +17,10 @@ MENTIONS = ("apps.nvidia.com",)
 GROUP = "apps.nvidia.com"
 KINDS = frozenset({(GROUP, "NIMService"), (GROUP, "NIMCache"), (GROUP, "NIMPipeline")})
 MOUNTED = "the NIM operator mounts /dev/shm (k8s-nim-operator v3.1.2 api/apps/v1alpha1/nimservice_types.go)"
+DOWNLOADS = "the operator's job downloads the model without a GPU"
+GPU_CLASS = "gpu.nvidia.com"
+"""The class of a device that names none (k8s-nim-operator v3.1.2 api/apps/v1alpha1/dra_types.go)."""
+SELECTORS = ("attributeSelectors", "capacitySelectors", "celExpressions")
 
 
 def claims(document: Document) -> bool:
@@ -30,9 +34,9 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     if kind == "NIMCache":
         roles, purpose = tuple(_cache(document)), "unknown"
     elif kind == "NIMPipeline":
-        roles, purpose = tuple(_pipeline(document)), "inference"
+        roles, purpose = tuple(_pipeline(document, repository)), "inference"
     else:
-        roles, purpose = tuple(_service(document, ("spec",), _name(document))), "inference"
+        roles, purpose = tuple(_service(document, ("spec",), _name(document), repository)), "inference"
     if roles:
         yield Workload(_name(document), purpose, "nim", document, (), roles)
 
@@ -41,21 +45,28 @@ def _name(document: Document) -> str:
     return str(document.get(("metadata", "name")) or document.get(("kind",)))
 
 
-def _pipeline(document: Document) -> Iterator[Role]:
+def _pipeline(document: Document, repository: Repository) -> Iterator[Role]:
     listed = document.get(("spec", "services"))
     for at, service in enumerate(listed if isinstance(listed, list) else ()):
         if isinstance(service, dict) and service.get("enabled") is not False:
-            yield from _service(document, ("spec", "services", at, "spec"), str(service.get("name") or at))
+            yield from _service(document, ("spec", "services", at, "spec"), str(service.get("name") or at), repository)
 
 
-def _service(document: Document, spec: Path, name: str) -> Iterator[Role]:
+def _service(document: Document, spec: Path, name: str, repository: Repository) -> Iterator[Role]:
     """The container that the operator makes of a service: what it runs, asks for and is placed on."""
     environment = _environment(document, spec)
     started = list(command.invocations(document, spec, environment))
     invocation = started[0]._replace(image=_image(document, (*spec, "image"))) if len(started) == 1 else None
     reading = (nim.read(invocation) if invocation else None) or Reading({}, None)
     fields = {**_asked(document, spec), **placement.fields(document, spec), **_stored(document, spec)}
-    fields.update({**(_cached(document, spec) if reading.fields else {}), **reading.fields})
+    fields |= _claimed(document, spec, repository)
+    fields |= hazards.of(document, spec, spec, environment, asked=True)
+    fields.update(
+        {**(_cached(document, spec, repository) if reading.fields else _program(document, spec)), **reading.fields}
+    )
+    if "engine" in reading.fields and "checkpoint" not in fields:
+        image = Origin(document, (*spec, "image", "repository"))
+        fields["checkpoint"] = Field(Unknown("the image serves the model that it is given", "image default"), (image,))
     if "engine_version" in fields:
         fields["engine_version"] = replace(
             fields["engine_version"], origins=(Origin(document, (*spec, "image", "tag")),)
@@ -87,11 +98,33 @@ def _environment(document: Document, spec: Path) -> command.Environment:
     return known
 
 
-def _cached(document: Document, spec: Path) -> dict[str, Field]:
-    """That a cache of another object says which model an image for any model serves."""
+def _program(document: Document, spec: Path) -> dict[str, Field]:
+    """What an image that is no language model of ours runs: what its maker put into it."""
+    image = Origin(document, (*spec, "image", "repository"))
+    if document.get(image.path) is None:
+        return {}
+    return {"engine": Field(Unknown("the image decides what runs", "image default"), (image,))}
+
+
+def _cached(document: Document, spec: Path, repository: Repository) -> dict[str, Field]:
+    """What the cache of another object says of the model that an image for any model serves."""
     origin = Origin(document, (*spec, "storage", "nimCache", "name"))
-    cache = document.get(origin.path)
-    return {"checkpoint": Field(Unknown(f"the cache {cache} says which model it holds"), (origin,))} if cache else {}
+    name = document.get(origin.path)
+    if not isinstance(name, str):
+        return {}
+    found = [one for one in document.beside if _is_cache(one, name)]
+    found = found or [one for one in repository.objects("NIMCache", name, document.path) if _is_cache(one, name)]
+    held = _downloaded(found[0]).get("checkpoint") if len(found) == 1 else None
+    if held is not None and not isinstance(held.value, Unknown):
+        return {"checkpoint": replace(held, origins=(origin, *held.origins))}
+    reason = Unknown(f"the cache {name} says which model it holds", "another object")
+    return {"checkpoint": Field(reason, (origin,))}
+
+
+def _is_cache(document: Document, name: str) -> bool:
+    data = document.data
+    is_kind = isinstance(data, dict) and kubernetes.group_and_kind(data) == (GROUP, "NIMCache")
+    return is_kind and document.get(("metadata", "name")) == name
 
 
 def _asked(document: Document, spec: Path) -> dict[str, Field]:
@@ -108,8 +141,8 @@ def _asked(document: Document, spec: Path) -> dict[str, Field]:
         fields["host_memory_bytes"] = Field(_bytes(value), (memory,))
     names, origins = {name for _, name in gpus}, tuple(gpus.values())
     if len(names) != 1:
-        why = "several accelerator resources are asked for" if names else _ungranted(document, spec)
-        return {**fields, "gpus_per_pod": Field(Unknown(why), origins)}
+        why = Unknown("several accelerator resources are asked for") if names else _ungranted(document, spec)
+        return {**fields, "gpus_per_pod": Field(why, origins or (Origin(document, (*spec, "image", "repository")),))}
     (name,) = names
     fields["accelerator_resource"] = Field(name)
     fields["gpus_per_pod"] = Field(pod.gpu_count(document, origins[0]), origins)
@@ -120,9 +153,66 @@ def _asked(document: Document, spec: Path) -> dict[str, Field]:
     return fields
 
 
-def _ungranted(document: Document, spec: Path) -> str:
-    claimed = document.get((*spec, "draResources"))
-    return "GPUs come from a resource claim" if claimed else "the operator asks for the GPUs of the profile"
+def _ungranted(document: Document, spec: Path) -> Unknown:
+    if document.get((*spec, "draResources")):
+        return Unknown("GPUs come from a resource claim", "another object")
+    return Unknown("the operator asks for the GPUs of the profile", "operator preset")
+
+
+def _claimed(document: Document, spec: Path, repository: Repository) -> dict[str, Field]:
+    """The devices of claims: of those that the operator makes, or of one claim or template of the repository."""
+    listed = list(instance.items(document, (*spec, "draResources")))
+    if not listed:
+        return {}
+    made = [(*at, "claimCreationSpec", "devices") for at in listed if document.get((*at, "claimCreationSpec"))]
+    if len(made) == len(listed):
+        return _created(document, [at for path in made for at in instance.items(document, path)])
+    return _referred(document, spec, listed, repository) if not made else {}
+
+
+def _created(document: Document, devices: list[Path]) -> dict[str, Field]:
+    """Devices that the operator claims, each request with its class and count."""
+    counts = [instance.count(document, (*at, "count"), 1) for at in devices]
+    total = instance.product(Field(1), *counts) if len(counts) == 1 else _added(counts)
+    places = tuple(Origin(document, at) for at in devices)
+    other = [at for at in devices if document.get((*at, "deviceClassName"), GPU_CLASS) not in device_claims.GPU_CLASSES]
+    if other:
+        return {"gpus_per_pod": Field(Unknown("what devices the claim asks for", "another object"), places)}
+    selected = [at for at in devices for key in SELECTORS if document.get((*at, key))]
+    fields = {"gpus_per_pod": replace(total, origins=total.origins or places, source="")}
+    if selected:
+        chosen = Unknown("the selectors of the claim decide the card", "another object")
+        fields["accelerator"] = Field(chosen, (Origin(document, selected[0]),))
+    return fields
+
+
+def _added(counts: list[Field]) -> Field:
+    origins = tuple(origin for one in counts for origin in one.origins)
+    unknown = next((one.value for one in counts if not isinstance(one.value, int)), None)
+    return Field(
+        unknown if unknown is not None else sum(one.value for one in counts if isinstance(one.value, int)), origins
+    )
+
+
+def _referred(document: Document, spec: Path, listed: list[Path], repository: Repository) -> dict[str, Field]:
+    """The GPUs of claims that other objects define."""
+    at = tree.place(document, (*spec, "draResources"))
+    named: list[tree.Part] = []
+    used: list[tree.Part] = []
+    found: list[Document] = []
+    for number, path in enumerate(listed):
+        for key, kind in (
+            ("resourceClaimTemplateName", "ResourceClaimTemplate"),
+            ("resourceClaimName", "ResourceClaim"),
+        ):
+            if (node := document.node((*path, key))) is not None:
+                named.append({"name": f"claim-{number}", key: node})
+                used.append({"name": f"claim-{number}"})
+                found += repository.objects(kind, joined.text(node), document.path)
+    container: tree.Part = {"name": "nim", "resources": {"claims": used}}
+    made = joined.pod(document, tree.written({"resourceClaims": named, "containers": [container]}, at))
+    made.beside = (*document.beside, *(one for one in found if one.path != document.path))
+    return device_claims.fields(made, ("spec",), ("spec", "containers", 0))
 
 
 def _stored(document: Document, spec: Path) -> dict[str, Field]:
@@ -152,12 +242,28 @@ def _counted(document: Document, spec: Path, role: Role) -> Role:
     whole: Field = Field(Unknown("the GPUs of a pod are not known"), per_pod.origins)
     if isinstance(per_pod.value, int) and isinstance(pods.value, int):
         whole = Field(per_pod.value * pods.value, (*per_pod.origins, *pods.origins))
-    return role.having(pods_per_replica=pods, replicas=_replicas(document, spec), gpus_per_replica=whole)
+    scaled = _scaled(document, spec)
+    return role.having(pods_per_replica=pods, replicas=_replicas(document, spec), gpus_per_replica=whole, **scaled)
+
+
+def _scaled(document: Document, spec: Path) -> dict[str, Field]:
+    """The least replicas of the autoscaler that the operator makes, and the resource that alone moves them."""
+    hpa = (*spec, "scale", "hpa")
+    if document.get((*spec, "scale", "enabled")) is not True:
+        return {}
+    fields = {"replicas_least": instance.count(document, (*hpa, "minReplicas"), 1)}
+    metrics = [(*at, "resource", "name") for at in instance.items(document, (*hpa, "metrics"))]
+    if metrics and all(document.get(path) in ("cpu", "memory") for path in metrics):
+        fields["autoscaler_metric"] = Field(str(document.get(metrics[0])), (Origin(document, metrics[0]),))
+    return fields
 
 
 def _replicas(document: Document, spec: Path) -> Field:
     if document.get((*spec, "scale", "enabled")) is True:
-        return Field(Unknown("an autoscaler sets the replicas"), (Origin(document, (*spec, "scale")),))
+        least, most = (document.get((*spec, "scale", "hpa", key), 1) for key in ("minReplicas", "maxReplicas"))
+        if isinstance(most, int) and least == most:
+            return Field(most, (Origin(document, (*spec, "scale", "hpa", "maxReplicas")),))
+        return Field(Unknown("an autoscaler decides", "another object"), (Origin(document, (*spec, "scale")),))
     replicas = document.get((*spec, "replicas"))
     if replicas is None:
         return Field(1, source="default of Kubernetes")
@@ -172,10 +278,11 @@ def _replicas(document: Document, spec: Path) -> Field:
 def _cache(document: Document) -> Iterator[Role]:
     """The job that downloads a model, where the object says which and how large a volume it makes."""
     fields = {**_downloaded(document), **_stored(document, ("spec",))}
-    count = Field(Unknown("a cache serves nothing"))
+    none, one = Field(0, source=DOWNLOADS), Field(1, source=DOWNLOADS)
     role = Role(_name(document), Origin(document, ("metadata", "name")), fields)
     if role.text("checkpoint") and role.value("model_volume_bytes") is not None:
-        yield role.having(gpus_per_pod=count, pods_per_replica=count, replicas=count, gpus_per_replica=count)
+        counts = {"gpus_per_pod": none, "gpus_per_replica": none, "pods_per_replica": one, "replicas": one}
+        yield role.having(**counts)
 
 
 def _downloaded(document: Document) -> dict[str, Field]:

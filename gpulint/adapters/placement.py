@@ -11,6 +11,7 @@ from gpulint import hardware
 from gpulint.documents import Document, Path
 from gpulint.workload import Field, Origin, Unknown
 
+PLACEHOLDER = re.compile(r"<[^<>]+>|__\w+__|(?i:\byour[-_]|\b(?:change|replace)[-_]?me\b)")
 INSTANCE_KEYS = frozenset({"node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"})
 FAMILY_KEYS = frozenset({"karpenter.k8s.aws/instance-family", "eks.amazonaws.com/instance-family"})
 NAMING_KEYS = frozenset({"gpu.nvidia.com/class", "gpu.nvidia.com/model"})
@@ -28,6 +29,13 @@ WHOLE_KEYS = frozenset({PRODUCT_KEY, "cloud.google.com/gke-accelerator"})
 VENDOR_WORDS = frozenset({"nvidia", "tesla", "geforce"})
 FORM_WORD = re.compile(r"sxm\d?|pcie|nvlink|hbm\de?|gddr\d|(\d+gb)")
 """Words of a product name that tell its form or memory, not its model."""
+MUTE_KEYS = re.compile(
+    r"(?:beta\.)?kubernetes\.io/(?:os|arch)|(?:topology|failure-domain\.beta|feature\.node)\.kubernetes\.io/.*"
+    r"|cloud\.google\.com/gke-(?:spot|preemptible|flex-start|provisioning|gpu-driver-version|accelerator-count|.*-ssd)"
+    r"|karpenter\.sh/capacity-type|eks\.amazonaws\.com/capacityType|kubernetes\.azure\.com/(?:scalesetpriority|mode|os-.*)"
+    r"|nvidia\.com/(?:gpu\.(?:present|count|deploy\..*|replicas)|mig\.(?:config|strategy|capable).*|cuda\..*)"
+)
+"""Labels that tell nodes apart by anything but their cards."""
 AFFINITY = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
 
 
@@ -57,7 +65,7 @@ def fields(document: Document, spec: Path) -> dict[str, Field]:
         found["cloud"] = Field(cloud, tuple(origin for label in selector for _, origin in label.values))
     if machine := _machine([*selector, *(terms[0] if len(terms) == 1 else [])]):
         found["instance_type"] = machine
-    if accelerator := _accelerator([_narrowed([*selector, *term]) for term in terms]):
+    if accelerator := _accelerator([_narrowed([*selector, *term]) for term in terms]) or _of_pool(selector, terms):
         found["accelerator"] = accelerator
     return found | _unmatched([*selector, *(terms[0] if len(terms) == 1 else [])])
 
@@ -116,10 +124,33 @@ def _accelerator(terms: list[Narrowed]) -> Field | None:
         return Field(next(iter(products)), origins)
     names = sorted(products) + sorted({value for term in terms for value in term.unlisted if not term.products})
     if len(names) == 1 and not products:
-        return Field(Unknown(f"the label value {names[0]} is not known"), origins)
+        return Field(Unknown(f"the label value {names[0]} is not known", _filled_in(names[0])), origins)
     if not all(term.origins for term in terms):
         return Field(Unknown("one of the node selector terms names no accelerator"), origins)
-    return Field(Unknown(f"one of {', '.join(names)}" if names else "the labels contradict each other"), origins)
+    if not names:
+        return Field(Unknown("the labels contradict each other"), origins)
+    return Field(Unknown(f"one of {', '.join(names)}", "queue or partition"), origins)
+
+
+def _filled_in(value: str) -> str:
+    """Who fills a value in that is a variable or a placeholder."""
+    if "$" in value or "{{" in value:
+        return "caller's variable"
+    return "placeholder" if PLACEHOLDER.search(value) else ""
+
+
+def _of_pool(selector: list[Label], terms: list[list[Label]]) -> Field | None:
+    """That a label of the cluster's own names the nodes, and so decides the card."""
+    naming = [label for label in (*selector, *(terms[0] if len(terms) == 1 else ())) if _names_nodes(label)]
+    if not naming:
+        return None
+    stated = " or ".join(value for value, _ in naming[0].values)
+    reason = Unknown(f"the nodes that are labelled {naming[0].key} {stated} decide the card", "queue or partition")
+    return Field(reason, tuple(origin for _, origin in naming[0].values))
+
+
+def _names_nodes(label: Label) -> bool:
+    return bool(label.values) and not MUTE_KEYS.fullmatch(label.key) and label.key not in SHARING_KEYS | {PARTITION_KEY}
 
 
 def _machine(labels: list[Label]) -> Field | None:

@@ -8,7 +8,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from gpulint import engines, hardware, units
-from gpulint.adapters import command, config_file, device_claims, hazards, mounted, placement, program, volume
+from gpulint.adapters import (
+    command,
+    config_file,
+    device_claims,
+    hazards,
+    image_tag,
+    image_vendor,
+    mounted,
+    placement,
+    program,
+    startup,
+    volume,
+)
+from gpulint.adapters import launched as launched_program
 from gpulint.documents import Document, Path
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.workload import Field, Origin, Role, Unknown, Value
@@ -46,15 +59,11 @@ def roles(
 
 
 def _containers(document: Document, spec: Path) -> Iterator[Path]:
-    """Where the containers stand: in the list, or, in a KServe predictor, under the key of a model format."""
+    """Where the containers stand."""
     listed = document.get((*spec, "containers"))
     for at, container in enumerate(listed if isinstance(listed, list) else ()):
         if isinstance(container, dict):
             yield (*spec, "containers", at)
-    predictor = document.get(spec) if spec[-1:] == ("predictor",) else None
-    for key, value in predictor.items() if isinstance(predictor, dict) else ():
-        if isinstance(value, dict) and {"resources", "storageUri", "modelFormat", "image"} & value.keys():
-            yield (*spec, key)
 
 
 def _container(
@@ -67,9 +76,7 @@ def _container(
 ) -> Iterator[Role]:
     resources = _resources(document, path)
     environment = command.environment(document, path, supplied)
-    find = functools.partial(mounted.file, document, spec, path)
-    started = command.invocations(document, path, environment, find)
-    invocations = tuple(config_file.expanded(one, find) for one in started)
+    invocations = _invocations(document, spec, path, environment)
     read = [(reading, one) for one in invocations if (reading := engines.read(one))]
     if not resources:
         read = [(reading, one) for reading, one in read if one.arguments]
@@ -81,13 +88,13 @@ def _container(
     asked = {**_hardware(document, path, resources), **claimed}
     pod = {**asked, **_settings(document, spec, path, environment), **placed}
     pod |= hazards.of(document, spec, path, environment, bool(resources or claimed))
+    pod |= {**image_vendor.fields(document, (*path, "image")), **startup.fields(document, path)}
+    pod |= image_tag.fields(document, (*path, "image")) if read else {}
     if "sharing" in placed and pod["gpus_per_pod"].value not in (0, 1):
         pod["gpus_per_pod"] = Field(Unknown("the count is of shares of cards"), pod["gpus_per_pod"].origins)
     if share := _granted_share(document, path):
         pod["sharing"] = Field("HAMi", (share,))
         pod["device_memory_bytes"] = Field(Unknown("a share of the card's memory is granted"), (share,))
-    if str(stored := document.get((*path, "storageUri"))).startswith("hf://"):
-        pod["checkpoint"] = Field(str(stored), (Origin(document, (*path, "storageUri")),))
     if variable := command.self_reference(environment):
         pod["unexpanded_variable"] = variable
     if _joins_a_cluster(invocations, environment):
@@ -101,18 +108,41 @@ def _container(
         moved = any(volume.elsewhere(one.arguments) for _, one in read)
         if not moved and (room := volume.size(document, spec, path, environment, engine, checkpoint)):
             own["model_volume_bytes"] = room
-        runtime = "the serving runtime may add arguments" if document.get((*path, "modelFormat")) else ""
-        yield Role(str(name or path[-1]), anchor, own, reading.arguments, reading.open_ended or runtime)
+        yield Role(str(name or path[-1]), anchor, own, reading.arguments, reading.open_ended)
+
+
+def _invocations(
+    document: Document, spec: Path, path: Path, environment: command.Environment
+) -> tuple[Invocation, ...]:
+    """The programs of a container, with the arguments that files which are mounted into it hold."""
+    find = functools.partial(mounted.file, document, spec, path)
+    started = command.invocations(document, path, environment, find)
+    return tuple(config_file.expanded(one, find) for one in started)
+
+
+def launched(document: Document, spec: Path, supplied: Mapping[str, Argument]) -> Reading | None:
+    """What the first container of a pod without GPUs starts in the pods of others: an engine, or else a program."""
+    for path in _containers(document, spec):
+        environment = command.environment(document, path, supplied)
+        invocations = _invocations(document, spec, path, environment)
+        read = [reading for one in invocations if one.arguments and (reading := engines.read(one))]
+        if len(read) == 1:
+            return read[0]
+        named = program.of(invocations)
+        return Reading({"program": Field(named.text, (named.origin,))}, None) if named else None
+    return None
 
 
 def _program(document: Document, path: Path, invocations: Sequence[Invocation]) -> dict[str, Field]:
     """What runs where no engine that we read does: the program that the command names, or else what the image holds."""
+    if trained := launched_program.fields(invocations):
+        return trained
     if name := program.of(invocations):
         return {"program": Field(name.text, (name.origin,))}
     image = Origin(document, (*path, "image"))
     if not isinstance(document.get(image.path), str):
         return {}
-    return {"engine": Field(Unknown("the image decides what runs", "image default"), (image,))}
+    return {"program": Field(Unknown("the image decides what runs", "image default"), (image,))}
 
 
 def _told(given: Mapping[str, Field], reading: Reading) -> dict[str, Field]:
@@ -175,8 +205,7 @@ def agreed(readings: Sequence[Reading]) -> Reading:
     names = dict.fromkeys(name for one in readings for name in one.fields)
     fields = {name: _common([one.fields.get(name) for one in readings]) for name in names}
     reason = next((one.open_ended for one in readings if one.open_ended), "")
-    differing = "which of several commands runs is decided by the script" if others else ""
-    return Reading(fields, None if others else first.arguments, reason or differing)
+    return Reading(fields, None if others else first.arguments, reason)
 
 
 def _common(stated: Sequence[Field | None]) -> Field:
@@ -251,7 +280,7 @@ def gpu_count(document: Document, origin: Origin) -> Value | Unknown:
     try:
         amount = Fraction(units.quantity(value))
     except ValueError:
-        return Unknown(f"the GPU count is {value}")
+        return Unknown(f"the GPU count is {value}", "caller's variable" if "$" in str(value) else "placeholder")
     return int(amount) if amount.denominator == 1 else float(amount)
 
 

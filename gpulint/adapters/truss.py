@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from gpulint import architecture, catalog, engines, shell, units
-from gpulint.adapters import command
+from gpulint import architecture, catalog, shell, units
+from gpulint.adapters import command, counted, task
 from gpulint.documents import Document, Path
 from gpulint.engines import Argument, Invocation, Reading, tensorrt_llm
 from gpulint.repository import Repository
@@ -24,9 +24,15 @@ CACHE = "/app/model_cache/"
 """Where `model_cache` puts its folders (truss v0.18.26 truss/base/constants.py)."""
 DEFAULT = "default of Truss (truss v0.18.26 truss/base/trt_llm_config.py)"
 MOUNTED = "Baseten starts the container"
+SCALED = "Baseten scales the replicas"
+EMBEDDINGS = "Baseten Embeddings Inference"
+"""What serves the base models that generate nothing (docs.baseten.co/development/model/performance/bei)."""
+OWN = "own program"
 DECODERS = frozenset({"decoder", "llama", "mistral", "qwen", "deepseek", "palmyra"})
 """The base models that generate text, under their present and their former names."""
 REVISION = re.compile(r"@[^/@]+$")
+NO_SIZE = re.compile(r"0\d|[\d.]+[bB]-\d+[eE]\b")
+"""Numbers of a name that are no parameter count: 06b is 0.6 B, 17b-128e counts what one token uses."""
 ABSENT: Mapping[str, Value] = {
     "tensor_parallel": 1,
     "pipeline_parallel": 1,
@@ -48,6 +54,10 @@ def claims(document: Document) -> bool:
     return known and bool(MARKERS & data.keys())
 
 
+def kind(document: Document) -> str:
+    return "Truss config"
+
+
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     """The one model that the file deploys, where it asks for an accelerator."""
     asked = _asked(document)
@@ -55,7 +65,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
         return
     name = document.get(("model_name",))
     anchor = Origin(document, ("model_name",) if isinstance(name, str) else ACCELERATOR)
-    reading = _built(document) or _started(document) or Reading({}, None)
+    reading = _built(document) or _started(document, asked["gpus_per_pod"]) or Reading(_own(document, anchor), None)
     fields = {**asked, **_described(document), **reading.fields}
     fields.update(_named(document))
     fields["shared_memory_default"] = Field(False, source=MOUNTED)
@@ -70,7 +80,7 @@ def _asked(document: Document) -> dict[str, Field]:
     """The accelerator and how many of it; an instance type is Baseten's own name for both."""
     if machine := document.get(("resources", "instance_type")):
         at = (Origin(document, ("resources", "instance_type")),)
-        unknown = Field(Unknown(f"which GPUs the instance {machine} has is Baseten's to say"), at)
+        unknown = Field(Unknown(f"which GPUs the instance {machine} has is Baseten's to say", "operator preset"), at)
         return {"gpus_per_pod": unknown, "accelerator": unknown}
     text = document.get(ACCELERATOR)
     if not isinstance(text, str) or not text.strip():
@@ -97,7 +107,7 @@ def _counted(document: Document, role: Role) -> Role:
     whole: Value | Unknown = Unknown("the GPUs of the deployment are not known")
     if isinstance(per_pod.value, int) and isinstance(pods.value, int):
         whole = per_pod.value * pods.value
-    replicas = Field(Unknown("Baseten scales the replicas"))
+    replicas = Field(Unknown(SCALED, "another object"), (role.anchor,))
     total = Field(whole, (*per_pod.origins, *pods.origins))
     return role.having(pods_per_replica=pods, gpus_per_replica=total, replicas=replicas)
 
@@ -124,7 +134,7 @@ def _named(document: Document) -> dict[str, Field]:
     if not isinstance(name, str):
         return {}
     found = list(architecture.BILLIONS.finditer(architecture.ACTIVE.sub(lambda match: " " * len(match[0]), name)))
-    if len(found) != 1 or found[0][1]:
+    if len(found) != 1 or found[0][1] or NO_SIZE.match(name, found[0].start()):
         return {}
     count = Origin(document, ("model_name",), found[0].span())
     return {"stated_parameters": Field(float(found[0][2]) * units.BILLION, (count,))}
@@ -151,6 +161,27 @@ def _entries(document: Document, key: str) -> Iterator[tuple[int, Mapping[str, o
     for at, entry in enumerate(listed if isinstance(listed, list) else ()):
         if isinstance(entry, dict):
             yield at, entry
+
+
+def _own(document: Document, anchor: Origin) -> dict[str, Field]:
+    """What a Truss without a server of another's runs: Baseten's for embeddings, else the repository's own model.py."""
+    base_model: Path = (*BUILD, "base_model")
+    if document.get(base_model) is not None:
+        return {"program": Field(EMBEDDINGS, (Origin(document, base_model),))}
+    if document.get(("docker_server",)) is not None:
+        return {}
+    unread = Field(Unknown("the Truss's own model.py decides what runs", OWN), (anchor,))
+    checkpoint = _cached(document) or Field(Unknown("the Truss's own model.py names the weights", OWN), (anchor,))
+    named = "checkpoint" in _described(document)
+    return {"engine": unread} if named else {"engine": unread, "checkpoint": checkpoint}
+
+
+def _cached(document: Document) -> Field | None:
+    """The one checkpoint that is brought to the program's disk."""
+    brought = list(_mounted(document).values())
+    if len(brought) != 1 or len([*_entries(document, "weights"), *_entries(document, "model_cache")]) != 1:
+        return None
+    return Field(brought[0].value, brought[0].origins, assumption="the weights that are brought are those that run")
 
 
 # ---- TensorRT-LLM, built by Baseten
@@ -181,9 +212,9 @@ def _built(document: Document) -> Reading | None:
 # ---- a server of one's own
 
 
-def _started(document: Document) -> Reading | None:
+def _started(document: Document, gpus: Field) -> Reading | None:
     """The one engine that the start command runs, on the weights that the file mounts."""
-    found = [(reading, one) for one in _invocations(document) if (reading := engines.read(one))]
+    found = task.read(_invocations(document, gpus))
     if len(found) != 1:
         return None
     reading, invocation = found[0]
@@ -197,14 +228,15 @@ def _started(document: Document) -> Reading | None:
     return reading._replace(fields={**reading.fields, "checkpoint": placed})
 
 
-def _invocations(document: Document) -> Iterator[Invocation]:
+def _invocations(document: Document, gpus: Field) -> Iterator[Invocation]:
     named = document.get(("base_image", "image"))
     image = Argument(named if isinstance(named, str) else None, Origin(document, ("base_image", "image")))
     known = _environment(document)
     text = document.get(START)
     if isinstance(text, str):
-        for words, conditional in _commands(document, text, known):
-            yield Invocation(image, words, known, entrypoint=False, conditional=conditional)
+        text, counts = counted.filled(text, gpus, Origin(document, ACCELERATOR))
+        known.update(counts)
+        yield from command.scripted(image, _script(document, text), known)
     elif document.get(("docker_server", "no_build")) is True:
         yield Invocation(image, (), known, entrypoint=True)
 
@@ -218,18 +250,14 @@ def _environment(document: Document) -> command.Environment:
     return known
 
 
-def _commands(document: Document, text: str, known: command.Environment) -> Iterator[tuple[tuple[Argument, ...], bool]]:
-    """The commands of the start command, and those of a script that it hands to a shell."""
-    for one in shell.commands(text, known.variables()):
-        script = _script(one.words)
-        if script is None:
-            yield _arguments(document, one.words, range(len(text) + 1)), one.conditional
-        elif (inner := _unquoted(script)) is not None:
-            for nested in shell.commands(inner[0], known.variables()):
-                yield _arguments(document, nested.words, inner[1]), one.conditional or nested.conditional
+def _script(document: Document, text: str) -> command.Script:
+    """What a shell reads: the start command, or, as no shell reads that one first, the script that it hands to a shell."""
+    handed = (word for one in shell.commands(text) if (word := _handed(one.words)) is not None)
+    inner, places = next((found for word in handed if (found := _unquoted(word))), (text, range(len(text) + 1)))
+    return command.Script(inner, lambda start, end: Origin(document, START, (places[start], places[end])))
 
 
-def _script(words: tuple[shell.Word, ...]) -> shell.Word | None:
+def _handed(words: tuple[shell.Word, ...]) -> shell.Word | None:
     """The script of `sh -c SCRIPT`."""
     for at, word in enumerate(words[:-2]):
         option = words[at + 1].text or ""
@@ -254,18 +282,3 @@ def _unquoted(word: shell.Word) -> tuple[str, list[int]] | None:
         places.append(word.start + at)
         at += 1 + escaped
     return "".join(characters), [*places, word.start + len(raw) - 1]
-
-
-def _arguments(document: Document, words: tuple[shell.Word, ...], places: list[int] | range) -> tuple[Argument, ...]:
-    found = tuple(_argument(document, word, places) for word in words)
-    first = next((at for at, one in enumerate(found) if (one.text or "") not in command.WRAPPERS), 0)
-    return found[first:]
-
-
-def _argument(document: Document, word: shell.Word, places: list[int] | range) -> Argument:
-    origin = Origin(document, START, (places[word.start], places[word.end]))
-    if word.text is not None and not command.PLACEHOLDER.search(word.text):
-        return Argument(word.text, origin)
-    flag, equals, value = word.raw.partition("=")
-    stated = value if equals and flag.startswith("-") else word.raw
-    return Argument(None, origin, f"{stated} is not known here", flag=flag if stated is not word.raw else "")

@@ -44,6 +44,7 @@ _TRIGGERS = (
     *("gpu", "nvidia", "cuda", "habana.ai/", "gaudi", "neuron", "vllm", "sglang", "tensorrt", "trtllm", "deepspeed"),
     *("accelerator", "torchrun", "torchtune", "tensor_parallel", "tensor-parallel", "num_hidden_layers", "megatron"),
     *("amd.com/", "rocm", "huggingface", "nccl", "kaito", "kubeai", "ollama", "mig-configs", "mig-devices"),
+    *("#sbatch", "accelerate launch", "mpirun", "axolotl"),
 )
 _TEMPLATE = r"\{\{|\{%|<%|@\w+@"
 

@@ -13,6 +13,9 @@ REINFORCEMENT = re.compile(
 )
 FINE_TUNING = re.compile(r"(?:.*[/.])?verl[./]trainer[./](?:fsdp_)?sft_trainer(?:_ray)?")
 
+GENERATION = re.compile(r"(?:.*[/.])?verl[./]trainer[./]main_generation(?:_server)?")
+"""Answers for a data set, by the rollout alone (verl v0.6.0 verl/trainer/main_generation.py, config/generation.yaml)."""
+
 
 def read(invocation: Invocation) -> Reading | None:
     """The fields of a training run with verl; None when the invocation is none."""
@@ -22,6 +25,8 @@ def read(invocation: Invocation) -> Reading | None:
     path = started.path.removesuffix(".py")
     if FINE_TUNING.fullmatch(path):
         return training.reading("verl", started, ("verl-sft",))
+    if GENERATION.fullmatch(path):
+        return training.reading("verl", started, ("verl-generation",))
     if not REINFORCEMENT.fullmatch(path):
         return None
     found, _ = training.stated(started.words, ("verl",))

@@ -4,213 +4,328 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import tree_sitter
 
-from gpulint.shell import quoting
-from gpulint.shell.command import Word
+from gpulint.shell import parameters, quoting, substitution
+from gpulint.shell.command import Piece, Span, TooMuch, Word, place
 from gpulint.shell.script import Script
-from gpulint.shell.variables import Variables
+from gpulint.shell.variables import Variables, public
 
 ARITHMETIC_CHARACTERS_MAX = 200
 WORDS_MAX = 20_000
 CHARACTERS_MAX = 4_000_000
+PIECES_MAX = 100_000
+DEPTH_MAX = 30
 
-_KUBERNETES = r"\$\(([A-Za-z_.-][\w.-]*)\)"
-_QUOTED_DEFAULT = r"(?s)\$\{(\w+):?[-=].*[\"'\\].*"
-_BRACES = r"\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}"
-_ARITHMETIC_NAME = r"\$\{(\w+)\}|\$?\b([A-Za-z_]\w*)\b"
+_KUBERNETES = re.compile(r"\$\(([A-Za-z_.-][\w.-]*)\)")
+_BRACES = re.compile(r"\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
+_EVERY = re.compile(r"\"?\$(?:([@*])|\{([@*]|\w+\[[@*]\])(?::(-?\d+)(?::(\d+))?)?\})\"?")
+_EXPANDS = frozenset({"simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"})
+_PLAIN = frozenset({"word", "number", "string_content", "variable_name", "heredoc_content", "regex", "extglob_pattern"})
 
 
-class TooMuch(Exception):
-    """The script expands to more than is worth reading."""
+class Budget:
+    """What all expansions of one script, and of what it brings in, may come to."""
 
+    def __init__(self) -> None:
+        self._words = 0
+        self._pieces = 0
+        self._characters = 0
 
-class _Piece(NamedTuple):
-    """A part of a word: its text, and whether bash splits it at blanks."""
-
-    text: str | None
-    start: int
-    end: int
-    splits: bool = False
-    why: str = ""
+    def spend(self, pieces: Sequence[Piece]) -> None:
+        self._words += 1
+        self._pieces += len(pieces)
+        self._characters += sum(piece.width for piece in pieces)
+        if self._words > WORDS_MAX or self._characters > CHARACTERS_MAX or self._pieces > PIECES_MAX:
+            raise TooMuch
 
 
 class Expansion:
-    """Expands the words of one script, within one bound for all of them."""
+    """Expands the words of one script; with `once`, by what the script sets at most once; `assigns` on a right side."""
 
-    def __init__(self, script: Script, variables: Variables) -> None:
-        self._script = script
-        self._variables = variables
-        self._words = 0
-        self._characters = 0
+    def __init__(self, script: Script, variables: Variables, budget: Budget) -> None:
+        self.script = script
+        self.variables = variables
+        self.once = False
+        self.assigns = False
+        self._budget = budget
+        self._depth = 0
 
     # ---- words
 
-    def words(self, node: tree_sitter.Node, in_function: bool) -> Iterator[Word]:
-        start, end = self._script.span(node)
-        if (items := self._array(node)) is not None:
-            self._spend(sum(len(item.raw) for item in items))
-            self._words += len(items)
+    def words(self, node: tree_sitter.Node) -> Iterator[Word]:
+        """The words of a node, as a command is given them."""
+        for word in self.expanded(node):
+            yield public(word)
+
+    def expanded(self, node: tree_sitter.Node) -> Iterator[Word]:
+        """The words of a node; the name of the script's own file is still a mark in them."""
+        if (items := self._every(node)) is not None:
+            for item in items:
+                self._budget.spend(item.pieces)
             yield from items
             return
-        pieces = list(self._pieces(node, in_function, quoted=False))
-        if re.search(_BRACES, self._unquoted(node)):
-            yield Word(None, start, end, self._script.text[start:end], "brace expansion")
+        pieces = list(self.pieces(node, quoted=False))
+        if _BRACES.search(self._unquoted(node)):
+            yield self._word([self._hole(node, "brace expansion")], *self.script.span(node))
         elif any(piece.splits and piece.text is not None for piece in pieces):
-            yield from self._parted(pieces, start, end)
+            yield from self._parted(pieces, *self.script.span(node))
         else:
-            yield self._joined(pieces, start, end)
+            yield self._word(pieces, *self.script.span(node))
 
-    def value(self, node: tree_sitter.Node, in_function: bool) -> Word:
+    def value(self, node: tree_sitter.Node) -> Word:
         """The right side of an assignment, which bash does not split."""
-        return self._joined(list(self._pieces(node, in_function, quoted=True)), *self._script.span(node))
+        self.assigns = True
+        pieces = list(self.pieces(node, quoted=True))
+        self.assigns = False
+        return self._word(pieces, *self.script.span(node))
 
-    def _array(self, node: tree_sitter.Node) -> tuple[Word, ...] | None:
-        """The words of an array where the whole word is `"${NAME[@]}"`."""
-        match = re.fullmatch(r"\"?\$\{(\w+)\[[@*]\]\}\"?", self._script.source(node))
-        return self._variables.array(match[1]) if match else None
+    def unknown(self, node: tree_sitter.Node, why: str) -> Word:
+        return self._word([self._hole(node, why)], *self.script.span(node))
 
-    def _joined(self, pieces: Sequence[_Piece], start: int, end: int) -> Word:
-        self._spend(sum(len(piece.text or "") for piece in pieces))
-        raw = self._script.text[start:end]
-        unknown = next((piece for piece in pieces if piece.text is None), None)
-        if unknown is not None:
-            return Word(None, start, end, raw, unknown.why)
-        return Word("".join(piece.text or "" for piece in pieces), start, end, raw)
+    def here(self, redirect: tree_sitter.Node) -> Word | None:
+        """The text of a here-document or here-string."""
+        if redirect.type == "herestring_redirect":
+            return public(self.value(redirect.named_children[-1])) if redirect.named_children else None
+        parts = {child.type: child for child in redirect.children}
+        body, mark = parts.get("heredoc_body"), parts.get("heredoc_start")
+        if body is None or mark is None or redirect.has_error:
+            return None
+        start, end = self.script.span(body)
+        quoted = any(quote in self.script.text_of(mark) for quote in "'\"\\")
+        pieces = self.script.literal(start, end) if quoted else self._between(body, start, end, heredoc=True)
+        if "<<-" in parts:
+            pieces = _without_tabs(pieces)
+        return public(self._word(list(pieces), start, end))
 
-    def _spend(self, characters: int) -> None:
-        self._words += 1
-        self._characters += characters
-        if self._words > WORDS_MAX or self._characters > CHARACTERS_MAX:
-            raise TooMuch
+    def _every(self, node: tree_sitter.Node) -> tuple[Word, ...] | None:
+        """The words of an array where the whole word is `"${NAME[@]}"`, or the arguments where it is `"$@"`."""
+        match = _EVERY.fullmatch(self.script.text_of(node)) if node.type not in ("word", "raw_string") else None
+        if match is None or (match[0].startswith('"') and "*" in match[0]):
+            return None
+        items = self.variables.array((match[1] or match[2]).partition("[")[0])
+        if items is None:
+            return None
+        use = self.script.place(*self.script.span(node))
+        placed = tuple(item if item.source == self.script.source else _moved(item, use, self.script) for item in items)
+        if match[3] is None:
+            return placed
+        first = max(int(match[3]) - (match[2] in ("@", "*")), 0)
+        return placed[first : None if match[4] is None else first + int(match[4])] if int(match[3]) >= 0 else None
 
-    def _parted(self, pieces: Sequence[_Piece], start: int, end: int) -> Iterator[Word]:
+    def _word(self, pieces: Sequence[Piece], start: int, end: int) -> Word:
+        self._budget.spend(pieces)
+        return _joined(pieces, self.script.place(start, end), self.script.raw(start, end), self.script.source)
+
+    def _parted(self, pieces: Sequence[Piece], start: int, end: int) -> Iterator[Word]:
         """The words after bash has split unquoted expansions at blanks; an empty one leaves no word."""
-        current: list[_Piece] = []
+        tokens: list[list[Piece]] = [[]]
         for piece in pieces:
             if not piece.splits or piece.text is None:
-                current.append(piece)
+                tokens[-1].append(piece)
                 continue
-            for token in re.findall(r"\s+|\S+", piece.text):
-                if not token.isspace():
-                    current.append(piece._replace(text=token))
-                elif current:
-                    yield self._joined(current, current[0].start, current[-1].end)
-                    current = []
-        if current:
-            whole = len(current) == len(pieces)
-            yield self._joined(current, start if whole else current[0].start, end if whole else current[-1].end)
+            for match in re.finditer(r"\s+|\S+", piece.text):
+                if not match[0].isspace():
+                    tokens[-1].append(piece.part(*match.span()))
+                elif tokens[-1]:
+                    tokens.append([])
+        tokens = [token for token in tokens if token]
+        if len(tokens) == 1 and sum(piece.width for piece in tokens[0]) == sum(piece.width for piece in pieces):
+            yield self._word(tokens[0], start, end)
+            return
+        for token in tokens:
+            self._budget.spend(token)
+            yield _joined(token, place(token), "".join(piece.written for piece in token), self.script.source)
 
     def _unquoted(self, node: tree_sitter.Node) -> str:
         """The literal text outside quotes and expansions."""
         if node.type in ("word", "brace_expression"):
-            return self._script.source(node)
+            return self.script.text_of(node)
         if node.type == "concatenation":
             return "".join(self._unquoted(child) or "''" for child in node.children)
-        return "" if node.is_named else self._script.source(node)
+        return "" if node.is_named else self.script.text_of(node)
+
+    def _hole(self, node: tree_sitter.Node, why: str) -> Piece:
+        span = self.script.span(node)
+        return Piece(None, (self.script.place(*span),), why=why, raw=self.script.raw(*span))
 
     # ---- pieces of words
 
-    def _pieces(self, node: tree_sitter.Node, in_function: bool, quoted: bool) -> Iterator[_Piece]:
-        text = self._script.text
-        start, end = self._script.span(node)
-        if self._script.is_masked(start, end) and node.type != "concatenation":
-            yield _Piece(None, start, end, why="a placeholder")
-        elif node.type in ("concatenation", "string", "translated_string"):
-            yield from self._filled(node, in_function, quoted or node.type != "concatenation")
+    def pieces(self, node: tree_sitter.Node, quoted: bool) -> Iterator[Piece]:
+        start, end = self.script.span(node)
+        if node.type == "concatenation":
+            yield from self._between(node, start, end, quoted=quoted)
+        elif node.type in ("string", "translated_string"):
+            inside = start + 1 + (node.type == "translated_string")
+            yield Piece("", (self.script.place(start, inside),))
+            yield from self._between(node, inside, end - 1, quoted=True, in_string=True)
         elif node.type == "raw_string":
-            yield _Piece(text[start + 1 : end - 1], start, end)
+            yield Piece("", (self.script.place(start, start + 1),))
+            yield from self.script.literal(start + 1, end - 1)
         elif node.type == "ansi_c_string":
-            yield _Piece(quoting.ansi(text[start + 2 : end - 1]), start, end)
-        elif node.type in ("word", "number", "string_content", "variable_name") and not node.named_children:
-            yield _Piece(quoting.unescaped(text[start:end], node.type == "string_content"), start, end)
+            text = quoting.ansi(self.script.text[start + 2 : end - 1])
+            yield Piece(text, (self.script.place(start + 2, end - 1),), len(text) == end - start - 3)
+        elif node.type in _PLAIN and not node.named_children:
+            yield from self.literal(start, end, in_string=node.type == "string_content")
+        elif node.type in _EXPANDS:
+            yield from self._expansion(node, quoted)
         else:
-            yield self._expanded(node, in_function, quoted)
+            yield self._hole(node, _known_when_run(self.script.raw(start, end)))
 
-    def _filled(self, node: tree_sitter.Node, in_function: bool, quoted: bool) -> Iterator[_Piece]:
-        """The parts of a string or concatenation, and the literal text that the grammar leaves between them."""
-        start, end = self._script.span(node)
-        in_string = node.type != "concatenation"
-        at = start + (1 if in_string else 0) + (node.type == "translated_string")
-        if in_string:
-            yield _Piece("", start, at)
+    def _between(
+        self,
+        node: tree_sitter.Node,
+        start: int,
+        end: int,
+        quoted: bool = True,
+        in_string: bool = False,
+        heredoc: bool = False,
+    ) -> Iterator[Piece]:
+        """The parts of a string, concatenation or here-document, and the literal text that the grammar leaves between."""
+        at = start
         for child in _parts(node):
-            child_start, child_end = self._script.span(child)
-            yield from self._literal(at, child_start, in_string)
-            yield from self._pieces(child, in_function, quoted)
+            child_start, child_end = self.script.span(child)
+            if heredoc and child.type not in _EXPANDS:
+                continue
+            yield from self.literal(at, child_start, in_string, heredoc)
+            yield from self.pieces(child, quoted)
             at = child_end
-        yield from self._literal(at, end - (1 if in_string else 0), in_string)
+        yield from self.literal(at, end, in_string, heredoc)
 
-    def _literal(self, start: int, end: int, in_string: bool) -> Iterator[_Piece]:
-        if start >= end:
-            return
-        if self._script.is_masked(start, end):
-            yield _Piece(None, start, end, why="a placeholder")
-        else:
-            yield _Piece(quoting.unescaped(self._script.text[start:end], in_string), start, end)
+    def literal(
+        self, start: int, end: int, in_string: bool, heredoc: bool = False, splits: bool = False
+    ) -> Iterator[Piece]:
+        """Text of the script, its escapes read; `splits` where bash splits it at blanks that are not escaped."""
+        text = self.script.text[start:end]
+        runs = quoting.runs(text, in_string, heredoc) if "\\" in text else ((text, 0, len(text)),)
+        for run, run_start, run_end in runs:
+            if len(run) == run_end - run_start:
+                for piece in self.script.literal(start + run_start, start + run_end):
+                    yield piece._replace(splits=True) if splits else piece
+            else:
+                yield Piece(run, (self.script.place(start + run_start, start + run_end),))
 
     # ---- what stands for something else
 
-    def _expanded(self, node: tree_sitter.Node, in_function: bool, quoted: bool) -> _Piece:
-        start, end = self._script.span(node)
-        source = self._script.text[start:end]
-        if node.type == "simple_expansion":
-            value, why = self._variables.value(source[1:], in_function)
-        elif node.type == "expansion":
-            value, why = self._parameter(node, in_function)
-            quoted = quoted or (value is not None and self._is_quoted_default(source, in_function))
-        elif node.type == "arithmetic_expansion":
-            value, why = self._arithmetic(source, in_function)
-        elif node.type == "command_substitution" and (match := re.fullmatch(_KUBERNETES, source)):
-            value, why = self._variables.environment.get(match[1]), f"the value of {match[1]} is not known"
-        else:
-            value, why = None, _known_when_run(source)
-        return _Piece(value, start, end, splits=not quoted, why=why)
+    def _expansion(self, node: tree_sitter.Node, quoted: bool) -> Iterator[Piece]:
+        if self._depth > DEPTH_MAX:
+            yield self._hole(node, "nested too deeply")
+            return
+        self._depth += 1
+        found = self._found(node, quoted)
+        self._depth -= 1
+        if found is None:
+            found = (self._hole(node, _known_when_run(self.script.raw(*self.script.span(node)))),)
+        yield from (piece._replace(splits=False) for piece in found) if quoted else found
 
-    def _is_quoted_default(self, source: str, in_function: bool) -> bool:
-        """Whether it is the default that counts, and quotes keep it whole."""
-        match = re.fullmatch(_QUOTED_DEFAULT, source)
-        return match is not None and not self._variables.value(match[1], in_function)[0]
+    def _found(self, node: tree_sitter.Node, quoted: bool) -> Sequence[Piece] | None:
+        start, end = self.script.span(node)
+        use = self.script.place(start, end)
+        source = self.script.text[start:end]
+        if node.type == "simple_expansion" or (node.type == "expansion" and not source.startswith("${")):
+            return self.split(self.variable(source[1:], use))
+        if node.type == "expansion":
+            return parameters.expanded(self, node, quoted)
+        if node.type == "arithmetic_expansion":
+            body = (start + 3, end - 2) if source.startswith("$((") else (start + 2, end - 1)
+            return _as_piece(self.arithmetic(node, *body), use)
+        match = _KUBERNETES.fullmatch(source)
+        if match is not None and match[1] in self.variables.environment:
+            text = self.variables.environment.get(match[1])
+            why = f"the value of {match[1]} is not known"
+            return self.split((Piece(text, (use,), why=why, raw=source),))
+        printed = substitution.printed(self, node)
+        return None if printed is None else self.split(tuple(piece.used(use) for piece in printed))
 
-    def _parameter(self, node: tree_sitter.Node, in_function: bool) -> tuple[str | None, str]:
-        """`${NAME}`, `${NAME:-default}` and their relatives; anything else is unknown."""
-        source = self._script.source(node)
-        match = re.match(r"\$\{(\w+)(:?[-=?]|\}$)", source)
-        if match is None:
-            return None, _known_when_run(source)
-        name, operator = match.groups()
-        value, why = self._variables.value(name, in_function)
-        if operator[-1] not in "-=" or value or (value == "" and ":" not in operator):
-            return value, why
-        if value is None and self._variables.is_set(name):
-            return None, why
-        return self._default(node, in_function, len(match[0]))
+    def variable(self, name: str, use: Span) -> tuple[Piece, ...]:
+        if name in ("@", "*"):
+            items = self.variables.array(name) if self.assigns or name == "*" else None
+            return self.joined(items, use) if items is not None else (_caller(name, use),)
+        return self.variables.pieces(name, use, self.script.source, self.script.folder, self.once)
 
-    def _default(self, node: tree_sitter.Node, in_function: bool, skip: int) -> tuple[str | None, str]:
-        start, end = self._script.span(node)
-        at, pieces = start + skip, []
-        for child in (part for part in node.named_children if self._script.span(part)[0] >= start + skip):
-            child_start, child_end = self._script.span(child)
-            pieces += [*self._literal(at, child_start, False), *self._pieces(child, in_function, True)]
-            at = child_end
-        word = self._joined([*pieces, *self._literal(at, end - 1, False)], start, end)
-        return word.text, word.why
+    def joined(self, items: Sequence[Word], use: Span) -> tuple[Piece, ...]:
+        """The items of an array in one text."""
+        pieces: list[Piece] = []
+        for item in items:
+            pieces += [Piece(" ", (use,))] if pieces else []
+            pieces += (piece.used(use) for piece in _moved(item, use, self.script).parts())
+        return tuple(pieces) or (Piece("", (use,)),)
 
-    def _arithmetic(self, source: str, in_function: bool) -> tuple[str | None, str]:
-        body = source[3:-2] if source.startswith("$((") else source[2:-1]
-        values = {
-            match[0]: self._variables.value(match[1] or match[2], in_function)[0]
-            for match in re.finditer(_ARITHMETIC_NAME, body)
-        }
-        whole = all(re.fullmatch("-?[0-9]{1,18}", value or "") for value in values.values())
-        if len(body) > ARITHMETIC_CHARACTERS_MAX or not whole:
-            return None, _known_when_run(source)
+    def split(self, pieces: Sequence[Piece]) -> tuple[Piece, ...]:
+        return tuple(piece._replace(splits=True) for piece in pieces)
+
+    def arithmetic(self, node: tree_sitter.Node, start: int, end: int) -> int | None:
+        """The number of an expression; what it sets is set."""
         from gpulint.shell import arithmetic
 
-        number = arithmetic.computed(re.sub(_ARITHMETIC_NAME, lambda match: f"({values[match[0]]})", body))
-        return (None if number is None else str(number)), _known_when_run(source)
+        expression = (
+            self._filled(node, start, end) if "$" in self.script.text[start:end] else self.script.text[start:end]
+        )
+        if expression is None or len(expression) > ARITHMETIC_CHARACTERS_MAX:
+            return None
+        here = self.script.place(start, end)
+
+        def assign(name: str, value: int) -> None:
+            pieces = (Piece(str(value), (here,)),)
+            self.variables.assign(name, Word(str(value), *here, str(value), pieces=pieces, source=self.script.source))
+
+        return arithmetic.computed(expression, lambda name: self.variables.text(name, self.once), assign)
+
+    def _filled(self, node: tree_sitter.Node, start: int, end: int) -> str | None:
+        """An expression with its `$NAME` and the like filled in; None where one is no number."""
+        parts, at = [], start
+        for child in _outermost(node):
+            child_start, child_end = self.script.span(child)
+            text = _text(tuple(self.pieces(child, quoted=True)))
+            if text is None or not re.fullmatch(r"\s*[-\w]+\s*", text):
+                return None
+            parts += [self.script.text[at:child_start], f"({text})" if text.startswith("-") else text]
+            at = child_end
+        return "".join((*parts, self.script.text[at:end]))
+
+
+def _joined(pieces: Sequence[Piece], where: Span, raw: str, source: str) -> Word:
+    text = _text(pieces)
+    if text is None:
+        why = next((piece.why for piece in pieces if piece.text is None), "")
+        return Word(None, *where, raw, why, tuple(pieces), source)
+    return Word(text, *where, raw, "", () if text == raw and len(pieces) == 1 else tuple(pieces), source)
+
+
+def _text(pieces: Sequence[Piece]) -> str | None:
+    texts = [piece.text for piece in pieces]
+    return None if None in texts else "".join(filter(None, texts))
+
+
+def _as_piece(number: int | None, use: Span) -> tuple[Piece, ...] | None:
+    return None if number is None else (Piece(str(number), (use,)),)
+
+
+def _caller(name: str, use: Span) -> Piece:
+    return Piece(None, (use,), why=f"the value of ${name} is not known", raw=f"${name}")
+
+
+def _moved(word: Word, use: Span, script: Script) -> Word:
+    """A word of another file at the place of this one that brings it in."""
+    if word.source == script.source:
+        return word
+    pieces = tuple(piece._replace(spans=(use,), exact=False) for piece in word.parts())
+    return Word(word.text, *use, word.raw, word.why, pieces, script.source)
+
+
+def _without_tabs(pieces: Iterator[Piece]) -> Iterator[Piece]:
+    """The text of `<<-`: tabs before a line are gone."""
+    fresh = True
+    for piece in pieces:
+        if piece.text is None:
+            yield piece
+            fresh = False
+            continue
+        for match in re.finditer(r"[^\n]*\n|[^\n]+", piece.text):
+            tabs = len(match[0]) - len(match[0].lstrip("\t")) if fresh else 0
+            yield piece.part(match.start() + tabs, match.end())
+            fresh = match[0].endswith("\n")
 
 
 def _known_when_run(source: str) -> str:
@@ -224,3 +339,12 @@ def _parts(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
             yield from child.named_children
         else:
             yield child
+
+
+def _outermost(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
+    """The expansions below a node, in order, none within another."""
+    for child in node.named_children:
+        if child.type in _EXPANDS:
+            yield child
+        else:
+            yield from _outermost(child)

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 _ANSI = r"(?s)\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|([0-7]{1,3})|(.))"
 _ANSI_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "v": "\v"}
+_IN_STRING = re.compile(r"\\(?:\r?\n|([$`\"\\]))")
+_IN_HEREDOC = re.compile(r"\\(?:\r?\n|([$`\\]))")
+_OUTSIDE = re.compile(r"(?s)\\(?:\r?\n|(.))")
 
 
 def unescaped(text: str, in_string: bool) -> str:
-    if "\\" not in text:
-        return text
-    pattern = r"\\(?:\r?\n|([$`\"\\]))" if in_string else r"\\(?:\n|(.))"
-    return re.sub(pattern, lambda match: match[1] or "", text, flags=re.DOTALL)
+    return "".join(part for part, _, _ in runs(text, in_string))
+
+
+def runs(text: str, in_string: bool, heredoc: bool = False) -> Iterator[tuple[str, int, int]]:
+    """The text that bash reads, in runs of characters that are written as they are, and what each escape stands for."""
+    at = 0
+    if "\\" in text:
+        for match in (_IN_HEREDOC if heredoc else _IN_STRING if in_string else _OUTSIDE).finditer(text):
+            if match.start() > at:
+                yield text[at : match.start()], at, match.start()
+            if match[1]:
+                yield match[1], match.start(), match.end()
+            at = match.end()
+    if at < len(text):
+        yield text[at:], at, len(text)
 
 
 def ansi(text: str) -> str:

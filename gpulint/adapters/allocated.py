@@ -1,0 +1,287 @@
+"""Allocated: the nodes, GPUs and processes that a started program is given, by its job, its container or its launcher."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from itertools import pairwise
+
+from gpulint import documents, units
+from gpulint.adapters import docker_run, instance, ranks, slurm
+from gpulint.adapters.launch import CONTAINERS
+from gpulint.adapters.launched import TRAINERS
+from gpulint.adapters.ranks import Step
+from gpulint.adapters.started import Started
+from gpulint.documents import Document
+from gpulint.engines import Argument
+from gpulint.repository import Repository
+from gpulint.workload import Field, Origin, Unknown
+
+MACHINE = "queue or partition"
+NODE_GPUS_MAX = 16
+"""The largest single machines hold sixteen GPUs (DGX-2, p2.16xlarge): more processes than that are not one a card."""
+ALONE = frozenset({"accelerate", "deepspeed", "colossalai", "composer", "tune run"})
+"""Launchers that stay on one node unless they are told of more."""
+VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
+LISTED = re.compile(r"(?:\d+|GPU-[\w-]+)(?:,(?:\d+|GPU-[\w-]+))*,?")
+ON_CPU = frozenset(
+    {
+        *("--cpu", "--use_cpu", "--use-cpu", "--no_cuda", "--no-cuda", "--use_cpu=True", "--no_cuda=True"),
+        *("--device=cpu", "device=cpu", "--backend=gloo", "--dist-backend=gloo", "--dist_backend=gloo"),
+    }
+)
+OTHER_DEVICE = re.compile(r"(?:NEURON_|ASCEND_|HCCL_|LIBTPU_|TPU_)\w+=|PJRT_DEVICE=(?:TPU|NEURON|CPU)")
+"""Variables of AWS Neuron, Ascend and TPUs."""
+CPU_QUEUE = re.compile(r"(?:^|[@_-])cpus?(?:$|[_-])")
+"""Queues and accounts that a cluster itself calls after the CPU."""
+ARRAY = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
+FOLDERS_MAX = 4
+
+
+def fields(one: Started, anchor: Origin, repository: Repository) -> dict[str, Field]:
+    """What a program is given, in the glossary's words."""
+    stated = _stated(one)
+    found = {**one.launch.fields, **_configured(one, anchor.document, repository)}
+    nodes = _nodes(one, stated, found)
+    found |= _visible(one.environment)
+    gpus = _gpus_per_node(one, stated, found, anchor)
+    found |= {**_container(one), **slurm.placed(stated), **_host(stated)}
+    found["gpus_per_pod"], found["pods_per_replica"] = gpus, nodes
+    found["gpus_per_replica"] = _of_job(one, stated) or instance.product(gpus, nodes)
+    found["replicas"] = _replicas(stated)
+    found |= _processes(one, stated, found)
+    found.setdefault(
+        "accelerator", Field(Unknown("the machine that runs the script decides the card", MACHINE), (anchor,))
+    )
+    if gpus.value == 0:
+        found["device"] = Field("cpu", gpus.origins)
+    return found
+
+
+def given(one: Started) -> bool:
+    """Whether anything gives a program GPUs: its job, its step, its container, or a variable that lists cards."""
+    asked = slurm.gpus_per_node(_stated(one)) or _container(one).get("gpus_per_pod")
+    return (asked is not None and asked.value != 0) or bool(_visible(one.environment))
+
+
+def is_elsewhere(one: Started) -> bool:
+    """Whether its job, its launcher, its arguments or its variables keep a program on the CPU or on no GPU."""
+    stated = _stated(one)
+    asked = slurm.gpus_per_node(stated)
+    if asked is not None:
+        return asked.value == 0
+    if any(OTHER_DEVICE.match(f"{name}={argument.text}") for name, argument in one.environment.items()):
+        return True
+    if any((word := one.environment.get(name)) is not None and word.text in ("", "-1") for name in VISIBLE):
+        return True
+    words = [word.text or "" for word in one.words]
+    told = any(step.stated.get("cpu") for step in one.launch.steps) or bool(
+        ON_CPU & {*words, *map("=".join, pairwise(words))}
+    )
+    queues = (stated[name].text or "" for name in ("partition", "qos", "account") if name in stated)
+    return told or any(CPU_QUEUE.search(queue) for queue in queues)
+
+
+def _stated(one: Started) -> dict[str, Argument]:
+    """What the job asks for, and what the step that starts the program says instead."""
+    stated = dict(_component(one)) if one.job else {}
+    for step in one.launch.steps:
+        if step.launcher == "srun":
+            own = {name: words[-1] for name, words in step.stated.items() if not _repeated(words[-1], name, stated)}
+            if {"gpus_per_node", "gres", "gpus", "gpus_per_task"} & own.keys():
+                stated = {name: word for name, word in stated.items() if name not in ("gpus_per_node", "gres", "gpus")}
+            if {"ntasks", "ntasks_per_node"} & own.keys():
+                stated.pop("ntasks", None)
+                stated.pop("ntasks_per_node", None)
+            stated |= own
+    return stated
+
+
+def _component(one: Started) -> Mapping[str, Argument]:
+    """The component of a heterogeneous job that a step starts in: the first, unless it names another."""
+    components = one.job.components if one.job else ({},)
+    named = (step.last("het_group") for step in reversed(one.launch.steps) if step.launcher == "srun")
+    word = next((word for word in named if word is not None), None)
+    number = int(word.text) if word is not None and word.text and word.text.isdecimal() else 0
+    return components[number] if number < len(components) else components[0]
+
+
+def _repeated(word: Argument, quantity: str, stated: Mapping[str, Argument]) -> bool:
+    """Whether a step only passes on, by a variable of Slurm's, what the job asks for."""
+    return word.text is None and ranks.category(word) == "platform variable" and quantity in stated
+
+
+# ---- nodes
+
+
+def _nodes(one: Started, stated: Mapping[str, Argument], found: Mapping[str, Field]) -> Field:
+    """The nodes of a job where one is described, else those that the launcher is told of."""
+    told = found.get("pods_per_replica")
+    if one.job is not None or "nodes" in stated:
+        asked = slurm.nodes(stated)
+        if not isinstance(asked.value, Unknown) or told is None or isinstance(told.value, Unknown):
+            return asked
+    if told is not None:
+        return told
+    inner = next((step for step in reversed(one.launch.steps) if step.launcher in ranks.RANKED), None)
+    if inner is None or inner.launcher == "torchrun":
+        return Field(1, source="one machine unless said otherwise")
+    if inner.launcher in ALONE and not {"hostfile", "config_file"} & inner.stated.keys() and inner.open_ended is None:
+        return Field(1, source=f"default of {inner.launcher}")
+    local = inner.launcher in ("mpirun", "horovodrun") and not {"hostfile", "hosts"} & inner.stated.keys()
+    if local:
+        return Field(1, source="one machine where no hosts are named")
+    return Field(Unknown("the hosts are named elsewhere", MACHINE), ranks.origins(inner.word))
+
+
+def _replicas(stated: Mapping[str, Argument]) -> Field:
+    """The tasks of a job array; one where there is none."""
+    if "array" not in stated:
+        return Field(1, source="one job unless it is an array")
+    word = stated["array"]
+    parts = [ARRAY.fullmatch(part) for part in (word.text or "").partition("%")[0].split(",")]
+    if not all(parts):
+        return Field(Unknown(word.why or f"{word.text} is no array", ranks.category(word)), ranks.origins(word))
+    sizes = (len(range(int(part[1]), int(part[2] or part[1]) + 1, int(part[3] or 1))) for part in parts if part)
+    return Field(sum(sizes), ranks.origins(word))
+
+
+# ---- GPUs
+
+
+def _gpus_per_node(one: Started, stated: Mapping[str, Argument], found: Mapping[str, Field], anchor: Origin) -> Field:
+    """The GPUs that are asked for; else those listed as visible, else one for each process of a launcher that does so."""
+    if (asked := slurm.gpus_per_node(stated)) is not None:
+        return asked
+    if isinstance((contained := _container(one).get("gpus_per_pod", Field(None))).value, int):
+        return contained
+    if (visible := found.get("visible_devices")) is not None:
+        return visible
+    if contained.value is not None:
+        return contained
+    if one.job is not None:
+        why = "the partition decides how many GPUs a node has"
+        deciding = next(
+            (stated[name] for name in ("exclusive", "partition", "constraint") if name in stated), one.job.first
+        )
+        return Field(Unknown(why, MACHINE), ranks.origins(deciding))
+    processes = found.get("processes_per_pod")
+    launched = any(step.launcher in TRAINERS for step in one.launch.steps)
+    if processes is not None and launched and not _many(processes):
+        return processes
+    return Field(Unknown("the machine that runs the script decides", MACHINE), (anchor,))
+
+
+def _many(processes: Field) -> bool:
+    return isinstance(processes.value, int) and processes.value > NODE_GPUS_MAX
+
+
+def _of_job(one: Started, stated: Mapping[str, Argument]) -> Field | None:
+    """The GPUs of the whole job where they are stated as such."""
+    each = {"gpus_per_node", "gres", "gpus_per_task"} & stated.keys()
+    return slurm.gpus(stated) if "gpus" in stated and not each else None
+
+
+def _container(one: Started) -> dict[str, Field]:
+    step = next((step for step in reversed(one.launch.steps) if step.launcher in CONTAINERS), None)
+    return docker_run.fields(step, one.environment) if step is not None else {}
+
+
+def _visible(environment: Mapping[str, Argument]) -> dict[str, Field]:
+    for name in VISIBLE:
+        stated = environment.get(name)
+        if stated is not None and LISTED.fullmatch(stated.text or ""):
+            return {"visible_devices": Field(len((stated.text or "").strip(",").split(",")), ranks.origins(stated))}
+    return {}
+
+
+# ---- processes
+
+
+def _processes(one: Started, stated: Mapping[str, Argument], found: Mapping[str, Field]) -> dict[str, Field]:
+    """The ranks on one node: those of the launcher, in each task that Slurm starts; of `gpu` and `auto`, one a card."""
+    steps = [step for step in one.launch.steps if step.launcher in ranks.RANKED]
+    inner = steps[-1].launcher if steps else ""
+    if inner == "srun":
+        return {"processes_per_pod": slurm.tasks_per_node(stated)}
+    each = found.get("processes_per_pod")
+    if (
+        steps
+        and (whole := ranks.total(steps[-1])) is not None
+        and not {"ntasks_per_node", "map_by"} & steps[-1].stated.keys()
+    ):
+        each = ranks.shared_out(whole, found["pods_per_replica"])
+    if each is None:
+        return {}
+    cards = found["gpus_per_pod"]
+    every_card = isinstance(each.value, Unknown) and each.value.category == MACHINE and inner in TRAINERS
+    if every_card and isinstance(cards.value, int):
+        return {"processes_per_pod": Field(cards.value, (*each.origins, *cards.origins))}
+    if any(step.launcher == "srun" for step in steps):
+        tasks = slurm.tasks_per_node(stated)
+        return {"processes_per_pod": instance.product(each, tasks) if tasks.value != 1 else each}
+    return {"processes_per_pod": each}
+
+
+def _configured(one: Started, document: Document, repository: Repository) -> dict[str, Field]:
+    """What the file of `accelerate launch --config_file` says where the command does not."""
+    step = next((step for step in one.launch.steps if step.launcher == "accelerate"), None)
+    if step is None or (named := step.last("config_file")) is None or not named.text:
+        return {}
+    config = _document(named.text, document, repository)
+    if config is None:
+        return {}
+    return dict(_of_config(step, named, config))
+
+
+def _of_config(step: Step, named: Argument, config: Document) -> Iterator[tuple[str, Field]]:
+    machines = _count(named, config, "num_machines")
+    processes = _count(named, config, "num_processes")
+    nodes = ranks.number(word) if (word := step.last("nodes")) else machines
+    if nodes is not None:
+        yield "pods_per_replica", nodes
+    whole = ranks.total(step) or processes
+    if whole is not None:
+        yield "processes_per_pod", ranks.shared_out(whole, nodes or Field(1, source="default of accelerate"))
+
+
+def _count(named: Argument, config: Document, key: str) -> Field | None:
+    value = config.get((key,))
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return Field(value, (named.origin, Origin(config, (key,))))
+
+
+def _document(name: str, document: Document, repository: Repository) -> Document | None:
+    """A file that a script names: from its own folder, or from one above it, where commands are often run."""
+    if name.startswith(("/", "~")):
+        return None
+    folder = posixpath.dirname(document.path)
+    for _ in range(FOLDERS_MAX):
+        path = posixpath.normpath(posixpath.join(folder, name))
+        if (content := repository.read(path)) is not None:
+            loaded = documents.load(path, content).documents
+            return loaded[0] if len(loaded) == 1 and loaded[0].format != "shell" else None
+        folder = posixpath.dirname(folder)
+    return None
+
+
+# ---- the host
+
+
+def _host(stated: Mapping[str, Argument]) -> dict[str, Field]:
+    """Host memory and cores that a job asks for on each node; `--mem=0` is all of the node's."""
+    found: dict[str, Field] = {}
+    if (word := stated.get("mem")) is not None and (
+        match := re.fullmatch(r"([1-9]\d*)([KMGT]?)B?", word.text or "", re.IGNORECASE)
+    ):
+        scale = {"K": units.KIB, "": units.MIB, "M": units.MIB, "G": units.GIB, "T": units.KIB * units.GIB}[
+            match[2].upper()
+        ]
+        found["host_memory_bytes"] = Field(int(match[1]) * scale, ranks.origins(word))
+    if (word := stated.get("cpus_per_task")) is not None:
+        cores = instance.product(ranks.number(word), slurm.tasks_per_node(stated))
+        if isinstance(cores.value, int):
+            found["cpu_cores"] = Field(cores.value, ranks.origins(word))
+    return found

@@ -1,0 +1,55 @@
+"""The JupyterHub chart: one notebook server a user, of `singleuser` or of a profile that overrides it.
+
+Read from zero-to-jupyterhub's documentation (doc/source/jupyterhub/customizing/user-environment.md) and KubeSpawner's options
+`extra_resource_limits`, `extra_resource_guarantees` and `node_selector` (kubespawner/spawner.py), 2026-11-21.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpulint.adapters import chart
+from gpulint.adapters.chart import Values
+from gpulint.adapters.tree import Part
+from gpulint.documents import Document, Path
+from gpulint.repository import Repository
+from gpulint.workload import Field, Unknown, Workload
+
+OVERRIDE = "kubespawner_override"
+EACH = Unknown("one pod a user", "caller's variable")
+
+
+def fits(values: Values) -> bool:
+    return "singleuser" in values.entries() and bool({"hub", "proxy", "prePuller"} & values.entries().keys())
+
+
+def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
+    """The servers that ask for GPUs: each profile, and the one without a profile."""
+    user = values.below("singleuser")
+    if user.get("extraResource") is not None:
+        made = _pod(user, ("image",), ("extraResource", "limits"), ("extraResource", "guarantees"), ("nodeSelector",))
+        yield from _each(user, made, repository, "singleuser")
+    listed = user.get("profileList")
+    for at in range(len(listed) if isinstance(listed, list) else 0):
+        profile = user.below("profileList", at)
+        own: tuple[Path, ...] = tuple(
+            (OVERRIDE, name)
+            for name in ("image", "extra_resource_limits", "extra_resource_guarantees", "node_selector")
+        )
+        yield from _each(profile, _pod(profile, *own), repository, profile.text("display_name") or "profile")
+
+
+def _pod(values: Values, image: Path, limits: Path, requests: Path, selector: Path) -> Document:
+    container: Part = {
+        "name": values.word("notebook", *limits[:-1]),
+        "image": chart.image(values, *image, registry="", name="name"),
+        "resources": {"limits": values.node(*limits), "requests": values.node(*requests)},
+    }
+    return chart.deployment(values, {"containers": [container], "nodeSelector": values.node(*selector)})
+
+
+def _each(values: Values, made: Document, repository: Repository, name: str) -> Iterator[Workload]:
+    for workload in chart.workloads(values, made, repository, name):
+        opened = chart.opened(replace(workload, kind="unknown"), "the hub's other settings may add to it")
+        yield replace(opened, roles=tuple(role.having(replicas=Field(EACH)) for role in opened.roles))

@@ -1,0 +1,68 @@
+"""The charts of KubeAI: models of its catalog that are switched on, and the resource profiles they name.
+
+Read from its templates (substratusai/kubeai v0.23: charts/models/templates/models.yaml, charts/kubeai/values.yaml).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.adapters import chart, kubeai
+from gpulint.adapters.chart import Values
+from gpulint.documents import Document
+from gpulint.repository import Repository
+from gpulint.workload import Workload
+
+CATALOGS = (("catalog",), ("models", "catalog"))
+COPIED = (
+    "features",
+    "owner",
+    "url",
+    "adapters",
+    "engine",
+    "args",
+    "env",
+    "minReplicas",
+    "maxReplicas",
+    "resourceProfile",
+    "image",
+)
+
+
+def fits(values: Values) -> bool:
+    profiles = values.entries("resourceProfiles").values()
+    profiled = any(
+        isinstance(one, dict) and {"limits", "requests", "nodeSelector", "imageName"} & one.keys() for one in profiles
+    )
+    catalogs = (values.entries(*path).values() for path in CATALOGS)
+    return profiled or any(isinstance(one, dict) and _is_model(one) for models in catalogs for one in models)
+
+
+def _is_model(entry: dict[str, object]) -> bool:
+    return "resourceProfile" in entry or "url" in entry or set(entry) == {"enabled"}
+
+
+def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
+    """A Model for each entry that is switched on and states what it serves."""
+    for path in CATALOGS:
+        every = values.get(*path[:-1], "all", "enabled") is True
+        for name, entry in values.entries(*path).items():
+            if (
+                isinstance(entry, dict)
+                and (every or entry.get("enabled") is True)
+                and isinstance(entry.get("url"), str)
+            ):
+                model = values.below(*path, name)
+                for workload in kubeai.workloads(_object(model, name), repository):
+                    yield chart.adopted(workload, model, str(name))
+
+
+def _object(model: Values, name: str) -> Document:
+    return model.object(
+        {
+            "apiVersion": "kubeai.org/v1",
+            "kind": "Model",
+            "metadata": {"name": name},
+            "spec": {key: model.node(key) for key in COPIED},
+        }
+    )

@@ -1,0 +1,102 @@
+"""The ollama chart: one server, its GPUs under `ollama.gpu`, its models under `ollama.models`.
+
+Read from its templates (otwld/ollama-helm eadf03e, 2026-08-22: templates/deployment.yaml, values.yaml).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpulint.adapters import chart
+from gpulint.adapters.chart import Values
+from gpulint.adapters.tree import Part
+from gpulint.documents import Document, Node
+from gpulint.engines import ollama
+from gpulint.repository import Repository
+from gpulint.workload import Field, Origin, Role, Unknown, Workload
+
+IMAGE = "ollama/ollama"
+GPU = {"nvidia": "nvidia.com/gpu", "amd": "amd.com/gpu"}
+MODELS = (("ollama", "models"), ("ollama", "models", "pull"), ("ollama", "models", "run"))
+"""Older releases of the chart take the models as a list of their own."""
+
+
+def fits(values: Values) -> bool:
+    return isinstance(values.get("ollama", "gpu"), dict) or any(isinstance(values.get(*path), list) for path in MODELS)
+
+
+def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
+    """The server, where GPUs are switched on; without them it computes on the CPU."""
+    if values.get("ollama", "gpu", "enabled") is not True:
+        return
+    for workload in chart.workloads(values, _object(values), repository, values.text("fullnameOverride") or "ollama"):
+        yield replace(workload, kind="inference", roles=tuple(_settled(role, values) for role in workload.roles))
+
+
+def _object(values: Values) -> Document:
+    container: Part = {
+        "name": values.word("ollama", "ollama", "gpu"),
+        "image": chart.image(values, "image") or values.word(IMAGE, "ollama"),
+        "args": values.node("extraArgs"),
+        "env": [*chart.variables(values, "extraEnv")],
+        "envFrom": values.node("extraEnvFrom"),
+        "resources": _resources(values),
+        "volumeMounts": values.node("volumeMounts"),
+    }
+    pod: Part = {
+        "containers": [container],
+        "volumes": values.node("volumes"),
+        "nodeSelector": values.node("nodeSelector"),
+        "affinity": values.node("affinity"),
+        "tolerations": values.node("tolerations"),
+        "runtimeClassName": values.node("runtimeClassName"),
+        "hostIPC": values.node("hostIPC"),
+    }
+    return chart.deployment(values, pod, values.node("replicaCount"), values.node("podAnnotations"))
+
+
+def _resources(values: Values) -> Part:
+    """The limits as stated and the GPUs that the chart merges in."""
+    stated = dict(chart.pairs(values.node("resources", "limits")))
+    gpus = _gpus(values)
+    names = {name if isinstance(name, str) else name.value for name in gpus}
+    limits: dict[str | Node, Part] = {**{name: node for name, node in stated.items() if name not in names}, **gpus}
+    return {"requests": values.node("resources", "requests"), "limits": limits}
+
+
+def _gpus(values: Values) -> dict[str | Node, Part]:
+    gpu = values.below("ollama", "gpu")
+    if gpu.get("draEnabled") is True:
+        return {}
+    if gpu.get("mig", "enabled") is True:
+        slices = gpu.entries("mig", "devices")
+        return {
+            gpu.key(f"nvidia.com/mig-{name}", "mig", "devices", name): gpu.node("mig", "devices", name)
+            for name in slices
+        }
+    own = gpu.scalar("nvidiaResource") if gpu.text("type") != "amd" else None
+    name = own or gpu.word(GPU.get(gpu.text("type") or "nvidia", GPU["nvidia"]), "type")
+    return {name: gpu.node("number") or gpu.word("1", "enabled")}
+
+
+def _settled(role: Role, values: Values) -> Role:
+    """The one model that is pulled or run; of several, requests decide which are loaded."""
+    listed = {
+        text: Origin(values.document, (*values.path, *path, at))
+        for path in MODELS
+        for at, text in enumerate(_texts(values.get(*path)))
+    }
+    fields: dict[str, Field] = {}
+    if len(listed) == 1:
+        ((name, origin),) = listed.items()
+        fields.update(ollama.named(name, (origin,)))
+    else:
+        reason = "several models are pulled" if listed else "the models are pulled later"
+        place = Origin(values.document, (*values.path, "ollama", "models" if listed else "gpu"))
+        fields["checkpoint"] = Field(Unknown(reason, "caller's variable"), (place,))
+    return role.having(**fields, **chart.scaled(values, ("autoscaling",), "minReplicas", ("podDisruptionBudget",)))
+
+
+def _texts(found: object) -> list[str]:
+    return [str(item) for item in found if isinstance(item, str)] if isinstance(found, list) else []

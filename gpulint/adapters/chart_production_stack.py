@@ -1,0 +1,258 @@
+"""The production-stack chart of vLLM: each entry of `servingEngineSpec.modelSpec` is a Deployment, or a RayCluster.
+
+Read from its templates of 0.1.12 (vllm-project/production-stack a6c01db0, 2026-08-05: helm/templates/deployment-vllm-multi.yaml,
+ray-cluster.yaml, _helpers.tpl, pvc.yaml, scaledobject-vllm.yaml, service-vllm.yaml, pdb-vllm-multi.yaml).
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpulint import catalog
+from gpulint.adapters import chart
+from gpulint.adapters.chart import Values
+from gpulint.adapters.tree import Part
+from gpulint.documents import Document, Node, Problem
+from gpulint.repository import Repository
+from gpulint.workload import Workload
+
+SPEC = "servingEngineSpec"
+FLAGS = (
+    ("--max-model-len", "maxModelLen"),
+    ("--dtype", "dtype"),
+    ("--tensor-parallel-size", "tensorParallelSize"),
+    ("--max-num-seqs", "maxNumSeqs"),
+    ("--gpu_memory_utilization", "gpuMemoryUtilization"),
+    ("--max_loras", "maxLoras"),
+    ("--runner", "runner"),
+    ("--convert", "convert"),
+)
+"""What the chart makes of `vllmConfig` when the key is there."""
+GPU = "nvidia.com/gpu"
+STARTING = {"initialDelaySeconds": 15, "periodSeconds": 10, "failureThreshold": 60}
+LIVING = {"initialDelaySeconds": 15, "periodSeconds": 10, "failureThreshold": 3}
+"""The probes of the chart's own values (helm/values.yaml of 0.1.0 to 0.1.12)."""
+NEAR = 0.85
+"""How alike two keys are of which one is taken for a misspelling of the other."""
+ON_RAY = ("--distributed-executor-backend", "ray")
+
+
+def fits(values: Values) -> bool:
+    return isinstance(values.get(SPEC, "modelSpec"), list) or bool(
+        {"modelSpec", "vllmApiKey", "enableEngine"} & values.entries(SPEC).keys()
+    )
+
+
+def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
+    """A workload for each model that is not switched off."""
+    listed = values.get(SPEC, "modelSpec")
+    if values.get(SPEC, "enableEngine") is False:
+        return
+    for at, model in enumerate(listed if isinstance(listed, list) else ()):
+        if isinstance(model, dict) and model.get("enabled") is not False:
+            entry = values.below(SPEC, "modelSpec", at)
+            made = _ray_cluster if entry.get("raySpec", "enabled") is True else _deployment
+            for workload in chart.workloads(entry, made(values, entry), repository, entry.text("name")):
+                yield _settled(workload, entry)
+
+
+def problems(values: Values) -> Iterator[Problem]:
+    """Keys of a model that no template reads: what they say is lost without a word."""
+    listed = values.get(SPEC, "modelSpec")
+    for at, model in enumerate(listed if isinstance(listed, list) else ()):
+        for key in model if isinstance(model, dict) else ():
+            if key not in _read("modelSpec"):
+                yield from _unread(values.below(SPEC, "modelSpec", at), str(key), ())
+        config = model.get("vllmConfig") if isinstance(model, dict) else None
+        for key in config if isinstance(config, dict) else ():
+            if key not in _read("vllmConfig"):
+                yield from _unread(values.below(SPEC, "modelSpec", at), str(key), ("vllmConfig",))
+
+
+def _read(section: str) -> frozenset[str]:
+    """The keys of a section that some template of some release reads."""
+    return frozenset(row["key"] for row in catalog.rows("chart_values") if row["section"] == section)
+
+
+def _unread(entry: Values, key: str, section: tuple[str, ...]) -> Iterator[Problem]:
+    """A key that no template reads where it stands, when one is read that it may stand for; a newer chart may know others."""
+    if meant := _meant(key, section):
+        named = ".".join((*section, key))
+        place = entry.document.locate((*entry.path, *section, key), key=True)
+        yield Problem("unread-value", f"the chart vllm-stack does not read {named} of a model; it reads {meant}", place)
+
+
+def _meant(key: str, section: tuple[str, ...]) -> str:
+    """What the chart does read: the key in another place, or one that is spelled like it."""
+    if not section and key in _read("vllmConfig"):
+        return f"vllmConfig.{key}"
+    if section and key in _read("modelSpec"):
+        return f"{key} beside {section[0]}"
+    known = sorted(_read(section[0] if section else "modelSpec"))
+    spelled = [name for name in known if name.lower() == key.lower()]
+    near = spelled or difflib.get_close_matches(key, known, n=1, cutoff=NEAR)
+    longer = [name for name in known if name.startswith(key)]
+    found = near or (longer if len(longer) == 1 else [])
+    return ".".join((*section, found[0])) if found else ""
+
+
+# ---- what the templates write
+
+
+def _deployment(values: Values, entry: Values) -> Document:
+    replicas = None if entry.get("keda", "enabled") is True else entry.node("replicaCount")
+    return chart.deployment(entry, _pod(values, entry, entry, _command(entry)), replicas, entry.node("podAnnotations"))
+
+
+def _ray_cluster(values: Values, entry: Values) -> Document:
+    """A head and `replicaCount` workers that one engine spans: written as the group that means the same.
+
+    A worker's container starts Ray alone; the head starts the engine.
+    """
+    head = entry.below("raySpec", "headNode")
+    workers = _whole(entry.get("replicaCount"))
+    leader = _pod(values, entry, head, [*_command(entry), *ON_RAY])
+    size = entry.word(str(workers + 1), "replicaCount")
+    return chart.group(entry, size, _pod(values, entry, entry, ["ray", "start"]), leader)
+
+
+def _pod(values: Values, entry: Values, asking: Values, command: list[Part]) -> Part:
+    """The pod of a model; on Ray, head and workers ask for resources of their own."""
+    shared = entry.get("vllmConfig", "tensorParallelSize") is not None
+    mounts: list[Part] = (
+        [{"name": "shm", "mountPath": entry.word("/dev/shm", "vllmConfig", "tensorParallelSize")}] if shared else []
+    )
+    stored = entry.get("pvcStorage") is not None
+    size = entry.node("pvcStorage") if isinstance(entry.get("pvcStorage"), str) else None
+    volumes: list[Part] = []
+    if stored:
+        mounts.append({"name": "storage", "mountPath": entry.word("/data", "pvcStorage")})
+    if stored and size is not None:
+        claim: Part = {"spec": {"resources": {"requests": {"storage": size}}}}
+        volumes.append({"name": "storage", "ephemeral": {"volumeClaimTemplate": claim}})
+    if shared:
+        volumes.append({"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": entry.node("shmSize") or "20Gi"}})
+    container: Part = {
+        "name": entry.node("name"),
+        "image": _image(entry),
+        "command": command,
+        "env": _environment(values, entry),
+        "envFrom": [{"configMapRef": {"name": "configs"}}] if values.get(SPEC, "configs") else None,
+        "resources": asking.node("resources") or _resources(asking),
+        "securityContext": values.node(SPEC, "containerSecurityContext"),
+        "startupProbe": chart.probe(values, (SPEC, "startupProbe"), STARTING),
+        "livenessProbe": chart.probe(values, (SPEC, "livenessProbe"), LIVING),
+        "volumeMounts": [*mounts, *entry.items("extraVolumeMounts")],
+    }
+    disaggregated = entry.get("lmcacheConfig", "enablePD") is True
+    return {
+        "containers": [container],
+        "volumes": [*volumes, *entry.items("extraVolumes")],
+        "hostIPC": entry.node("lmcacheConfig", "enablePD") if disaggregated else None,
+        "runtimeClassName": _runtime_class(values, entry),
+        "affinity": entry.node("affinity") or _placed(entry),
+        "tolerations": [*values.items(SPEC, "tolerations"), *entry.items("tolerations")],
+    }
+
+
+def _runtime_class(values: Values, entry: Values) -> Node:
+    """The class of the model, else of all; `nvidia` in the chart's own values."""
+    stated = entry.node("runtimeClassName") or values.node(SPEC, "runtimeClassName")
+    return stated or values.word("nvidia", SPEC)
+
+
+def _placed(entry: Values) -> Part:
+    terms = entry.node("nodeSelectorTerms")
+    if terms is None or entry.get("nodeName"):
+        return None
+    return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
+
+
+def _image(entry: Values) -> Node | None:
+    repository, tag = entry.text("repository"), entry.text("tag")
+    return entry.word(f"{repository}:{tag}" if tag else repository, "repository") if repository else None
+
+
+def _command(entry: Values) -> list[Part]:
+    """The words of `vllm serve` in the order of the template."""
+    words: list[Part] = [entry.word("vllm", "modelURL"), entry.word("serve", "modelURL"), entry.node("modelURL")]
+    if entry.get("enableLoRA"):
+        words.append(entry.key("--enable-lora", "enableLoRA"))
+    config = entry.below("vllmConfig")
+    if config.get("enableChunkedPrefill") is not None:
+        on = "--enable-chunked-prefill" if config.get("enableChunkedPrefill") else "--no-enable-chunked-prefill"
+        words.append(config.key(on, "enableChunkedPrefill"))
+    if isinstance(entry.get("vllmConfig"), dict):
+        prefix = "--enable-prefix-caching" if config.get("enablePrefixCaching") else "--no-enable-prefix-caching"
+        words.append(config.key(prefix, "enablePrefixCaching"))
+    for name, key in FLAGS:
+        words.extend(chart.flag(config, name, key))
+    words.extend(config.items("extraArgs"))
+    if entry.get("lmcacheConfig", "enabled"):
+        role = entry.text("lmcacheConfig", "kvRole") or "kv_both"
+        words.append(entry.key("--kv-transfer-config", "lmcacheConfig", "enabled"))
+        words.append(
+            entry.word(f'{{"kv_connector":"LMCacheConnectorV1","kv_role":"{role}"}}', "lmcacheConfig", "enabled")
+        )
+    return words
+
+
+def _environment(values: Values, entry: Values) -> list[Part]:
+    """The variables that decide sizes and devices; those of the lists come first, as in the template."""
+    cache = entry.below("lmcacheConfig")
+    found: list[Part] = [*chart.variables(values, SPEC, "env"), *chart.variables(entry, "env")]
+    home = (
+        "/data/shared-pvc-storage"
+        if values.get("sharedPvcStorage", "enabled")
+        else "/data"
+        if entry.get("pvcStorage")
+        else "/tmp"
+    )
+    found.insert(0, {"name": "HF_HOME", "value": entry.word(home, "pvcStorage")})
+    if entry.get("vllmConfig", "v0") is not None and entry.text("vllmConfig", "v0") == "1":
+        found.append({"name": "VLLM_USE_V1", "value": entry.word("0", "vllmConfig", "v0")})
+    if cache.get("cudaVisibleDevices") is not None:
+        found.append({"name": "CUDA_VISIBLE_DEVICES", "value": cache.node("cudaVisibleDevices")})
+    if _whole(cache.get("cpuOffloadingBufferSize")) > 0:
+        found.append({"name": "LMCACHE_LOCAL_CPU", "value": "True"})
+        found.append({"name": "LMCACHE_MAX_LOCAL_CPU_SIZE", "value": cache.node("cpuOffloadingBufferSize")})
+    return found
+
+
+def _resources(asking: Values) -> Part:
+    """Requests and limits; the GPU stands in both."""
+    asked = asking.get("requestGPU")
+    gpu: dict[str | Node, Part] = {}
+    if asked is not None and asked != 0 and asked != "0":
+        named = asking.scalar("requestGPUType")
+        gpu[named or asking.key(GPU, "requestGPU")] = asking.node("requestGPU")
+    requests = {**_amounts(asking, "request"), **gpu}
+    return {"requests": requests, "limits": {**_amounts(asking, "limit"), **gpu}}
+
+
+def _amounts(asking: Values, side: str) -> dict[str | Node, Part]:
+    names = (
+        ("memory", "Memory"),
+        ("cpu", "CPU"),
+        ("nvidia.com/gpumem", "GPUMem"),
+        ("nvidia.com/gpumem-percentage", "GPUMemPercentage"),
+        ("nvidia.com/gpucores", "GPUCores"),
+    )
+    return {name: asking.node(f"{side}{key}") for name, key in names if asking.get(f"{side}{key}") is not None}
+
+
+def _whole(value: object) -> int:
+    """What the template's `int` makes of a value."""
+    try:
+        return math.trunc(float(str(value)))
+    except (ValueError, OverflowError):
+        return 0
+
+
+def _settled(workload: Workload, entry: Values) -> Workload:
+    """What KEDA and the disruption budget of a model say of its replicas."""
+    said = chart.scaled(entry, ("keda",), "minReplicaCount", ("pdb",))
+    return replace(workload, kind="inference", roles=tuple(role.having(**said) for role in workload.roles))

@@ -1,0 +1,77 @@
+"""KubeRay's ray-cluster chart: a head and groups of workers, whose keys are those of pods.
+
+Read from its templates (ray-project/kuberay v1.4: helm-chart/ray-cluster/templates/raycluster-cluster.yaml).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.adapters import chart
+from gpulint.adapters.chart import Values
+from gpulint.adapters.tree import Part
+from gpulint.documents import Document
+from gpulint.repository import Repository
+from gpulint.workload import Workload
+
+GROUP = frozenset(
+    {"rayStartParams", "containerEnv", "groupName", "enableInTreeAutoscaling", "sidecarContainers", "numOfHosts"}
+)
+POD = ("volumes", "nodeSelector", "affinity", "tolerations", "runtimeClassName", "resourceClaims")
+CONTAINER = ("command", "args", "envFrom", "volumeMounts", "resources", "securityContext")
+
+
+def fits(values: Values) -> bool:
+    workers = {"worker", "additionalWorkerGroups"} & values.entries().keys()
+    stated = {*values.entries("head"), *values.entries("worker")}
+    return bool(workers) and "head" in values.entries() and bool(GROUP & stated)
+
+
+def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
+    name = values.text("fullnameOverride") or values.text("nameOverride") or "ray-cluster"
+    yield from chart.workloads(values, _object(values), repository, name)
+
+
+def _object(values: Values) -> Document:
+    groups = [("worker", values.below("worker"))] if isinstance(values.get("worker"), dict) else []
+    further = values.entries("additionalWorkerGroups")
+    groups += [(str(name), values.below("additionalWorkerGroups", name)) for name in further]
+    return values.object(
+        {
+            "apiVersion": "ray.io/v1",
+            "kind": "RayCluster",
+            "metadata": {"name": "ray-cluster"},
+            "spec": {
+                "headGroupSpec": {
+                    "rayStartParams": values.node("head", "rayStartParams"),
+                    "template": _template(values, values.below("head"), "ray-head"),
+                },
+                "workerGroupSpecs": [
+                    _group(values, name, one) for name, one in groups if one.get("disabled") is not True
+                ],
+            },
+        }
+    )
+
+
+def _group(values: Values, name: str, group: Values) -> Part:
+    return {
+        "groupName": group.node("groupName") or group.word(name),
+        "replicas": group.node("replicas"),
+        "minReplicas": group.node("minReplicas"),
+        "maxReplicas": group.node("maxReplicas"),
+        "numOfHosts": group.node("numOfHosts"),
+        "rayStartParams": group.node("rayStartParams"),
+        "template": _template(values, group, "ray-worker"),
+    }
+
+
+def _template(values: Values, group: Values, name: str) -> Part:
+    container: Part = {
+        "name": group.word(name),
+        "image": chart.image(group, "image") or chart.image(values, "image"),
+        "env": [*chart.variables(values, "common", "containerEnv"), *chart.variables(group, "containerEnv")],
+        **{key: group.node(key) for key in CONTAINER},
+    }
+    pod: Part = {"containers": [container, *group.items("sidecarContainers")], **{key: group.node(key) for key in POD}}
+    return {"metadata": {"annotations": group.node("annotations")}, "spec": pod}

@@ -1,0 +1,92 @@
+"""CoreWeave's vllm-basic chart: one `vllm serve` as a Deployment, or as the leader of a LeaderWorkerSet.
+
+Read from its templates (coreweave/reference-architecture 8d7a23a, 2026-06-03: inference/basic/templates/deployment.yaml,
+lws.yaml, _helpers.tpl, pdb.yaml).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpulint.adapters import chart
+from gpulint.adapters.chart import Values
+from gpulint.adapters.tree import Part
+from gpulint.documents import Document
+from gpulint.repository import Repository
+from gpulint.workload import Role, Workload
+
+WORKLOAD = ("vllm", "workload")
+LIVING = {"periodSeconds": 10, "failureThreshold": 30}
+"""The probe of the chart's own values; it has none of the start (inference/basic/values.yaml)."""
+AUTOSCALER = (*WORKLOAD, "deployment", "autoScale")
+
+
+def fits(values: Values) -> bool:
+    return isinstance(values.get("vllm", "model"), str) and isinstance(values.get(*WORKLOAD), dict)
+
+
+def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
+    name = values.text("fullnameOverride") or values.text("nameOverride") or values.text("vllm", "model")
+    for workload in chart.workloads(values.below("vllm"), _object(values), repository, name):
+        yield _scaled(workload, values)
+
+
+def _object(values: Values) -> Document:
+    if values.get(*WORKLOAD, "type") == "leaderWorkerSet":
+        group = values.below(*WORKLOAD, "leaderWorkerSet")
+        workers, leader = _pod(values, ["ray", "start"], serves=False), _pod(values, _leading(values))
+        return chart.group(values, group.node("groupSize"), workers, leader, group.node("groups"))
+    return chart.deployment(
+        values, _pod(values, _command(values)), values.node(*WORKLOAD, "deployment", "replicaCount")
+    )
+
+
+def _command(values: Values) -> list[Part]:
+    own: list[Part] = [*values.items("vllm", "command")] or [values.word("vllm", "vllm", "model")]
+    return [
+        *own,
+        values.word("serve", "vllm", "model"),
+        values.node("vllm", "model"),
+        *values.items("vllm", "extraArgs"),
+    ]
+
+
+def _leading(values: Values) -> list[Part]:
+    """The server module that the leader starts on the Ray cluster of the group."""
+    words = [
+        values.word(word, "vllm", "model")
+        for word in ("python3", "-m", "vllm.entrypoints.openai.api_server", "--model")
+    ]
+    return [*words, values.node("vllm", "model"), *values.items("vllm", "extraArgs")]
+
+
+def _pod(values: Values, command: list[Part], serves: bool = True) -> Part:
+    container: Part = {
+        "name": values.word("vllm", "vllm", "model"),
+        "image": chart.image(values, "vllm", "image"),
+        "command": command,
+        "resources": values.node("vllm", "resources"),
+        "livenessProbe": chart.probe(values, ("vllm", "livenessProbe"), LIVING) if serves else None,
+        "volumeMounts": [{"name": "dshm", "mountPath": "/dev/shm"}],
+    }
+    return {
+        "containers": [container],
+        "volumes": [{"name": "dshm", "emptyDir": {"medium": "Memory"}}],
+        "affinity": values.node("vllm", "affinity"),
+        "tolerations": values.node("vllm", "tolerations"),
+    }
+
+
+def _scaled(workload: Workload, values: Values) -> Workload:
+    """What KEDA and the disruption budget say, in the mode that they are made for."""
+    if values.get(*WORKLOAD, "type") == "leaderWorkerSet":
+        return workload
+    said = chart.scaled(values, AUTOSCALER, "minReplicas", ("pdb",))
+    return replace(workload, roles=tuple(_least(role).having(**said) for role in workload.roles))
+
+
+def _least(role: Role) -> Role:
+    """A role that no autoscaler moves has as few replicas as it states."""
+    stated = role.fields["replicas"]
+    return role.having(replicas_least=stated) if isinstance(stated.value, int) and stated.origins else role

@@ -1,0 +1,75 @@
+"""Charts: which chart values are of, by their shape, and what it makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import ModuleType
+
+from gpulint.adapters import (
+    chart_generic,
+    chart_gpu_recipes,
+    chart_jupyterhub,
+    chart_kubeai,
+    chart_modelservice,
+    chart_ollama,
+    chart_platform,
+    chart_production_stack,
+    chart_ray_cluster,
+    chart_vllm_basic,
+)
+from gpulint.adapters.chart import Values
+from gpulint.documents import Problem
+from gpulint.repository import Repository
+from gpulint.workload import Workload
+
+__all__ = ["Values", "problems", "sections", "workloads"]
+
+KNOWN: tuple[ModuleType, ...] = (
+    chart_production_stack,
+    chart_modelservice,
+    chart_vllm_basic,
+    chart_gpu_recipes,
+    chart_kubeai,
+    chart_ray_cluster,
+    chart_ollama,
+    chart_jupyterhub,
+    chart_platform,
+)
+Section = tuple[Values, ModuleType]
+
+
+def workloads(values: Values, repository: Repository, name: str = "") -> Iterator[Workload]:
+    """The workloads of values, of a chart of that name: of its known parts, and of what else asks for GPUs."""
+    if name in chart_platform.NAMES:
+        return
+    known = sections(values)
+    for section, chart in known:
+        yield from chart.workloads(section, repository)
+    paths = [section.path for section, _ in known]
+    for block in chart_generic.blocks(values):
+        if not any(block.path[: len(path)] == path for path in paths):
+            yield from chart_generic.workloads(values, block, repository)
+
+
+def problems(values: Values) -> Iterator[Problem]:
+    """What is wrong with values of a chart whose templates are known."""
+    for section, chart in sections(values):
+        yield from getattr(chart, "problems", _none)(section)
+
+
+def sections(values: Values) -> list[Section]:
+    """The values as a whole where they are of a known chart, else those of its sub-charts, which stand under their names."""
+    if chart := _chart(values):
+        return [(values, chart)]
+    inner = [values.below(key) for key, part in values.entries().items() if isinstance(part, dict)]
+    used = [section for section in inner if section.get("enabled") is not False]
+    found = [(section, chart) for section in used if (chart := _chart(section))]
+    return [(section, chart) for section, chart in found if chart is not chart_platform]
+
+
+def _chart(values: Values) -> ModuleType | None:
+    return next((chart for chart in KNOWN if chart.fits(values)), None)
+
+
+def _none(values: Values) -> Iterator[Problem]:
+    yield from ()

@@ -1,0 +1,43 @@
+"""Launched: a program of one's own that a launcher of training starts in a container: the launcher stands for the engine.
+
+A launcher's own defaults are left out: operators set them by variables (PET_NPROC_PER_NODE).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpulint.adapters import launch, program
+from gpulint.adapters.launch import AS_MODULE, Launch
+from gpulint.engines import Argument, Invocation
+from gpulint.workload import Field
+
+TRAINERS = ("torchrun", "accelerate", "deepspeed", "colossalai", "composer", "horovodrun", "tune run")
+"""Launchers that start one process a GPU."""
+
+
+def fields(invocations: Sequence[Invocation]) -> dict[str, Field]:
+    """Launcher, ranks and program of the one command that a launcher of training stands in front of; of several, the launcher."""
+    found = [taken for one in invocations if (taken := launch.unwrapped(one.arguments)) and is_trained(taken)]
+    if not found:
+        return {}
+    told = [{**one.fields, **named(one.words)} for one in found]
+    first = {name: field for name, field in told[0].items() if name != "pods_per_replica" and field.origins}
+    if any(other["launcher"].value != first["launcher"].value for other in told):
+        return {}
+    engine = first["launcher"]
+    return {"engine": engine, "launcher": engine} if len(told) > 1 else {**first, "engine": engine}
+
+
+def is_trained(taken: Launch) -> bool:
+    """Whether the innermost launcher is one of training, and not a program of its own that is read."""
+    return bool(taken.launchers) and taken.launchers[-1] in TRAINERS
+
+
+def named(words: Sequence[Argument]) -> dict[str, Field]:
+    """The program that words start."""
+    own = tuple(words[1:] if words and words[0].text in AS_MODULE else words)
+    if not own:
+        return {}
+    found = program.of([Invocation(Argument(None, own[0].origin), own, {}, entrypoint=False)])
+    return {"program": Field(found.text, (found.origin,))} if found and found.text else {}

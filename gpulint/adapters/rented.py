@@ -1,0 +1,49 @@
+"""Rented: the accelerators that a platform hands out by a name of its own, as `A100-80GB:8` of SkyPilot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from gpulint import catalog, hardware
+from gpulint.workload import Field, Origin, Unknown, Value
+
+DECIDED = "queue or partition"
+
+
+class Choice(NamedTuple):
+    """One accelerator that a request leaves: its name and count, each with its place."""
+
+    name: str
+    place: Origin
+    gpus: Value | Unknown
+    counted: tuple[Origin, ...] = ()
+
+
+def product(platform: str, name: str) -> str | None:
+    """The catalog's accelerator of a platform's name: by the platform's own table, else by the name everyone uses."""
+    wanted = name.strip().lower()
+    rows = (row for row in catalog.rows("resource_profiles") if row["platform"] == platform)
+    row = next((row for row in rows if row["profile"].lower() == wanted), None)
+    if row is not None:
+        return row["accelerator"] or None
+    found = hardware.named(name.strip())
+    return found.id if found else None
+
+
+def fields(platform: str, choices: Sequence[Choice]) -> dict[str, Field]:
+    """Count and product of a request that may leave several."""
+    counts = {one.gpus for one in choices}
+    places = tuple(one.place for one in choices)
+    counted = tuple(origin for one in choices for origin in one.counted) or places
+    count = counts.pop() if len(counts) == 1 else Unknown("the choices differ in their count", DECIDED)
+    found = {"gpus_per_pod": Field(count, counted)}
+    if isinstance(count, float):
+        found["gpus_per_pod"] = Field(Unknown("a share of a card is asked for", DECIDED), counted)
+    products = {product(platform, one.name) for one in choices}
+    names = ", ".join(dict.fromkeys(one.name for one in choices))
+    known = products.pop() if len(products) == 1 else None
+    several = len({one.name for one in choices}) > 1
+    why = Unknown(f"one of {names}", DECIDED) if several else Unknown(f"which product {names} is")
+    found["accelerator"] = Field(known or why, places)
+    return found
