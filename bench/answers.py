@@ -81,9 +81,9 @@ def _on_gpus(pair: tuple[Role, Facts]) -> bool:
 
 
 def _asked(row: Mapping[str, str], name: str) -> str:
-    """The answer; how many copies a trainer runs is not asked where its arguments do not state it."""
-    serves = row["engine"] in SERVERS
-    return "-" if name == "data_parallel" and row[name] == "default" and not serves else row[name]
+    """The answer; what a default is that NIM's profile or a trainer's world size decides is not asked."""
+    decided_later = row["engine"] == "nim" or (name == "data_parallel" and row["engine"] not in SERVERS)
+    return "-" if row[name] == "default" and decided_later else row[name]
 
 
 def _names(read: Sequence[Read]) -> str:

@@ -6,7 +6,6 @@ import contextlib
 import itertools
 import os
 import pathlib
-import posixpath
 import re
 import stat
 from collections.abc import Iterable, Iterator, Sequence

@@ -351,7 +351,7 @@ def test_a_launcher_may_join_other_hosts() -> None:
 
 
 def test_what_a_build_runs_is_the_repositorys_own() -> None:
-    assert asked(service("build: .", GPU).fields["engine"]) == ("unknown", "own program")
+    assert asked(service("build: .", GPU).fields["program"]) == ("unknown", "own program")
 
 
 # ---- services made of others
@@ -397,7 +397,7 @@ def test_the_override_file_beside_the_default_one_comes_first() -> None:
     files = {"deploy/compose.override.yml": "services: {chat: {gpus: [{count: 4}], command: [--model, Qwen/Qwen3-8B]}}"}
     found = service(IMAGE, GPU, "command: ['--model', 'a/b']", files=files)
     assert found.value("checkpoint") == "Qwen/Qwen3-8B"
-    assert found.fields["checkpoint"].origins[-1].location().path == "deploy/compose.yaml"
+    assert found.fields["checkpoint"].origins[0].location().path == "deploy/compose.yaml"
 
 
 def test_anchors_and_merge_keys_are_the_files_own() -> None:

@@ -77,7 +77,7 @@ def test_the_image_is_the_model(image: str, checkpoint: str | None) -> None:
 def test_an_image_that_serves_no_language_model_decides_what_runs(image: str) -> None:
     role = nim_role(image=image)
     assert reading.values(role, "checkpoint") == [None]
-    assert role.value("engine") == Unknown("the image decides what runs", "image default")
+    assert role.value("program") == Unknown("the image decides what runs", "image default")
 
 
 def test_another_program_in_the_image_is_no_server() -> None:

@@ -80,17 +80,17 @@ def test_nodes_gpus_and_processes_are_those_that_the_job_and_its_launchers_state
         ("deepspeed own.py", "deepspeed", "own.py"),
         ("deepspeed $DIR/own.py --x 1", "deepspeed", "own.py"),
         ("$HOME/bin/accelerate launch --num_processes 2 $DIR/t.py", "accelerate", "t.py"),
-        ('#SBATCH --gres=gpu:1\nsrun python "$DIR"/t.py', "python", "t.py"),
-        ("#SBATCH --gres=gpu:1\npython t.py", "python", "t.py"),
-        ("#SBATCH --gres=gpu:1\nsrun python -u t.py", "python", "t.py"),
-        ("#SBATCH --gres=gpu:4 --ntasks-per-node=4\nsrun ./gmx mdrun", "srun", "gmx"),
-        ("#SBATCH --gres=gpu:4\nmpirun -np 4 all_reduce_perf", "mpirun", "all_reduce_perf"),
-        ("CUDA_VISIBLE_DEVICES=0 python t.py", "python", "t.py"),
-        ("#SBATCH --gres=gpu:1\nsrun python -W ignore -u t.py", "python", "t.py"),
+        ('#SBATCH --gres=gpu:1\nsrun python "$DIR"/t.py', None, "t.py"),
+        ("#SBATCH --gres=gpu:1\npython t.py", None, "t.py"),
+        ("#SBATCH --gres=gpu:1\nsrun python -u t.py", None, "t.py"),
+        ("#SBATCH --gres=gpu:4 --ntasks-per-node=4\nsrun ./gmx mdrun", None, "gmx"),
+        ("#SBATCH --gres=gpu:4\nmpirun -np 4 all_reduce_perf", None, "all_reduce_perf"),
+        ("CUDA_VISIBLE_DEVICES=0 python t.py", None, "t.py"),
+        ("#SBATCH --gres=gpu:1\nsrun python -W ignore -u t.py", None, "t.py"),
     ],
 )
-def test_a_program_of_ones_own_has_its_launcher_for_an_engine(
-    tmp_path: Path, text: str, engine: str, program: str
+def test_a_launcher_of_trainings_is_the_engine_of_a_program_of_ones_own(
+    tmp_path: Path, text: str, engine: str | None, program: str
 ) -> None:
     assert values(role(tmp_path, text), "engine", "program") == [engine, program]
 
@@ -187,7 +187,7 @@ def test_training_and_serving_in_one_script_are_two_workloads(tmp_path: Path) ->
 
 def test_what_a_job_runs_is_its_own_where_nothing_is_known_of_it(tmp_path: Path) -> None:
     found = role(tmp_path, "#SBATCH --gres=gpu:8\nmake -j\n")
-    value = found.value("engine")
+    value = found.value("program")
     assert isinstance(value, Unknown)
     assert value.category == "own program"
     assert found.value("gpus_per_pod") == 8

@@ -9,9 +9,7 @@ from gpulint.adapters.chart import Values
 from gpulint.repository import Repository
 from gpulint.workload import Workload
 
-NAMES = frozenset(
-    {"gpu-operator", "nvidia-device-plugin", "kueue", "kuberay-operator", "dra-driver-nvidia-gpu"}
-)
+NAMES = frozenset({"gpu-operator", "nvidia-device-plugin", "kueue", "kuberay-operator", "dra-driver-nvidia-gpu"})
 OPERATOR = frozenset(
     {
         *("toolkit", "devicePlugin", "dcgmExporter", "dcgm", "migManager", "mig", "gfd", "nodeStatusExporter", "gds"),

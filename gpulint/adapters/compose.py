@@ -89,7 +89,8 @@ def _program(service: Service, invocations: tuple[Invocation, ...]) -> dict[str,
         place = compose_devices.place_of(service, "build")
         unread = Field(Unknown(BUILT, "own program"), (place,))
         named = task.program(invocations, place)
-        return {"checkpoint": unread, **(named if "program" in named else {"engine": unread})}
+        decided = isinstance(named["program"].value, Unknown)
+        return {"checkpoint": unread, **named, **({"program": unread} if decided else {})}
     return task.program(invocations, compose_devices.place_of(service, "image"))
 
 

@@ -31,6 +31,7 @@ def of(
         fields["rdma_switched_off"] = Field(variable, (environment[variable].origin,))
     if not asked and (devices := _unscheduled(document, spec, path, environment)):
         fields["devices_unscheduled"] = devices
+        fields["gpus_per_pod"] = Field(len(str(devices.value).split(",")), devices.origins)
     if asked and (visible := _first(environment)):
         fields["first_visible_device"] = visible
     return fields

@@ -103,7 +103,7 @@ def _program(document: Document, spec: Path) -> dict[str, Field]:
     image = Origin(document, (*spec, "image", "repository"))
     if document.get(image.path) is None:
         return {}
-    return {"engine": Field(Unknown("the image decides what runs", "image default"), (image,))}
+    return {"program": Field(Unknown("the image decides what runs", "image default"), (image,))}
 
 
 def _cached(document: Document, spec: Path, repository: Repository) -> dict[str, Field]:

@@ -24,7 +24,9 @@ def _removed(document: Document) -> Iterator[Problem]:
     stated = document.get(("apiVersion",)), document.get(("kind",))
     for row in catalog.rows("removed_apis") if "beta" in str(stated[0]) else ():
         if (row["group_version"], row["kind"]) == stated:
-            message = f"{stated[0]} {stated[1]} is not served since Kubernetes {row['removed']}; write {row['replacement']}"
+            message = (
+                f"{stated[0]} {stated[1]} is not served since Kubernetes {row['removed']}; write {row['replacement']}"
+            )
             yield Problem("api-version-removed", message, document.locate(("apiVersion",)))
 
 

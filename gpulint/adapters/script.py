@@ -311,27 +311,18 @@ def _engine(found: Found) -> str:
 
 
 def _own_program(found: Found) -> dict[str, Field]:
-    """A program of the repository's own: the launcher stands for the engine."""
-    one = found.one
-    name = _name(one)
-    fields = {"program": Field(name, ranks.origins(one.words[0]))} if name and found.rank else {}
+    """A program of the repository's own; a launcher of trainings stands for the engine."""
+    one, name = found.one, _name(found.one)
     if not found.rank:
-        return {"engine": Field(Unknown("what the job runs is its own program", "own program"), (found.anchor,))}
+        return {"program": Field(Unknown("what the job runs is its own program", "own program"), (found.anchor,))}
     step = next((step for step in reversed(one.launch.steps) if step.launcher in TRAINERS), None)
-    if step is None and _is_python(one):
-        return {**fields, "engine": Field("python", ranks.origins(one.words[0]))}
-    step = step or next((step for step in reversed(one.launch.steps) if step.launcher in ranks.RANKED), None)
-    if step is not None:
-        return {**fields, "engine": Field(step.launcher, ranks.origins(step.word))}
+    launched = {"engine": Field(step.launcher, ranks.origins(step.word))} if step else {}
+    if name:
+        return {**launched, "program": Field(name, ranks.origins(one.words[0]))}
     if (image := one.launch.image) is not None:
-        return {
-            **fields,
-            "engine": Field(Unknown("the image decides what runs", "image default"), ranks.origins(image)),
-        }
-    return {
-        **fields,
-        "engine": Field(Unknown(f"{name} is a program of its own", "own program"), ranks.origins(one.words[0])),
-    }
+        unread = Unknown("the image decides what runs", "image default")
+        return {**launched, "program": Field(unread, ranks.origins(image))}
+    return {**launched, "program": Field(Unknown("a program of its own", "own program"), (found.anchor,))}
 
 
 def _shared(found: Found, fields: dict[str, Field]) -> dict[str, Field]:

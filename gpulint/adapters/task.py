@@ -67,7 +67,7 @@ def program(invocations: Sequence[Invocation], image: Origin) -> dict[str, Field
     bare = [one._replace(arguments=launch.unwrapped(one.arguments).words) for one in invocations]
     if named := programs.of(bare):
         return {"program": Field(named.text, (named.origin,)), **checkpoint}
-    return {"engine": Field(Unknown("the image decides what runs", "image default"), (image,))}
+    return {"program": Field(Unknown("the image decides what runs", "image default"), (image,))}
 
 
 def _checkpoint(words: Sequence[Argument]) -> dict[str, Field]:
