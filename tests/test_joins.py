@@ -110,3 +110,33 @@ def test_an_autoscaler_of_the_folder_is_judged_once_from_either_file(
 def test_an_autoscaler_of_another_folder_is_not_joined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = {"a/chat.yaml": SERVED, "b/hpa.yaml": AUTOSCALER, "a/models.yaml": SMALL}
     assert places(checked(tmp_path, monkeypatch, files, ".")) == []
+
+
+SETTINGS = "model: meta-llama/Llama-3.3-70B-Instruct\ntensor-parallel-size: 4\nmax-model-len: 8192\n"
+SERVED_BY_SCRIPT = "#!/bin/bash\n#SBATCH --gpus-per-node=8\nvllm serve --config settings/vllm.yaml\n"
+SERVED_BY_COMPOSE = """\
+services:
+  chat:
+    image: vllm/vllm-openai:v0.11.0
+    command: [--config, /etc/vllm/vllm.yaml]
+    ipc: host
+    volumes: ["./settings:/etc/vllm:ro"]
+    deploy: {resources: {reservations: {devices: [{driver: nvidia, count: 8, capabilities: [gpu]}]}}}
+"""
+SERVED_BY_TASK = "resources: {accelerators: 'H100:8'}\nrun: vllm serve --config settings/vllm.yaml\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "text", "line"),
+    [("serve.sbatch", SERVED_BY_SCRIPT, 3), ("compose.yaml", SERVED_BY_COMPOSE, 4), ("sky.yaml", SERVED_BY_TASK, 2)],
+)
+def test_a_settings_file_of_the_repository_states_the_arguments(
+    path: str, text: str, line: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {path: text, "settings/vllm.yaml": SETTINGS}
+    assert ("gpus-left-idle", path, line) in places(checked(tmp_path, monkeypatch, files, path))
+
+
+def test_without_the_settings_file_nothing_is_assumed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = checked(tmp_path, monkeypatch, {"serve.sbatch": SERVED_BY_SCRIPT}, "serve.sbatch")
+    assert places(found) == []

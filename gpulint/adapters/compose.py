@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping
 
 from gpulint import units
-from gpulint.adapters import command, compose_devices, compose_service, counted, shapes, task
+from gpulint.adapters import command, compose_devices, compose_service, config_file, counted, shapes, task
 from gpulint.adapters.command import Environment, Script
 from gpulint.adapters.compose_service import Service
 from gpulint.adapters.interpolation import Text
@@ -68,7 +70,9 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
 def _workload(service: Service, repository: Repository) -> Iterator[Workload]:
     environment = compose_service.environment(service, repository)
     given = {**compose_devices.fields(service, environment)}
-    invocations = tuple(_invocations(service, environment, given.get("gpus_per_pod") or Field(None)))
+    find = functools.partial(_file, service, repository)
+    started = _invocations(service, environment, given.get("gpus_per_pod") or Field(None))
+    invocations = tuple(config_file.expanded(one, find) for one in started)
     readings = task.read(invocations)
     if not given and not any(one.arguments for _, one in readings):
         return
@@ -190,6 +194,22 @@ def _has_shared_memory(service: Service) -> bool:
         return True
     mounts = (*service.items("volumes"), *service.items("tmpfs"))
     return any(_target(one.value) == MEMORY for one in mounts)
+
+
+def _file(service: Service, repository: Repository, name: str) -> Origin | None:
+    """A file of the repository that a bind mount brings into the container."""
+    folder = posixpath.dirname(service.origin.document.path)
+    for mount in service.items("volumes"):
+        source, target = _source(mount.value), posixpath.normpath(_target(mount.value) or "/")
+        below = posixpath.relpath(posixpath.normpath(name), target) if name.startswith("/") else ".."
+        if source.startswith(".") and not below.startswith(".."):
+            return config_file.of_repository(repository, folder, posixpath.join(source, below))
+    return None
+
+
+def _source(mount: object) -> str:
+    """What a mount brings: a path, or the name of a volume."""
+    return str(mount.get("source") or "") if isinstance(mount, dict) else str(mount).partition(":")[0]
 
 
 def _target(mount: object) -> str:

@@ -8,11 +8,14 @@ trtllm-serve lets its file win (TensorRT-LLM 1.0 tensorrt_llm/commands/serve.py)
 from __future__ import annotations
 
 import json
+import posixpath
 from collections.abc import Callable, Iterator, Mapping
 
+from gpulint import documents
 from gpulint.adapters import config_map, nested
 from gpulint.documents import Document, Path
 from gpulint.engines import Argument, Invocation
+from gpulint.repository import Repository
 from gpulint.workload import Origin
 
 FIRST = ("vllm", "sglang")
@@ -58,6 +61,16 @@ def expanded(invocation: Invocation, find: Callable[[str], Origin | None]) -> In
     return invocation._replace(arguments=(*others[:first], *settings, *others[first:]))
 
 
+def of_repository(repository: Repository, folder: str, name: str) -> Origin | None:
+    """A settings file of the repository, by its path from a folder."""
+    if name.startswith(("/", "~")) or "://" in name:
+        return None
+    path = posixpath.normpath(posixpath.join(folder, name))
+    content = repository.read(path)
+    found = documents.load(path, content).documents if content is not None else ()
+    return Origin(found[0], ()) if len(found) == 1 else None
+
+
 def _engine(invocation: Invocation) -> str:
     """The server whose settings file is understood; by its program, else by its image."""
     named = [word.text or "" for word in invocation.arguments[:6]] + [invocation.image.text or ""]
@@ -71,7 +84,9 @@ def _option(word: Argument) -> str:
 def _held(file: Argument, find: Callable[[str], Origin | None]) -> Document | None:
     """The settings of a file; None where it cannot be read, which the engine takes for arguments that are not known."""
     place = find(file.text) if file.text else None
-    held = nested.document(place.document, place.path) if place else None
+    held = None
+    if place is not None:
+        held = nested.document(place.document, place.path) if place.path else place.document
     return held if held is not None and isinstance(held.data, dict) else None
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint import engines
-from gpulint.adapters import allocated, instance, launch, program, ranks, slurm
+from gpulint.adapters import allocated, config_file, instance, launch, program, ranks, slurm
 from gpulint.adapters.launch import AS_MODULE, PYTHON_VALUES, Launch
 from gpulint.adapters.launched import TRAINERS
 from gpulint.adapters.program import PREPARES, PYTHON
@@ -103,10 +103,21 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     _, found, sources = _understood(document)
     if any(repository.exists(path) for path in sources):
         found = _found(Reader(document, repository).read())
+    folder = posixpath.dirname(document.path)
+    found = tuple(_configured(each, functools.partial(config_file.of_repository, repository, folder)) for each in found)
     name = _job_name(found) or SUFFIX.sub("", posixpath.basename(document.path))
     for purpose in dict.fromkeys(_purpose(each) for each in found):
         own = [each for each in found if _purpose(each) == purpose][:ROLES_MAX]
         yield Workload(name, purpose, "script", document, (), tuple(_roles(own, repository, len(found))))
+
+
+def _configured(found: Found, find: Callable[[str], Origin | None]) -> Found:
+    """A server that takes settings from a file of the repository, with those."""
+    if found.reading is None:
+        return found
+    started = _invocation(found.one)
+    whole = config_file.expanded(started, find)
+    return found if whole is started else found._replace(reading=engines.read(whole) or found.reading)
 
 
 @functools.lru_cache(maxsize=2)

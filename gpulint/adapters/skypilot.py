@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
+import posixpath
 import re
 from collections.abc import Iterator, Mapping
 
 from gpulint import hardware
-from gpulint.adapters import command, counted, rented, shapes, task
+from gpulint.adapters import command, config_file, counted, rented, shapes, task
 from gpulint.adapters.rented import Choice
 from gpulint.documents import Document, Path
 from gpulint.engines import Argument, Invocation
@@ -63,7 +65,8 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     choices = tuple(_choices(document))
     given = _asked(document, choices)
     counts = {**given, **_counted(document, given)}
-    invocations = tuple(_invocations(document, counts))
+    find = functools.partial(config_file.of_repository, repository, posixpath.dirname(document.path))
+    invocations = tuple(config_file.expanded(one, find) for one in _invocations(document, counts))
     found = task.read(invocations)
     if not given and not found:
         return
