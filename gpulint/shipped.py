@@ -57,11 +57,20 @@ def built(rules: Path) -> Mapping[str, object]:
     return {"glossary": read_yaml(PACKAGE / "glossary.yaml"), "rules": rows}
 
 
-MENTIONS = re.compile(r"^MENTIONS = (\(.+\))$", re.MULTILINE)
-
-
 @functools.cache
 def mentions(package: Path) -> Mapping[str, tuple[str, ...]]:
     """The modules of a package that say, in a line of their own, which words must occur before they need be imported."""
-    found = ((file.stem, MENTIONS.search(file.read_text(encoding="utf-8"))) for file in sorted(package.glob("*.py")))
-    return {name: ast.literal_eval(line[1]) for name, line in found if line}
+    return declared(package, "MENTIONS")
+
+
+@functools.cache
+def declared(package: Path, name: str) -> Mapping[str, tuple[str, ...]]:
+    """The words that modules of a package give a name in a line of their own, without importing them."""
+    stated = re.compile(rf"^{name} = (\(.+\))$", re.MULTILINE)
+    found = ((file.stem, stated.search(text)) for file, text in _texts(package))
+    return {stem: ast.literal_eval(line[1]) for stem, line in found if line}
+
+
+@functools.cache
+def _texts(package: Path) -> tuple[tuple[Path, str], ...]:
+    return tuple((file, file.read_text(encoding="utf-8")) for file in sorted(package.glob("*.py")))

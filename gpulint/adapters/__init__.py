@@ -1,6 +1,7 @@
 """Adapters: one module an input format, each with `claims(document)`, `kind(document)` and `workloads(document, repository)`.
 
-A module is imported when one of its `MENTIONS` stands in the document. Claiming a document without finding a workload in
+A module is imported when one of its `MENTIONS` stands in a document that is what it `READS`: an object of an API unless it
+says otherwise. Claiming a document without finding a workload in
 it says that the format is known and that there is nothing to judge.
 """
 
@@ -19,6 +20,9 @@ from gpulint.repository import Repository
 from gpulint.workload import Workload
 
 HERE = Path(__file__).parent
+DATA = frozenset({"yaml", "json", "toml"})
+OBJECTS = ("object",)
+"""What a module reads that does not say it in `READS`."""
 
 
 def claiming(document: Document) -> ModuleType | None:
@@ -60,11 +64,23 @@ def name(adapter: ModuleType) -> str:
 
 
 def mentioned(document: Document) -> Iterator[ModuleType]:
-    """The adapters one of whose words stands in a document, by name; the others need not be imported."""
-    for name in _mentioned(document.text):
+    """The adapters that read such documents and one of whose words stands in it, by name; others need not be imported."""
+    for name in _mentioned(document.text, _such(document)):
         yield importlib.import_module(f"{__name__}.{name}")
 
 
-@functools.lru_cache(maxsize=4)
-def _mentioned(text: str) -> tuple[str, ...]:
-    return tuple(name for name, words in shipped.mentions(HERE).items() if any(word in text for word in words))
+def _such(document: Document) -> str:
+    """What a document is to its reader: an `object` of an API, `plain` data, or a text of its own format."""
+    if document.format not in DATA:
+        return document.format
+    return "object" if isinstance(document.data, dict) and "apiVersion" in document.data else "plain"
+
+
+@functools.lru_cache(maxsize=8)
+def _mentioned(text: str, such: str) -> tuple[str, ...]:
+    reads = shipped.declared(HERE, "READS")
+    return tuple(
+        name
+        for name, words in shipped.mentions(HERE).items()
+        if such in reads.get(name, OBJECTS) and any(word in text for word in words)
+    )

@@ -18,6 +18,7 @@ from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
 
 MENTIONS = ("services", "include")
+READS = ("plain",)
 
 TOP = frozenset({"configs", "include", "models", "name", "networks", "secrets", "services", "version", "volumes"})
 KEYS = shapes.keys("docker-compose", "service")

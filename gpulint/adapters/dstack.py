@@ -15,6 +15,7 @@ from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
 
 MENTIONS = ("type:", 'type":')
+READS = ("plain",)
 
 RUNS = frozenset({"task", "service", "dev-environment"})
 TYPES = RUNS | {"fleet", "volume", "gateway"}

@@ -10,6 +10,7 @@ from gpulint.repository import Repository
 from gpulint.workload import Workload
 
 MENTIONS = ("{{", "{%", "<%", "@", "$", "dependencies", "appVersion", "version")
+READS = ("object", "plain", "template")
 
 DESCRIPTIONS = ("Chart.yaml", "Chart.yml")
 FOLDER = "templates"

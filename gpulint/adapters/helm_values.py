@@ -10,6 +10,7 @@ from gpulint.repository import Repository
 from gpulint.workload import Workload
 
 MENTIONS = (":",)
+READS = ("plain",)
 
 NAMED = re.compile(
     r"(?:^|/)(?:[\w.-]*[-_.])?values(?:[-_.][\w.-]*)?\.[a-z0-9.]+$|(?:^|/)(?:helm[-_])?values/[^/]+$", re.IGNORECASE

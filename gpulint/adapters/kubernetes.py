@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import functools
-import importlib
 import math
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from gpulint import adapters, engines, shipped
+from gpulint import adapters, engines
 from gpulint.adapters import (
     device_claims,
     kinds,
@@ -65,7 +63,7 @@ def claims(document: Document) -> bool:
         return False
     if not (isinstance(data.get("apiVersion"), str) and isinstance(data.get("kind"), str)):
         return False
-    return group_and_kind(data) not in _read_elsewhere(document.text)
+    return group_and_kind(data) not in _read_elsewhere(document)
 
 
 def group_and_kind(data: Mapping[str, object]) -> tuple[str, str]:
@@ -73,12 +71,9 @@ def group_and_kind(data: Mapping[str, object]) -> tuple[str, str]:
     return str(data.get("apiVersion", "")).rpartition("/")[0], str(data.get("kind"))
 
 
-@functools.lru_cache(maxsize=4)
-def _read_elsewhere(text: str) -> frozenset[tuple[str, str]]:
+def _read_elsewhere(document: Document) -> frozenset[tuple[str, str]]:
     """The group and kind of objects that have an adapter of their own, of those that a file may hold."""
-    named = (name for name, words in shipped.mentions(adapters.HERE).items() if any(word in text for word in words))
-    modules = (importlib.import_module(f"{adapters.__name__}.{name}") for name in named)
-    others = (module for module in modules if module.__name__ != __name__)
+    others = (module for module in adapters.mentioned(document) if module.__name__ != __name__)
     return frozenset(kind for module in others for kind in getattr(module, "KINDS", ()) if isinstance(kind, tuple))
 
 

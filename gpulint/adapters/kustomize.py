@@ -12,6 +12,7 @@ from gpulint.repository import Repository
 from gpulint.workload import Workload
 
 MENTIONS = ("kustomize", "resources:", "patches", "op:", "components:")
+READS = ("object", "plain")
 
 GROUP = "kustomize.config.k8s.io/"
 KINDS = frozenset({("kustomize.config.k8s.io", "Kustomization"), ("kustomize.config.k8s.io", "Component")})

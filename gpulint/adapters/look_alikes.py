@@ -10,6 +10,7 @@ from gpulint.repository import Repository
 from gpulint.workload import Workload
 
 MENTIONS = ("jobs", "steps", "panels", "devcontainer", "stage", "customizations")
+READS = ("plain",)
 
 BY_NAME = {"devcontainer.json": "devcontainer", ".devcontainer.json": "devcontainer", ".gitlab-ci.yml": "GitLab CI"}
 BY_KEYS = (

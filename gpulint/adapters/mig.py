@@ -9,6 +9,7 @@ from gpulint.repository import Repository
 from gpulint.workload import Workload
 
 MENTIONS = ("mig-configs", "sharing", "migStrategy")
+READS = ("plain",)
 
 LAYOUTS = "mig-configs"
 PLUGIN = frozenset({"sharing", "flags", "resources"})

@@ -20,6 +20,7 @@ from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 MENTIONS = ("#!", "#SBATCH", "#PBS", "#BSUB", "torchrun", "deepspeed", "srun ", "python", "export ", "docker ", "vllm")
+READS = ("shell",)
 
 BATCH = re.compile(r"(?m)^[ \t]*#(?:SBATCH|PBS|BSUB)[ \t]")
 SUBMITS = frozenset({"sbatch", "qsub", "bsub"})

@@ -16,6 +16,7 @@ from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
 
 MENTIONS = ("resources", "num_nodes", "SKYPILOT_")
+READS = ("plain",)
 
 TOP = shapes.keys("SkyPilot", "task")
 RESOURCES = shapes.keys("SkyPilot", "resources")

@@ -15,6 +15,7 @@ from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
 
 MENTIONS = ("instance_group", "backend", "platform", "max_batch_size")
+READS = ("pbtxt",)
 
 KEYS = shapes.keys("Triton config.pbtxt", "model")
 TELLING = frozenset({"input", "instance_group", "backend", "platform", "max_batch_size", "ensemble_scheduling"})
