@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import functools
 import json
 import re
@@ -46,7 +45,7 @@ def read_yaml(path: Path) -> object:
 
 
 def built(rules: Path) -> Mapping[str, object]:
-    """The index: the glossary, and the rules without their examples."""
+    """The index: the glossary, the rules without their examples, and when a module need be imported."""
     rows = []
     for path in sorted(rules.rglob("*.yaml")):
         data = read_yaml(path)
@@ -54,7 +53,11 @@ def built(rules: Path) -> Mapping[str, object]:
             raise ValueError(f"{path}: a rule is a mapping")
         kept = {key: value for key, value in data.items() if key != "examples"}
         rows.append({"name": path.stem, "family": path.parent.name, **kept})
-    return {"glossary": read_yaml(PACKAGE / "glossary.yaml"), "rules": rows}
+    declarations = {
+        package: {name: _declared(PACKAGE / package, name) for name in ("MENTIONS", "READS")}
+        for package in ("adapters", "engines")
+    }
+    return {"glossary": read_yaml(PACKAGE / "glossary.yaml"), "rules": rows, "declared": declarations}
 
 
 @functools.cache
@@ -66,6 +69,15 @@ def mentions(package: Path) -> Mapping[str, tuple[str, ...]]:
 @functools.cache
 def declared(package: Path, name: str) -> Mapping[str, tuple[str, ...]]:
     """The words that modules of a package give a name in a line of their own, without importing them."""
+    if index():
+        kept: Mapping[str, list[str]] = index()["declared"][package.name][name]  # type: ignore[index]
+        return {stem: tuple(words) for stem, words in kept.items()}
+    return _declared(package, name)
+
+
+def _declared(package: Path, name: str) -> Mapping[str, tuple[str, ...]]:
+    import ast
+
     stated = re.compile(rf"^{name} = (\(.+\))$", re.MULTILINE)
     found = ((file.stem, stated.search(text)) for file, text in _texts(package))
     return {stem: ast.literal_eval(line[1]) for stem, line in found if line}

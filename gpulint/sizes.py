@@ -85,7 +85,7 @@ def _stated(stated: Mapping[str, object], accelerator: str | None) -> dict[str, 
 
 
 def _nowhere() -> documents.Document:
-    return documents.load("command line", b"{}").documents[0]
+    return documents.load("command-line.yaml", b"{}").documents[0]
 
 
 def table(role: Role, resolved: Resolved | None) -> Table:

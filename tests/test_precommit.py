@@ -90,6 +90,19 @@ def test_a_right_spec_passes_the_hook(repository: Path, environment: dict[str, s
     assert "Passed" in shown
 
 
+def test_scripts_are_checked_and_other_files_without_a_suffix_are_let_pass(
+    repository: Path, environment: dict[str, str]
+) -> None:
+    script = "#!/bin/bash\n#SBATCH --gpus-per-node=2\nvllm serve Qwen/Qwen3-8B --tensor-parallel-size 4\n"
+    (repository / "serve.slurm").write_text(script, encoding="utf-8")
+    (repository / "Makefile").write_text("run:\n\tdocker run --gpus all nvidia/cuda {{\n", encoding="utf-8")
+    code, shown = run(repository, environment)
+    assert code == 1, shown
+    assert "error[parallel-size-exceeds-gpus]: the parallelism needs 4 GPUs; the instance is given 2" in shown
+    assert "--> serve.slurm:3:49" in shown
+    assert "Makefile" not in shown
+
+
 def test_the_files_of_one_commit_are_checked_in_one_run(repository: Path, environment: dict[str, str]) -> None:
     for number in range(40):
         shutil.copy(EXAMPLES / "right-two-node-group.yaml", repository / f"group-{number}.yaml")

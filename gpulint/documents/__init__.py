@@ -141,7 +141,7 @@ def _format_of(path: str, text: str) -> str:
     """The format of a file; of a script, what its first line says comes before its name."""
     if text.startswith(_SCRIPT):
         return "shell" if re.match(_SHELL, text) else "script"
-    return _format(path) or ("" if "." in path.rpartition("/")[2] else "yaml")
+    return _format(path)
 
 
 class _Loading:
