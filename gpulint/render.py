@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from gpulint import documents
+from gpulint.adapters import joins
 from gpulint.documents import Document, Node
 from gpulint.findings import Location, Report
 from gpulint.repository import Source
@@ -28,7 +29,6 @@ ERROR_BYTES_MAX = 4_000
 LISTS = ("resources", "bases", "components", "patchesStrategicMerge", "patches", "patchesJson6902")
 """Where a Kustomization names files and folders of its own."""
 FOLDERS_MAX = 64
-KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 T = TypeVar("T")
 
@@ -157,7 +157,7 @@ def _files(folder: str) -> Iterator[Document]:
 
 
 def _named(folder: Path) -> Iterator[Path]:
-    for name in KUSTOMIZATIONS:
+    for name in joins.KUSTOMIZATIONS:
         if not (folder / name).is_file():
             continue
         for one in documents.load(name, (folder / name).read_bytes()).documents:

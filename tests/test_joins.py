@@ -75,6 +75,14 @@ def test_of_several_objects_elsewhere_none_is_meant(tmp_path: Path, monkeypatch:
     assert found.workloads[0].roles[0].architecture.startswith("?")
 
 
+def test_a_generator_of_kustomize_makes_the_config_map(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    literal = "MODEL=meta-llama/Llama-3.3-70B-Instruct"
+    generated = f"resources: [chat.yaml]\nconfigMapGenerator: [{{name: models, literals: [{literal}]}}]\n"
+    files = {"a/chat.yaml": DEPLOYMENT, "a/kustomization.yaml": generated}
+    found = checked(tmp_path, monkeypatch, files, "a/chat.yaml")
+    assert found.workloads[0].roles[0].architecture == "meta-llama/Llama-3.3-70B-Instruct"
+
+
 def test_a_link_out_of_the_repository_is_not_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     outside = tmp_path / "outside.yaml"
     outside.write_text(LARGE, encoding="utf-8")

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import posixpath
+from collections.abc import Iterator, Sequence
 
-from gpulint.documents import Document
+from gpulint import documents
+from gpulint.adapters import tree
+from gpulint.adapters.tree import Part
+from gpulint.documents import Document, Node
 from gpulint.repository import Repository
 
 DEPTH = 24
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 REFERENCES = frozenset({"configMapRef", "configMapKeyRef", "configMap"})
 """Keys whose mapping names a ConfigMap: of an environment, and of a volume."""
 
@@ -18,8 +23,34 @@ def complete(document: Document, repository: Repository) -> None:
         return
     here = {str(one.get(("metadata", "name"))) for one in document.beside if one.get(("kind",)) == "ConfigMap"}
     wanted = sorted(set(_named(document.data, DEPTH)) - here)
-    found = (one for name in wanted for one in repository.objects("ConfigMap", name, document.path))
-    document.beside = (*document.beside, *(one for one in found if one.path != document.path))
+    if not wanted:
+        return
+    found = [one for name in wanted for one in repository.objects("ConfigMap", name, document.path)]
+    generated = [one for one in _generated(document, repository) if one.get(("metadata", "name")) in wanted]
+    document.beside = (*document.beside, *generated, *(one for one in found if one.path != document.path))
+
+
+def _generated(document: Document, repository: Repository) -> Iterator[Document]:
+    """The ConfigMaps that kustomize makes of literals in the folder of a document."""
+    folder = posixpath.dirname(document.path)
+    for name in KUSTOMIZATIONS:
+        path = posixpath.join(folder, name)
+        content = repository.read(path)
+        for instructions in documents.load(path, content).documents if content is not None else ():
+            listed = instructions.get(("configMapGenerator",))
+            for at in range(len(listed) if isinstance(listed, list) else 0):
+                yield _config_map(instructions, at)
+
+
+def _config_map(instructions: Document, at: int) -> Document:
+    generator = ("configMapGenerator", at)
+    literals = instructions.node((*generator, "literals"))
+    items: Sequence[Node] = literals.value if literals is not None and literals.kind == "sequence" else ()
+    texts = [(item, str(item.value).partition("=")) for item in items if item.kind == "scalar"]
+    data: Part = {name: tree.word(value.strip("\"'"), item) for item, (name, _, value) in texts}
+    name = tree.word(str(instructions.get((*generator, "name"))), tree.place(instructions, (*generator, "name")))
+    made: Part = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": data}
+    return tree.document(instructions, made, tree.place(instructions, generator))
 
 
 def _named(value: object, depth: int) -> Iterator[str]:

@@ -10,6 +10,7 @@ from dataclasses import replace
 from gpulint import adapters, engines
 from gpulint.adapters import (
     device_claims,
+    joins,
     kinds,
     kustomize_patches,
     operators,
@@ -25,7 +26,6 @@ from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 MENTIONS = ("kind",)
 
-KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 DESCRIPTIVE = frozenset(
     {
         *(
@@ -125,7 +125,7 @@ def _object(document: Document, data: Mapping[str, object]) -> Iterator[Workload
 def _patchable(found: Iterator[Workload], document: Document, repository: Repository) -> Iterator[Workload]:
     """Workloads of a file beside which kustomize's instructions stand: that containers ask for no GPUs is not known."""
     folder = posixpath.dirname(document.path)
-    if any(repository.exists(posixpath.join(folder, name)) for name in KUSTOMIZATIONS):
+    if any(repository.exists(posixpath.join(folder, name)) for name in joins.KUSTOMIZATIONS):
         names = ("engine_image", "devices_unscheduled", "unmounted_memory_volume", "moving_image")
         absent = {name: Field(None) for name in names}
         found = (replace(one, roles=tuple(role.having(**absent) for role in one.roles)) for one in found)
