@@ -25,6 +25,7 @@ from typing import NamedTuple
 import alone
 
 FURTHER = 50
+SIBLINGS = 1000
 MIB_OF_KIB = 1024
 IMPORT_SHOWN_MS = 2.0
 IMPORT = re.compile(r"import time:\s+(\d+) \|\s+\d+ \| \s*([\w.]+)")
@@ -63,6 +64,25 @@ spec:
           volumeMounts: [{name: shm, mountPath: /dev/shm}]
       volumes: [{name: shm, emptyDir: {medium: Memory}}]
 """
+SCRIPT = (
+    """\
+#!/bin/bash
+#SBATCH --nodes=4
+#SBATCH --gpus-per-node=8
+export MODEL=meta-llama/Llama-3.1-8B
+ARGS=(--tensor-model-parallel-size 4 --pipeline-model-parallel-size 2 --micro-batch-size 1 --global-batch-size 64)
+"""
+    + "export SETTING_NUMBER=1\necho starting $SETTING_NUMBER on $(hostname)\n" * 140
+    + """\
+srun torchrun --nnodes=$SLURM_NNODES --nproc_per_node=8 pretrain_gpt.py "${ARGS[@]}" --seq-length 4096
+"""
+)
+SETTINGS_OF = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings-NUMBER}
+data: {MODEL: meta-llama/Llama-3.1-8B-Instruct}
+"""
 CLEAN = {
     "CARD": "nvidia-h100-80gb",
     "CHECKPOINT": "meta-llama/Llama-3.1-8B-Instruct",
@@ -90,6 +110,8 @@ TARGETS_S: Mapping[str, float | None] = {
     "one GPU file": 0.15,
     "one GPU file, gpulint.yaml": 0.28,
     "one file of findings": None,
+    "one script of 286 lines": None,
+    "one GPU file, joined over 1001 files": None,
 }
 SETTINGS = "hints:\n  - {path: 'other/*.yaml', accelerator: l4}\n"
 IN_PROCESS = """\
@@ -185,7 +207,25 @@ def written(folder: Path) -> dict[str, Path]:
     inputs["settled"].parent.mkdir()
     inputs["settled"].write_text(_filled(CHAT, CLEAN), encoding="utf-8")
     (inputs["settled"].parent / "gpulint.yaml").write_text(SETTINGS, encoding="utf-8")
+    inputs["script"] = folder / "train.sbatch"
+    inputs["script"].write_text(SCRIPT, encoding="utf-8")
+    inputs["joined"] = _siblings(folder / "repository")
     return inputs
+
+
+def _siblings(root: Path) -> Path:
+    """A GPU file whose model another of many folders states."""
+    (root / ".git").mkdir(parents=True)
+    for number in range(SIBLINGS):
+        place = root / f"app-{number}" / "settings.yaml"
+        place.parent.mkdir()
+        place.write_text(SETTINGS_OF.replace("NUMBER", str(number)), encoding="utf-8")
+    joined = root / "chat" / "chat.yaml"
+    joined.parent.mkdir()
+    named = "          envFrom: [{configMapRef: {name: settings-7}}]\n          resources"
+    text = _filled(CHAT, {**CLEAN, "CHECKPOINT": "$(MODEL)"}).replace("          resources", named)
+    joined.write_text(text.replace("NUMBER", "0"), encoding="utf-8")
+    return joined
 
 
 def _filled(text: str, values: Mapping[str, str]) -> str:
@@ -206,6 +246,8 @@ def phases(program: Path, inputs: Mapping[str, Path]) -> dict[str, list[str]]:
         f"{FURTHER + 1} files without GPUs": [*check, str(inputs["webs"])],
         f"{FURTHER + 1} GPU files": [*check, str(inputs["chats"])],
         "one file of findings": [*check, str(inputs["bad"])],
+        "one script of 286 lines": [*check, str(inputs["script"])],
+        "one GPU file, joined over 1001 files": [*check, str(inputs["joined"])],
     }
 
 
