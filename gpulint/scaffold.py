@@ -37,9 +37,19 @@ HEAD = """\
 # exclude: [third_party/]     # paths to leave out, as in .gitignore
 # rules: [policies/gpulint]   # folders with rules of your own
 # accelerator: h100-sxm-80gb  # of workloads that name none
+# Or say it in the file, in the workload's own lines: # gpulint: accelerator=h100-sxm-80gb gpus=8
 # like:                       # private checkpoints that have the shape of a known one
 #   /models/our-chat: meta-llama/Llama-3.1-8B-Instruct
 """
+
+
+ASKED = {
+    "accelerator": {"accelerator"},
+    "checkpoint": {"checkpoint"},
+    "gpus": {"gpus_per_pod", "gpus_per_replica"},
+    "nodes": {"pods_per_replica"},
+}
+"""What a hint can say, by the quantities that checks may lack."""
 
 
 def settings_file(report: Report) -> str:
@@ -53,7 +63,7 @@ def settings_file(report: Report) -> str:
 def _hints(report: Report) -> Iterator[str]:
     for workload in report.workloads:
         needs = {need for role in workload.roles for one in role.not_evaluated for need in one.needs}
-        lacking = [key for key, name in (("accelerator", "accelerator"), ("checkpoint", "checkpoint")) if name in needs]
+        lacking = [key for key, names in ASKED.items() if names & needs]
         if not lacking:
             continue
         yield f"#   - path: {workload.location.path}"

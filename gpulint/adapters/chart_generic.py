@@ -28,11 +28,20 @@ REPLICAS = ("replicaCount", "replicas", "numReplicas")
 AUTOSCALERS = ("autoscaling", "hpa", "autoscaler", "keda", "horizontalPodAutoscaler")
 COUNTS = ("gpus", "gpuCount", "numGPUs", "numGpus", "num_gpus", "gpu_count", "nvidiaGpu", "nGpus")
 """Keys whose number can only be one of GPUs."""
+COUNTED = ("count", "number", "quantity", "num")
+COUNTING = ("gpu", "gpus", "accelerator", "accelerators")
+"""Sections that count GPUs: `accelerator: {resourceName, count}`, `gpu: {enabled, nvidia: {count}}`."""
+VENDORS = {"nvidia": "nvidia.com/gpu", "amd": "amd.com/gpu", "intel": "gpu.intel.com/i915", "habana": "habana.ai/gaudi"}
+RESOURCE_NAMES = ("resourceName", "resource", "resourceKey", "nvidiaResource")
+SECTIONS = ("vllm", "sglang", "tgi", "engine", "server", "deployment", "container", "inference", "llm")
+"""Sections of one pod's settings, beside its resources."""
 SWITCHES = ("enabled", "enable", "create")
 MODELS = (
     *(("model",), ("model", "id"), ("model", "name"), ("model", "repo"), ("model", "repository"), ("model", "uri")),
     *(("model", "modelId"), ("model", "huggingfaceId"), ("modelId",), ("modelName",), ("model_name",), ("modelID",)),
     *(("model_id",), ("modelUri",), ("modelURL",), ("model", "hfModelId"), ("huggingface", "model")),
+    *(("model", "hfId"), ("model", "huggingfaceName"), ("vllm", "model"), ("config", "model"), ("config", "modelID")),
+    *(("engine", "model"), ("server", "model"), ("vllm", "modelId"), ("vllm", "modelName")),
 )
 HUB_ID = re.compile(r"(?:hf://)?(?P<id>[A-Za-z0-9][\w.-]*/[\w.-]+)")
 SETTINGS = {
@@ -70,19 +79,21 @@ def workloads(values: Values, block: Values, repository: Repository) -> Iterator
     """The workload of a block; what stands at the top of the values is for all of them."""
     shared = values if len(list(itertools.islice(blocks(values), 2))) == 1 else block
     named = (block.text(key) for key in ("fullnameOverride", "name", "nameOverride"))
-    name = next(filter(None, named), "") or _named(block)
+    name = next(filter(None, named), "") or _named(values, block)
     for workload in chart.workloads(block, _object(shared, block), repository, name):
         yield _settled(chart.opened(workload), shared, block)
 
 
-def _named(block: Values) -> str:
-    """The keys that lead to a block, else the folder of its file."""
-    return ".".join(str(part) for part in block.path if isinstance(part, str)) or chart.folder(block.document)
+def _named(values: Values, block: Values) -> str:
+    """The keys that lead to a block of the values, else the release that holds them, else the folder of their file."""
+    keys = ".".join(str(part) for part in block.path[len(values.path) :] if isinstance(part, str))
+    release = block.document.get(("metadata", "name"))
+    return keys or (release if isinstance(release, str) else chart.folder(block.document))
 
 
 def blocks(values: Values, everything: bool = False) -> Iterator[Values]:
     """Mappings that ask for GPUs, in the order of the file; what is switched off is passed over unless everything counts."""
-    todo = [values]
+    todo, found = [values], list[Path]()
     for _ in range(VISITED_MAX):
         if not todo:
             return
@@ -91,10 +102,16 @@ def blocks(values: Values, everything: bool = False) -> Iterator[Values]:
         if isinstance(stated, dict) and not everything and _switched_off(stated):
             continue
         asks = isinstance(stated, dict) and (_asks(stated) or _counts(stated))
-        if asks:
+        if asks or (isinstance(stated, dict) and _counted(here) and not _within(here, found)):
+            asks = True
+            found.append(here.path)
             yield here
         if len(here.path) < DEPTH:
             todo += reversed([here.below(key) for key in _inner(stated) if not (asks and key in OF_A_POD)])
+
+
+def _within(here: Values, found: list[Path]) -> bool:
+    return any(here.path[: len(path)] == path for path in found)
 
 
 def _inner(stated: object) -> Iterator[str | int]:
@@ -121,10 +138,45 @@ def _asks(block: Mapping[str, object]) -> bool:
 
 def _counts(block: Mapping[str, object]) -> bool:
     """Whether a key beside an image or a command counts GPUs."""
-    runs = any(key in block for key in (*IMAGES, "command", "script", "args", "resources"))
-    return runs and any(
-        isinstance(block.get(key), int) and block[key] not in (0, True, False) for key in _count_keys(block)
-    )
+    return _runs(block) and any(_is_count(block.get(key)) for key in _count_keys(block))
+
+
+def _runs(block: Mapping[str, object]) -> bool:
+    return any(key in block for key in (*IMAGES, "command", "script", "args", "resources"))
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _counted(block: Values) -> tuple[str, ...]:
+    """Where a section beside what runs counts GPUs; empty where none that is switched on does."""
+    if not _runs(block.entries()) and not {"model", *SECTIONS} & block.entries().keys():
+        return ()
+    return next((path for path in _counting(block) if _is_count(block.get(*path))), ())
+
+
+def _counting(block: Values) -> Iterator[tuple[str, ...]]:
+    """The paths at which GPUs may be counted, those of sections that are switched off left out."""
+    for section in COUNTING:
+        if not _switched_off(block.entries(section)):
+            yield from ((section, name) for name in COUNTED)
+            for vendor in VENDORS:
+                if not _switched_off(block.entries(section, vendor)):
+                    yield from ((section, vendor, name) for name in COUNTED)
+    for side in (("resources",), ("resources", "limits")):
+        yield from ((*side, name) for name in (*COUNTS, "gpu"))
+
+
+def _resource_name(block: Values, path: tuple[str, ...]) -> str | Node:
+    """The resource that a section counts: named, else by its vendor, else NVIDIA's."""
+    section = path[:-1]
+    named = next((key for key in RESOURCE_NAMES if pod.GPU.fullmatch(block.text(*section, key))), "")
+    if named and section[0] in COUNTING:
+        return block.scalar(*section, named) or block.text(*section, named)
+    stated = (block.text(*section, key).lower() for key in ("vendor", "type"))
+    vendor = next((one for one in (section[-1], *stated) if one in VENDORS), "nvidia")
+    return block.key(VENDORS[vendor], *path)
 
 
 def _count_keys(block: Mapping[str, object]) -> tuple[str, ...]:
@@ -141,10 +193,10 @@ def _object(values: Values, block: Values) -> Document:
 
 def _pod(values: Values, block: Values) -> Part:
     container: dict[str | Node, Part] = {
-        "name": _container_name(block),
+        "name": _container_name(values, block),
         "image": _image(values, block),
-        "command": block.node("command"),
-        "args": _arguments(block),
+        "command": next((node for where in _parts(block) if (node := where.node("command")) is not None), None),
+        "args": next((found for where in _parts(block) if (found := _arguments(where)) is not None), None),
         "env": [part for key in ENVIRONMENTS for part in chart.variables(block, key)],
         "envFrom": block.node("envFrom"),
         "resources": _resources(block),
@@ -161,9 +213,16 @@ def _pod(values: Values, block: Values) -> Part:
     }
 
 
-def _container_name(block: Values) -> Node:
+def _parts(block: Values) -> list[Values]:
+    """A block, and the sections of it that hold settings of the same pod."""
+    inner = [block.below(key) for key in SECTIONS if isinstance(block.get(key), dict)]
+    return [block, *(one for one in inner if not _switched_off(one.entries()))]
+
+
+def _container_name(values: Values, block: Values) -> Node:
     """The text of a container's name, where its resources stand."""
-    name = block.text("name") or next((str(part) for part in reversed(block.path) if isinstance(part, str)), "server")
+    keys = block.path[len(values.path) :]
+    name = block.text("name") or next((str(part) for part in reversed(keys) if isinstance(part, str)), "server")
     return block.key(name, "resources") if block.get("resources") is not None else block.word(name)
 
 
@@ -181,7 +240,7 @@ def _image(values: Values, block: Values) -> Node | None:
                 return found
         if isinstance(where.get("repository"), str) and where.get("tag") is not None:
             return chart.image(where)
-    return None
+    return next((found for where in _parts(block)[1:] if (found := chart.image(where, "image"))), None)
 
 
 def _arguments(block: Values) -> Part:
@@ -201,7 +260,13 @@ def _pair(block: Values, key: str, name: str) -> list[Part]:
 
 
 def _resources(block: Values) -> Part:
-    if _asks(block.entries()) or (block.get("resources") is not None and not _counts(block.entries())):
+    if _asks(block.entries()):
+        return block.node("resources")
+    if not _counts(block.entries()) and (path := _counted(block)):
+        limits = dict(chart.pairs(block.node("resources", "limits")))
+        name = _resource_name(block, path)
+        return {"requests": block.node("resources", "requests"), "limits": {**limits, name: block.node(*path)}}
+    if not _counts(block.entries()):
         return block.node("resources")
     key = next(key for key in _count_keys(block.entries()) if isinstance(block.get(key), int))
     requests, limits = (dict(chart.pairs(block.node("resources", side))) for side in ("requests", "limits"))

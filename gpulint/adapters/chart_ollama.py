@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpulint.adapters import chart
+from gpulint.adapters import chart, pod
 from gpulint.adapters.chart import Values
 from gpulint.adapters.tree import Part
 from gpulint.documents import Document, Node
@@ -28,10 +28,16 @@ def fits(values: Values) -> bool:
 
 def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
     """The server, where GPUs are switched on; without them it computes on the CPU."""
-    if values.get("ollama", "gpu", "enabled") is not True:
+    if values.get("ollama", "gpu", "enabled") is not True and not _asks(values):
         return
     for workload in chart.workloads(values, _object(values), repository, values.text("fullnameOverride") or "ollama"):
         yield replace(workload, kind="inference", roles=tuple(_settled(role, values) for role in workload.roles))
+
+
+def _asks(values: Values) -> bool:
+    """Whether the resources of the container, which the chart passes on as they are, name a GPU."""
+    names = {*values.entries("resources", "limits"), *values.entries("resources", "requests")}
+    return any(pod.GPU.fullmatch(str(name)) for name in names)
 
 
 def _object(values: Values) -> Document:
@@ -67,7 +73,7 @@ def _resources(values: Values) -> Part:
 
 def _gpus(values: Values) -> dict[str | Node, Part]:
     gpu = values.below("ollama", "gpu")
-    if gpu.get("draEnabled") is True:
+    if gpu.get("draEnabled") is True or gpu.get("enabled") is not True:
         return {}
     if gpu.get("mig", "enabled") is True:
         slices = gpu.entries("mig", "devices")

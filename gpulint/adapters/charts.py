@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from types import ModuleType
 
 from gpulint.adapters import (
+    chart_app_template,
     chart_generic,
     chart_gpu_recipes,
     chart_jupyterhub,
@@ -33,6 +34,7 @@ KNOWN: tuple[ModuleType, ...] = (
     chart_ray_cluster,
     chart_ollama,
     chart_jupyterhub,
+    chart_app_template,
     chart_platform,
 )
 Section = tuple[Values, ModuleType]
@@ -58,13 +60,18 @@ def problems(values: Values) -> Iterator[Problem]:
 
 
 def sections(values: Values) -> list[Section]:
-    """The values as a whole where they are of a known chart, else those of its sub-charts, which stand under their names."""
-    if chart := _chart(values):
-        return [(values, chart)]
+    """The values as a whole where they are of a known chart, else those of its sub-charts, which stand under their names.
+
+    What is built on app-template's library may hold sub-charts beside controllers of its own.
+    """
+    whole = _chart(values)
+    if whole is not None and whole is not chart_app_template:
+        return [(values, whole)]
     inner = [values.below(key) for key, part in values.entries().items() if isinstance(part, dict)]
     used = [section for section in inner if section.get("enabled") is not False]
-    found = [(section, chart) for section in used if (chart := _chart(section))]
-    return [(section, chart) for section, chart in found if chart is not chart_platform]
+    found = [(section, part) for section in used if (part := _chart(section))]
+    parts = [(section, part) for section, part in found if part is not chart_platform]
+    return [(values, whole), *parts] if whole is not None else parts
 
 
 def _chart(values: Values) -> ModuleType | None:

@@ -39,6 +39,14 @@ class Script(NamedTuple):
     origin: Callable[[int, int], Origin]
 
 
+class Held(NamedTuple):
+    """A script in a file of the container, the word that names it, and the words that it is given."""
+
+    script: Script
+    named: Argument
+    given: tuple[Argument, ...]
+
+
 class Started(NamedTuple):
     """The words of one command; conditional where it stands in a branch or a loop, final where nothing runs after it."""
 
@@ -113,8 +121,8 @@ def invocations(
     """
     named = _image(document, path)
     command, args = (tuple(_words(document, (*path, key), known)) for key in ("command", "args"))
-    if held := _script_file((*command, *args), find):
-        yield from scripted(named, held, known)
+    if held := script_file((*command, *args), find):
+        yield from scripted(named, held.script, known, held.given)
         return
     beside = (one.words for one in _started(_after_start(document, path, known), known, _written))
     yield from programs(named, (*command, *args), known, _written, image_program=not command, beside=tuple(beside))
@@ -136,9 +144,11 @@ def programs(
     yield from _invoked(image, started, known, entrypoint, beside)
 
 
-def scripted(image: Argument, script: Script, known: Environment) -> Iterator[Invocation]:
-    """The programs that a script starts which a platform runs by itself."""
-    yield from _invoked(image, tuple(_run(script, (), known)), known, entrypoint=False)
+def scripted(
+    image: Argument, script: Script, known: Environment, given: tuple[Argument, ...] = ()
+) -> Iterator[Invocation]:
+    """The programs that a script starts which a platform runs by itself, or with further words."""
+    yield from _invoked(image, tuple(_run(script, given, known)), known, entrypoint=False)
 
 
 def _invoked(
@@ -207,18 +217,21 @@ def _within(one: shell.Command, known: Environment) -> tuple[shell.Command, ...]
     return shell.inner(words[2], one, known.variables())
 
 
-def _script_file(words: tuple[Argument, ...], find: Callable[[str], Origin | None]) -> Script | None:
+def script_file(words: tuple[Argument, ...], find: Callable[[str], Origin | None]) -> Held | None:
     """The script that a shell, or the container itself, is started with, where its text can be found."""
     words = _unwrapped(words)
-    shell_first = bool(words) and (words[0].text or "").rsplit("/", 1)[-1] in SHELLS
-    named = next((word.text for word in words[shell_first:] if word.text and not word.text.startswith("-")), None)
-    if not named or not named.endswith((".sh", ".bash")) or _script(words) is not None:
+    first = int(bool(words) and (words[0].text or "").rsplit("/", 1)[-1] in SHELLS)
+    at = next((at for at, word in enumerate(words[first:], first) if not (word.text or "").startswith("-")), None)
+    named = words[at].text if at is not None else None
+    if at is None or not named or _script(words) is not None or not (first or "/" in named):
         return None
     place = find(named)
     text = place.document.get(place.path) if place else None
     if place is None or not isinstance(text, str):
         return None
-    return Script(text, lambda start, end: place._replace(span=(start, end)))
+    if not named.endswith((".sh", ".bash")) and place.document.format != "shell":
+        return None
+    return Held(Script(text, lambda start, end: place._replace(span=(start, end))), words[at], words[at + 1 :])
 
 
 def _written(word: Argument) -> Script:

@@ -13,7 +13,7 @@ from gpulint.adapters.command import Environment, Script
 from gpulint.adapters.compose_service import Service
 from gpulint.adapters.interpolation import Text
 from gpulint.documents import Document
-from gpulint.engines import Argument, Invocation
+from gpulint.engines import Argument, Invocation, images
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
 
@@ -72,7 +72,7 @@ def _workload(service: Service, repository: Repository) -> Iterator[Workload]:
     environment = compose_service.environment(service, repository)
     given = {**compose_devices.fields(service, environment)}
     find = functools.partial(_file, service, repository)
-    started = _invocations(service, environment, given.get("gpus_per_pod") or Field(None))
+    started = _invocations(service, environment, given.get("gpus_per_pod") or Field(None), find)
     invocations = tuple(config_file.expanded(one, find) for one in started)
     readings = task.read(invocations)
     if not given and not any(one.arguments for _, one in readings):
@@ -102,8 +102,10 @@ def _program(service: Service, invocations: tuple[Invocation, ...]) -> dict[str,
 # ---- what it starts
 
 
-def _invocations(service: Service, environment: Environment, gpus: Field) -> Iterator[Invocation]:
-    """The programs of a service: its entry point's and command's words after one another."""
+def _invocations(
+    service: Service, environment: Environment, gpus: Field, find: Callable[[str], Origin | None]
+) -> Iterator[Invocation]:
+    """The programs of a service: its entry point's and command's words after one another, or the script they start."""
     entrypoint, arguments = (compose_service.words(service, key) for key in ("entrypoint", "command"))
     given = [*entrypoint, *arguments]
     texts: dict[Origin, Text] = {}
@@ -113,14 +115,35 @@ def _invocations(service: Service, environment: Environment, gpus: Field) -> Ite
         texts[word.origin] = text._replace(text=script)
         counts |= names
     words = tuple(command.placeheld(word) for word, _ in given)
-    image = service.text("image") or Argument(
-        None, compose_devices.place_of(service, "build"), BUILT, category="own program"
-    )
+    image = _image(service)
     own_program = service.stated("entrypoint")
     holes = {hole.name for _, text in given for hole in text.holes}
     known = _without(environment, holes)
     known = _with(known, counts) if counts else known
+    if held := command.script_file(words, find):
+        for one in command.scripted(image, held.script, known, held.given):
+            yield one._replace(arguments=tuple(_referred(word, held.named.origin) for word in one.arguments))
+        return
     yield from command.programs(image, words, known, _written(texts), own_program is None or own_program.value is None)
+
+
+def _image(service: Service) -> Argument:
+    """The image; one whose name is stated keeps it where only its registry or tag is the caller's to set."""
+    stated, image = service.stated("image"), service.text("image")
+    if stated is None or image is None:
+        return Argument(None, compose_devices.place_of(service, "build"), BUILT, category="own program")
+    written = service.filled(stated).text
+    name = images.split(written)[0].rpartition("/")[2]
+    return image._replace(text=written, why="", category="") if image.text is None and "$" not in name else image
+
+
+def _referred(word: Argument, named: Origin) -> Argument:
+    """A word of a script in another file, at the place in the compose file that brings it there."""
+    if word.origin.document is named.document:
+        return word
+    if word.behind is not None and word.behind.document is named.document:
+        return word._replace(origin=word.behind, behind=word.origin)
+    return word._replace(origin=named, behind=word.origin)
 
 
 def _without(environment: Environment, names: set[str]) -> Environment:
@@ -200,6 +223,8 @@ def _has_shared_memory(service: Service) -> bool:
 def _file(service: Service, repository: Repository, name: str) -> Origin | None:
     """A file of the repository that a bind mount brings into the container."""
     folder = posixpath.dirname(service.origin.document.path)
+    within = service.text("working_dir")
+    name = posixpath.join((within and within.text) or "", name)
     for mount in service.items("volumes"):
         source, target = _source(mount.value), posixpath.normpath(_target(mount.value) or "/")
         below = posixpath.relpath(posixpath.normpath(name), target) if name.startswith("/") else ".."

@@ -19,6 +19,8 @@ READS = ("plain",)
 
 RUNS = frozenset({"task", "service", "dev-environment"})
 TYPES = RUNS | {"fleet", "volume", "gateway"}
+NAMED = re.compile(r"(?:^|[/.])dstack\.ya?ml$")
+"""How dstack wants its files to be called (docs/docs/concepts/tasks.md)."""
 RUN_KEYS = shapes.keys("dstack", "run")
 TELLING: Mapping[str, frozenset[str]] = {
     "task": frozenset({"commands", "resources", "image", "groups", "nodes", "env", "python"}),
@@ -63,7 +65,7 @@ def claims(document: Document) -> bool:
     named = str(data.get("type"))
     if named not in TYPES or not TELLING[named] & data.keys():
         return False
-    return named not in RUNS or data.keys() <= RUN_KEYS
+    return named not in RUNS or data.keys() <= RUN_KEYS or bool(NAMED.search(document.path))
 
 
 def kind(document: Document) -> str:

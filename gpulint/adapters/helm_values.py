@@ -24,7 +24,8 @@ FOREIGN = frozenset(
     }
 )
 """Keys on top that tell other formats: compose, CI, Ray's and other launchers' files, Truss, SkyPilot, dstack, trainers."""
-ALWAYS_FOREIGN = frozenset({"services", "mig-configs", "jobs", "tasks", "kind"})
+ALWAYS_FOREIGN = frozenset({"services", "mig-configs", "jobs", "tasks"})
+OF_OBJECTS = frozenset({"metadata", "spec"})
 SCENARIO = frozenset({"common", "model", "decode", "prefill", "modelservice", "standalone", "vllmCommon", "router"})
 BENCHMARK = "llm-d-benchmark scenario"
 
@@ -33,7 +34,7 @@ def claims(document: Document) -> bool:
     data = document.data
     if document.format not in ("yaml", "json") or not isinstance(data, dict):
         return False
-    if "apiVersion" in data or "kind" in data or ALWAYS_FOREIGN & data.keys():
+    if "apiVersion" in data or ALWAYS_FOREIGN & data.keys() or not _may_be_values(document, data):
         return False
     return _is_scenario(data) or bool(NAMED.search(document.path)) or _holds_some(document, data)
 
@@ -54,6 +55,11 @@ def problems(document: Document) -> Iterator[Problem]:
     from gpulint.adapters import charts
 
     yield from charts.problems(charts.Values(document))
+
+
+def _may_be_values(document: Document, data: dict[str, object]) -> bool:
+    """A file named as values may choose the kind of its object; any other file with a kind is an object."""
+    return "kind" not in data or (bool(NAMED.search(document.path)) and not OF_OBJECTS & data.keys())
 
 
 def _holds_some(document: Document, data: dict[str, object]) -> bool:

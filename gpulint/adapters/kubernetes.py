@@ -45,12 +45,18 @@ TEMPLATES = frozenset(
 WRAPPERS: Mapping[tuple[str, str], tuple[Path, str]] = {
     ("workload.codeflare.dev", "AppWrapper"): (("spec", "components"), "template"),
     ("mcad.ibm.com", "AppWrapper"): (("spec", "resources", "GenericItems"), "generictemplate"),
+    ("template.openshift.io", "Template"): (("objects",), ""),
 }
-"""Objects that hold whole other objects: project-codeflare/appwrapper v1.2.1 api/v1beta2/appwrapper_types.go."""
+"""Objects that hold whole other objects: project-codeflare/appwrapper v1.2.1 api/v1beta2/appwrapper_types.go.
+
+An OpenShift Template (openshift/api 344baf8 template/v1/types.go) says `${NAME}` where whoever uses it decides.
+"""
 QUEUES = ("kueue.x-k8s.io/queue-name", "scheduling.volcano.sh/queue-name", "kai.scheduler/queue", "runai/queue")
 """Labels that name a queue, whose flavours decide the nodes."""
 LAUNCHERS = frozenset({"launcher", "master"})
 """Templates of a run whose one pod may start the ranks of the others."""
+NODE_AGENTS = frozenset({"DaemonSet"})
+"""Kinds that look after nodes, which is what they are privileged for."""
 MULTIPLIERS = ("gpus_per_pod", "pods_per_replica", "gpus_per_replica", "replicas")
 STEERING = ("nodeSelector", "affinity", "nodeName", "resourceClaims", "runtimeClassName", "topologySpreadConstraints")
 KINDS_READ: Mapping[tuple[str, str], Kind] = {**kinds.PLAIN, **training_kinds.TRAINING, **ray_cluster.RAY}
@@ -96,7 +102,8 @@ def _wrapped(document: Document, data: Mapping[str, object]) -> Iterator[Documen
         places = list(kinds.items(document, ("items",)))
     else:
         listed, key = WRAPPERS.get(group_and_kind(data), ((), ""))
-        places = [(*at, key) for at in kinds.items(document, listed)] if listed else []
+        inner = (key,) if key else ()
+        places = [(*at, *inner) for at in kinds.items(document, listed)] if listed else []
     found = [
         Document(document.path, document.index, document.text, node, document.format)
         for at in places
@@ -154,6 +161,8 @@ def _roles(document: Document, kind: tuple[str, str], template: Template) -> Ite
         name = f"{template.name}/{role.name}" if template.name else role.name
         fields = {**template.fields, **role.fields, **_injected(kind)}
         fields.update(pods_per_replica=template.pods_per_replica, replicas=template.replicas)
+        if kind[1] in NODE_AGENTS:
+            fields.pop("privileged", None)
         counted = replace(role, name=name, fields=fields | _queued(document, template, fields))
         yield counted.having(gpus_per_replica=gpus_per_replica(counted))
 

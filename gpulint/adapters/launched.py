@@ -29,6 +29,12 @@ def fields(invocations: Sequence[Invocation]) -> dict[str, Field]:
     return {"engine": engine, "launcher": engine} if len(told) > 1 else {**first, "engine": engine}
 
 
+def started(invocations: Sequence[Invocation]) -> Argument | None:
+    """The program that runs, behind the launchers that stand in front of it."""
+    behind = ((one, launch.unwrapped(one.arguments).words) for one in invocations)
+    return program.of([one._replace(arguments=words or one.arguments) for one, words in behind])
+
+
 def is_trained(taken: Launch) -> bool:
     """Whether the innermost launcher is one of training, and not a program of its own that is read."""
     return bool(taken.launchers) and taken.launchers[-1] in TRAINERS

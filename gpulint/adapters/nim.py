@@ -6,7 +6,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpulint import units
-from gpulint.adapters import command, device_claims, hazards, instance, joined, kubernetes, placement, pod, tree
+from gpulint.adapters import (
+    accelerator_resources,
+    command,
+    device_claims,
+    hazards,
+    instance,
+    joined,
+    kubernetes,
+    placement,
+    pod,
+    tree,
+)
 from gpulint.documents import Document, Path
 from gpulint.engines import Argument, Invocation, Reading, nim
 from gpulint.repository import Repository
@@ -148,7 +159,7 @@ def _asked(document: Document, spec: Path) -> dict[str, Field]:
     fields["gpus_per_pod"] = Field(pod.gpu_count(document, origins[0]), origins)
     for (side, _), origin in gpus.items():
         fields[f"gpu_{side.removesuffix('s')}"] = Field(pod.gpu_count(document, origin), (origin,))
-    if sliced := pod.MIG.fullmatch(name):
+    if sliced := accelerator_resources.MIG.fullmatch(name):
         fields["mig_profile"] = Field(sliced["profile"], tuple(origin._replace(key=True) for origin in origins))
     return fields
 

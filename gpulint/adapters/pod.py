@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from gpulint import engines, hardware, units
 from gpulint.adapters import (
+    accelerator_resources,
     command,
     config_file,
     device_claims,
@@ -17,7 +18,6 @@ from gpulint.adapters import (
     image_vendor,
     mounted,
     placement,
-    program,
     startup,
     volume,
 )
@@ -26,9 +26,7 @@ from gpulint.documents import Document, Path
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.workload import Field, Origin, Role, Unknown, Value
 
-GPU = re.compile(
-    r"nvidia\.com/(?:gpu(?:\.shared)?|pgpu|mig-[\w.]+)|amd\.com/gpu|habana\.ai/gaudi|gpu\.intel\.com/(?:i915|xe)"
-)
+GPU = accelerator_resources.GPU
 NOT_A_GPU = re.compile(r"google\.com/tpu|aws\.amazon\.com/neuron|huawei\.com/|cambricon\.com/|qualcomm\.com/")
 RAY = re.compile(r"(?:^|[/_-])ray(?:$|[_.-])|multi-node-serving")
 GPU_IMAGE = re.compile(
@@ -37,7 +35,6 @@ GPU_IMAGE = re.compile(
 """Images that their makers build for GPUs; builds for other devices are other repositories or tags, which engines read."""
 DEVICES = re.compile(r"(?:\d+|GPU-[\w-]+)(?:,(?:\d+|GPU-[\w-]+))*")
 HAMI = frozenset({"nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores"})
-MIG = re.compile(r"nvidia\.com/mig-(?P<profile>\w+\.\w+)(?P<more>[\w.]*)")
 RDMA = re.compile(r"rdma/|vpc\.amazonaws\.com/efa|nvidia\.com/hostdev|/rdma|networking\.gke\.io\.networks/rdma")
 PLACING = frozenset({"serving.kserve.io/gke-accelerator", "serving.kubeflow.org/gke-accelerator"})
 
@@ -87,6 +84,7 @@ def _container(
     anchor = Origin(document, (*path, "name")) if isinstance(name, str) else Origin(document, path)
     asked = {**_hardware(document, path, resources), **claimed}
     pod = {**asked, **_settings(document, spec, path, environment), **placed}
+    pod |= accelerator_resources.chosen(asked, placed)
     pod |= hazards.of(document, spec, path, environment, bool(resources or claimed))
     pod |= {**image_vendor.fields(document, (*path, "image")), **startup.fields(document, path)}
     pod |= image_tag.fields(document, (*path, "image")) if read else {}
@@ -128,7 +126,7 @@ def launched(document: Document, spec: Path, supplied: Mapping[str, Argument]) -
         read = [reading for one in invocations if one.arguments and (reading := engines.read(one))]
         if len(read) == 1:
             return read[0]
-        named = program.of(invocations)
+        named = launched_program.started(invocations)
         return Reading({"program": Field(named.text, (named.origin,))}, None) if named else None
     return None
 
@@ -137,7 +135,7 @@ def _program(document: Document, path: Path, invocations: Sequence[Invocation]) 
     """What runs where no engine that we read does: the program that the command names, or else what the image holds."""
     if trained := launched_program.fields(invocations):
         return trained
-    if name := program.of(invocations):
+    if name := launched_program.started(invocations):
         return {"program": Field(name.text, (name.origin,))}
     image = Origin(document, (*path, "image"))
     if not isinstance(document.get(image.path), str):
@@ -254,12 +252,7 @@ def _hardware(document: Document, path: Path, resources: Mapping[str, tuple[Orig
     for origin in origins if whole else ():
         side = "gpu_limit" if "limits" in origin.path else "gpu_request"
         fields[side] = Field(gpu_count(document, origin), (origin,))
-    if mig := MIG.fullmatch(name):
-        fields["mig_profile"] = Field(mig.group("profile"), tuple(origin._replace(key=True) for origin in origins))
-    if name.endswith(".shared"):
-        fields["sharing"] = Field("time-slicing", tuple(origin._replace(key=True) for origin in origins))
-        fields["gpus_per_pod"] = Field(Unknown("the count is of shares of cards"), origins)
-    return fields
+    return fields if others else fields | accelerator_resources.fields(name, origins)
 
 
 def _other_device(document: Document, path: Path) -> dict[str, Field]:

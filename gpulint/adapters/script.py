@@ -19,7 +19,7 @@ from gpulint.engines import Argument, Invocation, Reading
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
-MENTIONS = ("#!", "#SBATCH", "#PBS", "#BSUB", "torchrun", "deepspeed", "srun ", "python", "export ", "docker ", "vllm")
+MENTIONS = ("",)
 READS = ("shell",)
 
 BATCH = re.compile(r"(?m)^[ \t]*#(?:SBATCH|PBS|BSUB)[ \t]")

@@ -251,11 +251,12 @@ def placed(stated: Mapping[str, Argument]) -> dict[str, Field]:
             return named
     if "constraint" in stated and (left := _constrained(stated["constraint"])):
         return {"accelerator": left}
-    deciding = next((stated[name] for name in DECIDING if name in stated), None)
+    deciding = next((name for name in DECIDING if name in stated), None)
     if deciding is None:
         return {}
-    said = deciding.text or deciding.origin.text()
-    return {"accelerator": Field(Unknown(f"{said} leaves the card to the cluster", QUEUE), ranks.origins(deciding))}
+    said = f"{deciding.replace('_', '-')} {stated[deciding].text or stated[deciding].origin.text()}"
+    reason = Unknown(f"{said} leaves the card to the cluster", QUEUE)
+    return {"accelerator": Field(reason, ranks.origins(stated[deciding]))}
 
 
 def _typed(word: Argument, types: re.Pattern[str]) -> dict[str, Field]:

@@ -43,8 +43,13 @@ def _order(name: str) -> int:
 
 
 def _elastic(document: Document, spec: Path, replicas: Field) -> Field:
-    """The workers of an elastic run: as many as stated only where the policy's bounds are that number."""
+    """The workers of an elastic run: as many as stated where the policy's bounds are that number, or no metric scales them.
+
+    kubeflow/training-operator v1.9.0 pkg/controller.v1/pytorch/hpa.go: without metrics no autoscaler is made.
+    """
     policy = (*spec, "elasticPolicy")
+    if not document.get((*policy, "metrics")):
+        return replicas
     given = [key for key in ("minReplicas", "maxReplicas") if document.get((*policy, key)) is not None]
     bounds = [instance.count(document, (*policy, key), 0) for key in given]
     if all(bound.value == replicas.value for bound in bounds):

@@ -45,6 +45,7 @@ _TRIGGERS = (
     *("accelerator", "torchrun", "torchtune", "tensor_parallel", "tensor-parallel", "num_hidden_layers", "megatron"),
     *("amd.com/", "rocm", "huggingface", "nccl", "kaito", "kubeai", "ollama", "mig-configs", "mig-devices"),
     *("#sbatch", "accelerate launch", "mpirun", "axolotl"),
+    *("llama.cpp", "llama-server", "lmdeploy", "/dev/kfd", "dstack", "max_batch_size", "data_type: type_"),
 )
 _TEMPLATE = r"\{\{|\{%|<%|@\w+@"
 

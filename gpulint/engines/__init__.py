@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
@@ -18,6 +19,7 @@ from gpulint.workload import Field, Origin
 HERE = Path(__file__).parent
 GENERAL = ("transformers", "deepspeed")
 """Trainers that claim what no other does, in this order."""
+IN_A_FOLDER = re.compile(r"\$(?:\w+|\{\w+\})(?:/[\w.+-]+)*/(?P<name>[\w.+-]+)")
 
 
 class Argument(NamedTuple):
@@ -72,6 +74,7 @@ class Reading(NamedTuple):
 
 def read(invocation: Invocation) -> Reading | None:
     """What the one engine that claims an invocation makes of it; None when none does."""
+    invocation = invocation._replace(arguments=_program(invocation.arguments))
     said = " ".join(word.written for word in (invocation.image, *invocation.arguments)).lower()
     for name in _order():
         if any(word in said for word in shipped.mentions(HERE)[name]):
@@ -79,6 +82,12 @@ def read(invocation: Invocation) -> Reading | None:
             if reading is not None:
                 return reading
     return None
+
+
+def _program(words: tuple[Argument, ...]) -> tuple[Argument, ...]:
+    """The words with a program in a folder that cannot be known, as `"$VENV/bin/vllm"`, by its own name."""
+    within = IN_A_FOLDER.fullmatch(words[0].written) if words and words[0].text is None else None
+    return (words[0]._replace(text=within["name"], why="", category=""), *words[1:]) if within else words
 
 
 def purpose(engine: str) -> str:

@@ -20,6 +20,8 @@ DEPTH_MAX = 30
 
 _KUBERNETES = re.compile(r"\$\(([A-Za-z_.-][\w.-]*)\)")
 _BRACES = re.compile(r"\{[^{}\s]*(?:,|\.\.)[^{}\s]*\}")
+_UNQUOTED = frozenset({"expansion", "simple_expansion"})
+"""Nodes that leave no word where they are empty, as `${EXTRA:-}`."""
 _EVERY = re.compile(r"\"?\$(?:([@*])|\{([@*]|\w+\[[@*]\])(?::(-?\d+)(?::(\d+))?)?\})\"?")
 _EXPANDS = frozenset({"simple_expansion", "expansion", "command_substitution", "arithmetic_expansion"})
 _PLAIN = frozenset({"word", "number", "string_content", "variable_name", "heredoc_content", "regex", "extglob_pattern"})
@@ -71,7 +73,7 @@ class Expansion:
             yield self._word([self._hole(node, "brace expansion")], *self.script.span(node))
         elif any(piece.splits and piece.text is not None for piece in pieces):
             yield from self._parted(pieces, *self.script.span(node))
-        else:
+        elif node.type not in _UNQUOTED or any(piece.text != "" for piece in pieces):
             yield self._word(pieces, *self.script.span(node))
 
     def value(self, node: tree_sitter.Node) -> Word:

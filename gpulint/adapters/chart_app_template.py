@@ -1,0 +1,240 @@
+"""The app-template chart and others on its library: controllers of containers, with storage, pod options and probes beside them.
+
+Read from its templates (bjw-s-labs/helm-charts dfaf83d1, 2025-06-14, library common 4.1.1: charts/library/common/templates/lib).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.adapters import chart
+from gpulint.adapters.chart import Values
+from gpulint.adapters.tree import Part
+from gpulint.documents import Document, Node
+from gpulint.repository import Repository
+from gpulint.workload import Workload
+
+KINDS = {
+    "deployment": ("apps/v1", "Deployment"),
+    "statefulset": ("apps/v1", "StatefulSet"),
+    "daemonset": ("apps/v1", "DaemonSet"),
+    "job": ("batch/v1", "Job"),
+    "cronjob": ("batch/v1", "CronJob"),
+}
+ONE_POD = frozenset({"deployment", "statefulset"})
+CLAIM = "persistentVolumeClaim"
+PROBES = ("liveness", "readiness", "startup")
+PROBE_DEFAULTS = {"initialDelaySeconds": 0, "failureThreshold": 3, "timeoutSeconds": 1, "periodSeconds": 10}
+"""What `_probes.tpl` writes where a probe that is not custom does not state it."""
+POD_OPTIONS = ("affinity", "tolerations", "runtimeClassName", "hostIPC", "schedulerName", "resourceClaims")
+
+
+def fits(values: Values) -> bool:
+    controllers = (values.entries("controllers", name) for name in values.entries("controllers"))
+    listed = (one.get("containers") for one in controllers)
+    return any(isinstance(one, dict) and any(isinstance(inner, dict) for inner in one.values()) for one in listed)
+
+
+def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
+    """Each controller that is switched on, as the object that its type names."""
+    switched_on = [name for name, one in _mappings(values, "controllers") if one.get("enabled") is not False]
+    release = values.document.get(("metadata", "name"))
+    for name in switched_on:
+        controller = values.below("controllers", name)
+        called = release if isinstance(release, str) and len(switched_on) == 1 else name
+        made = _object(values, name)
+        if made is not None:
+            yield from chart.workloads(controller, made, repository, called)
+
+
+def _mappings(values: Values, *path: str) -> Iterator[tuple[str, Values]]:
+    """The entries of a mapping that are mappings themselves."""
+    for name, one in values.entries(*path).items():
+        if isinstance(one, dict):
+            yield name, values.below(*path, name)
+
+
+def _object(values: Values, name: str) -> Document | None:
+    controller = values.below("controllers", name)
+    kind = (controller.text("type") or "deployment").lower()
+    if kind not in KINDS:
+        return None
+    template: Part = {"metadata": {"annotations": _option(values, name, "annotations")}, "spec": _pod(values, name)}
+    job: Part = {
+        "parallelism": controller.node(kind, "parallelism"),
+        "completions": controller.node(kind, "completions"),
+        "completionMode": controller.node(kind, "completionMode"),
+        "template": template,
+    }
+    spec: Part = {"selector": {"matchLabels": {}}, "template": template}
+    if kind in ONE_POD:
+        spec = {"replicas": controller.node("replicas"), "selector": {"matchLabels": {}}, "template": template}
+    elif kind == "job":
+        spec = job
+    elif kind == "cronjob":
+        spec = {"jobTemplate": {"spec": job}}
+    version, noun = KINDS[kind]
+    metadata: Part = {"name": name, "annotations": controller.node("annotations")}
+    return controller.object({"apiVersion": version, "kind": noun, "metadata": metadata, "spec": spec})
+
+
+# ---- the pod
+
+
+def _pod(values: Values, name: str) -> Part:
+    controller = values.below("controllers", name)
+    options: dict[str | Node, Part] = {option: _option(values, name, option) for option in POD_OPTIONS}
+    return {
+        **options,
+        "nodeSelector": _selector(values, name),
+        "enableServiceLinks": _option(values, name, "enableServiceLinks")
+        or Node("scalar", controller.at().start, controller.at().end, "false"),
+        "initContainers": _containers(values, name, "initContainers"),
+        "containers": _containers(values, name, "containers"),
+        "volumes": [_volume(one, item) for one, item in _storage(values) if _is_used(item, name)],
+    }
+
+
+def _option(values: Values, name: str, option: str) -> Node | None:
+    """An option of a controller's pod, else the default of all pods; a default that is empty states nothing."""
+    own, shared = values.below("controllers", name, "pod"), values.below("defaultPodOptions")
+    for where in (own, shared):
+        stated = where.get(option)
+        if stated or stated is False or (where is own and isinstance(stated, dict)):
+            return where.node(option)
+    return None
+
+
+def _selector(values: Values, name: str) -> Part:
+    """The labels of nodes, those of the pod on top of the defaults where the values ask for that."""
+    own, shared = values.below("controllers", name, "pod"), values.below("defaultPodOptions")
+    if values.text("defaultPodOptionsStrategy") != "merge":
+        return _option(values, name, "nodeSelector")
+    kept = {label: shared.node("nodeSelector", label) for label in shared.entries("nodeSelector")}
+    return {**kept, **{label: own.node("nodeSelector", label) for label in own.entries("nodeSelector")}}
+
+
+# ---- containers
+
+
+def _containers(values: Values, controller: str, which: str) -> list[Part]:
+    listed = _mappings(values.below("controllers", controller), which)
+    return [_container(values, controller, name, one) for name, one in listed if one.get("enabled") is not False]
+
+
+def _container(values: Values, controller: str, name: str, one: Values) -> Part:
+    defaults = values.below("controllers", controller, "defaultContainerOptions")
+    where = {key: one if one.get(key) or not defaults.get(key) else defaults for key in (*OF_DEFAULTS, "image")}
+    return {
+        "name": one.scalar("nameOverride") or one.key(name),
+        "image": chart.image(where["image"], "image"),
+        "command": _words(where["command"], "command"),
+        "args": _words(where["args"], "args"),
+        "env": _variables(where["env"]),
+        "envFrom": [_source(item) for item in _items(where["envFrom"], "envFrom")],
+        "resources": where["resources"].node("resources"),
+        "securityContext": where["securityContext"].node("securityContext"),
+        "restartPolicy": one.node("restartPolicy"),
+        "volumeMounts": [mount for each, item in _storage(values) for mount in _mounts(each, item, controller, name)],
+        **{f"{probe}Probe": _probe(values, one.below("probes", probe)) for probe in PROBES},
+    }
+
+
+OF_DEFAULTS = ("command", "args", "env", "envFrom", "resources", "securityContext")
+
+
+def _words(values: Values, key: str) -> Part:
+    """A list of words; a single text is one word."""
+    return [values.node(key)] if isinstance(values.get(key), str) else values.node(key)
+
+
+def _items(values: Values, key: str) -> list[Values]:
+    listed = values.get(key)
+    return [values.below(key, at) for at in range(len(listed) if isinstance(listed, list) else 0)]
+
+
+def _variables(values: Values) -> list[Part]:
+    """Variables by name: a value, or what says where it comes from."""
+    if not isinstance(values.get("env"), dict):
+        return list(values.items("env"))
+    found: list[Part] = []
+    for name, value in values.entries("env").items():
+        key = values.key(name, "env", name)
+        if not isinstance(value, dict):
+            found.append({"name": key, "value": values.node("env", name)})
+        elif "value" in value:
+            found.append({"name": key, "value": values.node("env", name, "value")})
+        else:
+            found.append({"name": key, "valueFrom": values.node("env", name, "valueFrom") or values.node("env", name)})
+    return found
+
+
+def _source(values: Values) -> Part:
+    """A ConfigMap or Secret that brings variables; one of the chart's own, which it names, stays unread."""
+    for short, whole in (("configMap", "configMapRef"), ("secret", "secretRef")):
+        if isinstance(values.get(short), str):
+            return {whole: {"name": values.node(short)}}
+        if isinstance(values.get(whole), dict):
+            return {whole: {"name": values.node(whole, "name") or values.node(whole, "identifier")}}
+    return values.node()
+
+
+def _probe(values: Values, probe: Values) -> Part:
+    if probe.get("enabled") is not True:
+        return None
+    if probe.get("custom") is True:
+        return probe.node("spec")
+    if not values.entries("service"):
+        return None
+    asked: Part = {"path": probe.node("path")} if probe.text("type").startswith("HTTP") else None
+    numbers: dict[str | Node, Part] = {
+        name: probe.node("spec", name) or Node("scalar", probe.at().start, probe.at().end, str(number))
+        for name, number in PROBE_DEFAULTS.items()
+    }
+    return {"httpGet": asked, "tcpSocket": None if asked else {}, **numbers}
+
+
+# ---- storage
+
+
+def _storage(values: Values) -> list[tuple[str, Values]]:
+    """The items that are switched on."""
+    return [(name, item) for name, item in _mappings(values, "persistence") if item.get("enabled") is not False]
+
+
+def _is_used(item: Values, controller: str) -> bool:
+    """Whether an item is a volume of a controller's pod: mounted in all, in one of its containers, or nowhere in particular."""
+    if item.get("globalMounts") or not item.get("advancedMounts"):
+        return True
+    return bool(item.get("advancedMounts", controller))
+
+
+def _mounts(name: str, item: Values, controller: str, container: str) -> list[Part]:
+    if not item.get("globalMounts") and not item.get("advancedMounts"):
+        return [{"name": name, "mountPath": item.node("hostPath") or item.key(f"/{name}")}]
+    places = [*_items(item, "globalMounts"), *_items(item.below("advancedMounts", controller), container)]
+    return [
+        {
+            "name": name,
+            "mountPath": place.node("path") or item.node("hostPath") or item.key(f"/{name}"),
+            "subPath": place.node("subPath"),
+            "readOnly": place.node("readOnly"),
+        }
+        for place in places
+    ]
+
+
+def _volume(name: str, item: Values) -> Part:
+    kind = item.text("type") or CLAIM
+    sources: dict[str, Part] = {
+        CLAIM: {"claimName": item.node("existingClaim") or item.key(name)},
+        "emptyDir": {"medium": item.node("medium"), "sizeLimit": item.node("sizeLimit")},
+        "configMap": {"name": item.node("name"), "items": item.node("items")},
+        "secret": {"secretName": item.node("name"), "items": item.node("items")},
+        "hostPath": {"path": item.node("hostPath"), "type": item.node("hostPathType")},
+        "nfs": {"server": item.node("server"), "path": item.node("path")},
+    }
+    if kind == "custom":
+        stated = dict(chart.pairs(item.node("volumeSpec")))
+        return {"name": item.key(name), **stated}
+    return {"name": item.key(name), kind: sources.get(kind)}
