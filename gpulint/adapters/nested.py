@@ -1,6 +1,9 @@
-"""Nested: the YAML documents inside a scalar, as documents of the file that holds it."""
+"""Nested: the YAML documents inside a text, as documents of the file that holds it."""
 
 from __future__ import annotations
+
+import functools
+from collections.abc import Callable
 
 from gpulint import documents
 from gpulint.documents import Document, Node, Path
@@ -11,26 +14,44 @@ def document(outer: Document, path: Path) -> Document | None:
     text = outer.get(path)
     if not isinstance(text, str):
         return None
-    found = documents.load("nested.yaml", text.encode()).documents
-    if len(found) != 1:
-        return None
-    inner = found[0]
-    root = _moved(outer, path, inner.root, {})
-    return Document(outer.path, outer.index, outer.text, root, outer.format, inner.data)
+    found = _documents(outer, text, functools.partial(outer.offset, path))
+    return found[0] if len(found) == 1 else None
 
 
-def _moved(outer: Document, path: Path, node: Node, seen: dict[int, Node]) -> Node:
+def within(outer: Document, start: int, end: int) -> tuple[Document, ...]:
+    """The YAML documents that a part of the file's own text is, all beside each other."""
+    found = _documents(outer, outer.text[start:end], lambda index: start + index)
+    for one in found:
+        one.beside = found
+    return found
+
+
+def _documents(outer: Document, text: str, place: Callable[[int], int]) -> tuple[Document, ...]:
+    """The documents of a text; `place` tells where in the file one of its characters stands."""
+    return tuple(
+        Document(outer.path, inner.index, outer.text, _moved(inner.root, place, {}), _format(outer), inner.data)
+        for inner in documents.load("nested.yaml", text.encode()).documents
+        if inner.format == "yaml"
+    )
+
+
+def _format(outer: Document) -> str:
+    """How the scalars of the inner text are read from the file: as YAML where the file is a script."""
+    return "yaml" if outer.format == "shell" else outer.format
+
+
+def _moved(node: Node, place: Callable[[int], int], seen: dict[int, Node]) -> Node:
     """A node of the inner text with the offsets of the outer one."""
     if id(node) in seen:
         return seen[id(node)]
-    start, end = outer.offset(path, node.start), outer.offset(path, node.end)
+    start, end = place(node.start), place(node.end)
     value = node.value
     moved = Node(node.kind, start, max(start, end), value, node.style, node.tag)
     seen[id(node)] = moved
     if node.kind == "sequence":
-        moved.value = [_moved(outer, path, item, seen) for item in value]
+        moved.value = [_moved(item, place, seen) for item in value]
     elif node.kind == "mapping":
-        moved.value = [(_moved(outer, path, key, seen), _moved(outer, path, item, seen)) for key, item in value]
+        moved.value = [(_moved(key, place, seen), _moved(item, place, seen)) for key, item in value]
     if node.target is not None:
-        moved.target = _moved(outer, path, node.target, seen)
+        moved.target = _moved(node.target, place, seen)
     return moved

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint import engines
-from gpulint.adapters import allocated, config_file, instance, launch, program, ranks, slurm
+from gpulint.adapters import allocated, applied, config_file, instance, launch, program, ranks, slurm
 from gpulint.adapters.launch import AS_MODULE, PYTHON_VALUES, Launch
 from gpulint.adapters.launched import TRAINERS
 from gpulint.adapters.program import PREPARES, PYTHON
@@ -110,6 +110,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     for purpose in dict.fromkeys(_purpose(each) for each in found):
         own = [each for each in found if _purpose(each) == purpose][:ROLES_MAX]
         yield Workload(name, purpose, "script", document, (), tuple(_roles(own, repository, len(found))))
+    yield from applied.workloads(document, repository)
 
 
 def _configured(found: Found, find: Callable[[str], Origin | None]) -> Found:
