@@ -20,8 +20,11 @@ from gpulint.policy.settings import Hint
 from gpulint.repository import Repository, Source
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
-TIME_SLICING = r"timeSlicing\s*:"
-"""A device plugin's configuration; on GKE a node label says it instead."""
+SHARING = {
+    "nvidia.com/gpu": r"timeSlicing\s*:",
+    **dict.fromkeys(("gpu.intel.com/i915", "gpu.intel.com/xe"), r"sharedDevNum\s*:|shared-dev-num"),
+}
+"""A device plugin's configuration, by the resource it offers; on GKE a node label says it instead."""
 JOINED = tuple(f"kind: {kind}".encode() for kind in autoscaling.GROUPS)
 """Objects that say something of a workload elsewhere without a word of GPUs."""
 DEPTH = 24
@@ -110,7 +113,8 @@ def _file(source: Source, repository: Repository, given: Given) -> Report:
     found.extend(_of_targets(loaded.documents, repository, given))
     marked, troubles = _suppressed(found, loaded, given)
     troubles += [policy.Trouble("malformed-hint", why, _at_comment(loaded, comment)) for comment, why in mistaken]
-    if not summaries and any(_asks_for_gpus(document.data, DEPTH) for document in loaded.documents):
+    unread = filter(_is_unread, loaded.documents)
+    if not summaries and any(_asks_for_gpus(document.data, DEPTH) for document in unread):
         skips.append(Skip(source.path, "asks for GPUs in an object that is not read yet"))
     spoken = (*marked, *policy.troubles_as_findings(troubles, given.rules))
     return Report(spoken, tuple(summaries), tuple(skips), documents=tuple(recognised))
@@ -166,6 +170,12 @@ def _linked(role: Role, namespace: str, services: Mapping[tuple[str, str], Origi
 
 def _namespace(document: Document) -> str:
     return str(document.get(("metadata", "namespace")) or "")
+
+
+def _is_unread(document: Document) -> bool:
+    """Whether nobody knows what a document is: an adapter of its own says by silence that there is nothing to judge."""
+    adapter = adapters.claiming(document)
+    return adapter is None or (hasattr(adapter, "unread") and bool(adapter.unread(document)))
 
 
 def _asks_for_gpus(value: object, depth: int) -> bool:
@@ -260,22 +270,23 @@ def _workload(workload: Workload, repository: Repository, given: Given) -> tuple
 
 
 def _shares(role: Role, outcome: check.Outcome, repository: Repository) -> str | None:
-    """The file that hands cards out in shares, looked for when a verdict rests on how many cards there are."""
+    """The file that hands cards out in shares, looked for when a verdict rests on how many there are, or on having one alone."""
     counting = any("gpus_per_replica" in verdict.rule.facts for verdict in outcome.verdicts)
-    several = role.value("gpus_per_pod") not in (None, 1)
-    if (
-        not counting
-        or not several
-        or role.text("accelerator_resource") != "nvidia.com/gpu"
-        or labels.cloud(role) == "gcp"
-    ):
+    alone = any("sharing" in verdict.rule.facts for verdict in outcome.verdicts)
+    pattern = SHARING.get(role.text("accelerator_resource"))
+    if not pattern or not ((counting and _several(role)) or alone) or labels.cloud(role) == "gcp":
         return None
-    return repository.search(TIME_SLICING, role.anchor.document.path)
+    return repository.search(pattern, role.anchor.document.path)
+
+
+def _several(role: Role) -> bool:
+    return role.value("gpus_per_pod") not in (None, 1)
 
 
 def _shared(role: Role, path: str) -> Role:
     reason = Unknown(f"{path} hands cards out in shares, and this is a count of them")
-    counts = {name: replace(role.fields[name], value=reason) for name in ("gpus_per_pod", "gpus_per_replica")}
+    counted = ("gpus_per_pod", "gpus_per_replica") if _several(role) else ()
+    counts = {name: replace(role.fields[name], value=reason) for name in counted}
     return role.having(**counts, sharing=Field("time-slicing in some pool", source=path))
 
 

@@ -142,12 +142,21 @@ def explanations(role: Role, resolved: Resolved | None) -> Iterator[Explanation]
     for name, field in role.fields.items():
         if isinstance(field.value, Unknown) and field.value.category and field.origins:
             yield Explanation(name, field.value.category, field.value.reason, field.origins[0].location())
+    yield from _any_node(role)
     checkpoint = role.fields.get("checkpoint")
     if checkpoint is None:
         yield from _own_program(role)
     elif checkpoint.origins and LOCAL.match(role.text("checkpoint")) and _unlisted(resolved):
         reason = f"the weights lie at {checkpoint.value}, whose config.json is not in the repository"
         yield Explanation("architecture", "local path", reason, checkpoint.origins[0].location())
+
+
+def _any_node(role: Role) -> Iterator[Explanation]:
+    """Why the product of a pod's GPUs is open where no label, queue or claim says anything of it."""
+    resource, count = role.text("accelerator_resource"), role.fields.get("gpus_per_pod")
+    if resource and count and count.origins and count.value != 0 and "accelerator" not in role.fields:
+        reason = f"no label names the product: the nodes that offer {resource} decide"
+        yield Explanation("accelerator", "queue or partition", reason, count.origins[0].location())
 
 
 def _own_program(role: Role) -> Iterator[Explanation]:

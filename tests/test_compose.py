@@ -411,3 +411,92 @@ def test_anchors_and_merge_keys_are_the_files_own() -> None:
         """
     )
     assert [one.roles[0].value("gpus_per_pod") for one in found] == [2, 2]
+
+
+# ---- a file behind the default one, scripts that are mounted, images that are partly the caller's
+
+
+BASE = {"deploy/docker-compose.yml": "services: {chat: {image: ollama/ollama:0.9.0}, web: {image: nginx}}"}
+
+
+def further(text: str, files: Mapping[str, str], path: str = "deploy/docker-compose.gpu.yml") -> list[Workload]:
+    held = Alone({name: content.encode() for name, content in files.items()})
+    (document,) = documents.load(path, text.encode()).documents
+    return list(adapters.read(document, held))
+
+
+def test_gpus_that_a_further_file_gives_are_given_to_the_service_of_the_default_one() -> None:
+    (found,) = further(f"services: {{chat: {{{GPU}}}}}", BASE)
+    assert values(found.roles[0], "engine", "engine_version", "gpus_per_pod") == ["ollama", "0.9.0", 2]
+    assert found.roles[0].fields["engine"].origins[0].document.path == "deploy/docker-compose.gpu.yml"
+
+
+@pytest.mark.parametrize(
+    ("text", "files", "path"),
+    [
+        pytest.param("services: {chat: {restart: always}}", BASE, "deploy/compose.prod.yml", id="it gives no GPU"),
+        pytest.param(f"services: {{chat: {{{GPU}}}}}", {}, "deploy/compose.gpu.yml", id="no default file"),
+        pytest.param(f"services: {{else: {{{GPU}}}}}", BASE, "deploy/compose.gpu.yml", id="no such service there"),
+        pytest.param(f"services: {{chat: {{{GPU}}}}}", BASE, "deploy/docker-compose.override.yml", id="read with it"),
+        pytest.param(f"services: {{chat: {{{GPU}}}}}", BASE, "deploy/gpu.yml", id="another name"),
+        pytest.param(f"services: {{chat: {{{GPU}}}}}", BASE, "other/compose.gpu.yml", id="another folder"),
+    ],
+)
+def test_other_files_that_hold_parts_of_services_state_no_workload(
+    text: str, files: Mapping[str, str], path: str
+) -> None:
+    assert not further(text, files, path)
+
+
+@pytest.mark.parametrize(
+    ("image", "engine"),
+    [
+        ("ollama/ollama:${TAG}", "ollama"),
+        ("ollama/ollama:${TAG:?it must be set}", "ollama"),
+        ("${REGISTRY}/ollama/ollama:0.9.0", "ollama"),
+        ("${IMAGE}", ""),
+        ("${NAME}:${TAG}", ""),
+        ("example.com/${NAME}:0.9.0", ""),
+    ],
+)
+def test_an_image_keeps_its_name_where_only_the_registry_or_the_tag_is_the_callers(image: str, engine: str) -> None:
+    found = service(f"image: '{image}'", GPU)
+    assert found.text("engine") == engine and "moving_image" not in found.fields
+
+
+SCRIPT = {"deploy/start.sh": '#!/bin/sh\nexec vllm serve "$MODEL" --max-model-len ${LENGTH:-4096} "$@"\n'}
+MOUNT = "volumes: ['./start.sh:/opt/start:ro']"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param(["entrypoint: [/opt/start]", "command: [-tp, '2']"], id="the program"),
+        pytest.param(["entrypoint: [bash, /opt/start, -tp, '2']"], id="a shell's script"),
+        pytest.param(["entrypoint: ['/bin/sh', './start']", "working_dir: /opt", "command: -tp 2"], id="a folder"),
+    ],
+)
+def test_a_script_that_is_mounted_is_read_with_the_words_it_is_given(lines: list[str]) -> None:
+    found = service(IMAGE, GPU, MOUNT, "environment: {MODEL: a/b}", *lines, files=SCRIPT)
+    assert values(found, "checkpoint", "max_model_len", "tensor_parallel") == ["a/b", 4096, 2]
+    places = [field.origins[0] for name in ("checkpoint", "max_model_len") if (field := found.fields[name]).origins]
+    assert {origin.document.path for origin in places} == {"deploy/compose.yaml"}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        pytest.param(["entrypoint: [/opt/other]"], id="another file"),
+        pytest.param(["entrypoint: [python, /opt/start]"], id="another interpreter"),
+        pytest.param(["entrypoint: [bash, $WHICH, /opt/start]"], id="a word that is not known"),
+    ],
+)
+def test_another_file_is_not_taken_for_the_script(lines: list[str]) -> None:
+    found = service(IMAGE, GPU, MOUNT, *lines, files=SCRIPT)
+    assert "max_model_len" not in found.fields
+
+
+def test_a_variable_of_a_file_that_is_not_there_keeps_its_default_open() -> None:
+    found = service(IMAGE, GPU, MOUNT, "entrypoint: [/opt/start]", "env_file: .env", files=SCRIPT)
+    assert found.text("checkpoint") == ""
+    assert asked(found.fields["max_model_len"]) == ("unknown", "another object")

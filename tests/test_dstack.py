@@ -173,3 +173,9 @@ def test_groups_are_roles_of_their_own() -> None:
 def test_the_checkpoint_of_a_program_of_ones_own() -> None:
     found = run("24GB", "python sft.py --model_name_or_path Qwen/Qwen3-8B --packing")
     assert values(found, "program", "checkpoint") == ["sft.py", "Qwen/Qwen3-8B"]
+
+
+def test_a_file_called_as_dstack_wants_its_files_to_be_called_may_hold_a_key_that_is_not_known() -> None:
+    assert claimed("type: task\nresources: {gpu: 1}\nbackend: aws\ncommands: [ls]") == "dstack task"
+    (document,) = documents.load("task.yml", b"type: task\nresources: {gpu: 1}\nbackend: aws\ncommands: [ls]").documents
+    assert adapters.claiming(document) is None

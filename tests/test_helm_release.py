@@ -5,7 +5,9 @@ from __future__ import annotations
 import textwrap
 
 import reading
+import samples
 
+from gpulint import adapters, documents
 from gpulint.workload import Role, Workload
 
 STACK = """
@@ -162,3 +164,20 @@ def test_objects_without_values_or_of_other_charts_hold_no_workload() -> None:
     operator = release.replace("redis", "gpu-operator").replace("a: 1", "driver: {enabled: false}")
     for spec in (bare, text, broken, release, operator, release.replace("values: {a: 1}", "values: null")):
         assert reading.workloads(spec) == []
+
+
+def test_a_workload_on_top_of_the_values_has_the_name_of_its_release() -> None:
+    values = "image: {repository: vllm/vllm-openai, tag: v0.10.1}\nresources: {limits: {nvidia.com/gpu: 1}}\n"
+    flux = (
+        "apiVersion: helm.toolkit.fluxcd.io/v2\nkind: HelmRelease\nmetadata: {name: chat}\nspec:\n  values:\n"
+        + textwrap.indent(values, "    ")
+    )
+    argo = (
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: talk}\nspec:\n  source:\n    helm:\n"
+        + "      valuesObject:\n"
+        + textwrap.indent(values, " " * 8)
+    )
+    for text, name in ((flux, "chat"), (argo, "talk")):
+        (document,) = documents.load("apps/chat.yaml", text.encode()).documents
+        (found,) = adapters.read(document, samples.Alone())
+        assert (found.name, found.roles[0].name) == (name, "server")

@@ -569,3 +569,99 @@ def test_notebooks_that_ask_for_gpus_are_workloads_of_one_pod_a_user() -> None:
 def test_notebooks_without_gpus_are_none() -> None:
     text = NOTEBOOKS.replace("nvidia.com/gpu", "example.com/disk")
     assert workloads(text) == []
+
+
+# ---- GPUs that a chart of one's own counts in its own words
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("image: vllm/vllm-openai:v0.10.1\ngpu: 1", ["nvidia.com/gpu", 1]),
+        ("image: a/b:v1\naccelerator: {resourceName: amd.com/gpu, count: 2}", ["amd.com/gpu", 2]),
+        ("image: a/b:v1\naccelerator: {vendor: amd, count: 2}", ["amd.com/gpu", 2]),
+        (
+            "model: {name: a/b}\nresources: {}\ngpu: {enabled: true, nvidia: {enabled: true, count: 4}}",
+            ["nvidia.com/gpu", 4],
+        ),
+        ("image: a/b:v1\nresources: {gpus: 1, cpus: 4}", ["nvidia.com/gpu", 1]),
+        ("image: a/b:v1\ngpuCount: '2'", ["nvidia.com/gpu", 2]),
+        ("image: a/b:v1\nresources: {limits: {gpu: 2, memory: 8Gi}}", ["nvidia.com/gpu", 2]),
+    ],
+)
+def test_gpus_are_counted_by_keys_and_sections_that_can_only_mean_them(text: str, expected: list[object]) -> None:
+    assert reading.values(role(text), "accelerator_resource", "gpus_per_pod") == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "image: a/b:v1\ngpu: {enabled: false, count: 2}",
+        "image: a/b:v1\ngpu: {enabled: true, nvidia: {enabled: false, count: 2}}",
+        "image: a/b:v1\naccelerator: {count: 0}",
+        "image: a/b:v1\naccelerator: {count: true}",
+        "limits: {gpu: {count: 3}}",
+        "image: a/b:v1\nresources: {limits: {gpu: 0}}",
+        "image: a/b:v1\ngpuCount: '0'",
+        "image: a/b:v1\ngpuCount: '{{ .gpus }}'",
+    ],
+)
+def test_a_count_that_is_switched_off_or_of_nothing_that_runs_is_none(text: str) -> None:
+    assert workloads(text) == []
+
+
+def test_what_counts_gpus_below_a_block_that_asks_for_them_is_no_second_pod() -> None:
+    text = """
+        image: {repository: vllm/vllm-openai, tag: v0.10.1}
+        resources: {limits: {nvidia.com/gpu: 1}}
+        vllm:
+          args: [--model, Qwen/Qwen3-8B]
+          gpu: {enabled: true, number: 1}
+        """
+    assert reading.values(role(text), "gpus_per_pod", "checkpoint") == [1, "Qwen/Qwen3-8B"]
+
+
+def test_settings_stand_in_the_section_of_the_engine_too() -> None:
+    text = """
+        model: {huggingfaceName: Qwen/Qwen3-8B}
+        deployment: {image: {repository: vllm/vllm-openai, tag: v0.10.1}}
+        resources: {limits: {nvidia.com/gpu: 4}}
+        """
+    assert reading.values(role(text), "engine", "checkpoint", "gpus_per_pod") == ["vllm", "Qwen/Qwen3-8B", 4]
+
+
+def test_parallelism_that_a_chart_may_add_is_none_where_the_stated_sizes_take_all_gpus() -> None:
+    image = "image: vllm/vllm-openai:v0.10.1"
+    sizes = ("tensor_parallel", "pipeline_parallel", "data_parallel")
+    alone = role(f"{image}\nresources: {{limits: {{nvidia.com/gpu: 1}}}}")
+    taken = role(f"{image}\nextraArgs: [-tp, '2']\nresources: {{limits: {{nvidia.com/gpu: 2}}}}")
+    room = role(f"{image}\nextraArgs: [-tp, '2']\nresources: {{limits: {{nvidia.com/gpu: 4}}}}")
+    assert reading.values(alone, *sizes) == [1, 1, 1]
+    assert reading.values(taken, *sizes) == [2, 1, 1]
+    assert not {"pipeline_parallel", "data_parallel"} & room.fields.keys()
+
+
+def test_values_may_choose_the_kind_of_their_object_and_an_object_is_no_values() -> None:
+    chosen = "kind: Deployment\nimage: {repository: vllm/vllm-openai}\nresources: {}"
+    assert claimed(chosen, "charts/chat/values.yaml") == "Helm values"
+    assert claimed(chosen, "charts/chat/chat.yaml") == ""
+    assert claimed("kind: Deployment\nmetadata: {name: values}\nspec: {}", "charts/chat/values.yaml") == ""
+
+
+def test_the_ollama_chart_passes_on_gpus_that_its_resources_name() -> None:
+    intel = "ollama: {models: {pull: [gemma3:12b]}}\nresources: {limits: {gpu.intel.com/i915: 1}}"
+    cpu = "ollama: {models: {pull: [gemma3:12b]}}\nresources: {limits: {cpu: 8}}"
+    assert reading.values(role(intel), "accelerator_resource", "gpus_per_pod") == ["gpu.intel.com/i915", 1]
+    assert workloads(cpu) == []
+
+
+def test_a_section_for_the_server_with_gpus_is_not_of_the_ollama_chart() -> None:
+    text = """
+        ollama:
+          gpu: {enabled: true, image: {repository: ollama/ollama, tag: 0.12.0}, resources: {limits: {nvidia.com/gpu: 1}}}
+        draw: {enabled: true, image: {repository: a/draw, tag: v1}, resources: {limits: {nvidia.com/gpu: 2}}}
+        """
+    assert [(one.name, one.roles[0].value("gpus_per_pod")) for one in workloads(text)] == [
+        ("ollama.gpu", 1),
+        ("draw", 2),
+    ]

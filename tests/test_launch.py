@@ -50,7 +50,7 @@ def taken(command: str) -> launch.Launch:
         ("mpirun -np 16 --allow-run-as-root -mca btl ^tcp -x A=b -bind-to none ./x -b 8", "./x -b 8", ("mpirun",)),
         ("horovodrun -np 4 -H a:4 python t.py", "python t.py", ("horovodrun",)),
         ("composer -n 8 t.py cfg.yaml", "t.py cfg.yaml", ("composer",)),
-        ("ray job submit --working-dir . --no-wait -- python3 t.py a=b", "python3 t.py a=b", ()),
+        ("ray job submit --working-dir . --no-wait -- python3 t.py a=b", "python3 t.py a=b", ("ray job submit",)),
         ("apptainer exec --nv --bind a:b i.sif python t.py", "python t.py", ("apptainer",)),
         ("srun singularity exec --nv i.sif torchrun t.py", "t.py", ("srun", "apptainer", "torchrun")),
         ("docker run --rm -it --gpus all -p 1:1 -v a:b img:1 --model m", "--model m", ("docker run",)),

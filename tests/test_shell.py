@@ -268,3 +268,17 @@ def test_a_hostile_script_costs_little(unit: str) -> None:
 
 def test_a_script_beyond_the_limit_has_no_commands() -> None:
     assert shell.commands("a\n" * 128_001) == ()
+
+
+def test_an_expansion_outside_quotes_that_is_empty_leaves_no_word() -> None:
+    assert words('run ${EXTRA:-} "${EXTRA:-}" $NONE x ${Y:+a}', NONE="") == [["run", "", "x"]]
+    assert words("run ${EXTRA:-} ${LENGTH:-8}", EXTRA=None) == [["run", None, "8"]]
+
+
+def test_an_environment_that_may_hold_any_name_leaves_defaults_open() -> None:
+    class AnyName(dict[str, str | None]):
+        def __contains__(self, name: object) -> bool:
+            return True
+
+    (found,) = shell.commands("run ${LENGTH:-8}", AnyName())
+    assert [word.text for word in found.words] == ["run", None]

@@ -171,3 +171,33 @@ def test_servers_on_several_nodes_may_not_be_one() -> None:
 def test_every_document_of_a_pipeline_is_a_task_of_its_own() -> None:
     text = "name: pipe\n---\nname: a\nresources: {accelerators: L4}\nrun: x\n---\nname: b\nresources: {accelerators: T4}\nrun: y"
     assert [one.name for one in reading.workloads(text)] == ["a", "b"]
+
+
+# ---- what a cloud means by a name
+
+
+@pytest.mark.parametrize(
+    ("resources", "product"),
+    [
+        ("{accelerators: 'RTXA4000:2'}", "rtx-a4000"),
+        ("{accelerators: RTX6000-Ada}", "rtx-6000-ada"),
+        ("{accelerators: RTXPRO6000-WK}", "rtx-pro-6000-ws"),
+        ("{cloud: runpod, accelerators: H100}", "h100-pcie-80gb"),
+        ("{infra: RunPod/US, accelerators: 'A100-80GB:4'}", "a100-pcie-80gb"),
+        ("{cloud: runpod, accelerators: H100-SXM}", "h100-sxm-80gb"),
+        ("{cloud: aws, accelerators: 'H100:8'}", "h100-sxm-80gb"),
+    ],
+)
+def test_a_cloud_may_mean_another_product_by_a_name(resources: str, product: str) -> None:
+    assert task(resources).value("accelerator") == product
+
+
+@pytest.mark.parametrize("program", ['"$HOME_OF/bin/vllm"', "${VENV}/vllm", "$(which vllm)", "$(command -v vllm)"])
+def test_an_engine_in_a_folder_that_is_not_known_is_read_by_its_name(program: str) -> None:
+    found = task("{accelerators: L4}", f"{program} serve a/b -tp 1")
+    assert values(found, "engine", "checkpoint", "tensor_parallel") == ["vllm", "a/b", 1]
+
+
+@pytest.mark.parametrize("run", ['"$PROGRAM" serve a/b', "$(./pick vllm) serve a/b", "$X/vllm/run serve a/b"])
+def test_a_program_that_a_variable_names_is_no_engine(run: str) -> None:
+    assert task("{accelerators: L4}", run).text("engine") == ""

@@ -1,6 +1,7 @@
 """Accelerator resources: the names under which nodes offer GPUs, and the product that a cluster of its own naming means.
 
-The device plugin lets a cluster rename what it offers: `resources.gpus[].name` of NVIDIA/k8s-device-plugin v0.20.0 (api/config/v1/resources.go).
+The device plugin lets a cluster rename what it offers: `resources.gpus[].name`, NVIDIA/k8s-device-plugin v0.20.0
+api/config/v1/resources.go.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from gpulint import documents, units
-from gpulint.adapters import docker_run, instance, ranks, slurm
+from gpulint.adapters import docker_run, instance, launch, ranks, slurm
 from gpulint.adapters.launch import CONTAINERS
 from gpulint.adapters.launched import TRAINERS
 from gpulint.adapters.ranks import Step
@@ -35,6 +35,15 @@ OTHER_DEVICE = re.compile(r"(?:NEURON_|ASCEND_|HCCL_|LIBTPU_|TPU_)\w+=|PJRT_DEVI
 """Variables of AWS Neuron, Ascend and TPUs."""
 CPU_QUEUE = re.compile(r"(?:^|[@_-])cpus?(?:$|[_-])")
 """Queues and accounts that a cluster itself calls after the CPU."""
+ASKS = frozenset({"nodes", "ntasks", "partition", "gpus"})
+"""What a step of Slurm's states that is a job of its own."""
+GPU_QUEUE = re.compile(r"(?:^|[^A-Za-z])gpus?(?:$|[^A-Za-z])", re.IGNORECASE)
+"""Queues and features of nodes that a cluster itself calls after the GPU."""
+FOR_NCCL = re.compile(r"(?:TORCH_)?NCCL_\w+|RCCL_\w+")
+FOR_GPUS = re.compile(
+    rf"{FOR_NCCL.pattern}|CUDA_(?:DEVICE_MAX_CONNECTIONS|LAUNCH_BLOCKING)|PYTORCH_(?:CUDA|HIP)_ALLOC_CONF"
+)
+"""Variables that only programs on GPUs read."""
 ARRAY = re.compile(r"(\d+)(?:-(\d+)(?::(\d+))?)?")
 FOLDERS_MAX = 4
 
@@ -44,7 +53,7 @@ def fields(one: Started, anchor: Origin, repository: Repository) -> dict[str, Fi
     stated = _stated(one)
     found = {**one.launch.fields, **_configured(one, anchor.document, repository)}
     nodes = _nodes(one, stated, found)
-    found |= _visible(one.environment)
+    found |= _visible(one.environment) | _shared_out(one, found, nodes)
     gpus = _gpus_per_node(one, stated, found, anchor)
     found |= {**_container(one), **slurm.placed(stated), **_host(stated)}
     found["gpus_per_pod"], found["pods_per_replica"] = gpus, nodes
@@ -65,6 +74,14 @@ def given(one: Started) -> bool:
     return (asked is not None and asked.value != 0) or bool(_visible(one.environment))
 
 
+def is_meant(one: Started) -> bool:
+    """Whether the queue of a job or the variables of a program are those of GPUs, although nothing says how many."""
+    queues = (word.text or "" for name, word in _stated(one).items() if name in ("partition", "qos", "constraint"))
+    if any(GPU_QUEUE.search(queue) or slurm.product_of(queue) for queue in queues):
+        return True
+    return one.cluster is not None or any(FOR_GPUS.fullmatch(name) for name in one.environment)
+
+
 def is_elsewhere(one: Started) -> bool:
     """Whether its job, its launcher, its arguments or its variables keep a program on the CPU or on no GPU."""
     stated = _stated(one)
@@ -76,8 +93,11 @@ def is_elsewhere(one: Started) -> bool:
     if any((word := one.environment.get(name)) is not None and word.text in ("", "-1") for name in VISIBLE):
         return True
     words = [word.text or "" for word in one.words]
-    told = any(step.stated.get("cpu") for step in one.launch.steps) or bool(
-        ON_CPU & {*words, *map("=".join, pairwise(words))}
+    ranks_of_cpu = any((word := step.last("processes_per_pod")) and word.text == "cpu" for step in one.launch.steps)
+    told = (
+        any(step.stated.get("cpu") for step in one.launch.steps)
+        or ranks_of_cpu
+        or bool(ON_CPU & {*words, *map("=".join, pairwise(words))})
     )
     queues = (stated[name].text or "" for name in ("partition", "qos", "account") if name in stated)
     return told or any(CPU_QUEUE.search(queue) for queue in queues)
@@ -118,13 +138,23 @@ def _repeated(word: Argument, quantity: str, stated: Mapping[str, Argument]) -> 
 def _nodes(one: Started, stated: Mapping[str, Argument], found: Mapping[str, Field]) -> Field:
     """The nodes of a job where one is described, else those that the launcher is told of."""
     told = found.get("pods_per_replica")
-    if one.job is not None or "nodes" in stated:
+    if one.job is not None or ASKS & stated.keys():
         asked = slurm.nodes(stated)
         if not isinstance(asked.value, Unknown) or told is None or isinstance(told.value, Unknown):
             return asked
     if told is not None:
         return told
+    if submitter := next((step for step in one.launch.steps if step.launcher == launch.SUBMITTER), None):
+        unknown = Unknown("the program that submits it decides the nodes", "own program")
+        counted = submitter.last("nodes")
+        return (
+            Field(unknown, ranks.origins(counted))
+            if counted and counted.text != "1"
+            else Field(1, source="one machine unless said otherwise")
+        )
     inner = next((step for step in reversed(one.launch.steps) if step.launcher in ranks.RANKED), None)
+    if inner is None and (around := _around(one)) is not None:
+        return around
     if inner is None or inner.launcher == "torchrun":
         return Field(1, source="one machine unless said otherwise")
     if inner.launcher in ALONE and not {"hostfile", "config_file"} & inner.stated.keys() and inner.open_ended is None:
@@ -133,6 +163,16 @@ def _nodes(one: Started, stated: Mapping[str, Argument], found: Mapping[str, Fie
     if local:
         return Field(1, source="one machine where no hosts are named")
     return Field(Unknown("the hosts are named elsewhere", MACHINE), ranks.origins(inner.word))
+
+
+def _around(one: Started) -> Field | None:
+    """Who decides the nodes of a program without a launcher: the Ray cluster, or the job that starts the whole script."""
+    if (submitted := next((step for step in one.launch.steps if step.launcher == "ray job submit"), None)) is not None:
+        return Field(Unknown("the Ray cluster decides", MACHINE), ranks.origins(submitted.word))
+    if one.words and slurm.MULTI_NODE.search(one.words[0].origin.document.text):
+        why = Unknown("the job around the script decides its nodes", "platform variable")
+        return Field(why, ranks.origins(one.words[0]))
+    return None
 
 
 def _replicas(stated: Mapping[str, Argument]) -> Field:
@@ -160,17 +200,30 @@ def _gpus_per_node(one: Started, stated: Mapping[str, Argument], found: Mapping[
         return visible
     if contained.value is not None:
         return contained
+    if one.job is not None and (of_nccl := _one_a_rank(one, stated)) is not None:
+        return of_nccl
     if one.job is not None:
         why = "the partition decides how many GPUs a node has"
         deciding = next(
             (stated[name] for name in ("exclusive", "partition", "constraint") if name in stated), one.job.first
         )
         return Field(Unknown(why, MACHINE), ranks.origins(deciding))
+    if one.cluster is not None:
+        return ranks.number(one.cluster)
     processes = found.get("processes_per_pod")
     launched = any(step.launcher in TRAINERS for step in one.launch.steps)
     if processes is not None and launched and not _many(processes):
         return processes
     return Field(Unknown("the machine that runs the script decides", MACHINE), (anchor,))
+
+
+def _one_a_rank(one: Started, stated: Mapping[str, Argument]) -> Field | None:
+    """One GPU for each task of a step that NCCL joins, which takes no two ranks of one card."""
+    starts = [step.launcher for step in one.launch.steps if step.launcher in ranks.RANKED]
+    if starts != ["srun"] or "ntasks_per_node" not in stated or not any(map(FOR_NCCL.fullmatch, one.environment)):
+        return None
+    tasks = ranks.number(stated["ntasks_per_node"])
+    return tasks if isinstance(tasks.value, int) and not _many(tasks) else None
 
 
 def _many(processes: Field) -> bool:
@@ -206,12 +259,6 @@ def _processes(one: Started, stated: Mapping[str, Argument], found: Mapping[str,
     if inner == "srun":
         return {"processes_per_pod": slurm.tasks_per_node(stated)}
     each = found.get("processes_per_pod")
-    if (
-        steps
-        and (whole := ranks.total(steps[-1])) is not None
-        and not {"ntasks_per_node", "map_by"} & steps[-1].stated.keys()
-    ):
-        each = ranks.shared_out(whole, found["pods_per_replica"])
     if each is None:
         return {}
     cards = found["gpus_per_pod"]
@@ -222,6 +269,15 @@ def _processes(one: Started, stated: Mapping[str, Argument], found: Mapping[str,
         tasks = slurm.tasks_per_node(stated)
         return {"processes_per_pod": instance.product(each, tasks) if tasks.value != 1 else each}
     return {"processes_per_pod": each}
+
+
+def _shared_out(one: Started, found: Mapping[str, Field], nodes: Field) -> dict[str, Field]:
+    """The processes of a launcher that states them all together, on each of the nodes."""
+    step = next((step for step in reversed(one.launch.steps) if step.launcher in ranks.RANKED), None)
+    if step is None or {"ntasks_per_node", "map_by"} & step.stated.keys() or "processes_per_pod" not in found:
+        return {}
+    whole = ranks.total(step)
+    return {} if whole is None else {"processes_per_pod": ranks.shared_out(whole, nodes)}
 
 
 def _configured(one: Started, document: Document, repository: Repository) -> dict[str, Field]:

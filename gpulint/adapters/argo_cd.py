@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpulint.adapters import charts, kubernetes, nested, tree
+from gpulint.adapters import chart, charts, kubernetes, nested, tree
 from gpulint.adapters.chart import Values
 from gpulint.documents import Document, Node, Path
 from gpulint.repository import Repository
@@ -32,7 +32,14 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
         values = _values(document, source)
         if values is not None:
             for workload in charts.workloads(values, repository, _chart(document, source)):
-                yield replace(workload, adapter="argo_cd", document=document, path=source)
+                name = _release(document, source) if workload.name == chart.folder(document) else ""
+                yield replace(workload, name=name or workload.name, adapter="argo_cd", document=document, path=source)
+
+
+def _release(document: Document, source: Path) -> str:
+    """The name under which the chart is installed: the Application's own, unless it states another."""
+    paths: tuple[Path, ...] = ((*source, "helm", "releaseName"), ("metadata", "name"))
+    return next((text for path in paths if isinstance(text := document.get(path), str)), "")
 
 
 def _sources(document: Document) -> Iterator[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -17,6 +18,8 @@ EXPRESSION = re.compile(r"\{\{|\$\{|\$\(|\$[A-Za-z_]")
 """What a caller fills in: a template expression of Helm, Terraform, Jinja or envsubst."""
 PLACEHOLDER = re.compile(r"<[^<>]+>|(?i:\byour[-_ ]|\b(?:change|replace)[-_ ]?me|^cfg\.|placeholder)")
 DECIDED_BY_CHART = "the chart's own templates and values decide it"
+SIZES = ("tensor_parallel", "pipeline_parallel", "data_parallel")
+ALL_TAKEN = "the GPUs that are asked for leave no room for more parallelism"
 COMMON_FOLDERS = frozenset({"helm", "chart", "charts", "values", "recipe", "templates", "deploy", "."})
 OF_VALUE = re.compile(r"\s*\"?\{\{-?\s*\.Values\.([\w.]+)\s*-?\}\}\"?\s*")
 
@@ -225,6 +228,20 @@ def _opened(role: Role, reason: str) -> Role:
     if not {"engine", "program"} & role.fields.keys():
         fields["engine"] = Field(Unknown(reason, "another object"), (role.anchor,))
     return replace(role.having(**fields), arguments=None, open_ended=role.open_ended or reason)
+
+
+def shared_out(role: Role) -> Role:
+    """A role of an open chart whose stated sizes, or whose one GPU, leave no room for further parallelism."""
+    gpus = role.fields.get("gpus_per_replica")
+    if gpus is None or not isinstance(gpus.value, int) or not role.text("engine"):
+        return role
+    sizes = [role.fields[name].value for name in SIZES if name in role.fields]
+    known = [size for size in sizes if isinstance(size, int)]
+    if len(known) < len(sizes) or math.prod(known) != gpus.value:
+        return role
+    missing = [name for name in SIZES if name not in role.fields]
+    told = {name: Field(1, source=ALL_TAKEN, assumption="" if at else ALL_TAKEN) for at, name in enumerate(missing)}
+    return role.having(**told)
 
 
 def explained(role: Role) -> Role:

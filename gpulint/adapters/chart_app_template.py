@@ -110,8 +110,10 @@ def _selector(values: Values, name: str) -> Part:
     own, shared = values.below("controllers", name, "pod"), values.below("defaultPodOptions")
     if values.text("defaultPodOptionsStrategy") != "merge":
         return _option(values, name, "nodeSelector")
-    kept = {label: shared.node("nodeSelector", label) for label in shared.entries("nodeSelector")}
-    return {**kept, **{label: own.node("nodeSelector", label) for label in own.entries("nodeSelector")}}
+    merged: dict[str | Node, Part] = {}
+    for where in (shared, own):
+        merged.update({label: where.node("nodeSelector", label) for label in where.entries("nodeSelector")})
+    return merged
 
 
 # ---- containers

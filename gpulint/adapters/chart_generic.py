@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from gpulint import units
-from gpulint.adapters import chart, pod
+from gpulint.adapters import chart, chart_counts, pod
 from gpulint.adapters.chart import Values
 from gpulint.adapters.tree import Part
 from gpulint.documents import Document, Node, Path
@@ -21,21 +21,10 @@ from gpulint.workload import Field, Origin, Role, Unknown, Workload
 DEPTH, VISITED_MAX = 12, 20_000
 """How deep, and how many mappings and lists, are looked through."""
 OF_A_POD = frozenset({"resources", "env", "args", "command"})
-IMAGES = ("image", "containerImage", "dockerImage")
 ENVIRONMENTS = ("env", "extraEnv", "extraEnvVars", "envVars", "environment", "containerEnv", "extraEnvs")
 ARGUMENTS = ("args", "extraArgs", "additionalArgs", "serverArgs", "vllmArgs")
 REPLICAS = ("replicaCount", "replicas", "numReplicas")
 AUTOSCALERS = ("autoscaling", "hpa", "autoscaler", "keda", "horizontalPodAutoscaler")
-COUNTS = ("gpus", "gpuCount", "numGPUs", "numGpus", "num_gpus", "gpu_count", "nvidiaGpu", "nGpus")
-"""Keys whose number can only be one of GPUs."""
-COUNTED = ("count", "number", "quantity", "num")
-COUNTING = ("gpu", "gpus", "accelerator", "accelerators")
-"""Sections that count GPUs: `accelerator: {resourceName, count}`, `gpu: {enabled, nvidia: {count}}`."""
-VENDORS = {"nvidia": "nvidia.com/gpu", "amd": "amd.com/gpu", "intel": "gpu.intel.com/i915", "habana": "habana.ai/gaudi"}
-RESOURCE_NAMES = ("resourceName", "resource", "resourceKey", "nvidiaResource")
-SECTIONS = ("vllm", "sglang", "tgi", "engine", "server", "deployment", "container", "inference", "llm")
-"""Sections of one pod's settings, beside its resources."""
-SWITCHES = ("enabled", "enable", "create")
 MODELS = (
     *(("model",), ("model", "id"), ("model", "name"), ("model", "repo"), ("model", "repository"), ("model", "uri")),
     *(("model", "modelId"), ("model", "huggingfaceId"), ("modelId",), ("modelName",), ("model_name",), ("modelID",)),
@@ -45,8 +34,9 @@ MODELS = (
 )
 HUB_ID = re.compile(r"(?:hf://)?(?P<id>[A-Za-z0-9][\w.-]*/[\w.-]+)")
 SETTINGS = {
-    "tensor_parallel": ("tensorParallelSize", "tensorParallelism", "tensor_parallel_size", "tpSize"),
-    "pipeline_parallel": ("pipelineParallelSize", "pipelineParallelism", "pipeline_parallel_size"),
+    "tensor_parallel": ("tensorParallelSize", "tensorParallelism", "tensor_parallel_size", "tpSize", "tensorParallel"),
+    "pipeline_parallel": ("pipelineParallelSize", "pipelineParallelism", "pipeline_parallel_size", "pipelineParallel"),
+    "data_parallel": ("dataParallelSize", "dataParallelism", "data_parallel_size", "dataParallel"),
     "max_model_len": ("maxModelLen", "maxModelLength", "max_model_len"),
 }
 SETTING_BLOCKS: tuple[Path, ...] = (
@@ -60,6 +50,8 @@ SETTING_BLOCKS: tuple[Path, ...] = (
 )
 FILLED_IN = "the templates decide what becomes of it"
 NODE_GPUS = 8
+WRAPPERS = ("values", "valuesObject", "valuesInline")
+"""Keys of other objects under which values stand."""
 BUDGETS = ("pdb", "podDisruptionBudget")
 NIM = frozenset({"ngcAPISecret", "ngcAPIKey", "nimCache"})
 """Keys of `model` in the nim-llm chart (NVIDIA/nim-deploy helm/nim-llm/values.yaml)."""
@@ -72,7 +64,7 @@ def fits(values: Values) -> bool:
     if not pod.GPU.search(values.document.text):
         return False
     found = blocks(values, everything=True)
-    return any(_asks(block.entries()) and _image(values, block) is not None for block in found)
+    return any(chart_counts.asks(block.entries()) and _image(values, block) is not None for block in found)
 
 
 def workloads(values: Values, block: Values, repository: Repository) -> Iterator[Workload]:
@@ -99,10 +91,10 @@ def blocks(values: Values, everything: bool = False) -> Iterator[Values]:
             return
         here = todo.pop()
         stated = here.get()
-        if isinstance(stated, dict) and not everything and _switched_off(stated):
+        if isinstance(stated, dict) and not everything and chart_counts.switched_off(stated):
             continue
-        asks = isinstance(stated, dict) and (_asks(stated) or _counts(stated))
-        if asks or (isinstance(stated, dict) and _counted(here) and not _within(here, found)):
+        asks = isinstance(stated, dict) and (chart_counts.asks(stated) or chart_counts.counts(stated))
+        if asks or (isinstance(stated, dict) and chart_counts.counted(here) and not _within(here, found)):
             asks = True
             found.append(here.path)
             yield here
@@ -120,69 +112,6 @@ def _inner(stated: object) -> Iterator[str | int]:
     yield from (key for key, inner in pairs if isinstance(inner, dict | list))
 
 
-def _switched_off(block: Mapping[str, object]) -> bool:
-    return any(block.get(switch) is False for switch in SWITCHES) or block.get("disabled") is True
-
-
-def _asks(block: Mapping[str, object]) -> bool:
-    """Whether `resources` name an accelerator of a pod, with a count that is not zero."""
-    resources = block.get("resources")
-    sides = [resources.get(side) for side in ("limits", "requests")] if isinstance(resources, dict) else []
-    return any(
-        pod.GPU.fullmatch(str(name)) and str(count) not in ("0", "None")
-        for amounts in sides
-        if isinstance(amounts, dict)
-        for name, count in amounts.items()
-    )
-
-
-def _counts(block: Mapping[str, object]) -> bool:
-    """Whether a key beside an image or a command counts GPUs."""
-    return _runs(block) and any(_is_count(block.get(key)) for key in _count_keys(block))
-
-
-def _runs(block: Mapping[str, object]) -> bool:
-    return any(key in block for key in (*IMAGES, "command", "script", "args", "resources"))
-
-
-def _is_count(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
-
-
-def _counted(block: Values) -> tuple[str, ...]:
-    """Where a section beside what runs counts GPUs; empty where none that is switched on does."""
-    if not _runs(block.entries()) and not {"model", *SECTIONS} & block.entries().keys():
-        return ()
-    return next((path for path in _counting(block) if _is_count(block.get(*path))), ())
-
-
-def _counting(block: Values) -> Iterator[tuple[str, ...]]:
-    """The paths at which GPUs may be counted, those of sections that are switched off left out."""
-    for section in COUNTING:
-        if not _switched_off(block.entries(section)):
-            yield from ((section, name) for name in COUNTED)
-            for vendor in VENDORS:
-                if not _switched_off(block.entries(section, vendor)):
-                    yield from ((section, vendor, name) for name in COUNTED)
-    for side in (("resources",), ("resources", "limits")):
-        yield from ((*side, name) for name in (*COUNTS, "gpu"))
-
-
-def _resource_name(block: Values, path: tuple[str, ...]) -> str | Node:
-    """The resource that a section counts: named, else by its vendor, else NVIDIA's."""
-    section = path[:-1]
-    named = next((key for key in RESOURCE_NAMES if pod.GPU.fullmatch(block.text(*section, key))), "")
-    if named and section[0] in COUNTING:
-        return block.scalar(*section, named) or block.text(*section, named)
-    stated = (block.text(*section, key).lower() for key in ("vendor", "type"))
-    vendor = next((one for one in (section[-1], *stated) if one in VENDORS), "nvidia")
-    return block.key(VENDORS[vendor], *path)
-
-
-def _count_keys(block: Mapping[str, object]) -> tuple[str, ...]:
-    return (*COUNTS, "gpu") if isinstance(block.get("gpu"), int) else COUNTS
-
-
 # ---- the pod that a block stands for
 
 
@@ -193,7 +122,7 @@ def _object(values: Values, block: Values) -> Document:
 
 def _pod(values: Values, block: Values) -> Part:
     container: dict[str | Node, Part] = {
-        "name": _container_name(values, block),
+        "name": _container_name(block),
         "image": _image(values, block),
         "command": next((node for where in _parts(block) if (node := where.node("command")) is not None), None),
         "args": next((found for where in _parts(block) if (found := _arguments(where)) is not None), None),
@@ -215,14 +144,14 @@ def _pod(values: Values, block: Values) -> Part:
 
 def _parts(block: Values) -> list[Values]:
     """A block, and the sections of it that hold settings of the same pod."""
-    inner = [block.below(key) for key in SECTIONS if isinstance(block.get(key), dict)]
-    return [block, *(one for one in inner if not _switched_off(one.entries()))]
+    inner = [block.below(key) for key in chart_counts.SECTIONS if isinstance(block.get(key), dict)]
+    return [block, *(one for one in inner if not chart_counts.switched_off(one.entries()))]
 
 
-def _container_name(values: Values, block: Values) -> Node:
+def _container_name(block: Values) -> Node:
     """The text of a container's name, where its resources stand."""
-    keys = block.path[len(values.path) :]
-    name = block.text("name") or next((str(part) for part in reversed(keys) if isinstance(part, str)), "server")
+    last = next((part for part in reversed(block.path) if isinstance(part, str)), "")
+    name = block.text("name") or ("server" if last in ("", *WRAPPERS) else last)
     return block.key(name, "resources") if block.get("resources") is not None else block.word(name)
 
 
@@ -235,7 +164,7 @@ def _image(values: Values, block: Values) -> Node | None:
     """The image of a block, else the nearest above it."""
     for up in range(len(block.path) - len(values.path) + 1):
         where = Values(block.document, block.path[: len(block.path) - up])
-        for key in IMAGES:
+        for key in chart_counts.IMAGES:
             if found := chart.image(where, key) or chart.image(where, key, name="name"):
                 return found
         if isinstance(where.get("repository"), str) and where.get("tag") is not None:
@@ -260,15 +189,15 @@ def _pair(block: Values, key: str, name: str) -> list[Part]:
 
 
 def _resources(block: Values) -> Part:
-    if _asks(block.entries()):
+    if chart_counts.asks(block.entries()):
         return block.node("resources")
-    if not _counts(block.entries()) and (path := _counted(block)):
+    if not chart_counts.counts(block.entries()) and (path := chart_counts.counted(block)):
         limits = dict(chart.pairs(block.node("resources", "limits")))
-        name = _resource_name(block, path)
+        name = chart_counts.resource(block, path)
         return {"requests": block.node("resources", "requests"), "limits": {**limits, name: block.node(*path)}}
-    if not _counts(block.entries()):
+    if not chart_counts.counts(block.entries()):
         return block.node("resources")
-    key = next(key for key in _count_keys(block.entries()) if isinstance(block.get(key), int))
+    key = chart_counts.key(block.entries())
     requests, limits = (dict(chart.pairs(block.node("resources", side))) for side in ("requests", "limits"))
     return {"requests": requests, "limits": {**limits, block.key("nvidia.com/gpu", key): block.node(key)}}
 
@@ -294,14 +223,14 @@ def _with_settings(role: Role, values: Values, block: Values) -> Role:
     fields |= _scaled(places)
     if "replicas_least" in fields:
         fields |= _metric(places)
-    return role.having(**{**_nim(role, places), **fields, **_spread(block)})
+    return chart.shared_out(role.having(**{**_nim(role, places), **fields, **_spread(block)}))
 
 
 def _spread(block: Values) -> dict[str, Field]:
     """A bare count that is more than a node holds counts the GPUs of several pods."""
-    key = next((key for key in _count_keys(block.entries()) if isinstance(block.get(key), int)), "")
+    key = chart_counts.key(block.entries())
     count = block.get(key)
-    if not key or _asks(block.entries()) or not isinstance(count, int) or count <= NODE_GPUS:
+    if not key or chart_counts.asks(block.entries()) or not isinstance(count, int) or count <= NODE_GPUS:
         return {}
     unknown = Field(Unknown("the templates share the GPUs out over pods", "another object"), (block.origin(key),))
     return {"gpus_per_pod": unknown, "gpu_limit": unknown, "gpus_per_replica": Field(count, (block.origin(key),))}

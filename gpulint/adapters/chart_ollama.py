@@ -18,11 +18,15 @@ from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 IMAGE = "ollama/ollama"
 GPU = {"nvidia": "nvidia.com/gpu", "amd": "amd.com/gpu"}
+OF_A_CONTAINER = frozenset({"image", "resources", "env", "args"})
+"""What a chart of one's own says of a server with GPUs, and this one never below `ollama.gpu`."""
 MODELS = (("ollama", "models"), ("ollama", "models", "pull"), ("ollama", "models", "run"))
 """Older releases of the chart take the models as a list of their own."""
 
 
 def fits(values: Values) -> bool:
+    if OF_A_CONTAINER & values.entries("ollama", "gpu").keys():
+        return False
     return isinstance(values.get("ollama", "gpu"), dict) or any(isinstance(values.get(*path), list) for path in MODELS)
 
 

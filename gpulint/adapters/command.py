@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint import shell
-from gpulint.adapters import config_map
+from gpulint.adapters import config_map, ranks
 from gpulint.documents import Document, Path
 from gpulint.engines import Argument, Invocation
 from gpulint.workload import Field, Origin
@@ -15,6 +15,8 @@ from gpulint.workload import Field, Origin
 REFERENCE = re.compile(r"\$\$|\$\(([A-Za-z_][\w.-]*)\)")
 """Read as Kubernetes does, from the left: two dollars are one, so that `$$(NAME)` refers to nothing."""
 WHOLE_VARIABLE = re.compile(r"\"?\$(?:\((?P<paren>\w+)\)|\{(?P<brace>\w+)\}|(?P<bare>\w+))\"?")
+VARIABLE = re.compile(r"\$\{?([A-Za-z_]\w*)")
+CALLER = "caller's variable"
 PLACEHOLDER = re.compile(
     r"\$\([A-Za-z_][\w.-]*\)|\$\{\w+\}|\$[A-Za-z_]\w*|<[^<>]+>|\{\{|(?i:\byour[-_]|\b(?:change|replace)[-_]?me\b)"
 )
@@ -296,7 +298,8 @@ def placeheld(argument: Argument) -> Argument:
         return argument
     flag, equals, value = text.partition("=")
     stated = value if equals and flag.startswith("-") else text
-    return _unreadable(text, argument.origin, f"{stated} is filled in elsewhere")
+    unread = _unreadable(text, argument.origin, f"{stated} is filled in elsewhere")
+    return unread._replace(category=ranks.category(unread._replace(origin=argument.origin._replace(span=None))))
 
 
 def _script(words: tuple[Argument, ...]) -> int | None:
@@ -319,8 +322,15 @@ def _from_shell(script: Script, word: shell.Word, known: Environment) -> Argumen
     if word.text is None or PLACEHOLDER.search(word.text):
         unset = known[name] if name in known and known[name].text is None else Argument(None, place)
         unread = _unreadable(word.raw, place, unset.why or f"{stated} is not known here")
-        return unread._replace(category=unset.category)
+        return unread._replace(category=unset.category or _decides(word, place, known))
     return Argument(word.text, place, behind=known[name].origin if name in known else None)
+
+
+def _decides(word: shell.Word, place: Origin, known: Environment) -> str:
+    """Who decides a word of a script that cannot be known, by the variables and placeholders in it."""
+    category = ranks.category(Argument(None, place._replace(span=None), f"{word.why} {word.raw}"))
+    elsewhere = known.open_ended and any(name not in known for name in VARIABLE.findall(word.raw))
+    return "another object" if elsewhere and category == CALLER else category
 
 
 def _unwrapped(words: tuple[Argument, ...]) -> tuple[Argument, ...]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import functools
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
 from gpulint import units
-from gpulint.adapters import command, compose_devices, compose_service, config_file, counted, shapes, task
-from gpulint.adapters.command import Environment, Script
+from gpulint.adapters import compose_devices, compose_program, compose_service, config_file, shapes, task
+from gpulint.adapters.command import Environment
 from gpulint.adapters.compose_service import Service
-from gpulint.adapters.interpolation import Text
 from gpulint.documents import Document
-from gpulint.engines import Argument, Invocation, images
+from gpulint.engines import Argument, Invocation, Reading
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
 
@@ -34,7 +33,6 @@ MEMORY = "/dev/shm"
 MEMORY_DEFAULT_BYTES = 64 * units.MIB
 """docs.docker.com/reference/cli/docker/container/run (--shm-size)."""
 UNASKED = "no GPU is asked for; the host's default runtime decides"
-BUILT = "the image is built from the repository's own files"
 
 
 def claims(document: Document) -> bool:
@@ -64,18 +62,30 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     services = document.get(("services",))
     for name in services if isinstance(services, dict) else ():
         service = compose_service.of(document, str(name), repository)
-        if service.stated("image") or service.stated("build"):
+        if not _is_whole(service) and _gives_gpus(service, repository):
+            service = compose_service.completed(service, repository)
+        if _is_whole(service):
             yield from _workload(service, repository)
+
+
+def _is_whole(service: Service) -> bool:
+    return bool(service.stated("image") or service.stated("build"))
+
+
+def _gives_gpus(service: Service, repository: Repository) -> bool:
+    return bool(compose_devices.fields(service, compose_service.environment(service, repository)))
 
 
 def _workload(service: Service, repository: Repository) -> Iterator[Workload]:
     environment = compose_service.environment(service, repository)
     given = {**compose_devices.fields(service, environment)}
     find = functools.partial(_file, service, repository)
-    started = _invocations(service, environment, given.get("gpus_per_pod") or Field(None), find)
+    started = [
+        *compose_program.invocations(service, environment, given.get("gpus_per_pod") or Field(None), find, repository)
+    ]
     invocations = tuple(config_file.expanded(one, find) for one in started)
     readings = task.read(invocations)
-    if not given and not any(one.arguments for _, one in readings):
+    if not given and not any(one.arguments and not _on_processors(reading) for reading, one in readings):
         return
     unasked = Field(Unknown(UNASKED, compose_devices.HOST), (service.origin,))
     given = given or {"gpus_per_pod": unasked, "accelerator": unasked}
@@ -88,93 +98,23 @@ def _workload(service: Service, repository: Repository) -> Iterator[Workload]:
     yield Workload(service.name, task.purpose(roles), "compose", service.origin.document, path, roles)
 
 
+def _on_processors(reading: Reading) -> bool:
+    """Whether an engine is told, or its image is built, to use no GPU."""
+    device = reading.fields.get("device")
+    return device is not None and device.value == "cpu"
+
+
 def _program(service: Service, invocations: tuple[Invocation, ...]) -> dict[str, Field]:
     """What runs where no engine that we read does."""
     if service.stated("build"):
         place = compose_devices.place_of(service, "build")
-        unread = Field(Unknown(BUILT, "own program"), (place,))
-        named = task.program(invocations, place)
+        unread = Field(Unknown(compose_program.BUILT, "own program"), (place,))
+        named = task.program(
+            [one._replace(entrypoint=not one.image.text and one.entrypoint) for one in invocations], place
+        )
         decided = isinstance(named["program"].value, Unknown)
         return {"checkpoint": unread, **named, **({"program": unread} if decided else {})}
     return task.program(invocations, compose_devices.place_of(service, "image"))
-
-
-# ---- what it starts
-
-
-def _invocations(
-    service: Service, environment: Environment, gpus: Field, find: Callable[[str], Origin | None]
-) -> Iterator[Invocation]:
-    """The programs of a service: its entry point's and command's words after one another, or the script they start."""
-    entrypoint, arguments = (compose_service.words(service, key) for key in ("entrypoint", "command"))
-    given = [*entrypoint, *arguments]
-    texts: dict[Origin, Text] = {}
-    counts: dict[str, Argument] = {}
-    for word, text in given:
-        script, names = counted.filled(text.text, gpus, word.origin)
-        texts[word.origin] = text._replace(text=script)
-        counts |= names
-    words = tuple(command.placeheld(word) for word, _ in given)
-    image = _image(service)
-    own_program = service.stated("entrypoint")
-    holes = {hole.name for _, text in given for hole in text.holes}
-    known = _without(environment, holes)
-    known = _with(known, counts) if counts else known
-    if held := command.script_file(words, find):
-        for one in command.scripted(image, held.script, known, held.given):
-            yield one._replace(arguments=tuple(_referred(word, held.named.origin) for word in one.arguments))
-        return
-    yield from command.programs(image, words, known, _written(texts), own_program is None or own_program.value is None)
-
-
-def _image(service: Service) -> Argument:
-    """The image; one whose name is stated keeps it where only its registry or tag is the caller's to set."""
-    stated, image = service.stated("image"), service.text("image")
-    if stated is None or image is None:
-        return Argument(None, compose_devices.place_of(service, "build"), BUILT, category="own program")
-    written = service.filled(stated).text
-    name = images.split(written)[0].rpartition("/")[2]
-    return image._replace(text=written, why="", category="") if image.text is None and "$" not in name else image
-
-
-def _referred(word: Argument, named: Origin) -> Argument:
-    """A word of a script in another file, at the place in the compose file that brings it there."""
-    if word.origin.document is named.document:
-        return word
-    if word.behind is not None and word.behind.document is named.document:
-        return word._replace(origin=word.behind, behind=word.origin)
-    return word._replace(origin=named, behind=word.origin)
-
-
-def _without(environment: Environment, names: set[str]) -> Environment:
-    """The variables of a container but for those that a script shares a name with one of the caller's."""
-    if not names & environment.keys():
-        return environment
-    known = Environment(environment)
-    known.open_ended = environment.open_ended
-    for name in names & environment.keys():
-        unknown = environment[name]._replace(
-            text=None, why=f"{name} is the caller's to set", category=compose_service.CALLER
-        )
-        known[name] = unknown
-    return known
-
-
-def _with(environment: Environment, counts: Mapping[str, Argument]) -> Environment:
-    known = Environment({**environment, **counts})
-    known.open_ended = environment.open_ended
-    return known
-
-
-def _written(texts: Mapping[Origin, Text]) -> Callable[[Argument], Script]:
-    """The script that a word is, after compose has filled in its variables."""
-
-    def script(word: Argument) -> Script:
-        text = texts[word.origin]
-        place = word.behind or word.origin
-        return Script(text.text, lambda start, end: place._replace(span=text.span(start, end)))
-
-    return script
 
 
 # ---- what it is given

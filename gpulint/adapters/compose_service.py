@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from gpulint import documents
-from gpulint.adapters import command, interpolation
+from gpulint.adapters import command, dockerfile, interpolation
 from gpulint.adapters.interpolation import Text
 from gpulint.documents import Document, Path
 from gpulint.engines import Argument
@@ -20,6 +20,8 @@ EXTENDS_MAX = 8
 FILES_HELD_MAX = 16
 CALLER = "caller's variable"
 _DEFAULT = re.compile(r"(?:^|/)(?:docker-)?compose(?P<suffix>\.ya?ml)$")
+_FURTHER = re.compile(r"(?:docker-)?compose[.-](?P<purpose>[\w.-]+)\.ya?ml")
+"""Files that are given with `-f` behind the default one, by the name that their authors choose."""
 _LINE = re.compile(r"""(?m)^[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*=[ \t]*("(?:\\.|[^"\\])*"|'[^']*'|[^\n]*)""")
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _BREAKS = frozenset(";&|<>")
@@ -98,6 +100,23 @@ def of(document: Document, name: str, repository: Repository) -> Service:
     own = tuple(_layers(document, ("services", name), repository, None, EXTENDS_MAX))
     over = tuple(_overriding(document, name, repository))
     return Service(name, (*over, *own), _variables(document.path, repository), Origin(document, ("services", name)))
+
+
+def completed(service: Service, repository: Repository) -> Service:
+    """A service with what the project's default file states of it, where its own file is one to be read on top of that."""
+    document, place = service.origin.document, ("services", service.name)
+    folder, name = posixpath.split(document.path)
+    match = _FURTHER.fullmatch(name)
+    if match is None or match["purpose"] == "override":
+        return service
+    for default in (f"{stem}.{suffix}" for stem in ("compose", "docker-compose") for suffix in ("yaml", "yml")):
+        shown = posixpath.join(folder, default)
+        for other in _loaded(shown, repository.read(shown)):
+            if isinstance(other.get(place), dict):
+                return service._replace(
+                    layers=(*service.layers, *_layers(other, place, repository, service.origin, EXTENDS_MAX))
+                )
+    return service
 
 
 def _overriding(document: Document, name: str, repository: Repository) -> Iterator[Layer]:
@@ -205,6 +224,35 @@ def _passed(service: Service, name: str, stated: Stated) -> Argument:
     if given is not None:
         return stated.argument(given)
     return stated.argument(None, f"{name} is taken from the caller's environment", CALLER)
+
+
+# ---- the image
+
+
+def built(service: Service, repository: Repository) -> dockerfile.Built | None:
+    """What the Dockerfile of a service says, where the repository has it."""
+    stated = service.stated("build")
+    if stated is None:
+        return None
+    own = stated.value if isinstance(stated.value, dict) else {"context": stated.value}
+    named = [own.get("context") or ".", own.get("dockerfile") or "Dockerfile", own.get("target") or ""]
+    filled = [interpolation.filled(str(one), service.variables) for one in named]
+    if any(one.holes for one in filled) or "://" in filled[0].text or "dockerfile_inline" in own:
+        return None
+    folder = posixpath.dirname(stated.origin.document.path)
+    content = repository.read(posixpath.normpath(posixpath.join(folder, filled[0].text, filled[1].text)))
+    if content is None:
+        return None
+    return dockerfile.read(content.decode("utf-8", "replace"), _arguments(service, own.get("args")), filled[2].text)
+
+
+def _arguments(service: Service, stated: object) -> dict[str, str]:
+    """The arguments of a build that are stated."""
+    pairs = stated.items() if isinstance(stated, dict) else ()
+    listed = (str(one).partition("=") for one in (stated if isinstance(stated, list) else ()))
+    given = {**{str(name): str(value) for name, value in pairs}, **{name: value for name, _, value in listed if value}}
+    filled = {name: interpolation.filled(value, service.variables) for name, value in given.items()}
+    return {name: text.text if not text.holes else "$" for name, text in filled.items()}
 
 
 # ---- words

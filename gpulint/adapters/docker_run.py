@@ -37,6 +37,8 @@ def fields(step: Step, environment: Mapping[str, Argument]) -> dict[str, Field]:
 def _gpus(step: Step, environment: Mapping[str, Argument]) -> Field | None:
     if (asked := step.last("gpus")) is not None:
         return _requested(asked)
+    if passed := step.stated.get("every_gpu"):
+        return Field(Unknown(ALL, MACHINE), ranks.origins(passed[-1]))
     devices = step.stated.get("device", ())
     if named := [word for word in devices if CDI.fullmatch(word.text or "")]:
         return _named(named)

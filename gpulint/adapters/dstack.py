@@ -65,7 +65,9 @@ def claims(document: Document) -> bool:
     named = str(data.get("type"))
     if named not in TYPES or not TELLING[named] & data.keys():
         return False
-    return named not in RUNS or data.keys() <= RUN_KEYS or bool(NAMED.search(document.path))
+    if named not in RUNS or data.keys() <= RUN_KEYS:
+        return True
+    return "resources" in data and bool(NAMED.search(document.path))
 
 
 def kind(document: Document) -> str:

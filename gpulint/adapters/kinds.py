@@ -110,6 +110,14 @@ def _knative_service(document: Document, path: Path) -> Iterator[Template]:
     yield Template("", (*path, "spec", "template", "spec"), Field(1, source="one pod a replica"), scaled)
 
 
+def _notebook(document: Document, path: Path) -> Iterator[Template]:
+    """Kubeflow's notebook controller makes one pod of it, and none once it is stopped."""
+    stopped = (*path, "metadata", "annotations", "kubeflow-resource-stopped")
+    off = document.get(stopped) is not None
+    replicas = Field(0, (Origin(document, stopped),)) if off else Field(1, source="one pod a Notebook")
+    yield Template("", (*path, "spec", "template", "spec"), Field(1, source="one pod a Notebook"), replicas)
+
+
 def _bound(document: Document, annotations: Path, names: tuple[str, ...]) -> Field | None:
     stated = next((name for name in names if document.get((*annotations, name)) is not None), None)
     return instance.count(document, (*annotations, stated), 1) if stated else None
@@ -177,4 +185,5 @@ PLAIN: Mapping[tuple[str, str], Kind] = {
     ("jobset.x-k8s.io", "JobSet"): Kind(_job_set, joined=RUN, purpose="training"),
     LEADER_WORKER_SET: Kind(_leader_worker_set, joined="group"),
     ("serving.knative.dev", "Service"): Kind(_knative_service),
+    ("kubeflow.org", "Notebook"): Kind(_notebook),
 }

@@ -72,6 +72,12 @@ def claims(document: Document) -> bool:
     return group_and_kind(data) not in _read_elsewhere(document)
 
 
+def unread(document: Document) -> bool:
+    """Whether an object is of a kind that nobody described, so that what it asks for may be a workload."""
+    found = group_and_kind(document.data) if isinstance(document.data, dict) else ("", "")
+    return found not in {*KINDS_READ, *TEMPLATES, *WRAPPERS} and found[0] not in DESCRIPTIVE
+
+
 def group_and_kind(data: Mapping[str, object]) -> tuple[str, str]:
     """What a kind is told by: the group of its API without the version, and its name."""
     return str(data.get("apiVersion", "")).rpartition("/")[0], str(data.get("kind"))

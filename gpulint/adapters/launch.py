@@ -30,10 +30,13 @@ TOOLS: Mapping[tuple[str, ...], tuple[str, int]] = {
     ("timeout",): ("timeout", 1),
     **{(name,): (name, 0) for name in ("env", "nice", "ionice", "stdbuf", "xargs")},
     **dict.fromkeys([("srun",), ("salloc",)], ("slurm", 0)),
-    **{(name,): ("mpirun", 0) for name in ("mpirun", "mpiexec", "orterun", "mpirun.openmpi", "mpiexec.hydra")},
+    **{(name,): ("mpirun", 0) for name in ("mpirun", "mpiexec", "orterun", "mpiexec.hydra")},
+    **{(f"{name}.{kind}",): ("mpirun", 0) for name in ("mpirun", "mpiexec") for kind in ("openmpi", "mpich")},
     **{(name,): ("torchrun", 0) for name in ("torchrun", "hyperpodrun")},
     **dict.fromkeys([("accelerate", "launch"), ("accelerate-launch",)], ("accelerate", 0)),
     ("deepspeed",): ("deepspeed", 0),
+    ("shifter",): ("shifter", 0),
+    **{(f"{name}_wrapper", "exec"): ("", 0) for name in ("apptainer", "singularity")},
     ("horovodrun",): ("horovodrun", 0),
     ("colossalai", "run"): ("colossalai", 0),
     ("composer",): ("composer", 0),
@@ -57,7 +60,10 @@ MODULES: Mapping[str, tuple[str, ...]] = {
 KEPT: Mapping[tuple[str, ...], str] = {("tune", "run"): "torchrun"}
 """Programs that take a launcher's options in front of their own: they are read, and the words stay."""
 CONTAINERS = frozenset({"docker run", "apptainer"})
+OUTER = CONTAINERS | {"srun", "mpirun"}
+"""Launchers behind which a wrapper of the program may stand."""
 STARTERS = CONTAINERS | {
+    "ray job submit",
     "slurm",
     "mpirun",
     "torchrun",
@@ -68,11 +74,15 @@ STARTERS = CONTAINERS | {
     "composer",
 }
 """The launchers whose options say more than where the program begins."""
+SUBMITTER = "submitter"
+NODES = re.compile(r"--?(?:num[-_]?)?(?:nodes|machines)(?:=|$)|--nnodes(?:=|$)")
 AS_MODULE = frozenset({"-m", "--module", "--module_mode"})
 VALUES = {"value": 1, "two values": 2, "switch": 0, "optional": 0}
 PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
 PYTHON_VALUES = frozenset({"-X", "-W"})
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
+WRAPPER = re.compile(r"(?!(?:.*/)?(?:echo|printf|which|command|type|pip3?|kill|pkill|killall)$)[\w./+-]*[\w+]")
+"""Words that may be a program which starts the one behind it."""
 PROGRAM = re.compile(
     r"(?s)[^-].*\.(?:py|sh|pl|jl)|(?:.*/)?(?:python[\d.]*|bash|sh|zsh|vllm|sglang|trtllm-serve|nvidia-smi)"
 )
@@ -139,11 +149,50 @@ def _further(launch: Launch) -> Launch | None:
         return launch._replace(words=following) if _starts(following) and not first.flag else None
     if ASSIGNMENT.match(first.text):
         return launch._replace(words=following, environment={**launch.environment, **_variables([first])})
+    if _wraps(launch):
+        return launch._replace(words=following)
+    if (handed := _handed_over(launch)) is not None:
+        return handed
     kept = KEPT.get(tuple(base(word) for word in words[:2]))
     if kept is None or launch.launchers[-1:] == ("tune run",):
         return None
     step, _ = read_options(kept, words[1], words[2:], 0)
     return launch._replace(steps=(*launch.steps, step._replace(launcher="tune run")))
+
+
+def _wraps(launch: Launch) -> bool:
+    """Whether the first word only wraps what follows: `srun bind.sh python train.py`, `/opt/exec torchrun train.py`."""
+    name, following = launch.words[0].text or "", launch.words[1:]
+    if not WRAPPER.fullmatch(name) or (PROGRAM.fullmatch(name) and not name.endswith(".sh")):
+        return False
+    if "/" not in name and launch.launchers[-1:] not in {(outer,) for outer in OUTER}:
+        return False
+    if found := _named(following):
+        return found[0] in STARTERS
+    runs = PYTHON.fullmatch(base(following[0])) and len(following) > 1
+    return bool(runs) and any(
+        (word.text or word.written).endswith(".py") or word.text == "-m" for word in following[1:3]
+    )
+
+
+def _handed_over(launch: Launch) -> Launch | None:
+    """The training that a program of one's own is given to start: `python submit.py --gpus 8 -- torchrun train.py`."""
+    words = launch.words
+    at = next((at for at, word in enumerate(words) if word.text == "--"), None)
+    if at is None or launch.steps or not PYTHON.fullmatch(base(words[0])):
+        return None
+    found = _named(words[at + 1 :])
+    if found is None or found[0] not in ("torchrun", "accelerate", "deepspeed"):
+        return None
+    given = (_value(words, option) for option in range(1, at) if NODES.match(words[option].text or words[option].flag))
+    nodes = tuple(given)
+    return launch._replace(words=words[at + 1 :], steps=(Step(SUBMITTER, words[0], {"nodes": nodes} if nodes else {}),))
+
+
+def _value(words: Sequence[Argument], option: int) -> Argument:
+    """The value of an option, in its own word or the next."""
+    _, equals, value = _parts(words[option])
+    return words[option]._replace(text=value, flag="") if equals else words[option + 1]
 
 
 def _starts(words: Sequence[Argument]) -> bool:

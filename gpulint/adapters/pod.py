@@ -38,6 +38,9 @@ HAMI = frozenset({"nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.c
 RDMA = re.compile(r"rdma/|vpc\.amazonaws\.com/efa|nvidia\.com/hostdev|/rdma|networking\.gke\.io\.networks/rdma")
 PLACING = frozenset({"serving.kserve.io/gke-accelerator", "serving.kubeflow.org/gke-accelerator"})
 
+REQUESTED = Unknown("each request names the model", "caller's variable")
+"""What an Ollama server runs that no command of its container pulls."""
+
 
 def roles(
     document: Document, spec: Path, annotations: Mapping[str, Origin], supplied: Mapping[str, Argument] = {}
@@ -56,11 +59,12 @@ def roles(
 
 
 def _containers(document: Document, spec: Path) -> Iterator[Path]:
-    """Where the containers stand."""
-    listed = document.get((*spec, "containers"))
-    for at, container in enumerate(listed if isinstance(listed, list) else ()):
-        if isinstance(container, dict):
-            yield (*spec, "containers", at)
+    """Where the containers stand, those too that are started before the others and run beside them."""
+    for key in ("containers", "initContainers"):
+        listed = document.get((*spec, key))
+        for at, container in enumerate(listed if isinstance(listed, list) else ()):
+            if isinstance(container, dict) and (key == "containers" or container.get("restartPolicy") == "Always"):
+                yield (*spec, key, at)
 
 
 def _container(
@@ -101,6 +105,8 @@ def _container(
     for reading in settled(read, pod["gpus_per_pod"].value) or (Reading({}, None),):
         own = {**pod, **reading.fields, **_askless(document, spec, path, reading), **_told(given, reading)}
         checkpoint, engine = (str(own[name].value) if name in own else "" for name in ("checkpoint", "engine"))
+        if engine == "ollama" and "checkpoint" not in own:
+            own["checkpoint"] = Field(REQUESTED, (Origin(document, (*path, "image")),))
         if any(name in environment for name in engines.own_variables(engine)):
             own["service_links"] = Field(False, source="the container sets the variable itself")
         moved = any(volume.elsewhere(one.arguments) for _, one in read)

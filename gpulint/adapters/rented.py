@@ -20,19 +20,19 @@ class Choice(NamedTuple):
     counted: tuple[Origin, ...] = ()
 
 
-def product(platform: str, name: str) -> str | None:
-    """The catalog's accelerator of a platform's name: by the platform's own table, else by the name everyone uses."""
+def product(platforms: Sequence[str], name: str) -> str | None:
+    """The catalog's accelerator of a platform's name: by the first table that has it, else by the name everyone uses."""
     wanted = name.strip().lower()
-    rows = (row for row in catalog.rows("resource_profiles") if row["platform"] == platform)
-    row = next((row for row in rows if row["profile"].lower() == wanted), None)
+    tables = {(row["platform"], row["profile"].lower()): row for row in catalog.rows("resource_profiles")}
+    row = next((tables[platform, wanted] for platform in platforms if (platform, wanted) in tables), None)
     if row is not None:
         return row["accelerator"] or None
     found = hardware.named(name.strip())
     return found.id if found else None
 
 
-def fields(platform: str, choices: Sequence[Choice]) -> dict[str, Field]:
-    """Count and product of a request that may leave several."""
+def fields(platform: str, choices: Sequence[Choice], cloud: str = "") -> dict[str, Field]:
+    """Count and product of a request that may leave several; a cloud of its own may mean another product by a name."""
     counts = {one.gpus for one in choices}
     places = tuple(one.place for one in choices)
     counted = tuple(origin for one in choices for origin in one.counted) or places
@@ -40,7 +40,7 @@ def fields(platform: str, choices: Sequence[Choice]) -> dict[str, Field]:
     found = {"gpus_per_pod": Field(count, counted)}
     if isinstance(count, float):
         found["gpus_per_pod"] = Field(Unknown("a share of a card is asked for", DECIDED), counted)
-    products = {product(platform, one.name) for one in choices}
+    products = {product((f"{platform} {cloud}", platform), one.name) for one in choices}
     names = ", ".join(dict.fromkeys(one.name for one in choices))
     known = products.pop() if len(products) == 1 else None
     several = len({one.name for one in choices}) > 1

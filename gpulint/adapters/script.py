@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint import engines
-from gpulint.adapters import allocated, applied, config_file, instance, launch, program, ranks, slurm
+from gpulint.adapters import allocated, applied, config_file, idle, instance, launch, program, ranks, slurm
 from gpulint.adapters.launch import AS_MODULE, PYTHON_VALUES, Launch
 from gpulint.adapters.launched import TRAINERS
-from gpulint.adapters.program import PREPARES, PYTHON
-from gpulint.adapters.started import Reader, Started
+from gpulint.adapters.program import PYTHON
+from gpulint.adapters.started import SUBMITS, Reader, Started
 from gpulint.documents import Document
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.repository import Repository
@@ -23,36 +23,6 @@ MENTIONS = ("",)
 READS = ("shell",)
 
 BATCH = re.compile(r"(?m)^[ \t]*#(?:SBATCH|PBS|BSUB)[ \t]")
-SUBMITS = frozenset({"sbatch", "qsub", "bsub"})
-CLUSTER = frozenset(
-    {
-        *("kubectl", "helm", "gcloud", "aws", "az", "eksctl", "terraform", "oc", "kustomize", "kind"),
-        *("minikube", "sky", "dstack", "ramble", "gsutil"),
-    }
-)
-CLUSTER_LINE = re.compile(rf"(?m)^[ \t]*(?:{'|'.join(sorted(CLUSTER))})[ \t]")
-IDLE = PREPARES | CLUSTER | SUBMITS
-IDLE |= frozenset(
-    {
-        *("nvidia-smi", "scontrol", "squeue", "sinfo", "sacct", "scancel", "make", "cmake", "ray", "docker"),
-        *("podman", "apptainer", "singularity", "enroot", "screen", "tmux", "pytest", "coverage"),
-        *("pre-commit", "bash", "sh", "zsh", "clear", "time", "sort", "seq", "xargs", "jq", "nc", "dcgmi"),
-        *("sbcast", "pkill", "killall", "lsof", "stat", "dirname", "basename", "readlink", "realpath", "tr"),
-        *("cut", "wc", "uniq", "diff", "rsync", "scp", "ssh", "nvcc", "gcc", "git-lfs", "wandb", "which"),
-        *("type", "spack", "mapfile", "exec", "umask", "hash", "jobs", "disown", "popd", "pushd", "getopts"),
-        *("yes",),
-    }
-)
-"""Programs that compute nothing on GPUs, or whose own scripts are read."""
-CLIENTS = re.compile(
-    r"(?:.*[./_-])?(?:genai-perf|aiperf|guidellm|locust|inference-perf|evalscope|bench_serving|benchmark_serving\w*|"
-    r"backend_request_func|bench_one_batch_server|k6|vegeta|wrk|hey)(?:\.py)?"
-)
-PREPARATION = re.compile(
-    r"(?:.*[/._-])?(?:preprocess|prepare|venv|virtualenv|pip|download|convert|tokeni[sz]e|install|build|"
-    r"setup|clone|merge|upload|plot)(?:$|[._-].*)",
-    re.IGNORECASE,
-)
 NCCL_TEST = re.compile(
     r"(?:all_reduce|all_gather|alltoall|reduce_scatter|broadcast|sendrecv|reduce|scatter|gather)_perf(?:_mpi)?"
 )
@@ -96,7 +66,7 @@ def kind(document: Document) -> str:
         return f"{purpose} script"
     if any(step.launcher == "docker run" for one in commands for step in one.launch.steps):
         return "docker script"
-    return "cluster script" if CLUSTER & names or CLUSTER_LINE.search(text) else "shell script"
+    return "cluster script" if idle.CLUSTER & names or idle.CLUSTER_LINE.search(text) else "shell script"
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
@@ -107,8 +77,11 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     folder = posixpath.dirname(document.path)
     found = tuple(_configured(each, functools.partial(config_file.of_repository, repository, folder)) for each in found)
     name = _job_name(found) or SUFFIX.sub("", posixpath.basename(document.path))
-    for purpose in dict.fromkeys(_purpose(each) for each in found):
-        own = [each for each in found if _purpose(each) == purpose][:ROLES_MAX]
+    purposes = [_purpose(each) for each in found]
+    if "training" in purposes:
+        purposes = ["training" if purpose == "unknown" else purpose for purpose in purposes]
+    for purpose in dict.fromkeys(purposes):
+        own = [each for each, its in zip(found, purposes, strict=True) if its == purpose][:ROLES_MAX]
         yield Workload(name, purpose, "script", document, (), tuple(_roles(own, repository, len(found))))
     yield from applied.workloads(document, repository)
 
@@ -150,9 +123,12 @@ def _whatever(commands: Sequence[Started]) -> Iterator[Found]:
     """Of a job that asks for GPUs and starts nothing that surely uses them: the last program that it runs."""
     inside = [one for one in commands if one.job is not None and one.words and allocated.given(one)]
     if not inside:
+        yield from (Found(one, None, 0) for one in commands if _runs_a_script(one) and allocated.given(one))
         return
     running = [
-        one for one in inside if _name(one) and _name(one) not in IDLE and not _prepares(one) and not _is_inline(one)
+        one
+        for one in inside
+        if _name(one) and _name(one) not in idle.TOOLS and not idle.prepares(one) and not _is_inline(one)
     ]
     one = running[-1] if running else inside[0]
     yield Found(one if running else one._replace(launch=Launch(one.words)), None, 1 if running else 0)
@@ -160,27 +136,38 @@ def _whatever(commands: Sequence[Started]) -> Iterator[Found]:
 
 def _one(one: Started) -> Found | None:
     """A command as a program on GPUs: an engine, a launcher's, a container's, or what a job with GPUs runs."""
-    if _is_client(one) or allocated.is_elsewhere(one):
+    if idle.is_client(one) or idle.is_monitor(one) or allocated.is_elsewhere(one):
         return None
     name = _name(one)
-    if one.launch.image is None and (not one.words or name in IDLE) and not set(TRAINERS) & set(one.launch.launchers):
+    if (
+        one.launch.image is None
+        and (not one.words or name in idle.TOOLS)
+        and not set(TRAINERS) & set(one.launch.launchers)
+    ):
         return None
     reading = engines.read(_invocation(one))
     if reading is not None:
         return Found(one, reading, 3)
     launchers = one.launch.launchers
     if set(TRAINERS) & set(launchers) and one.words:
-        return None if _prepares(one) and not allocated.given(one) else Found(one, None, 3)
-    if not name or name in IDLE or _is_inline(one):
+        return None if idle.prepares(one) and not allocated.given(one) else Found(one, None, 3)
+    if not name or name in idle.TOOLS or _is_inline(one):
         return None
     contained = "docker run" in launchers
     if NCCL_TEST.fullmatch(name) or (contained and allocated.given(one)):
         return Found(one, None, 3)
-    if not allocated.given(one) or _prepares(one):
+    if not (allocated.given(one) or allocated.is_meant(one)) or idle.prepares(one):
         return None
     if {"srun", "mpirun"} & set(launchers):
         return Found(one, None, 2)
     return Found(one, None, 1) if _is_python(one) else None
+
+
+def _runs_a_script(one: Started) -> bool:
+    """Whether a step of Slurm's runs a script of the shell's: `srun --gres=gpu:8 bash train.sh`."""
+    script = next((word.text or word.written for word in one.words[1:2]), "")
+    shell = bool(one.words) and launch.base(one.words[0]) in ("bash", "sh")
+    return shell and SUFFIX.search(script) is not None and "srun" in one.launch.launchers
 
 
 def _invocation(one: Started) -> Invocation:
@@ -190,12 +177,6 @@ def _invocation(one: Started) -> Invocation:
         container is not None and container.launcher == "docker run" and not container.stated.get("entrypoint")
     )
     return Invocation(image, one.words, one.environment, entrypoint=own_program, conditional=one.conditional)
-
-
-def _is_client(one: Started) -> bool:
-    """Whether a command only sends requests to a server."""
-    words = [word.text or launch.base(word) for word in one.words[:4]]
-    return words[1:2] == ["bench"] or any(CLIENTS.fullmatch(word) for word in words[:3])
 
 
 def _name(one: Started) -> str:
@@ -221,13 +202,12 @@ def _is_python(one: Started) -> bool:
     return PYTHON.fullmatch(name) is not None or name.endswith(".py")
 
 
-def _prepares(one: Started) -> bool:
-    return any(PREPARATION.fullmatch(word.text or launch.base(word)) for word in one.words[:3])
-
-
 def _is_inline(one: Started) -> bool:
     """Whether Python is given its program in the command line, or on its standard input."""
-    return _is_python(one) and any(word.text in ("-c", "-") for word in one.words[1:4])
+    return _is_python(one) and (
+        any(word.text in ("-c", "-") for word in one.words[1:4])
+        or (len(one.words) == 1 and PYTHON.fullmatch(launch.base(one.words[0])) is not None)
+    )
 
 
 def _purpose(found: Found) -> str:

@@ -93,7 +93,7 @@ def _asked(document: Document, choices: tuple[Choice, ...]) -> dict[str, Field]:
     """The GPUs of a node: one of several choices, or those of an instance type."""
     if choices:
         gpus = [one for one in choices if not OTHERS.match(one.name)]
-        return rented.fields("skypilot", gpus) if len(gpus) == len(choices) else _other(choices)
+        return rented.fields("skypilot", gpus, _cloud(document)) if len(gpus) == len(choices) else _other(choices)
     machine = document.get(("resources", "instance_type"))
     node = hardware.node(machine) if isinstance(machine, str) else None
     if node is None or not isinstance(machine, str):
@@ -101,6 +101,12 @@ def _asked(document: Document, choices: tuple[Choice, ...]) -> dict[str, Field]:
     place = (Origin(document, ("resources", "instance_type")),)
     fields = {"instance_type": Field(machine, place), "gpus_per_pod": Field(node.node_gpus, place)}
     return fields if not node.accelerator else {**fields, "accelerator": Field(node.accelerator, place)}
+
+
+def _cloud(document: Document) -> str:
+    """The one cloud that a task is to run on, which may mean a product of its own by a name."""
+    named = document.get(("resources", "infra")) or document.get(("resources", "cloud"))
+    return str(named or "").partition("/")[0].strip().lower()
 
 
 def _other(choices: tuple[Choice, ...]) -> dict[str, Field]:

@@ -17,7 +17,8 @@ from gpulint.engines import Argument
 from gpulint.workload import Field, Origin, Unknown, Value
 
 SCHEDULERS = {"#SBATCH": "Slurm", "#PBS": "PBS", "#BSUB": "LSF"}
-LINE = re.compile(r"(#SBATCH|#PBS|#BSUB)(?=[ \t]+-)(?P<options>[^\r\n]*)")
+LINE = re.compile(r"(#SBATCH|#PBS|#BSUB)(?:(?=[ \t]+-)|[ \t]+<[^<>]*>(?=[ \t]+-))(?P<options>[^\r\n]*)")
+"""A line of options, before which others may be left to fill in: `#SBATCH <SLURM OPTIONS> --nodes=2`."""
 COMMENT_OR_BLANK = re.compile(r"[ \t\r]*(?:#[^\n]*)?")
 TOKEN = re.compile(r"\{\{.*?\}\}\S*|(?:\"[^\"\n]*\"|'[^'\n]*'|\{\{.*?\}\}|[^\s\"'])+")
 COMPONENT = frozenset({"hetjob", "packjob"})
@@ -78,6 +79,16 @@ def job(text: str, place: Callable[[int, int], Origin], shift: int = 0) -> Job |
         why = "the nodes are left to whoever submits the job"
         components[0]["nodes"] = Argument(None, first.origin, why, category="caller's variable")
     return Job(scheduler, tuple(components), first)
+
+
+def submitted(words: tuple[Argument, ...], lines: Job | None) -> Job | None:
+    """The job that `sbatch OPTIONS` makes of a script; its options count before the lines of the script."""
+    step, _ = launch.read_options("slurm", words[0], words[1:], 0)
+    told = {quantity: given[-1] for quantity, given in step.stated.items()}
+    if not told:
+        return lines
+    first, *others = lines.components if lines else ({},)
+    return Job("Slurm", ({**first, **told}, *others), lines.first if lines else words[0])
 
 
 def _placed(place: Callable[[int, int], Origin], start: int) -> Callable[[int, int], Origin]:
@@ -251,7 +262,7 @@ def placed(stated: Mapping[str, Argument]) -> dict[str, Field]:
             return named
     if "constraint" in stated and (left := _constrained(stated["constraint"])):
         return {"accelerator": left}
-    deciding = next((name for name in DECIDING if name in stated), None)
+    deciding = next((name for name in DECIDING if name in stated and stated[name].text != ""), None)
     if deciding is None:
         return {}
     said = f"{deciding.replace('_', '-')} {stated[deciding].text or stated[deciding].origin.text()}"

@@ -35,13 +35,15 @@ SOURCED_BYTES_MAX = 200_000
 class Started(NamedTuple):
     """One command of a script: what it starts, the variables it sees, and the job it stands in.
 
-    `conditional` says that it stands in a branch, a loop or a function.
+    `conditional` says that it stands in a branch, a loop or a function. `cluster` are the GPUs that the script gives
+    a Ray cluster before it submits a program to it.
     """
 
     launch: Launch
     environment: Mapping[str, Argument]
     conditional: bool
     job: Job | None
+    cluster: Argument | None = None
 
     @property
     def words(self) -> tuple[Argument, ...]:
@@ -79,7 +81,7 @@ class Reader:
         """The commands of the script and of the scripts within it."""
         text = self.document.data if isinstance(self.document.data, str) else ""
         within = Within(slurm.job(text, self.place))
-        return tuple(self._run(shell.commands(text, within.variables(), self.sourced), within, 0))
+        return tuple(_on_ray(self._run(shell.commands(text, within.variables(), self.sourced), within, 0)))
 
     def place(self, start: int, end: int) -> Origin:
         return Origin(self.document, (), span=(start, end))
@@ -123,12 +125,15 @@ class Reader:
             script = next(
                 (word for argument, word in zip(words, command.words, strict=True) if argument is one.words[0]), None
             )
+        if script is None and name == "sbatch" and (wrapped := _wrapped(words)) is not None:
+            script = command.words[wrapped]
         if script is None and command.here is not None and (name in SHELLS or name in REMOTE):
             script = command.here
         if script is None:
             return None
         if name in SUBMITS:
-            within = Within(slurm.job(script.holed, lambda start, end: self.place(*script.at(start, end))))
+            lines = slurm.job(script.holed, lambda start, end: self.place(*script.at(start, end)))
+            within = Within(slurm.submitted(words, lines) if name == "sbatch" else lines)
         else:
             within = Within(one.job, one.launch.steps, one.environment)
         return shell.inner(script, command, within.variables(), self.sourced), within
@@ -166,6 +171,35 @@ class Reader:
             return None
         self.sources[shown] = loaded[0]
         return shown, loaded[0].data
+
+
+def _on_ray(commands: Iterable[Started]) -> Iterator[Started]:
+    """The commands of a script, with the GPUs of the Ray cluster that one before them starts."""
+    cards: Argument | None = None
+    for one in commands:
+        if [word.text for word in one.words[:2]] == ["ray", "start"]:
+            cards = _ray_gpus(one.words) or cards
+        submits = any(step.launcher == "ray job submit" for step in one.launch.steps)
+        alone = one.job is None and not one.launch.steps
+        yield one._replace(cluster=cards) if cards is not None and (submits or alone) else one
+
+
+def _ray_gpus(words: tuple[Argument, ...]) -> Argument | None:
+    """The GPUs that `ray start` is told of, unless it is told of none."""
+    for at, word in enumerate(words):
+        name, equals, value = (word.text or word.flag).partition("=")
+        if name == "--num-gpus":
+            given = (
+                word._replace(text=value if word.text else None, flag="") if equals or not word.text else words[at + 1]
+            )
+            return None if given.text == "0" else given
+    return None
+
+
+def _wrapped(words: tuple[Argument, ...]) -> int | None:
+    """Where the command stands that `sbatch --wrap` makes a script of."""
+    at = next((at for at, word in enumerate(words[:-1]) if word.text == "--wrap"), None)
+    return None if at is None else at + 1
 
 
 def _string(words: tuple[Argument, ...]) -> Argument | None:

@@ -39,7 +39,7 @@ def _window(document: Document, probe: Path) -> dict[str, Field]:
 
 def _budget(document: Document, probe: Path) -> dict[str, Field]:
     """First delay plus as many periods as may fail; nothing where the probe asks something other than the server."""
-    asks = document.get((*probe, "httpGet", "path")) in OF_THE_SERVER
+    asks = str(document.get((*probe, "httpGet", "path"))) in OF_THE_SERVER
     if not asks or (settings := _settings(document, probe)) is None:
         return {}
     delay, period, failures = settings

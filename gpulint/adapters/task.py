@@ -47,6 +47,8 @@ def roles(name: str, anchor: Origin, fields: Mapping[str, Field], found: Sequenc
     """One role for each engine that a container or machine starts, or one for whatever it runs."""
     for reading in _settled(found, fields["gpus_per_pod"]):
         own = {**fields, **reading.fields}
+        if reading.fields.get("engine", Field(None)).value == "ollama" and "checkpoint" not in own:
+            own["checkpoint"] = Field(pod.REQUESTED, reading.fields["engine"].origins or (anchor,))
         if "gpus_per_pod" in reading.fields:
             own["gpus_per_pod"], own["gpus_per_replica"] = fields["gpus_per_pod"], reading.fields["gpus_per_pod"]
         if "pods_per_replica" in fields:

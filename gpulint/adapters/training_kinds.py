@@ -31,10 +31,20 @@ def _kubeflow(document: Document, path: Path) -> Iterator[Template]:
     named = [name for name, one in types.items() if isinstance(one, dict)] if isinstance(types, dict) else []
     replicas = {name: instance.count(document, (*specs, name, "replicas"), 1) for name in named}
     beside = _beside(document, spec)
+    if document.get((*path, "kind")) == "MPIJob" and not named:
+        yield from _first_mpi(document, spec, beside)
     variables = _variables(document, spec, replicas.values())
     for name in sorted(named, key=_order):
         pods = _elastic(document, spec, replicas[name]) if name.lower() == "worker" else replicas[name]
         yield Template(name.lower(), (*specs, name, "template", "spec"), pods, ONE_RUN, beside, variables)
+
+
+def _first_mpi(document: Document, spec: Path, beside: Mapping[str, Field]) -> Iterator[Template]:
+    """The workers of the first version, of one template: kubeflow/mpi-operator v0.2.3 pkg/apis/kubeflow/v1alpha1/types.go."""
+    stated = document.get((*spec, "replicas")) is not None
+    spread = Field(Unknown("the operator spreads the processing units over nodes"))
+    pods = instance.count(document, (*spec, "replicas"), 1) if stated else spread
+    yield Template("worker", (*spec, "template", "spec"), pods, ONE_RUN, beside)
 
 
 def _order(name: str) -> int:

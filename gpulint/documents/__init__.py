@@ -44,7 +44,7 @@ _TRIGGERS = (
     *("gpu", "nvidia", "cuda", "habana.ai/", "gaudi", "neuron", "vllm", "sglang", "tensorrt", "trtllm", "deepspeed"),
     *("accelerator", "torchrun", "torchtune", "tensor_parallel", "tensor-parallel", "num_hidden_layers", "megatron"),
     *("amd.com/", "rocm", "huggingface", "nccl", "kaito", "kubeai", "ollama", "mig-configs", "mig-devices"),
-    *("#sbatch", "accelerate launch", "mpirun", "axolotl"),
+    *("#sbatch", "accelerate launch", "mpirun", "axolotl", "nvcr.io/", "llama.cpp", "llama-server", "tritonserver"),
     *("llama.cpp", "llama-server", "lmdeploy", "/dev/kfd", "dstack", "max_batch_size", "data_type: type_"),
 )
 _TEMPLATE = r"\{\{|\{%|<%|@\w+@"

@@ -19,7 +19,7 @@ from gpulint.workload import Field, Origin
 HERE = Path(__file__).parent
 GENERAL = ("transformers", "deepspeed")
 """Trainers that claim what no other does, in this order."""
-IN_A_FOLDER = re.compile(r"\$(?:\w+|\{\w+\})(?:/[\w.+-]+)*/(?P<name>[\w.+-]+)")
+IN_A_FOLDER = re.compile(r"(?:\$(?:\w+|\{\w+\})(?:/[\w.+-]+)*/|\$\((?:which|command -v) )(?P<name>[\w.+-]+)\)?")
 
 
 class Argument(NamedTuple):
@@ -85,7 +85,7 @@ def read(invocation: Invocation) -> Reading | None:
 
 
 def _program(words: tuple[Argument, ...]) -> tuple[Argument, ...]:
-    """The words with a program in a folder that cannot be known, as `"$VENV/bin/vllm"`, by its own name."""
+    """The words with a program in a folder that cannot be known, as `"$VENV/bin/vllm"` or `$(which vllm)`, by its own name."""
     within = IN_A_FOLDER.fullmatch(words[0].written) if words and words[0].text is None else None
     return (words[0]._replace(text=within["name"], why="", category=""), *words[1:]) if within else words
 

@@ -168,6 +168,8 @@ def field(one: Stated) -> Field:
         read = _value(flag.kind, value.text)
     except ValueError:
         return Field(Unknown(f"{value.text} is not a number"), origins(value))
+    if isinstance(read, str) and shipped.glossary().get(flag.field, {}).get("type") == "flag":
+        return Field(Unknown(f"{value.text} is neither true nor false"), origins(value))
     if isinstance(read, int | float) and not isinstance(read, bool) and not _possible(flag.field, read):
         return Field(Unknown(f"{value.text} cannot be"), origins(value))
     return Field(read, origins(value))

@@ -23,6 +23,10 @@ PLATFORM = re.compile(
 """Words with a number that tell nothing of a release."""
 
 
+TAGGED = re.compile(r"(?<!\(\?):")
+"""Stands between the name and the tag in a pattern of images."""
+
+
 class Numbering(NamedTuple):
     """How an engine's releases stand in images: its name in sentences and, as patterns, its name right before a number,
     the maker's `name:tag` of one release, repositories named for the engine, a number of its own numbering, what leads
@@ -40,13 +44,13 @@ class Numbering(NamedTuple):
 
 class Told(NamedTuple):
     """What an image tells: the release, if it is the maker's plain image of it, if its tag stands for one build, and if
-    there is one at all.
+    it is the maker's at all.
     """
 
     release: str
     plain: bool
     pinned: bool
-    stated: bool = True
+    makers: bool = True
 
     @property
     def version(self) -> tuple[int, ...] | None:
@@ -65,7 +69,9 @@ def told(image: Argument, numbering: Numbering) -> Told:
     if plain := re.search(f"(?:^|/)(?:{numbering.plain})$", f"{repository}:{tag}"):
         return Told(plain["release"], plain=True, pinned=True)
     release = _release(repository, tag, numbering)
-    return Told(release, plain=False, pinned=bool(release) or pinned(image), stated=bool(image.text))
+    makers = TAGGED.split(numbering.plain, maxsplit=1)[0]
+    named = bool(re.search(f"(?:^|/)(?:{makers})$", repository))
+    return Told(release, plain=False, pinned=bool(release) or pinned(image), makers=named)
 
 
 def split(image: str | None) -> tuple[str, str]:
@@ -100,7 +106,7 @@ def believed(notices: Mapping[str, Field], told: Told) -> dict[str, Field]:
     removed = kept.pop("removed_argument", None)
     if removed is None or told.pinned:
         return kept
-    return {**kept, "removed_argument" if told.stated else "outdated_argument": removed}
+    return {**kept, "removed_argument" if told.makers else "outdated_argument": removed}
 
 
 def _release(repository: str, tag: str, numbering: Numbering) -> str:

@@ -230,7 +230,8 @@ def _named(stated: Field, reading: Callable[[str], gguf.Weights]) -> dict[str, F
         unknown = stated.value if isinstance(stated.value, Unknown) else Unknown("no file is named")
         return {name: Field(unknown, stated.origins) for name in ("checkpoint", "quantization")}
     weights = reading(stated.value)
-    unnamed = Unknown(f"{stated.value} does not tell it")
+    local = "local path" if stated.value.startswith(("/", ".", "~")) else ""
+    unnamed = Unknown(f"{stated.value} does not tell it", local)
     return {
         "checkpoint": Field(weights.checkpoint or unnamed, stated.origins),
         "quantization": Field(weights.quantization or unnamed, source=f"the name {stated.value}"),

@@ -9,7 +9,7 @@ from gpulint.engines import Invocation, Reading, training
 MENTIONS = ("verl", "recipe.", "recipe/")
 PURPOSE = "training"
 REINFORCEMENT = re.compile(
-    r"(?:.*[/.])?(?:verl[./]trainer[./]main_ppo|(?:recipe|verl[./]experimental)[./](?:\w+[./])+(?:main_(?!eval|gen)\w+|\w+_main))"
+    r"(?:.*[/.])?(?:verl[./]trainer[./]main(?:_ppo\w*)?|(?:recipe|verl[./]experimental)[./](?:\w+[./])+(?:main_(?!eval|gen)\w+|\w+_main))"
 )
 FINE_TUNING = re.compile(r"(?:.*[/.])?verl[./]trainer[./](?:fsdp_)?sft_trainer(?:_ray)?")
 

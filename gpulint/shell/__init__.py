@@ -36,7 +36,7 @@ def commands(
         return ()
     from gpulint.shell import statements
 
-    return statements.read(script, variables or {}, sourced)
+    return statements.read(script, {} if variables is None else variables, sourced)
 
 
 def inner(
@@ -50,9 +50,8 @@ def inner(
         return ()
     from gpulint.shell import statements
 
-    return statements.read(
-        word.holed, variables or {}, sourced, word, {**command.environment, **dict(command.assignments)}
-    )
+    known = {} if variables is None else variables
+    return statements.read(word.holed, known, sourced, word, {**command.environment, **dict(command.assignments)})
 
 
 def readable(script: str) -> bool:

@@ -228,7 +228,7 @@ class Reader:
         yield from self.expansion.words(node)
 
     def _rejoined(self, nodes: Sequence[tree_sitter.Node], where: Where) -> Iterator[Word]:
-        """The words, where a line continuation without blanks has not parted them: bash reads those as one."""
+        """The words, where no blank parts them: the grammar ends one at a line continuation and before a backtick."""
         last: Word | None = None
         end = 0
         for child in nodes:
@@ -236,7 +236,8 @@ class Reader:
                 continue
             node = child.named_children[0] if child.type == "command_name" and child.named_children else child
             start, after = self.script.span(node)
-            joins = last is not None and start > end and _CONTINUED.fullmatch(self.script.text, end, start) is not None
+            parted = start > end and _CONTINUED.fullmatch(self.script.text, end, start) is None
+            joins = last is not None and start >= end and not parted
             for word in self._words(node, where):
                 if last is not None and not joins:
                     yield last

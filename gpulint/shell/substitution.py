@@ -73,6 +73,9 @@ def _print(name: str, given: list[str]) -> str | None:
 
 
 def _dirname(path: str) -> str:
+    """The folder above; that of the script's own folder, which is written `.`, is the one above it."""
+    if path and set(path.split("/")) <= {".", ".."}:
+        return ".." if path == "." else f"{path}/.."
     before, slash, _ = path.rstrip("/").rpartition("/")
     return before.rstrip("/") or "/" if slash else "."
 

@@ -1,0 +1,143 @@
+"""Dockerfile: what an image that the repository builds itself is built on, and what it starts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+BYTES_MAX = 262_144
+STAGES_MAX = 16
+BUILT = "@built"
+"""Stands behind the image that another is built on, as a digest: the build is this one, whatever the tag moves to."""
+INSTALLS = re.compile(
+    r"\b(?:pip3?|uv|conda|mamba)\b.*\binstall\b.*\b(?:vllm|sglang|lmdeploy|llama[-_]cpp[-_]python)\b", re.S
+)
+
+_JOINED = re.compile(r"[\\`][ \t]*\r?\n(?:[ \t]*#[^\n]*\n)*")
+_COMMENT = re.compile(r"(?m)^[ \t]*#[^\n]*\n?")
+_INSTRUCTION = re.compile(r"[ \t]*(?P<name>[A-Za-z]+)[ \t]+(?P<rest>.*)")
+_FROM = re.compile(r"(?:--\S+[ \t]+)*(?P<image>\S+)(?:[ \t]+[Aa][Ss][ \t]+(?P<stage>\S+))?[ \t]*")
+_VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)(?::-([^}]*))?\})")
+_PAIR = re.compile(r"""(\w+)=("(?:\\.|[^"\\])*"|'[^']*'|[^\s"']*)""")
+
+
+class Starts(NamedTuple):
+    """ENTRYPOINT or CMD: words, or one text for a shell."""
+
+    words: tuple[str, ...] = ()
+    script: str = ""
+
+
+class Built(NamedTuple):
+    """An image as its Dockerfile states it; None where that leaves the base image's."""
+
+    image: str
+    entrypoint: Starts | None
+    command: Starts | None
+    variables: Mapping[str, str]
+
+
+class _Stage(NamedTuple):
+    base: str
+    name: str
+    steps: tuple[tuple[str, str], ...]
+
+
+def read(text: str, arguments: Mapping[str, str], target: str = "") -> Built | None:
+    """The image of the target stage, else of the last; None where the image that it is built on is not stated.
+
+    An entry point of its own takes the base's command away (docs.docker.com/reference/dockerfile, ENTRYPOINT).
+    """
+    stages = _stages(text, arguments)
+    named = [stage for stage in stages if stage.name == target] if target else stages
+    if not named or len(text) > BYTES_MAX:
+        return None
+    entrypoint: Starts | None = None
+    command: Starts | None = None
+    variables: dict[str, str] = {}
+    installs = False
+    for stage in (chain := _chain(stages, named[-1])):
+        stated = dict(stage.steps)
+        command = command or (_starts(stated["CMD"]) if "CMD" in stated else None)
+        if entrypoint is None and "ENTRYPOINT" in stated:
+            entrypoint, command = _starts(stated["ENTRYPOINT"]), command or Starts()
+        variables = {
+            **{key: value for name, rest in stage.steps if name == "ENV" for key, value in _pairs(rest)},
+            **variables,
+        }
+        installs = installs or any(name == "RUN" and INSTALLS.search(rest) for name, rest in stage.steps)
+    image = chain[-1].base
+    if "$" in image or image == "scratch":
+        return None
+    image = _without_tag(image) + ":$built" if installs else image
+    return Built(image + BUILT, entrypoint, command, variables)
+
+
+def _chain(stages: list[_Stage], stage: _Stage) -> list[_Stage]:
+    """A stage and those that it is built on, the last one on an image of elsewhere."""
+    chain = [stage]
+    while len(chain) < STAGES_MAX:
+        before = stages[: stages.index(chain[-1])]
+        earlier = [one for one in before if one.name and one.name == chain[-1].base.lower()]
+        if not earlier:
+            break
+        chain.append(earlier[-1])
+    return chain
+
+
+def _stages(text: str, arguments: Mapping[str, str]) -> list[_Stage]:
+    """The stages in order, the arguments of their base images filled in."""
+    known: dict[str, str] = {}
+    stages: list[_Stage] = []
+    for name, rest in _instructions(text):
+        if name == "ARG" and not stages:
+            key, equals, value = rest.partition("=")
+            if equals or key.strip() in arguments:
+                known[key.strip()] = arguments.get(key.strip(), value.strip().strip("\"'"))
+        elif name == "FROM" and (match := _FROM.fullmatch(rest)):
+            stages.append(_Stage(_filled(match["image"], known), (match["stage"] or "").lower(), ()))
+        elif stages:
+            stages[-1] = stages[-1]._replace(steps=(*stages[-1].steps, (name, rest)))
+    return stages
+
+
+def _instructions(text: str) -> Iterator[tuple[str, str]]:
+    for line in _JOINED.sub(" ", _COMMENT.sub("", text)).splitlines():
+        if match := _INSTRUCTION.fullmatch(line):
+            yield match["name"].upper(), match["rest"].strip()
+
+
+def _filled(text: str, known: Mapping[str, str]) -> str:
+    def value(match: re.Match[str]) -> str:
+        return known.get(match[1] or match[2]) or match[3] or match[0]
+
+    return _VARIABLE.sub(value, text)
+
+
+def _starts(rest: str) -> Starts:
+    try:
+        words = json.loads(rest) if rest.startswith("[") else None
+    except ValueError:
+        words = None
+    if isinstance(words, list) and all(isinstance(word, str) for word in words):
+        return Starts(words=tuple(words))
+    return Starts(script=rest)
+
+
+def _pairs(rest: str) -> Iterator[tuple[str, str]]:
+    """The variables of ENV: `NAME=value …`, or the older `NAME value`; one that refers to another is left out."""
+    if "=" not in rest.split(None, 1)[0]:
+        name, _, value = rest.partition(" ")
+        yield from ((name, value.strip()),) if "$" not in value else ()
+        return
+    for match in _PAIR.finditer(rest):
+        value = match[2].strip("\"'")
+        if "$" not in value:
+            yield match[1], value
+
+
+def _without_tag(image: str) -> str:
+    path, slash, last = image.partition("@")[0].rpartition("/")
+    return f"{path}{slash}{last.partition(':')[0]}"
