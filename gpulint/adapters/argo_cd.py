@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpulint.adapters import chart, charts, kubernetes, nested, tree
-from gpulint.adapters.chart import Values
+from gpulint.adapters import charts, kubernetes, nested, tree
+from gpulint.adapters.charts import chart
+from gpulint.adapters.charts.chart import Values
 from gpulint.documents import Document, Node, Path
 from gpulint.repository import Repository
 from gpulint.workload import Workload

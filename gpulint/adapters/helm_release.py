@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpulint.adapters import chart, charts, kubernetes, nested
-from gpulint.adapters.chart import Values
+from gpulint.adapters import charts, kubernetes, nested
+from gpulint.adapters.charts import chart
+from gpulint.adapters.charts.chart import Values
 from gpulint.documents import Document, Path
 from gpulint.repository import Repository
 from gpulint.workload import Workload

@@ -64,10 +64,11 @@ def _may_be_values(document: Document, data: dict[str, object]) -> bool:
 
 def _holds_some(document: Document, data: dict[str, object]) -> bool:
     """Whether a file of any name holds values of a chart that is known, or blocks that ask for GPUs."""
-    from gpulint.adapters import chart_generic, charts
+    from gpulint.adapters import charts
+    from gpulint.adapters.charts import generic
 
     values = charts.Values(document)
-    return bool(charts.sections(values)) or (not FOREIGN & data.keys() and chart_generic.fits(values))
+    return bool(charts.sections(values)) or (not FOREIGN & data.keys() and generic.fits(values))
 
 
 def _is_scenario(data: dict[str, object]) -> bool:

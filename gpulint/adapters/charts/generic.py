@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpulint import units
-from gpulint.adapters import chart, chart_counts, pod
-from gpulint.adapters.chart import Values
+from gpulint.adapters import pod
+from gpulint.adapters.charts import chart, counts
+from gpulint.adapters.charts.chart import Values
 from gpulint.adapters.tree import Part
 from gpulint.documents import Document, Node, Path
 from gpulint.repository import Repository
@@ -64,7 +65,7 @@ def fits(values: Values) -> bool:
     if not pod.GPU.search(values.document.text):
         return False
     found = blocks(values, everything=True)
-    return any(chart_counts.asks(block.entries()) and _image(values, block) is not None for block in found)
+    return any(counts.asks(block.entries()) and _image(values, block) is not None for block in found)
 
 
 def workloads(values: Values, block: Values, repository: Repository) -> Iterator[Workload]:
@@ -91,10 +92,10 @@ def blocks(values: Values, everything: bool = False) -> Iterator[Values]:
             return
         here = todo.pop()
         stated = here.get()
-        if isinstance(stated, dict) and not everything and chart_counts.switched_off(stated):
+        if isinstance(stated, dict) and not everything and counts.switched_off(stated):
             continue
-        asks = isinstance(stated, dict) and (chart_counts.asks(stated) or chart_counts.counts(stated))
-        if asks or (isinstance(stated, dict) and chart_counts.counted(here) and not _within(here, found)):
+        asks = isinstance(stated, dict) and (counts.asks(stated) or counts.counts(stated))
+        if asks or (isinstance(stated, dict) and counts.counted(here) and not _within(here, found)):
             asks = True
             found.append(here.path)
             yield here
@@ -144,8 +145,8 @@ def _pod(values: Values, block: Values) -> Part:
 
 def _parts(block: Values) -> list[Values]:
     """A block, and the sections of it that hold settings of the same pod."""
-    inner = [block.below(key) for key in chart_counts.SECTIONS if isinstance(block.get(key), dict)]
-    return [block, *(one for one in inner if not chart_counts.switched_off(one.entries()))]
+    inner = [block.below(key) for key in counts.SECTIONS if isinstance(block.get(key), dict)]
+    return [block, *(one for one in inner if not counts.switched_off(one.entries()))]
 
 
 def _container_name(block: Values) -> Node:
@@ -164,7 +165,7 @@ def _image(values: Values, block: Values) -> Node | None:
     """The image of a block, else the nearest above it."""
     for up in range(len(block.path) - len(values.path) + 1):
         where = Values(block.document, block.path[: len(block.path) - up])
-        for key in chart_counts.IMAGES:
+        for key in counts.IMAGES:
             if found := chart.image(where, key) or chart.image(where, key, name="name"):
                 return found
         if isinstance(where.get("repository"), str) and where.get("tag") is not None:
@@ -189,15 +190,15 @@ def _pair(block: Values, key: str, name: str) -> list[Part]:
 
 
 def _resources(block: Values) -> Part:
-    if chart_counts.asks(block.entries()):
+    if counts.asks(block.entries()):
         return block.node("resources")
-    if not chart_counts.counts(block.entries()) and (path := chart_counts.counted(block)):
+    if not counts.counts(block.entries()) and (path := counts.counted(block)):
         limits = dict(chart.pairs(block.node("resources", "limits")))
-        name = chart_counts.resource(block, path)
+        name = counts.resource(block, path)
         return {"requests": block.node("resources", "requests"), "limits": {**limits, name: block.node(*path)}}
-    if not chart_counts.counts(block.entries()):
+    if not counts.counts(block.entries()):
         return block.node("resources")
-    key = chart_counts.key(block.entries())
+    key = counts.key(block.entries())
     requests, limits = (dict(chart.pairs(block.node("resources", side))) for side in ("requests", "limits"))
     return {"requests": requests, "limits": {**limits, block.key("nvidia.com/gpu", key): block.node(key)}}
 
@@ -228,9 +229,9 @@ def _with_settings(role: Role, values: Values, block: Values) -> Role:
 
 def _spread(block: Values) -> dict[str, Field]:
     """A bare count that is more than a node holds counts the GPUs of several pods."""
-    key = chart_counts.key(block.entries())
+    key = counts.key(block.entries())
     count = block.get(key)
-    if not key or chart_counts.asks(block.entries()) or not isinstance(count, int) or count <= NODE_GPUS:
+    if not key or counts.asks(block.entries()) or not isinstance(count, int) or count <= NODE_GPUS:
         return {}
     unknown = Field(Unknown("the templates share the GPUs out over pods", "another object"), (block.origin(key),))
     return {"gpus_per_pod": unknown, "gpu_limit": unknown, "gpus_per_replica": Field(count, (block.origin(key),))}

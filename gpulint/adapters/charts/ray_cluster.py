@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.adapters import chart
-from gpulint.adapters.chart import Values
+from gpulint.adapters.charts import chart
+from gpulint.adapters.charts.chart import Values
 from gpulint.adapters.tree import Part
 from gpulint.documents import Document
 from gpulint.repository import Repository

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.adapters import chart, kubeai
-from gpulint.adapters.chart import Values
+from gpulint.adapters import kubeai
+from gpulint.adapters.charts import chart
+from gpulint.adapters.charts.chart import Values
 from gpulint.documents import Document
 from gpulint.repository import Repository
 from gpulint.workload import Workload

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpulint.adapters import chart, pod
-from gpulint.adapters.chart import Values
+from gpulint.adapters import pod
+from gpulint.adapters.charts import chart
+from gpulint.adapters.charts.chart import Values
 from gpulint.adapters.tree import Part
 from gpulint.documents import Document, Node
 from gpulint.engines import ollama

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpulint import catalog
-from gpulint.adapters import chart
-from gpulint.adapters.chart import Values
+from gpulint.adapters.charts import chart
+from gpulint.adapters.charts.chart import Values
 from gpulint.adapters.tree import Part
 from gpulint.documents import Document, Node, Problem
 from gpulint.repository import Repository

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpulint.adapters import chart, tree
-from gpulint.adapters.chart import Values
+from gpulint.adapters import tree
+from gpulint.adapters.charts import chart
+from gpulint.adapters.charts.chart import Values
 from gpulint.adapters.tree import Part
 from gpulint.documents import Document, Node
 from gpulint.repository import Repository

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from types import ModuleType
 
-from gpulint.adapters import (
-    chart_app_template,
-    chart_generic,
-    chart_gpu_recipes,
-    chart_jupyterhub,
-    chart_kubeai,
-    chart_modelservice,
-    chart_ollama,
-    chart_platform,
-    chart_production_stack,
-    chart_ray_cluster,
-    chart_vllm_basic,
+from gpulint.adapters.charts import (
+    app_template,
+    generic,
+    gpu_recipes,
+    jupyterhub,
+    kubeai,
+    modelservice,
+    ollama,
+    platform,
+    production_stack,
+    ray_cluster,
+    vllm_basic,
 )
-from gpulint.adapters.chart import Values
+from gpulint.adapters.charts.chart import Values
 from gpulint.documents import Problem
 from gpulint.repository import Repository
 from gpulint.workload import Workload
@@ -26,31 +26,31 @@ from gpulint.workload import Workload
 __all__ = ["Values", "problems", "sections", "workloads"]
 
 KNOWN: tuple[ModuleType, ...] = (
-    chart_production_stack,
-    chart_modelservice,
-    chart_vllm_basic,
-    chart_gpu_recipes,
-    chart_kubeai,
-    chart_ray_cluster,
-    chart_ollama,
-    chart_jupyterhub,
-    chart_app_template,
-    chart_platform,
+    production_stack,
+    modelservice,
+    vllm_basic,
+    gpu_recipes,
+    kubeai,
+    ray_cluster,
+    ollama,
+    jupyterhub,
+    app_template,
+    platform,
 )
 Section = tuple[Values, ModuleType]
 
 
 def workloads(values: Values, repository: Repository, name: str = "") -> Iterator[Workload]:
     """The workloads of values, of a chart of that name: of its known parts, and of what else asks for GPUs."""
-    if name in chart_platform.NAMES:
+    if name in platform.NAMES:
         return
     known = sections(values)
     for section, chart in known:
         yield from chart.workloads(section, repository)
     paths = [section.path for section, _ in known]
-    for block in chart_generic.blocks(values):
+    for block in generic.blocks(values):
         if not any(block.path[: len(path)] == path for path in paths):
-            yield from chart_generic.workloads(values, block, repository)
+            yield from generic.workloads(values, block, repository)
 
 
 def problems(values: Values) -> Iterator[Problem]:
@@ -65,12 +65,12 @@ def sections(values: Values) -> list[Section]:
     What is built on app-template's library may hold sub-charts beside controllers of its own.
     """
     whole = _chart(values)
-    if whole is not None and whole is not chart_app_template:
+    if whole is not None and whole is not app_template:
         return [(values, whole)]
     inner = [values.below(key) for key, part in values.entries().items() if isinstance(part, dict)]
     used = [section for section in inner if section.get("enabled") is not False]
     found = [(section, part) for section in used if (part := _chart(section))]
-    parts = [(section, part) for section, part in found if part is not chart_platform]
+    parts = [(section, part) for section, part in found if part is not platform]
     return [(values, whole), *parts] if whole is not None else parts
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from gpulint.adapters import pod
-from gpulint.adapters.chart import Values
+from gpulint.adapters.charts.chart import Values
 from gpulint.documents import Node
 
 IMAGES = ("image", "containerImage", "dockerImage")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpulint.adapters.chart import Values
+from gpulint.adapters.charts.chart import Values
 from gpulint.repository import Repository
 from gpulint.workload import Workload
 
