@@ -44,6 +44,8 @@ WORKLOADS = frozenset(
     }
 )
 """Kinds whose files state workloads; not every file does: some ask for no GPU, some hold settings only."""
+ANY_HOST = "any host"
+"""That whatever machine runs it decides says only that nobody states it, and is no explanation here."""
 EXPLAINED: Mapping[str, frozenset[str]] = {
     "accelerator": frozenset({"accelerator"}),
     "gpu_count": frozenset({"gpus_per_pod", "gpus_per_replica"}),
@@ -141,7 +143,8 @@ def _understood(row: Row, folder: Folder, path: str) -> None:
         for role, known in read.roles:
             told = {name for name in KNOWN if _is_known(name, role, known)}
             row.roles_known.update(told)
-            reasons = {one.quantity for one in summary.explanations(role, read.resolved[role.name])}
+            explained = summary.explanations(role, read.resolved[role.name])
+            reasons = {one.quantity for one in explained if one.category != ANY_HOST}
             row.roles_explained.update(name for name, by in EXPLAINED.items() if name not in told and by & reasons)
     row.files_known.update(set(row.roles_known))
 

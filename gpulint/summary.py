@@ -156,7 +156,7 @@ def _any_node(role: Role) -> Iterator[Explanation]:
     resource, count = role.text("accelerator_resource"), role.fields.get("gpus_per_pod")
     if resource and count and count.origins and count.value != 0 and "accelerator" not in role.fields:
         reason = f"no label names the product: the nodes that offer {resource} decide"
-        yield Explanation("accelerator", "queue or partition", reason, count.origins[0].location())
+        yield Explanation("accelerator", "any host", reason, count.origins[0].location())
 
 
 def _own_program(role: Role) -> Iterator[Explanation]:

@@ -30,6 +30,7 @@ CATEGORIES = frozenset(
         "image default",
         "another object",
         "queue or partition",
+        "any host",
         "own program",
     }
 )

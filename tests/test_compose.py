@@ -10,7 +10,7 @@ from reading import place, source, values
 from samples import Alone
 
 from gpulint import adapters, documents
-from gpulint.adapters import interpolation
+from gpulint.adapters import compose_devices, interpolation
 from gpulint.workload import Field, Role, Unknown, Workload
 
 IMAGE = "image: vllm/vllm-openai:v0.10.1"
@@ -259,16 +259,16 @@ def test_a_bare_name_is_taken_from_the_caller() -> None:
 @pytest.mark.parametrize(
     ("lines", "count"),
     [
-        (["gpus: all"], ("unknown", "queue or partition")),
+        (["gpus: all"], ("unknown", "any host")),
         (["gpus: [{count: 2}]"], (2, "")),
-        (["gpus: [{driver: nvidia}]"], ("unknown", "queue or partition")),
+        (["gpus: [{driver: nvidia}]"], ("unknown", "any host")),
         (["runtime: nvidia", "environment: ['NVIDIA_VISIBLE_DEVICES=0,1']"], (2, "")),
-        (["runtime: nvidia", "environment: [NVIDIA_VISIBLE_DEVICES=all]"], ("unknown", "queue or partition")),
+        (["runtime: nvidia", "environment: [NVIDIA_VISIBLE_DEVICES=all]"], ("unknown", "any host")),
         (["runtime: nvidia"], ("unknown", "image default")),
         (["runtime: nvidia", "environment: [NVIDIA_VISIBLE_DEVICES]"], ("unknown", "caller's variable")),
-        (["devices: [/dev/kfd, /dev/dri]"], ("unknown", "queue or partition")),
+        (["devices: [/dev/kfd, /dev/dri]"], ("unknown", "any host")),
         (["devices: ['nvidia.com/gpu=0', 'nvidia.com/gpu=1']"], (2, "")),
-        (["devices: ['nvidia.com/gpu=all']"], ("unknown", "queue or partition")),
+        (["devices: ['nvidia.com/gpu=all']"], ("unknown", "any host")),
         (["gpus: all", "environment: {CUDA_VISIBLE_DEVICES: '0,1,2'}"], (3, "")),
     ],
 )
@@ -280,14 +280,14 @@ def test_how_many_gpus_a_service_is_given(lines: list[str], count: tuple[object,
     ("request_", "count"),
     [
         ("count: 1", (1, "")),
-        ("count: all", ("unknown", "queue or partition")),
-        ("count: '${GPUS:-all}'", ("unknown", "queue or partition")),
+        ("count: all", ("unknown", "any host")),
+        ("count: '${GPUS:-all}'", ("unknown", "any host")),
         ("count: '${GPUS:-4}'", (4, "")),
         ("count: '${GPUS}'", ("unknown", "caller's variable")),
         ("device_ids: ['0', '3']", (2, "")),
         ("device_ids: ['0,1,2,3']", (4, "")),
         ('device_ids: ["${IDS:-${CUDA_VISIBLE_DEVICES:-0,1}}"]', (2, "")),
-        ("driver: nvidia", ("unknown", "queue or partition")),
+        ("driver: nvidia", ("unknown", "any host")),
     ],
 )
 def test_how_many_gpus_are_reserved(request_: str, count: tuple[object, str]) -> None:
@@ -303,7 +303,7 @@ def test_a_swarm_reserves_gpus_as_generic_resources() -> None:
 
 
 def test_the_host_decides_which_gpu_it_is() -> None:
-    assert asked(service("image: pytorch/pytorch", GPU).fields["accelerator"]) == ("unknown", "queue or partition")
+    assert asked(service("image: pytorch/pytorch", GPU).fields["accelerator"]) == ("unknown", "any host")
 
 
 def test_a_reservation_of_something_else_is_no_gpu() -> None:
@@ -500,3 +500,22 @@ def test_a_variable_of_a_file_that_is_not_there_keeps_its_default_open() -> None
     found = service(IMAGE, GPU, MOUNT, "entrypoint: [/opt/start]", "env_file: .env", files=SCRIPT)
     assert found.text("checkpoint") == ""
     assert asked(found.fields["max_model_len"]) == ("unknown", "another object")
+
+
+@pytest.mark.parametrize(
+    ("devices", "gpus"),
+    [
+        ("[/dev/dri]", ("unknown", compose_devices.HOST)),
+        ("['/dev/dri/:/dev/dri/']", ("unknown", compose_devices.HOST)),
+        ("['/dev/dri/renderD128:/dev/dri/renderD128']", (1, "")),
+        ("[/dev/dri/renderD128, /dev/dri/renderD129, /dev/dri/card0]", (2, "")),
+    ],
+)
+def test_render_nodes_are_the_gpus_of_an_engine(devices: str, gpus: tuple[object, str]) -> None:
+    found = service("image: intel/vllm:0.10.0-xpu", "command: vllm serve a/b", f"devices: {devices}")
+    assert asked(found.fields["gpus_per_pod"]) == gpus
+    assert "is asked for" not in str(found.value("gpus_per_pod"))
+
+
+def test_render_nodes_of_a_program_that_is_no_engine_may_only_decode_video() -> None:
+    assert not workloads("services: {media: {image: jellyfin/jellyfin, devices: [/dev/dri]}}")

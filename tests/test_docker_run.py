@@ -45,7 +45,7 @@ def test_a_container_has_the_gpus_that_are_named_or_counted(options: str, gpus: 
 def test_all_of_a_machine_is_no_count(options: str) -> None:
     value = fields(options)["gpus_per_pod"].value
     assert isinstance(value, Unknown)
-    assert value.category in ("queue or partition", "image default")
+    assert value.category in ("any host", "image default")
 
 
 @pytest.mark.parametrize(

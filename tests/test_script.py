@@ -109,7 +109,7 @@ def test_a_server_alone_leaves_its_gpus_to_the_machine(tmp_path: Path) -> None:
     for name in ("gpus_per_pod", "accelerator"):
         value = found.value(name)
         assert isinstance(value, Unknown)
-        assert value.category == "queue or partition"
+        assert value.category == "any host"
 
 
 def test_a_container_is_read_with_its_options_and_the_engines_arguments(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_what_may_compute_on_the_cpu_is_no_workload(text: str) -> None:
         ("kind: KIND_GPU count: 1 gpus: [0]", 1, 1),
         ("kind: KIND_GPU count: 2 gpus: [0, 1]", 2, 4),
         ("kind: KIND_GPU gpus: 3", 1, 1),
-        ("kind: KIND_GPU count: 1", "unknown: queue or partition", "unknown: queue or partition"),
+        ("kind: KIND_GPU count: 1", "unknown: any host", "unknown: any host"),
         ("kind: KIND_GPU count: ${instances} gpus: [0]", 1, "unknown: "),
     ],
 )

@@ -18,7 +18,7 @@ from gpulint.engines import Argument
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Unknown
 
-MACHINE = "queue or partition"
+MACHINE = "any host"
 NODE_GPUS_MAX = 16
 """The largest single machines hold sixteen GPUs (DGX-2, p2.16xlarge): more processes than that are not one a card."""
 ALONE = frozenset({"accelerate", "deepspeed", "colossalai", "composer", "tune run"})

@@ -88,7 +88,7 @@ def _workload(service: Service, repository: Repository) -> Iterator[Workload]:
     if not given and not any(one.arguments and not _on_processors(reading) for reading, one in readings):
         return
     unasked = Field(Unknown(UNASKED, compose_devices.HOST), (service.origin,))
-    given = given or {"gpus_per_pod": unasked, "accelerator": unasked}
+    given = given or compose_devices.rendering(service) or {"gpus_per_pod": unasked, "accelerator": unasked}
     fields = {**given, **_settings(service, environment), **compose_devices.named(environment)}
     fields |= _counted(service, fields["gpus_per_pod"])
     program = {} if readings else _program(service, invocations)

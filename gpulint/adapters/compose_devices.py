@@ -9,7 +9,7 @@ from gpulint.adapters.compose_service import CALLER, Service, Stated
 from gpulint.engines import Argument
 from gpulint.workload import Field, Origin, Unknown, Value
 
-HOST = "queue or partition"
+HOST = "any host"
 ALL = "all GPUs of the host are given"
 """compose-spec, deploy.md: without a count, all devices that satisfy the capabilities are reserved."""
 RESERVED = ("deploy", "resources", "reservations", "devices")
@@ -17,6 +17,8 @@ DRIVERS = frozenset({"nvidia", "cdi", "amd"})
 GENERIC = re.compile(r"(?i)(?:nvidia[-_])?gpus?")
 """What administrators of a swarm call their GPUs: NVIDIA-GPU in the examples of dockerd's `node-generic-resources`."""
 KFD = "/dev/kfd"
+DRI = "/dev/dri"
+RENDER = re.compile(r"/dev/dri/renderD\d+")
 CDI = re.compile(r"(?:nvidia|amd)\.com/gpu=(?P<device>[\w:.-]+)")
 NUMBERED = re.compile(r"/dev/(?:nvidia|dri/renderD)\d+")
 VISIBLE = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
@@ -120,6 +122,20 @@ def _passed_through(service: Service) -> Iterator[Field]:
     elif amd:
         place = next(one.reference or one.origin for name, one in nodes if name == KFD)
         yield Field(Unknown(ALL, HOST), (place,))
+
+
+def rendering(service: Service) -> dict[str, Field]:
+    """The GPUs of a service that runs an engine and is handed render nodes, as those of Intel; others may only decode."""
+    listed = [(str(one.value).partition(":")[0].rstrip("/"), one) for one in service.items("devices")]
+    given = [(name, one) for name, one in listed if name == DRI or RENDER.fullmatch(name)]
+    if not given:
+        return {}
+    places = tuple(one.reference or one.origin for _, one in given)
+    count = Unknown(ALL, HOST) if any(name == DRI for name, _ in given) else len(given)
+    return {
+        "gpus_per_pod": Field(count, places),
+        "accelerator": Field(Unknown("the host decides which GPU it is", HOST), places),
+    }
 
 
 def _by_runtime(service: Service, environment: Mapping[str, Argument]) -> Iterator[Field]:

@@ -12,7 +12,7 @@ from gpulint.engines import Argument
 from gpulint.workload import Field, Unknown
 
 ALL = "every GPU of the machine is given"
-MACHINE = "queue or partition"
+MACHINE = "any host"
 DEVICE = re.compile(r"\"?device=(?P<ids>[\w,.:-]+)\"?")
 CDI = re.compile(r"(?:nvidia|amd)\.com/gpu=(?P<id>[\w.:-]+)")
 LISTED = re.compile(r"(?:\d+|GPU-[\w-]+)(?:,(?:\d+|GPU-[\w-]+))*")

@@ -11,7 +11,7 @@ from gpulint.workload import Field, Origin, Unknown, Value
 
 EVERY_GPU = frozenset({"gpu", "auto"})
 """torch/distributed/run.py: one worker for each accelerator of the machine."""
-MACHINE = "queue or partition"
+MACHINE = "any host"
 RANKED = ("srun", "mpirun", "torchrun", "accelerate", "deepspeed", "horovodrun", "colossalai", "composer", "tune run")
 PLATFORM = re.compile(
     r"\$\{?(?:SLURM|SLURMD|PBS|LSB|SKYPILOT|DSTACK|PET|LWS|OMPI|PMI|PMIX|KUBERNETES|KUBERAY|SM_|RUNPOD|OAR|COBALT|FLUX)_\w+"

@@ -24,7 +24,7 @@ OWN_DEVICES = frozenset({"vllm", "tensorrtllm"})
 GPU_ONLY = frozenset({"tensorrt", "tensorrt_plan"})
 EVERY = "one instance runs on every GPU that Triton sees"
 """triton-inference-server/server, docs/user_guide/model_configuration.md, Instance Groups."""
-MACHINE = "queue or partition"
+MACHINE = "any host"
 OWN = "own program"
 FILLED = re.compile(r"\$\{\w+\}")
 CHECKPOINT = ("model_name", "model_id", "model", "hf_model", "model_path")
