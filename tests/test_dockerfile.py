@@ -53,7 +53,7 @@ def test_an_image_that_is_not_stated_is_none(text: str) -> None:
     [
         pytest.param('ENTRYPOINT ["a", "b"]', Starts(("a", "b")), Starts(), id="its own entry point has no command"),
         pytest.param('CMD ["c"]', None, Starts(("c",)), id="the base image's entry point"),
-        pytest.param("CMD c \\\nd", None, Starts(script="c  d"), id="a shell's script over two lines"),
+        pytest.param("CMD c \\\nd", None, Starts(script="c   d"), id="a shell's script over two lines"),
         pytest.param('CMD ["a"]\nCMD ["b"]', None, Starts(("b",)), id="the last one"),
         pytest.param('CMD ["a"]\nFROM x\n', None, Starts(("a",)), id="a stage before"),
         pytest.param('CMD ["a"]\nFROM x\nENTRYPOINT ["b"]', Starts(("b",)), Starts(), id="taken away"),
@@ -64,7 +64,8 @@ def test_what_it_starts_is_the_last_entry_point_and_command(
     steps: str, entrypoint: Starts | None, command: Starts | None
 ) -> None:
     found = built(f"FROM a:1 AS x\n{steps}")
-    assert (found.entrypoint, found.command) == (entrypoint, command)
+    told = [one and one._replace(places=(), at=0) for one in (found.entrypoint, found.command)]
+    assert told == [entrypoint, command]
 
 
 def test_variables_are_those_that_refer_to_no_other() -> None:
@@ -135,3 +136,22 @@ def test_an_engine_that_is_built_for_processors_is_no_gpu_work() -> None:
     text = 'FROM ghcr.io/ggml-org/llama.cpp:server\nCMD ["-m", "/m/a.gguf"]\n'
     assert not workloads("services: {llm: {build: .}}", {"deploy/Dockerfile": text})
     assert role(f"services: {{llm: {{build: ., {GPU}}}}}", {"deploy/Dockerfile": text})
+
+
+@pytest.mark.parametrize(
+    "command", ['["--model", "a/b", "--max-model-len", "8192"]', '["--model", \\\n  "a/b", "--max-model-len", "8192"]']
+)
+def test_words_of_a_dockerfile_are_shown_where_it_is_named_and_changed_where_they_stand(command: str) -> None:
+    text = f"# 8192\nFROM vllm/vllm-openai:v0.10.1\nCMD {command}\n"
+    found = service("build: .", GPU, files={"deploy/Dockerfile": text})
+    shown, stated = found.fields["max_model_len"].origins
+    assert (shown.document.path, shown.location().line) == ("deploy/compose.yaml", 3)
+    assert (stated.document.path, stated.text()) == ("deploy/Dockerfile", "8192")
+    assert found.arguments is None
+
+
+def test_a_shells_script_of_a_dockerfile_is_read_at_its_place() -> None:
+    text = "FROM nvidia/cuda:12\nCMD vllm serve a/b \\\n    --max-model-len 8192\n"
+    found = service("build: .", GPU, files={"deploy/Dockerfile": text})
+    assert values(found, "engine", "checkpoint", "max_model_len") == ["vllm", "a/b", 8192]
+    assert found.fields["max_model_len"].origins[1].location().line == 3

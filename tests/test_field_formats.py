@@ -153,6 +153,19 @@ def test_what_only_helps_a_training_stands_beside_it_in_one_workload() -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "python -m torch.distributed.launch --nproc_per_node 8 t.py\n",
+        "srun -n 8 --ntasks-per-node=8 --gres=card:8 python t.py\n",
+        "composer -n 8 train.py\n",
+        "python t.py --model_name_or_path a/b --per_device_train_batch_size 4\n",
+    ],
+)
+def test_a_script_of_a_training_is_among_the_documents_although_it_never_says_what_a_gpu_is(text: str) -> None:
+    assert [document.path for document in samples.report(text, "run.sh").documents] == ["run.sh"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
         "torchrun --nproc-per-node cpu train.py\n",
         "docker run -d --gpus all nvcr.io/nvidia/k8s/dcgm-exporter:3.3.9 -f /etc/c.csv\n",
         "srun --gres=gpu:1 --pty bash\n",

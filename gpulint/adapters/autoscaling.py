@@ -47,10 +47,11 @@ def targets(document: Document, repository: Repository) -> Iterator[Document]:
 
 
 def _told(role: Role, fields: Mapping[str, Field]) -> Role:
-    """A role with what autoscaler and budget say; one that nothing scales has as few replicas as it states."""
+    """A role with what autoscaler and budget say; replicas that it states itself are those it starts with."""
     stated = role.fields.get("replicas", Field(None))
     least = {} if "replicas_least" in fields or not isinstance(stated.value, int) else {"replicas_least": stated}
-    return role.having(**least, **fields)
+    kept = {"replicas": stated} if stated.origins else {}
+    return role.having(**{**least, **fields, **kept})
 
 
 def _fields(workload: Workload, kind: str, name: str, repository: Repository) -> dict[str, Field]:

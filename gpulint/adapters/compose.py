@@ -84,7 +84,7 @@ def _workload(service: Service, repository: Repository) -> Iterator[Workload]:
         *compose_program.invocations(service, environment, given.get("gpus_per_pod") or Field(None), find, repository)
     ]
     invocations = tuple(config_file.expanded(one, find) for one in started)
-    readings = task.read(invocations)
+    readings = [(_placed(reading, one), one) for reading, one in task.read(invocations)]
     if not given and not any(one.arguments and not _on_processors(reading) for reading, one in readings):
         return
     unasked = Field(Unknown(UNASKED, compose_devices.HOST), (service.origin,))
@@ -96,6 +96,13 @@ def _workload(service: Service, repository: Repository) -> Iterator[Workload]:
     roles = tuple(_spread(role) for role in found)
     path = service.origin.path
     yield Workload(service.name, task.purpose(roles), "compose", service.origin.document, path, roles)
+
+
+def _placed(reading: Reading, one: Invocation) -> Reading:
+    """A reading without the place of its arguments where the compose file only names the file that they stand in."""
+    last = one.arguments[-1] if one.arguments else None
+    elsewhere = last is not None and last.behind is not None and last.behind.document is not last.origin.document
+    return reading._replace(arguments=None) if elsewhere else reading
 
 
 def _on_processors(reading: Reading) -> bool:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from gpulint.adapters import command, compose_devices, compose_service, counted, dockerfile
 from gpulint.adapters.command import Environment, Script
-from gpulint.adapters.compose_service import Service
+from gpulint.adapters.compose_service import Build, Service
 from gpulint.adapters.dockerfile import Built
 from gpulint.adapters.interpolation import Place, Text
+from gpulint.documents import Document
 from gpulint.engines import Argument, Invocation, images
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin
@@ -24,16 +25,19 @@ def invocations(
     repository: Repository,
 ) -> Iterator[Invocation]:
     """The programs of a service: its entry point's and command's words after one another, or the script they start."""
-    built = compose_service.built(service, repository)
+    build = compose_service.built(service, repository)
+    built = build.image if build else None
     own = service.stated("entrypoint")
     overridden = own is not None and own.value is not None
     image = _image(service, built)
     known = _with(environment, {}, _of_image(service, built))
-    if built and not overridden and (text := _shell_text(service, built)):
-        place = compose_devices.place_of(service, "build")
-        yield from command.scripted(image, Script(text, lambda start, end: place), known)
+    if build and not overridden and (text := _shell_text(service, build.image)).script:
+        place, file = compose_devices.place_of(service, "build"), build.file
+        script = Script(text.script, lambda start, end: Origin(file, (), (text.at + start, text.at + end)))
+        for one in command.scripted(image, script, known):
+            yield one._replace(arguments=tuple(_referred(word, place) for word in one.arguments))
         return
-    given = _words(service, built if not overridden else None)
+    given = _words(service, build if not overridden else None)
     words = tuple(command.placeheld(word) for word, _ in given)
     texts, counts = _counted(given, gpus)
     holes = {hole.name for _, text in given for hole in text.holes}
@@ -46,21 +50,21 @@ def invocations(
     yield from command.programs(image, words, known, _written(texts), of_image)
 
 
-def _words(service: Service, built: Built | None) -> list[tuple[Argument, Text]]:
+def _words(service: Service, build: Build | None) -> list[tuple[Argument, Text]]:
     """The words of the entry point and the command; those of a Dockerfile where the service states none."""
     entrypoint, arguments = (compose_service.words(service, key) for key in ("entrypoint", "command"))
-    if built is None:
+    if build is None:
         return [*entrypoint, *arguments]
-    start, left = built.entrypoint or dockerfile.Starts(), built.command or dockerfile.Starts()
-    stated = arguments if service.stated("command") else _of_build(service, left.words)
-    return [*_of_build(service, start.words), *stated]
+    start, left = build.image.entrypoint or dockerfile.Starts(), build.image.command or dockerfile.Starts()
+    stated = arguments if service.stated("command") else _of_build(service, left, build.file)
+    return [*_of_build(service, start, build.file), *stated]
 
 
-def _shell_text(service: Service, built: Built) -> str:
+def _shell_text(service: Service, built: Built) -> dockerfile.Starts:
     """The text that a Dockerfile hands to a shell, as far as the service's own command leaves it to run."""
     if built.entrypoint is not None and (built.entrypoint.script or built.entrypoint.words):
-        return built.entrypoint.script
-    return built.command.script if built.command and not service.stated("command") else ""
+        return built.entrypoint
+    return built.command if built.command and not service.stated("command") else dockerfile.Starts()
 
 
 def _counted(given: Sequence[tuple[Argument, Text]], gpus: Field) -> tuple[dict[Origin, Text], dict[str, Argument]]:
@@ -74,10 +78,14 @@ def _counted(given: Sequence[tuple[Argument, Text]], gpus: Field) -> tuple[dict[
     return texts, counts
 
 
-def _of_build(service: Service, words: Sequence[str]) -> list[tuple[Argument, Text]]:
+def _of_build(service: Service, starts: dockerfile.Starts, file: Document) -> list[tuple[Argument, Text]]:
     """Words of a Dockerfile, at the place in the compose file that names it."""
     place = compose_devices.place_of(service, "build")
-    return [(Argument(word, place), Text(word, [Place(0, 0)] * len(word))) for word in words]
+    pairs = zip(starts.words, starts.places, strict=True)
+    return [
+        (Argument(word, place, behind=Origin(file, (), span)), Text(word, [Place(0, 0)] * len(word)))
+        for word, span in pairs
+    ]
 
 
 def _of_image(service: Service, built: Built | None) -> dict[str, Argument]:

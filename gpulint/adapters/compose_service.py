@@ -11,7 +11,7 @@ from typing import NamedTuple
 from gpulint import documents
 from gpulint.adapters import command, dockerfile, interpolation
 from gpulint.adapters.interpolation import Text
-from gpulint.documents import Document, Path
+from gpulint.documents import Document, Node, Path
 from gpulint.engines import Argument
 from gpulint.repository import Repository
 from gpulint.workload import Origin
@@ -229,7 +229,14 @@ def _passed(service: Service, name: str, stated: Stated) -> Argument:
 # ---- the image
 
 
-def built(service: Service, repository: Repository) -> dockerfile.Built | None:
+class Build(NamedTuple):
+    """What a Dockerfile states of a service's image, and the Dockerfile."""
+
+    image: dockerfile.Built
+    file: Document
+
+
+def built(service: Service, repository: Repository) -> Build | None:
     """What the Dockerfile of a service says, where the repository has it."""
     stated = service.stated("build")
     if stated is None:
@@ -240,10 +247,14 @@ def built(service: Service, repository: Repository) -> dockerfile.Built | None:
     if any(one.holes for one in filled) or "://" in filled[0].text or "dockerfile_inline" in own:
         return None
     folder = posixpath.dirname(stated.origin.document.path)
-    content = repository.read(posixpath.normpath(posixpath.join(folder, filled[0].text, filled[1].text)))
+    shown = posixpath.normpath(posixpath.join(folder, filled[0].text, filled[1].text))
+    content = repository.read(shown)
     if content is None:
         return None
-    return dockerfile.read(content.decode("utf-8", "replace"), _arguments(service, own.get("args")), filled[2].text)
+    text = content.decode("utf-8", "replace")
+    image = dockerfile.read(text, _arguments(service, own.get("args")), filled[2].text)
+    root = Node("scalar", 0, len(text), text)
+    return Build(image, Document(shown, 0, text, root, "shell", text)) if image else None
 
 
 def _arguments(service: Service, stated: object) -> dict[str, str]:

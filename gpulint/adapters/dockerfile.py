@@ -16,18 +16,21 @@ INSTALLS = re.compile(
 )
 
 _JOINED = re.compile(r"[\\`][ \t]*\r?\n(?:[ \t]*#[^\n]*\n)*")
-_COMMENT = re.compile(r"(?m)^[ \t]*#[^\n]*\n?")
+_COMMENT = re.compile(r"(?m)^[ \t]*#[^\n]*")
 _INSTRUCTION = re.compile(r"[ \t]*(?P<name>[A-Za-z]+)[ \t]+(?P<rest>.*)")
 _FROM = re.compile(r"(?:--\S+[ \t]+)*(?P<image>\S+)(?:[ \t]+[Aa][Ss][ \t]+(?P<stage>\S+))?[ \t]*")
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)(?::-([^}]*))?\})")
+_QUOTED = re.compile(r'"(?:\\.|[^"\\])*"')
 _PAIR = re.compile(r"""(\w+)=("(?:\\.|[^"\\])*"|'[^']*'|[^\s"']*)""")
 
 
 class Starts(NamedTuple):
-    """ENTRYPOINT or CMD: words, or one text for a shell."""
+    """ENTRYPOINT or CMD: words, each with its place, or one text for a shell, which stands `at` a place."""
 
     words: tuple[str, ...] = ()
     script: str = ""
+    places: tuple[tuple[int, int], ...] = ()
+    at: int = 0
 
 
 class Built(NamedTuple):
@@ -42,7 +45,7 @@ class Built(NamedTuple):
 class _Stage(NamedTuple):
     base: str
     name: str
-    steps: tuple[tuple[str, str], ...]
+    steps: tuple[tuple[str, str, int], ...]
 
 
 def read(text: str, arguments: Mapping[str, str], target: str = "") -> Built | None:
@@ -59,15 +62,15 @@ def read(text: str, arguments: Mapping[str, str], target: str = "") -> Built | N
     variables: dict[str, str] = {}
     installs = False
     for stage in (chain := _chain(stages, named[-1])):
-        stated = dict(stage.steps)
-        command = command or (_starts(stated["CMD"]) if "CMD" in stated else None)
+        stated = {name: (rest, at) for name, rest, at in stage.steps}
+        command = command or (_starts(*stated["CMD"]) if "CMD" in stated else None)
         if entrypoint is None and "ENTRYPOINT" in stated:
-            entrypoint, command = _starts(stated["ENTRYPOINT"]), command or Starts()
+            entrypoint, command = _starts(*stated["ENTRYPOINT"]), command or Starts()
         variables = {
-            **{key: value for name, rest in stage.steps if name == "ENV" for key, value in _pairs(rest)},
+            **{key: value for name, rest, _ in stage.steps if name == "ENV" for key, value in _pairs(rest)},
             **variables,
         }
-        installs = installs or any(name == "RUN" and INSTALLS.search(rest) for name, rest in stage.steps)
+        installs = installs or any(name == "RUN" and INSTALLS.search(rest) for name, rest, _ in stage.steps)
     image = chain[-1].base
     if "$" in image or image == "scratch":
         return None
@@ -91,7 +94,7 @@ def _stages(text: str, arguments: Mapping[str, str]) -> list[_Stage]:
     """The stages in order, the arguments of their base images filled in."""
     known: dict[str, str] = {}
     stages: list[_Stage] = []
-    for name, rest in _instructions(text):
+    for name, rest, at in _instructions(text):
         if name == "ARG" and not stages:
             key, equals, value = rest.partition("=")
             if equals or key.strip() in arguments:
@@ -99,14 +102,20 @@ def _stages(text: str, arguments: Mapping[str, str]) -> list[_Stage]:
         elif name == "FROM" and (match := _FROM.fullmatch(rest)):
             stages.append(_Stage(_filled(match["image"], known), (match["stage"] or "").lower(), ()))
         elif stages:
-            stages[-1] = stages[-1]._replace(steps=(*stages[-1].steps, (name, rest)))
+            stages[-1] = stages[-1]._replace(steps=(*stages[-1].steps, (name, rest, at)))
     return stages
 
 
-def _instructions(text: str) -> Iterator[tuple[str, str]]:
-    for line in _JOINED.sub(" ", _COMMENT.sub("", text)).splitlines():
-        if match := _INSTRUCTION.fullmatch(line):
-            yield match["name"].upper(), match["rest"].strip()
+def _instructions(text: str) -> Iterator[tuple[str, str, int]]:
+    """Each instruction, what it is given, and where that stands; continued lines are joined, every character in place."""
+    joined = _JOINED.sub(_blank, _COMMENT.sub(_blank, text))
+    for match in re.finditer(r"[^\n]+", joined):
+        if one := _INSTRUCTION.fullmatch(match[0].rstrip()):
+            yield one["name"].upper(), one["rest"], match.start() + one.start("rest")
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
 
 
 def _filled(text: str, known: Mapping[str, str]) -> str:
@@ -116,14 +125,15 @@ def _filled(text: str, known: Mapping[str, str]) -> str:
     return _VARIABLE.sub(value, text)
 
 
-def _starts(rest: str) -> Starts:
+def _starts(rest: str, at: int) -> Starts:
     try:
         words = json.loads(rest) if rest.startswith("[") else None
     except ValueError:
         words = None
-    if isinstance(words, list) and all(isinstance(word, str) for word in words):
-        return Starts(words=tuple(words))
-    return Starts(script=rest)
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        return Starts(script=rest, at=at)
+    quoted = [(match.start() + at + 1, match.end() + at - 1) for match in _QUOTED.finditer(rest)]
+    return Starts(tuple(words), places=tuple(quoted))
 
 
 def _pairs(rest: str) -> Iterator[tuple[str, str]]:

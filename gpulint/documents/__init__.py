@@ -45,7 +45,9 @@ _TRIGGERS = (
     *("accelerator", "torchrun", "torchtune", "tensor_parallel", "tensor-parallel", "num_hidden_layers", "megatron"),
     *("amd.com/", "rocm", "huggingface", "nccl", "kaito", "kubeai", "ollama", "mig-configs", "mig-devices"),
     *("#sbatch", "accelerate launch", "mpirun", "axolotl", "nvcr.io/", "llama.cpp", "llama-server", "tritonserver"),
-    *("llama.cpp", "llama-server", "lmdeploy", "/dev/kfd", "dstack", "max_batch_size", "data_type: type_"),
+    *("lmdeploy", "/dev/kfd", "dstack", "max_batch_size", "data_type: type_", "slurm_", "srun ", "torch.distributed"),
+    *("--nproc", "horovodrun", "colossalai", "openrlhf", "llamafactory", "per_device_train", "num-attention-heads"),
+    *("verl.", "swift sft", "swift rlhf", "composer ", "ray start"),
 )
 _TEMPLATE = r"\{\{|\{%|<%|@\w+@"
 
