@@ -222,7 +222,8 @@ def as_text(rows: Mapping[str, Row], listing: bool) -> str:
     shown = {**rows, "kinds that bear workloads": bearing, "total": total}
     lines = [alone.table([HEAD, *(_cells(kind, row) for kind, row in shown.items())]), ""]
     lines += [
-        f"recognised as what they are: {_share(total.recognised, total.expected)} files of the kinds of kinds.tsv"
+        f"recognised as what they are: {_share(total.recognised, total.expected)} files of the kinds of kinds.tsv",
+        f"  without those whose label is wrong by eye: {_share(total.recognised, total.expected - total.mislabelled)}",
     ]
     lines += _shares(bearing, empty=_empty(rows))
     for title, counter in (

@@ -26,10 +26,9 @@ def findings(directory: Path) -> list[Finding]:
     return list(lint.lint(tree.sources([str(directory)]), tree, given).findings)
 
 
-def place(finding: Finding, directory: Path) -> str:
-    """OWNER/NAME:PATH:LINE of a finding."""
-    path = Path(finding.location.path).resolve().relative_to(directory.resolve()).as_posix()
-    owner, _, rest = path.partition("/")
+def place(finding: Finding) -> str:
+    """OWNER/NAME:PATH:LINE of a finding, whose path is relative to the directory."""
+    owner, _, rest = finding.location.path.partition("/")
     return f"{owner.replace('+', '/', 1)}:{rest}:{finding.location.line}"
 
 
@@ -40,15 +39,19 @@ def main() -> None:
     options = parser.parse_args()
     lines = (line for line in options.read.read_text(encoding="utf-8").splitlines() if not line.startswith("#"))
     verdicts = {(row["rule"], row["place"]): row["verdict"] for row in csv.DictReader(lines, delimiter="\t")}
-    today = {(one.rule, place(one, options.directory)) for one in findings(options.directory)}
+    today = {(one.rule, place(one)): one.severity.word for one in findings(options.directory)}
     counts = Counter(verdicts.get(key, "unread") for key in today)
     said = ", ".join(f"{verdict} {counts[verdict]}" for verdict in ("right", "doubtful", "wrong", "unread"))
     print(f"findings {len(today)}: {said}")
     if today:
         print(f"precision {counts['right']}/{len(today)} = {counts['right'] / len(today):.1%}")
-    for rule, where in sorted(today - set(verdicts)):
+    for word in ("error", "warning", "note"):
+        own = [verdicts.get(key) for key, severity in today.items() if severity == word]
+        if own:
+            print(f"  {word}s: {own.count('right')}/{len(own)} = {own.count('right') / len(own):.1%}")
+    for rule, where in sorted(today.keys() - verdicts.keys()):
         print(f"unread: {rule} {where}")
-    for rule, where in sorted(set(verdicts) - today):
+    for rule, where in sorted(verdicts.keys() - today.keys()):
         print(f"silent now ({verdicts[rule, where]}): {rule} {where}")
 
 

@@ -16,7 +16,13 @@ jobs:
     steps: [{run: "torchrun --nproc_per_node 8 test.py"}]
 """
 DASHBOARD = '{"panels": [{"targets": [{"expr": "DCGM_FI_DEV_GPU_UTIL"}]}], "schemaVersion": 39}'
-DEVCONTAINER = '{"image": "pytorch", "runArgs": ["--gpus=all"], "customizations": {}}'
+DEVCONTAINER = """\
+{
+  // "image": "cpu",
+  "image": "pytorch", "runArgs": ["--gpus=all"],
+  "remoteEnv": {"PATH": "${containerEnv:PATH}:${containerWorkspaceFolder}"}, "customizations": {}
+}
+"""
 STEPS = "steps:\n  - label: gpu tests\n    agents: {queue: gpu_4_queue}\n    command: vllm serve facebook/opt-125m\n"
 
 

@@ -26,14 +26,12 @@ def read(path: str, text: str) -> Parsed | None:
     except Invalid as error:
         if _lines(text):
             raise Skipped("JSON lines") from None
-        if re.search(_UNQUOTED_VARIABLE, text):
-            raise Skipped("template") from None
         source = _without_comments(path, text)
-        if source == text:
-            raise
         try:
             data = _data(source)
         except Invalid:
+            if re.search(_UNQUOTED_VARIABLE, text):
+                raise Skipped("template") from None
             raise error from None
     composer = _Composer(source)
     return Parsed(composer.compose(), data, composer.duplicates)
