@@ -9,7 +9,6 @@ from posixpath import dirname, join, normpath
 from types import ModuleType
 
 from gpulint import adapters, architecture, catalog, documents, engines, facts, hints, labels, suggest, summary
-from gpulint.adapters import autoscaling
 from gpulint.architecture import Resolved
 from gpulint.documents import Document
 from gpulint.facts import glossary
@@ -25,7 +24,7 @@ SHARING = {
     **dict.fromkeys(("gpu.intel.com/i915", "gpu.intel.com/xe"), r"sharedDevNum\s*:|shared-dev-num"),
 }
 """A device plugin's configuration, by the resource it offers; on GKE a node label says it instead."""
-JOINED = tuple(f"kind: {kind}".encode() for kind in autoscaling.GROUPS)
+JOINED = tuple(f"kind: {kind}".encode() for kind in adapters.SCALERS)
 """Objects that say something of a workload elsewhere without a word of GPUs."""
 DEPTH = 24
 ASKED = re.compile(r"nvidia\.com/(?:gpu|mig-|pgpu)|amd\.com/gpu|habana\.ai/gaudi|gpu\.intel\.com/")
@@ -123,6 +122,10 @@ def _file(source: Source, repository: Repository, given: Given) -> Report:
 def _of_targets(found: Sequence[Document], repository: Repository, given: Given) -> Iterator[Finding]:
     """Findings that stand in an autoscaler or a budget of this file about a workload of another one."""
     for document in found:
+        if document.get(("kind",)) not in tuple(adapters.SCALERS):
+            continue
+        from gpulint.adapters import autoscaling
+
         for target in autoscaling.targets(document, repository):
             for workload in adapters.read(target, repository):
                 _, own = _workload(hints.applied(workload, (), given.hints, given.accelerator), repository, given)

@@ -9,18 +9,26 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 
 from gpulint import shipped
-from gpulint.adapters import autoscaling, joins, object_problems
 from gpulint.documents import Document, Problem
 from gpulint.repository import Repository
 from gpulint.workload import Workload
 
 HERE = Path(__file__).parent
 DATA = frozenset({"yaml", "json", "toml"})
+SCALERS: Mapping[str, str] = {
+    "HorizontalPodAutoscaler": "autoscaling",
+    "ScaledObject": "keda.sh",
+    "PodAutoscaler": "autoscaling.aibrix.ai",
+    "PodDisruptionBudget": "policy",
+}
+"""Objects that say how many pods of another one run, by kind and group."""
+OF_OBJECTS = ("beta", "ScaledObject")
+"""Words without which nothing is wrong with an object by itself."""
 OBJECTS = ("object",)
 """What a module reads that does not say it in `READS`."""
 
@@ -38,14 +46,21 @@ def read(document: Document, repository: Repository) -> Iterator[Workload]:
 
 def workloads(adapter: ModuleType, document: Document, repository: Repository) -> Iterator[Workload]:
     """The workloads that an adapter finds in a document, with what other files say that it refers to."""
-    joins.complete(document, repository)
+    if "configMap" in document.text:
+        from gpulint.adapters import joins
+
+        joins.complete(document, repository)
     for workload in adapter.workloads(document, repository):
+        from gpulint.adapters import autoscaling
+
         yield autoscaling.joined(workload, repository)
 
 
 def problems(adapter: ModuleType, document: Document) -> Iterator[Problem]:
     """What is wrong with a document as one of its adapter's format, or as an object of Kubernetes."""
-    if document.get(("apiVersion",)) is not None and document.get(("kind",)) is not None:
+    if document.get(("apiVersion",)) is not None and any(word in document.text for word in OF_OBJECTS):
+        from gpulint.adapters import object_problems
+
         yield from object_problems.of(document)
     yield from adapter.problems(document) if hasattr(adapter, "problems") else ()
 

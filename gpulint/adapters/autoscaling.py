@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from gpulint import adapters
 from gpulint.documents import Document, Path
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 SCALED = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "LeaderWorkerSet", "StormService", "RayCluster"})
-GROUPS: Mapping[str, str] = {
-    "HorizontalPodAutoscaler": "autoscaling",
-    "ScaledObject": "keda.sh",
-    "PodAutoscaler": "autoscaling.aibrix.ai",
-    "PodDisruptionBudget": "policy",
-}
 BOUNDS: Mapping[str, tuple[str, str]] = {
     "HorizontalPodAutoscaler": ("minReplicas", "maxReplicas"),
     "ScaledObject": ("minReplicaCount", "maxReplicaCount"),
@@ -74,7 +69,9 @@ def _beside(document: Document, kind: str, name: str, repository: Repository) ->
     """The objects of a kind in the file itself, else in its folder."""
     here = [one for one in document.beside if one.get(("kind",)) == kind]
     for one in here or repository.neighbours(kind, name, document.path):
-        if str(one.get(("apiVersion",))).startswith(f"{GROUPS[kind]}/") and _namespace(one) == _namespace(document):
+        if str(one.get(("apiVersion",))).startswith(f"{adapters.SCALERS[kind]}/") and _namespace(one) == _namespace(
+            document
+        ):
             yield one
 
 

@@ -52,8 +52,6 @@ class Claim(NamedTuple):
 
 def complete(document: Document, repository: Repository) -> None:
     """Put the claims that a document's pods name, and that its own file does not hold, beside it."""
-    if "resourceClaim" not in document.text:
-        return
     here = {(str(one.get(("kind",))), str(one.get(("metadata", "name")))) for one in document.beside}
     wanted = {
         (kind, name)

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from gpulint import adapters, engines
 from gpulint.adapters import (
-    device_claims,
     joins,
     kinds,
     kustomize_patches,
@@ -94,7 +93,10 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     data = document.data
     if not isinstance(data, dict):
         return
-    device_claims.complete(document, repository)
+    if "resourceClaim" in document.text:
+        from gpulint.adapters import device_claims
+
+        device_claims.complete(document, repository)
     wrapped = tuple(_wrapped(document, data))
     for inner in wrapped:
         yield from adapters.read(inner, repository)

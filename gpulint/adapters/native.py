@@ -71,6 +71,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     listed = document.get(("spec", "roles"))
     roles = tuple(_role(document, at) for at in range(len(listed) if isinstance(listed, list) else 0))
     kind = KINDS[str(document.get(("kind",)))]
+    roles = tuple(role.having(task=Field(kind)) for role in roles)
     yield Workload(str(document.get(("metadata", "name"))), kind, "native", document, (), roles)
 
 

@@ -12,7 +12,6 @@ from gpulint.adapters import (
     accelerator_resources,
     command,
     config_file,
-    device_claims,
     hazards,
     image_tag,
     image_vendor,
@@ -21,7 +20,6 @@ from gpulint.adapters import (
     startup,
     volume,
 )
-from gpulint.adapters import launched as launched_program
 from gpulint.documents import Document, Path
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.workload import Field, Origin, Role, Unknown, Value
@@ -81,7 +79,7 @@ def _container(
     read = [(reading, one) for one in invocations if (reading := engines.read(one))]
     if not resources:
         read = [(reading, one) for reading, one in read if one.arguments]
-    claimed = {} if resources else device_claims.fields(document, spec, path)
+    claimed = {} if resources else _claimed(document, spec, path)
     if not (resources or read or claimed):
         return
     name = document.get((*path, "name"))
@@ -124,6 +122,15 @@ def _invocations(
     return tuple(config_file.expanded(one, find) for one in started)
 
 
+def _claimed(document: Document, spec: Path, path: Path) -> dict[str, Field]:
+    """The devices that resource claims bring."""
+    if "laims" not in document.text:  # resourceClaims of the pod, claims of the container
+        return {}
+    from gpulint.adapters import device_claims
+
+    return device_claims.fields(document, spec, path)
+
+
 def launched(document: Document, spec: Path, supplied: Mapping[str, Argument]) -> Reading | None:
     """What the first container of a pod without GPUs starts in the pods of others: an engine, or else a program."""
     for path in _containers(document, spec):
@@ -132,16 +139,20 @@ def launched(document: Document, spec: Path, supplied: Mapping[str, Argument]) -
         read = [reading for one in invocations if one.arguments and (reading := engines.read(one))]
         if len(read) == 1:
             return read[0]
-        named = launched_program.started(invocations)
+        from gpulint.adapters import launched as programs  # most containers start an engine by itself
+
+        named = programs.started(invocations)
         return Reading({"program": Field(named.text, (named.origin,))}, None) if named else None
     return None
 
 
 def _program(document: Document, path: Path, invocations: Sequence[Invocation]) -> dict[str, Field]:
     """What runs where no engine that we read does: the program that the command names, or else what the image holds."""
-    if trained := launched_program.fields(invocations):
+    from gpulint.adapters import launched as programs
+
+    if trained := programs.fields(invocations):
         return trained
-    if name := launched_program.started(invocations):
+    if name := programs.started(invocations):
         return {"program": Field(name.text, (name.origin,))}
     image = Origin(document, (*path, "image"))
     if not isinstance(document.get(image.path), str):
