@@ -155,7 +155,7 @@ def _of_template(document: Document, name: str, template: Node | None, at: Path)
     if template is None or template.kind != "mapping":
         return
     made = joined.pod(document, template)
-    given = joined.hints(document, ("metadata",), (*at, "template", "metadata"))
+    given = pod.hints(document, ("metadata",), (*at, "template", "metadata"))
     found = list(pod.roles(made, ("spec",), given))
     for role in found:
         yield replace(role, name=name if len(found) == 1 else f"{name}/{role.name}")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from gpulint import catalog, units
-from gpulint.adapters import command, counted, rented, shapes, task
+from gpulint.adapters import command, counted, instance, rented, shapes, task
 from gpulint.adapters.rented import DECIDED, Choice
 from gpulint.documents import Document, Path
 from gpulint.engines import Argument, Invocation
@@ -245,15 +245,10 @@ def _counted(document: Document, part: Part, given: Mapping[str, Field], anchor:
     task_like = document.get(("type",)) != "service"
     nodes = _count(document, (*part.path, "nodes")) if task_like else Field(1, source="one node a replica")
     replicas = Field(1, source="one run") if task_like else _count(document, (*part.path, "replicas"))
-    total: Value | Unknown = gpus.value
-    if isinstance(gpus.value, int) and isinstance(nodes.value, int):
-        total = gpus.value * nodes.value
-    elif isinstance(nodes.value, Unknown):
-        total = nodes.value
     return {
         "gpus_per_pod": gpus,
         "pods_per_replica": nodes,
-        "gpus_per_replica": Field(total, (*gpus.origins, *nodes.origins)),
+        "gpus_per_replica": instance.product(gpus, nodes),
         "replicas": replicas,
         "service_links": Field(False, source="dstack"),
         **_shared_memory(document, part),

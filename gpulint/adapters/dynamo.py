@@ -77,7 +77,7 @@ def _roles(document: Document, component: Component) -> Iterator[Role]:
     if spec is None:
         return
     made = joined.pod(document, spec)
-    given = joined.hints(document, ("metadata",), path, (*path, "extraPodMetadata"), (*path, "podTemplate", "metadata"))
+    given = pod.hints(document, ("metadata",), path, (*path, "extraPodMetadata"), (*path, "podTemplate", "metadata"))
     for role in pod.roles(made, ("spec",), given):
         name = component.name if role.name in (MAIN, "0") else f"{component.name}/{role.name}"
         whole = instance.counted(_completed(document, path, role), _nodes(document, path), _replicas(document, path))

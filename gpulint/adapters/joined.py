@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gpulint.adapters import tree
-from gpulint.adapters.pod import PLACING
 from gpulint.documents import Document, Node, Path, values
 from gpulint.workload import Field, Origin, Role
 
@@ -156,14 +155,3 @@ def pod(of: Document, spec: Node, metadata: Path = ("metadata",)) -> Document:
     made = tree.document(of, {"metadata": of.node(metadata), "spec": spec}, spec)
     made.beside = of.beside
     return made
-
-
-def hints(document: Document, *metadata: Path) -> dict[str, Origin]:
-    """The annotations that say what a pod is about, of an object and of its template."""
-    found: dict[str, Origin] = {}
-    for path in metadata:
-        given = document.get((*path, "annotations"))
-        for key in given if isinstance(given, dict) else ():
-            if str(key).startswith("gpulint/") or key in PLACING:
-                found[str(key)] = Origin(document, (*path, "annotations", key))
-    return found

@@ -105,7 +105,7 @@ def _roles(name: str, section: Section) -> Iterator[Role]:
     if spec is None:
         return
     made = joined.pod(section.document, spec)
-    given = joined.hints(section.document, ("metadata",))
+    given = pod.hints(section.document, ("metadata",))
     for role in pod.roles(made, ("spec",), given):
         is_main = role.name == MAIN
         if is_main or role.value("gpus_per_pod"):

@@ -63,7 +63,7 @@ def _component(document: Document, path: Path, repository: Repository) -> Iterat
     if not isinstance(document.get(path), dict):
         return
     replicas = _replicas(document, path)
-    given = joined.hints(document, ("metadata",), path)
+    given = pod.hints(document, ("metadata",), path)
     key = next((key for key in FRAMEWORKS if isinstance(document.get((*path, key)), dict)), None)
     if key is not None and path[-1] == "predictor":
         yield from _model(document, path, key, given, repository, replicas)

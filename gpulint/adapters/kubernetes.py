@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from gpulint import adapters, engines
 from gpulint.adapters import (
+    instance,
     joins,
     kinds,
     kustomize_patches,
@@ -163,7 +164,7 @@ def purpose(roles: Sequence[Role], otherwise: str) -> str:
 
 
 def _roles(document: Document, kind: tuple[str, str], template: Template) -> Iterator[Role]:
-    annotations = annotated(document, ("metadata",), (*template.spec[:-1], "metadata"))
+    annotations = pod.hints(document, ("metadata",), (*template.spec[:-1], "metadata"))
     for read in pod.roles(document, template.spec, annotations, template.variables):
         role = _without_images(document, read) if template.own_start else read
         name = f"{template.name}/{role.name}" if template.name else role.name
@@ -215,13 +216,7 @@ def _queued(document: Document, template: Template, fields: Mapping[str, Field])
 
 def gpus_per_replica(role: Role) -> Field:
     """The GPUs of one instance: those of a pod times its pods."""
-    per_pod, pods = role.fields["gpus_per_pod"], role.fields["pods_per_replica"]
-    for part in (per_pod, pods):
-        if isinstance(part.value, Unknown):
-            return Field(part.value, (*per_pod.origins, *pods.origins))
-    if not isinstance(per_pod.value, int | float) or not isinstance(pods.value, int):
-        return Field(Unknown("the GPU count is not a number"), per_pod.origins)
-    return Field(per_pod.value * pods.value, (*per_pod.origins, *pods.origins))
+    return instance.product(role.fields["gpus_per_pod"], role.fields["pods_per_replica"])
 
 
 # ---- one instance of several roles
@@ -331,14 +326,3 @@ def _open_to_others(role: Role) -> Role:
         return role
     reason = Unknown(f"which GPUs join is decided elsewhere ({role.fields['multi_node'].source})")
     return role.having(gpus_per_replica=Field(reason, role.fields["gpus_per_replica"].origins))
-
-
-def annotated(document: Document, *metadata: Path) -> dict[str, Origin]:
-    """The labels and annotations that say what a pod is about, of an object and of its template."""
-    found: dict[str, Origin] = {}
-    for path in (place for one in metadata for place in ((*one, "labels"), (*one, "annotations"))):
-        given = document.get(path)
-        for key in given if isinstance(given, dict) else ():
-            if str(key).startswith("gpulint/") or key in pod.PLACING:
-                found[str(key)] = Origin(document, (*path, key))
-    return found

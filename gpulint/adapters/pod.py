@@ -358,6 +358,17 @@ def _mounts_shared_memory(document: Document, spec: Path, path: Path) -> bool:
 # ---- hints
 
 
+def hints(document: Document, *metadata: Path) -> dict[str, Origin]:
+    """The labels and annotations that say what a pod is about, of an object and of its template."""
+    found: dict[str, Origin] = {}
+    for path in (place for one in metadata for place in ((*one, "labels"), (*one, "annotations"))):
+        given = document.get(path)
+        for key in given if isinstance(given, dict) else ():
+            if str(key).startswith("gpulint/") or key in PLACING:
+                found[str(key)] = Origin(document, (*path, key))
+    return found
+
+
 def _annotated(annotations: Mapping[str, Origin]) -> dict[str, Field]:
     """Fields that annotations state: gpulint's own, and KServe's, which becomes a node selector."""
     fields: dict[str, Field] = {}

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from gpulint import hardware
-from gpulint.adapters import command, config_file, counted, rented, shapes, task
+from gpulint.adapters import command, config_file, counted, instance, rented, shapes, task
 from gpulint.adapters.rented import Choice
 from gpulint.documents import Document, Path
 from gpulint.engines import Argument, Invocation
@@ -177,15 +177,10 @@ def _counted(document: Document, given: Mapping[str, Field]) -> dict[str, Field]
     stated, place = document.get(("num_nodes",)), (Origin(document, ("num_nodes",)),)
     if stated is not None:
         nodes = Field(stated if _whole(stated) else Unknown(f"num_nodes is {stated}"), place)  # type: ignore[arg-type]
-    total: Value | Unknown = gpus.value
-    if isinstance(gpus.value, int) and isinstance(nodes.value, int):
-        total = gpus.value * nodes.value
-    elif isinstance(nodes.value, Unknown):
-        total = nodes.value
     return {
         "gpus_per_pod": gpus,
         "pods_per_replica": nodes,
-        "gpus_per_replica": Field(total, (*gpus.origins, *nodes.origins)),
+        "gpus_per_replica": instance.product(gpus, nodes),
         "replicas": _replicas(document),
         "shared_memory_default": Field(False, source=SHARED),
         "service_links": Field(False, source="SkyPilot"),

@@ -92,7 +92,7 @@ def _merged(document: Document, runtime: Document) -> Iterator[Role]:
     if spec is None or described is None:
         yield from _alone(document)
         return
-    for role in pod.roles(joined.pod(document, spec), ("spec",), kubernetes.annotated(document, ("metadata",))):
+    for role in pod.roles(joined.pod(document, spec), ("spec",), pod.hints(document, ("metadata",))):
         resolved = places.resolved(role)
         flux = runtime.get(("spec", "mlPolicy", "flux")) is not None
         shared = {"shared_memory_default": Field(False, source="the flux policy mounts it")} if flux else {}
@@ -101,9 +101,7 @@ def _merged(document: Document, runtime: Document) -> Iterator[Role]:
 
 def _alone(document: Document) -> Iterator[Role]:
     """The role of a TrainJob whose runtime is not at hand."""
-    for role in pod.roles(
-        joined.pod(document, _own(document)), ("spec",), kubernetes.annotated(document, ("metadata",))
-    ):
+    for role in pod.roles(joined.pod(document, _own(document)), ("spec",), pod.hints(document, ("metadata",))):
         yield _open(document, role)
 
 

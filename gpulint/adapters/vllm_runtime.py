@@ -48,7 +48,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     name = str(document.get(("metadata", "name")) or "VLLMRuntime")
     roles = tuple(
         replace(_completed(document, role), name="vllm")
-        for role in pod.roles(made, ("spec",), joined.hints(document, ("metadata",)))
+        for role in pod.roles(made, ("spec",), pod.hints(document, ("metadata",)))
     )
     if roles:
         yield Workload(name, "inference", "vllm_runtime", document, (), roles)
