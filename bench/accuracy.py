@@ -1,11 +1,14 @@
-"""The vLLM memory rule against measured cases: figures in three worlds, and whether it starts.
+"""The memory rules of vLLM and of training against measured cases: figures in three worlds, and whether it runs.
 
-    python bench/accuracy.py CASES [--list] [--format text|json]
+    python bench/accuracy.py CASES [--architectures FILE] [--list] [--format text|json]
 
 CASES is a cases.jsonl (one JSON object a line; the fields are those of the ground truth's README). Inference cases of vLLM
 are taken; each is described to gpulint with the facts the case states, as `gpulint size` would be told them, and the
 card's memory comes from the catalog. A checkpoint or card the catalog lacks leaves a case unanswered and counts
-against `answered`. Errors are absolute and relative to the measurement; `covered` counts measurements inside [low, high].
+against `answered`. Training cases are read by `training_cases`; FILE has the shapes of networks that the catalog
+lacks. A training peak is compared with what it measures: what tensors take (allocated), what PyTorch's allocator holds
+(reserved) or what the driver counts (device; where the case does not say, with which it is compared, unstated).
+Errors are absolute and relative to the measurement; `covered` counts measurements inside [low, high].
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import alone
+import training_cases
 from alone import share
 
 from gpulint import facts, sizes, summary, units
@@ -124,6 +128,32 @@ def described(case: Case) -> Facts:
     return facts.of(role.having(**gpus), resolved)
 
 
+def trained(path: Path) -> Iterator[Case]:
+    """The training cases."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        case: Case = json.loads(line)
+        if case["kind"] == "training":
+            yield case
+
+
+def judged_training(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> Judged:
+    """The peak of a training case, named by trainer and by what it measures, and its verdict."""
+    known = training_cases.described(case, {**CARDS, **training_cases.CARDS}.get(str(case["gpu"])), shapes)
+    measured, stated = case["measured"], training_cases.measured_fact(case)
+    fact = stated or "training_device_bytes"
+    assert isinstance(measured, dict)
+    peak = None if measured["oom"] else measured.get("peak_gib")
+    kind = (
+        "unstated"
+        if stated is None
+        else fact.removeprefix("training_").removesuffix("_bytes").replace("peak", "allocated")
+    )
+    name = f"{known.role.text('engine')} {kind}"
+    figures = () if peak is None else (_compared(str(case["id"]), name, float(peak), known, fact, units.GIB),)
+    lacking = ", ".join(sorted(known.missing([fact])))
+    return Judged(str(case["id"]), figures, sizes.verdict(known), bool(measured["oom"]), lacking)
+
+
 def _formats(case: Case) -> dict[str, object]:
     """`--dtype` and `--quantization` as the case's words say them."""
     words = str(case["quantization"] or "")
@@ -145,7 +175,10 @@ def judged(case: Case) -> Judged:
 
 
 def _figure(case: str, name: str, measured: float, known: Facts) -> Figure:
-    fact, scale = MEASURED[name]
+    return _compared(case, name, measured, known, *MEASURED[name])
+
+
+def _compared(case: str, name: str, measured: float, known: Facts, fact: str, scale: float) -> Figure:
     found = known.worlds(fact)
     if isinstance(found, Missing):
         return Figure(case, name, measured, None, ", ".join(sorted(found.names)))
@@ -157,13 +190,30 @@ def _figure(case: str, name: str, measured: float, known: Facts) -> Figure:
 # ---- what is printed
 
 
-def figures_table(every: Iterable[Judged]) -> list[tuple[str, ...]]:
+def training_table(every: Iterable[Judged], complete: frozenset[str]) -> list[tuple[str, ...]]:
+    """The peaks of training by trainer and by what they measure; at the end all, and those of runs that are fully stated."""
+    every = list(every)
+    names = sorted({figure.name for one in every for figure in one.figures})
+    whole = [one._replace(figures=tuple(figure._replace(name="all") for figure in one.figures)) for one in every]
+    stated = [
+        one._replace(figures=tuple(figure._replace(name="fully stated") for figure in one.figures))
+        for one in every
+        if one.id in complete
+    ]
+    return [
+        *figures_table(every, names),
+        *figures_table(whole, ["all"])[1:],
+        *figures_table(stated, ["fully stated"])[1:],
+    ]
+
+
+def figures_table(every: Iterable[Judged], names: Iterable[str] = tuple(MEASURED)) -> list[tuple[str, ...]]:
     """For each measured figure: how many are answered, the errors, and the coverage of our intervals."""
     found = [figure for one in every for figure in one.figures]
     rows: list[tuple[str, ...]] = [
         ("figure", "answered", "median error", "p90 error", "within 10 %", "covered", "median width")
     ]
-    for name in MEASURED:
+    for name in names:
         own = [figure for figure in found if figure.name == name]
         errors = sorted(figure.error for figure in own if figure.error is not None)
         answered = [figure for figure in own if figure.ours]
@@ -193,9 +243,9 @@ def outcomes_table(every: Iterable[Judged]) -> list[tuple[str, ...]]:
     return [head, *((word, str(counts[word, False]), str(counts[word, True])) for word in verdicts)]
 
 
-def as_text(every: list[Judged], listed: bool) -> str:
+def as_text(every: list[Judged], figures: list[tuple[str, ...]], what: str, listed: bool) -> str:
     """Both tables; each case below when they are asked for."""
-    lines = [f"{len(every)} cases", "", alone.table(figures_table(every)), "", alone.table(outcomes_table(every))]
+    lines = [f"{len(every)} cases of {what}", "", alone.table(figures), "", alone.table(outcomes_table(every))]
     lacking = Counter(one.missing for one in every if one.verdict == "cannot tell")
     lines += ["", "cannot tell, for want of:", *(f"  {n:>3}  {what}" for what, n in lacking.most_common())]
     if listed:
@@ -226,9 +276,17 @@ def main() -> None:
     parser.add_argument("cases", type=Path)
     parser.add_argument("--list", action="store_true", dest="listed", help="print each case")
     parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument("--architectures", type=Path, help="shapes of networks that the catalog does not list (JSON)")
     arguments = parser.parse_args()
-    every = [judged(case) for case in cases(arguments.cases)]
-    print(as_json(every) if arguments.format == "json" else as_text(every, arguments.listed))
+    shapes = json.loads(arguments.architectures.read_text(encoding="utf-8")) if arguments.architectures else {}
+    served = [judged(case) for case in cases(arguments.cases)]
+    training = [judged_training(case, shapes) for case in trained(arguments.cases)]
+    complete = frozenset(str(case["id"]) for case in trained(arguments.cases) if training_cases.fully_stated(case))
+    if arguments.format == "json":
+        print(as_json([*served, *training]))
+        return
+    print(as_text(served, figures_table(served), "vLLM", arguments.listed), end="\n\n\n")
+    print(as_text(training, training_table(training, complete), "training", arguments.listed))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from gpulint import __version__
 if TYPE_CHECKING:
     from gpulint import architecture, facts, lint, workload
     from gpulint.findings import Report
+    from gpulint.logs.reader import Log
     from gpulint.policy.rule import Rule
     from gpulint.policy.settings import Settings
 
@@ -209,20 +211,61 @@ def _accelerator_names() -> list[str]:
 @click.option("--dtype", "weight_dtype", metavar="NAME", default=None)
 @click.option("--engine", default="vllm", show_default=True)
 @click.option("--engine-version", metavar="RELEASE", default=None)
+@click.option("--online", is_flag=True, help="Ask a hub for the checkpoint's config.json and what its files hold.")
+@click.option("--hub", metavar="URL", help="The hub that --online asks.  [default: https://huggingface.co]")
+@click.option("--token", is_flag=True, help="Send that hub the token in HF_TOKEN.")
+@click.option(
+    "--log",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="An engine's start-up log or a trainer's memory report: its readings replace our terms.",
+)
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def size(what: str, accelerator: str | None, format_: str, **stated: object) -> None:
+def size(
+    what: str,
+    accelerator: str | None,
+    online: bool,
+    hub: str | None,
+    token: bool,
+    log: Path | None,
+    format_: str,
+    **stated: object,
+) -> None:
     """Show each memory term of one workload: WHAT is a checkpoint, a spec file, or FILE:WORKLOAD."""
-    from gpulint import hardware, sizes
+    from gpulint import engines, hardware, sizes
 
     if accelerator and hardware.named(accelerator) is None:
         raise Misuse(f"no accelerator is called {accelerator}{_near(accelerator, _accelerator_names())}")
-    roles = _roles_to_size(what, {key: value for key, value in stated.items() if value is not None}, accelerator)
-    tables = [sizes.table(role, resolved) for role, resolved in roles]
+    if (hub or token) and not online:
+        raise Misuse("--hub and --token go with --online")
+    told = _told(log) if log else None
+    if told and engines.purpose(told.engine) and _defaulted("engine"):
+        stated["engine"] = told.engine
+    roles = _roles_to_size(
+        what, {key: value for key, value in stated.items() if value is not None}, accelerator, online
+    )
+    if online:
+        roles = [(role, _asked(role, resolved, hub, token)) for role, resolved in roles]
+    tables = [sizes.tightened(*role, told) if told else sizes.table(*role) for role in roles]
     click.echo(sizes.as_json(tables) if format_ == "json" else sizes.as_text(tables), nl=False)
 
 
+def _defaulted(option: str) -> bool:
+    return click.get_current_context().get_parameter_source(option) is click.core.ParameterSource.DEFAULT
+
+
+def _told(path: Path) -> Log:
+    """What a log tells, of at most as much of it as is read."""
+    from gpulint.logs import lines, reader
+
+    with path.open("rb") as file:
+        found = reader.read(file.read(lines.LARGEST + 1))
+    if found is None:
+        raise Misuse(f"{path} has none of the memory lines of {', '.join(reader.engines())}; {reader.EXAMPLES}")
+    return found
+
+
 def _roles_to_size(
-    what: str, stated: dict[str, object], accelerator: str | None
+    what: str, stated: dict[str, object], accelerator: str | None, online: bool
 ) -> list[tuple[workload.Role, architecture.Resolved | None]]:
     from gpulint import repository, sizes
 
@@ -234,11 +277,33 @@ def _roles_to_size(
             raise Misuse(f"{file} holds no workload" + (f" called {name}" if name else ""))
         return found
     role, resolved = sizes.from_checkpoint(what, stated, accelerator, tree)
-    if resolved is None or resolved.architecture is None:
+    if not online and (resolved is None or resolved.architecture is None):
         from gpulint import architecture
 
         raise Misuse(f"no checkpoint is called {what}{_near(what, architecture.ids())}")
     return [(role, resolved)]
+
+
+def _asked(
+    role: workload.Role, resolved: architecture.Resolved | None, address: str | None, token: bool
+) -> architecture.Resolved | None:
+    """The architecture of a role's checkpoint as a hub has it; the repository's own stays, and a file's path."""
+    from gpulint import online
+
+    reference = role.text("checkpoint").removeprefix("hf://")
+    own = resolved is not None and resolved.how.startswith("config.json")
+    if not reference or own or (role.name != reference and not online.ID.fullmatch(reference)):
+        return resolved
+    secret = os.environ.get("HF_TOKEN") if token else None
+    if token and not secret:
+        raise Misuse("--token sends the token in HF_TOKEN, which is not set")
+    from rich.console import Console
+
+    try:
+        with Console(stderr=True).status(f"asking {address or online.HUB} for {reference}"):
+            return online.resolve(reference, online.Hub(address or online.HUB, secret))
+    except online.Unanswered as reason:
+        raise Misuse(str(reason)) from None
 
 
 # ---- explain, rules, catalog

@@ -225,7 +225,13 @@ class Facts:
         shape = self.resolved.architecture if self.resolved else None
         if shape is None or shape.named_parameters is None:
             return None
-        if name in ("embedding_parameters", "expert_parameters", "encoder_parameters"):
+        if name in (
+            "embedding_parameters",
+            "expert_parameters",
+            "encoder_parameters",
+            "table_bytes",
+            "tied_embeddings",
+        ):
             return _same(0, "a dense network in one number format is assumed")
         if name == "quantised_parameters":
             return self.find("parameters")

@@ -54,6 +54,8 @@ class Repository(Protocol):
 
     def at_root(self, path: str) -> bytes | None: ...
 
+    def head(self, path: str, length: int) -> bytes | None: ...
+
     def search(self, pattern: str, near: str) -> str | None: ...
 
     def objects(self, kind: str, name: str, near: str) -> tuple[Document, ...]: ...
@@ -107,6 +109,14 @@ class WorkTree:
     def at_root(self, path: str) -> bytes | None:
         """A file by its path from the root; None where there is none that may be read."""
         return self._content(self.root, path)
+
+    def head(self, path: str, length: int) -> bytes | None:
+        """The first bytes of a file that `read` would find, of whatever size it is."""
+        place = self._inside(self.base, path)
+        try:
+            return _first_bytes(place, length) if place is not None else None
+        except (OSError, ValueError):
+            return None
 
     def _content(self, base: pathlib.Path, path: str) -> bytes | None:
         place = self._inside(base, path)
@@ -304,6 +314,14 @@ def _content(place: pathlib.Path) -> bytes | None:
     with open(place, "rb") as file:
         content = file.read(FILE_BYTES_MAX + 1)
     return content if len(content) <= FILE_BYTES_MAX else None
+
+
+def _first_bytes(place: pathlib.Path, length: int) -> bytes | None:
+    """The first bytes of a regular file; a pipe or device is never opened."""
+    if not stat.S_ISREG(os.lstat(place).st_mode):
+        return None
+    with open(place, "rb") as file:
+        return file.read(length)
 
 
 def _reason(error: OSError) -> str:

@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint import adapters, architecture, documents, facts, hardware, lint, summary, units
+from gpulint import adapters, architecture, documents, engines, facts, hardware, lint, summary, units
 from gpulint.architecture import Resolved
 from gpulint.facts import Facts, Missing, glossary
 from gpulint.findings import Worlds
+from gpulint.logs import comparison
+from gpulint.logs.reader import Log
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Value
 
@@ -24,6 +26,11 @@ TERMS = (
     "kv_needed_bytes",
 )
 TOTALS = ("required_bytes_per_gpu", "memory_budget_bytes", "device_memory_bytes", "kv_cache_bytes", "kv_cache_tokens")
+TRAINING_TERMS = (
+    *("training_weight_bytes", "gradient_bytes", "optimizer_state_bytes", "kept_activation_bytes", "layer_work_bytes"),
+    *("loss_bytes", "gathered_bytes", "reduction_bytes", "cast_bytes", "step_bytes", "training_context_bytes"),
+)
+TRAINING_TOTALS = (*("training_peak_bytes", "training_reserved_bytes", "training_device_bytes", "device_memory_bytes"),)
 
 
 class Row(NamedTuple):
@@ -46,6 +53,8 @@ class Table(NamedTuple):
     verdict: str
     missing: tuple[str, ...]
     assumptions: tuple[str, ...]
+    stored: str = ""
+    told: comparison.Evidence | None = None
 
 
 def from_checkpoint(
@@ -92,14 +101,46 @@ def table(role: Role, resolved: Resolved | None) -> Table:
     """Each memory term of a role on its fullest GPU."""
     known = facts.of(role, resolved)
     device = known.likely("device_memory_bytes")
-    rows = [row for name in (*TERMS, *TOTALS) if (row := _row(name, known, device))]
-    missing = sorted(known.missing((*TERMS, *TOTALS)))
+    shown = (*TRAINING_TERMS, *TRAINING_TOTALS) if trains(role) else (*_terms(role), *TOTALS)
+    rows = [row for name in shown if (row := _row(name, known, device))]
+    missing = sorted(known.missing(shown))
     needs = tuple(
         f"{name}: {known.reasons.get(name) or glossary()[name].ask or glossary()[name].meaning}" for name in missing
     )
-    return Table(
-        _title(role, known), tuple(rows), summary.verdict(known), needs, tuple(summary.assumptions(role, resolved))
-    )
+    assumed = tuple(summary.assumptions(role, resolved))
+    return Table(_title(role, known), tuple(rows), verdict(known), needs, assumed, _stored(resolved))
+
+
+def _terms(role: Role) -> tuple[str, ...]:
+    """The terms of a serving role; a stated sum of what is loaded stands for its parts."""
+    if "loaded_bytes_per_gpu" not in role.fields:
+        return TERMS
+    return ("loaded_bytes_per_gpu", *(name for name in TERMS if not name.startswith("weight_")))
+
+
+def _stored(resolved: Resolved | None) -> str:
+    shape = resolved.architecture if resolved else None
+    return (shape.stored_formats if shape else None) or ""
+
+
+def trains(role: Role) -> bool:
+    """Whether a role trains a network: its engine is a trainer, or its spec says so."""
+    return role.text("task") == "training" or engines.purpose(role.text("engine")) == "training"
+
+
+def verdict(known: Facts) -> str:
+    """Whether a role fits in memory, by what is left of a serving budget or of the card in a training step."""
+    if not trains(known.role):
+        return summary.verdict(known)
+    whole = summary.verdict(known, "training_headroom_bytes")
+    states = summary.verdict(known, "training_state_headroom_bytes") if whole == "cannot tell" else ""
+    return states if states == "does not fit" else whole
+
+
+def tightened(role: Role, resolved: Resolved | None, log: Log) -> Table:
+    """The terms of a role with a log's readings instead of ours, and both beside each other."""
+    told = comparison.of(role, resolved, log)
+    return table(told.role, resolved)._replace(told=told)
 
 
 def _row(name: str, known: Facts, device: Value | Missing) -> Row | None:
@@ -130,7 +171,15 @@ def as_text(tables: Sequence[Table]) -> str:
 def _text(one: Table) -> str:
     head = ("on the fullest GPU", "low", "likely", "high", "of the card")
     lines = [one.title, columns([head, *(_cells(row) for row in one.rows)])]
+    if one.told:
+        lines[1:1] = [
+            columns(comparison.cells(one.told)),
+            *comparison.sentences(one.told),
+            "",
+            "with the log's readings",
+        ]
     lines.append(f"verdict: {one.verdict}")
+    lines += [f"stored: {one.stored}"] if one.stored else []
     lines += [f"assumed: {text}" for text in one.assumptions]
     lines += [f"missing: {text}" for text in one.missing]
     return "\n".join(lines)
@@ -161,6 +210,8 @@ def as_json(tables: Sequence[Table]) -> str:
             "verdict": one.verdict,
             "missing": list(one.missing),
             "assumptions": list(one.assumptions),
+            "stored": one.stored,
+            **({"log": comparison.as_data(one.told)} if one.told else {}),
         }
         for one in tables
     ]

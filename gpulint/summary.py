@@ -60,11 +60,11 @@ def _verdict(known: Facts, outcome: check.Outcome) -> str:
     return "does not run" if failing and fits in ("fits", "likely fits") else fits
 
 
-def verdict(known: Facts) -> str:
+def verdict(known: Facts, what_is_left: str = "headroom_bytes") -> str:
     """Whether it fits in memory, by in how many worlds something is left of the budget."""
     if known.role.value("device") not in (None, "gpu"):
         return "no GPU"
-    left = known.worlds("headroom_bytes")
+    left = known.worlds(what_is_left)
     if isinstance(left, Missing):
         return "cannot tell"
     if _amount(left.adverse) >= 0:

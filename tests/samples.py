@@ -30,6 +30,10 @@ class Alone:
     def at_root(self, path: str) -> bytes | None:
         return self.files.get(path)
 
+    def head(self, path: str, length: int) -> bytes | None:
+        content = self.files.get(path)
+        return None if content is None else content[:length]
+
     def exists(self, path: str) -> bool:
         return path in self.files
 

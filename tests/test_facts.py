@@ -541,7 +541,7 @@ def test_memory_that_the_host_shares_is_not_promised_whole() -> None:
 
 
 def test_a_card_with_memory_of_its_own_gives_the_host_nothing() -> None:
-    assert list(worlds(known(), "device_memory_bytes")) == pytest.approx([79.10 * 2**30] * 3)
+    assert list(worlds(known(), "device_memory_bytes")) == pytest.approx([79.19 * 2**30] * 3)
     assert worlds(known(accelerator="gb200"), "device_memory_bytes").adverse == pytest.approx(184.31 * 2**30)
 
 
@@ -651,7 +651,9 @@ def excesses() -> list[list[tuple[float, ...]]]:
 def test_a_format_that_is_asked_for_is_not_assumed() -> None:
     assert worlds(known("/models/secret-13b", quantization="fp8"), "bytes_per_weight") == Worlds(1.0, 1.0, 1.0)
     small = worlds(known("/models/secret-13b", quantization="bitsandbytes"), "bytes_per_weight")
-    assert small.favourable == small.likely == small.adverse < 0.52
+    assert small == Worlds(
+        0.5625, 0.5625, 0.5625
+    )  # 4 bits and a float32 a block of 64: vllm expands quantised scales at load
 
 
 def test_an_unstated_format_is_likely_16_bits_on_a_hub_and_open_in_a_folder() -> None:
@@ -666,6 +668,9 @@ def test_every_fitted_term_is_tested_monotone() -> None:
         "named_quantised_excess",
         "context_bytes",
         *("engine_start_s", "weight_read_s_per_byte"),
+        *("length_share", "loss_bytes_per_logit", "expert_imbalance", "layer_gradient_multiple", "live_parameters"),
+        *("bucket_parameters", "allocator_excess", "frozen_excess", "training_context_bytes"),
+        *("activation_ratio", "allocator_slack_bytes"),
     }  # the third is no formula's, only a rule's; the last two cost time
 
 

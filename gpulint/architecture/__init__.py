@@ -62,6 +62,8 @@ class Architecture:
     checkpoint_dtype: str | None = None
     checkpoint_quantization: str | None = None
     unquantised_parameters: int | None = None
+    stored_bytes: int | None = None
+    stored_formats: str | None = None
     task: str | None = None
     modality: str | None = None
     named_parameters: float | None = None

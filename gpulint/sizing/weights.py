@@ -24,7 +24,7 @@ def weight_format(
         srt/configs/model_config.py, _get_and_verify_dtype and _verify_quantization.
     """
     if checkpoint_quantization:
-        return checkpoint_quantization
+        return _EXPANDED.get(checkpoint_quantization, checkpoint_quantization)
     if quantization in _AT_LOAD:
         return _AT_LOAD[quantization]
     if quantization:
@@ -34,7 +34,9 @@ def weight_format(
     return _SHORT.get(weight_dtype, weight_dtype)
 
 
-_AT_LOAD = {"fp8": "fp8", "bitsandbytes": "int4-bnb"}
+_AT_LOAD = {"fp8": "fp8", "bitsandbytes": "nf4"}
+"""vllm model_loader/bitsandbytes_loader.py, _dequantize_dq: scales that are quantised themselves are expanded at load."""
+_EXPANDED = {"int4-bnb": "nf4"}
 _SHORT = {"half": "float16", "float": "float32"}
 
 
@@ -156,10 +158,13 @@ def weight_bytes(
     bytes_per_weight: float,
     bytes_per_activation: float,
     quantised_excess: float,
+    stored_bytes: int | None,
+    loaded_as_stored: bool,
 ) -> float:
     """Weights of the whole network in memory.
 
-    weight_bytes = parameters · b                                                       (one format for all)
+    weight_bytes = stored_bytes                                          (quantised, where its files say what they hold)
+                 = parameters · b                                                       (one format for all)
                  = min(quantised · b · quantised_excess, experts · b + (quantised − experts) · B)
                    + (parameters − quantised) · B                                       (quantised)
 
@@ -167,16 +172,19 @@ def weight_bytes(
         parameters: all. quantised_parameters: those a quantised format covers. expert_parameters: of routed experts.
         bytes_per_weight: b, scales included [bytes]. bytes_per_activation: B, of an unquantised value [bytes].
         quantised_excess: what releases keep in 16 bits beyond embeddings, and layouts' padding (fitted).
+        stored_bytes: of the quantised checkpoint's files, else None [bytes]. loaded_as_stored: as they are.
     Returns:
         [bytes]
     Validity: at most everything but the routed experts stays in 16 bits (a bound where they are not all).
         Norms count as quantised (below 0.01 %).
 
-    >>> round(weight_bytes(8030261248, 6979588096, 0, 2, 2, 1.2) / 2**30, 2)  # vLLM: "Model loading took 14.96 GiB"
+    >>> round(weight_bytes(8030261248, 6979588096, 0, 2, 2, 1.2, None, False) / 2**30, 2)  # vLLM: "Model loading took 14.96 GiB"
     14.96
 
     Source: vLLM start-up log of Llama-3.1-8B; config.json, `quantization_config.ignore`, of quantised releases.
     """
+    if stored_bytes is not None and loaded_as_stored:
+        return stored_bytes
     if bytes_per_weight >= bytes_per_activation:
         return parameters * bytes_per_weight
     rest = (parameters - quantised_parameters) * bytes_per_activation
@@ -187,6 +195,30 @@ def weight_bytes(
     return covered + rest
 
 
+def loaded_as_stored(weight_format: str, checkpoint_quantization: str | None) -> bool:
+    """Whether a quantised checkpoint's tensors lie in memory with the bytes they have in its files.
+
+    loaded_as_stored = the format in memory is the checkpoint's own, and loading neither pads nor unpacks it
+
+    Args:
+        weight_format: in memory. checkpoint_quantization: in the files, else None.
+    Returns:
+        true or false.
+    Validity: zero points and group indices of symmetric GPTQ are dropped after loading (below 1 %). MXFP4 is padded, the
+        scales of double-quantised NF4 become float32.
+
+    >>> loaded_as_stored("int4-g128", "int4-g128"), loaded_as_stored("mxfp4", "mxfp4"), loaded_as_stored("fp8", None)
+    (True, False, False)
+
+    Source: vllm, model_executor/layers/quantization: awq_marlin.py at 0322f29, gptq_marlin.py at 00161ce, mxfp4.py at
+        v0.11.0; model_executor/model_loader/bitsandbytes_loader.py, _dequantize_dq.
+    """
+    return weight_format == checkpoint_quantization and checkpoint_quantization not in _CHANGED_AT_LOAD
+
+
+_CHANGED_AT_LOAD = {None, "mxfp4"}
+
+
 def weight_bytes_per_gpu(
     weight_bytes: float,
     expert_parameters: int,
@@ -195,30 +227,61 @@ def weight_bytes_per_gpu(
     tensor_parallel: int,
     data_parallel: int,
     cpu_offload_bytes: float,
+    pipeline_parallel: int,
+    table_bytes: float,
+    tied_embeddings: bool,
 ) -> float:
     """Weights on the fullest GPU.
 
-    weight_bytes_per_gpu = stage_share · (shared / tp + experts / (tp · dp)) − cpu_offload_bytes
+    weight_bytes_per_gpu = (shared / tp + experts / (tp · dp)) − cpu_offload_bytes                            (one stage)
+                         = stage_share · ((shared − tables) / tp + experts / (tp · dp)) + table / tp − cpu_offload_bytes
 
     Args:
         weight_bytes: of the whole network [bytes]. expert_parameters: of all routed experts.
         bytes_per_weight: of one expert weight [bytes]. stage_share: of the layers on the fullest stage.
-        tensor_parallel, data_parallel: ranks.
-        cpu_offload_bytes: kept in host memory for each GPU [bytes].
+        tensor_parallel, data_parallel: ranks. cpu_offload_bytes: kept in host memory for each GPU [bytes].
+        pipeline_parallel: stages. table_bytes: of the embedding table or the output head [bytes].
+        tied_embeddings: one matrix serves both; then the first and the last stage hold a copy each.
     Returns:
         [bytes]
-    Validity: embeddings are spread over the stages like layers; key and value projections that tensor parallelism
-        beyond the KV heads copies are not added (below 1 % of a network with grouped-query attention).
+    Validity: the first or the last stage is the fullest; key and value projections that tensor parallelism beyond the KV
+        heads copies are not added (below 1 % of a network with grouped-query attention).
 
-    >>> round(weight_bytes_per_gpu(141107412992, 0, 2, 1.0, 4, 1, 0) / 2**30, 2)  # Llama-3.1-70B, 4 ranks
+    >>> round(weight_bytes_per_gpu(141107412992, 0, 2, 1.0, 4, 1, 0, 1, 2101346304, False) / 2**30, 2)  # Llama-3.1-70B, 4 ranks
     32.85
+    >>> round(weight_bytes_per_gpu(16060522496, 0, 2, 0.25, 1, 1, 0, 4, 1050673152, False) / 2**30, 2)  # 8B, 4 stages: 4.26
+    4.23
 
     Source: vLLM, docs/serving/data_parallel_deployment.md: experts are sharded over tp · dp, the rest is copied for
-        each data-parallel rank. 32.85 GiB: aiconfigurator 0.12 for the same layout.
+        each data-parallel rank. 32.85 GiB: aiconfigurator 0.12 for the same layout. Stages: vllm v0.19.0
+        model_executor/models/llama.py, embed_tokens on the first and lm_head on the last rank of the pipeline.
     """
     routed = expert_parameters * bytes_per_weight
-    held = (weight_bytes - routed) / tensor_parallel + routed / (tensor_parallel * data_parallel)
-    return max(0.0, stage_share * held - cpu_offload_bytes)
+    spread = routed / (tensor_parallel * data_parallel)
+    if pipeline_parallel == 1:
+        return max(0.0, (weight_bytes - routed) / tensor_parallel + spread - cpu_offload_bytes)
+    tables = table_bytes * (1 if tied_embeddings else 2)
+    layers = max(0.0, weight_bytes - routed - tables) / tensor_parallel + spread
+    return max(0.0, stage_share * layers + table_bytes / tensor_parallel - cpu_offload_bytes)
+
+
+def table_bytes(vocab: int, hidden: int, bytes_per_activation: float) -> float:
+    """Bytes of the embedding table, which are those of the output head.
+
+    table_bytes = vocab · hidden · B
+
+    Args:
+        vocab: entries. hidden: width. bytes_per_activation: B, of an unquantised value [bytes].
+    Returns:
+        [bytes]
+    Validity: quantised releases keep both in 16 bits.
+
+    >>> table_bytes(128256, 4096, 2)  # Llama-3.1-8B: 1.0 GB
+    1050673152
+
+    Source: Hugging Face transformers, `embed_tokens` and `lm_head`.
+    """
+    return vocab * hidden * bytes_per_activation
 
 
 def stated_size_ratio(stated_parameters: float | None, parameters: float) -> float | None:

@@ -1,0 +1,106 @@
+"""The training formulas against steps traced under fake tensors: the peak, by family and by whether anything was fitted on it.
+
+python bench/traced_accuracy.py [bench/fake_tensors.csv] [--list]
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import statistics
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import alone
+
+from gpulint import architecture, documents, facts
+from gpulint.facts import Facts
+from gpulint.workload import Field, Origin, Role
+
+SHIPPED = Path(__file__).parent / "fake_tensors.csv"
+NOWHERE = Origin(documents.load("traced.yaml", b"{}").documents[0], ())
+NONE = ("", "none", "0", "1")
+Run = Mapping[str, str]
+
+
+class Compared(NamedTuple):
+    """A traced run, what was traced and ours [bytes]."""
+
+    run: Run
+    traced: int
+    ours: float
+
+    @property
+    def error(self) -> float:
+        return self.ours / self.traced - 1
+
+
+def described(run: Run) -> Facts:
+    """The run as a role of Transformers' Trainer."""
+    resolved = architecture.resolve(run["checkpoint"])
+    shape, layers, adapters = resolved.architecture, int(run["layers"]), int(run["lora_rank"])
+    own = int(run["trainable_parameters"]) if adapters else 0
+    stated: dict[str, int | str | bool | None] = {
+        **dict.fromkeys(("tensor_parallel", "pipeline_parallel", "gpus_per_pod"), 1),
+        "engine": "transformers",
+        "gpus_per_replica": 1,
+        "sharding": "none",
+        "packed": True,
+        "layers": layers,
+        "parameters": int(run["parameters"]) - own,
+        "micro_batch_size": int(run["micro_batch"]),
+        "sequence_length": int(run["sequence"]),
+        "parameter_dtype": run["weight_dtype"],
+        "training_dtype": run["weight_dtype"] if run["autocast"] in NONE else run["autocast"],
+        "autocast": run["autocast"] not in NONE,
+        "optimizer": run["optimizer"],
+        "activation_checkpointing": run["recomputation"],
+        "gradient_accumulation_steps": int(run["accumulation"]),
+        "attention_backend": {"eager": "eager", "flash": "flash"}.get(run["attention"]),
+    }
+    if adapters:
+        stated |= {"lora_rank": adapters, "lora_targets": run["lora_targets"], "trainable_parameters": own}
+    if shape is not None and shape.moe_layers and shape.layers:
+        stated["moe_layers"] = layers - (shape.layers - shape.moe_layers)
+    return facts.of(Role("traced", NOWHERE, {name: Field(value) for name, value in stated.items()}), resolved)
+
+
+def compared(path: Path) -> list[Compared]:
+    """Every training step on one device that the formulas answer."""
+    with path.open(encoding="utf-8", newline="") as file:
+        runs = [run for run in csv.DictReader(file) if run["task"] == "training" and run.get("fsdp", "") in NONE]
+    answers = [(run, described(run).likely("training_peak_bytes")) for run in runs]
+    return [Compared(run, int(run["peak_bytes"]), ours) for run, ours in answers if isinstance(ours, int | float)]
+
+
+def table(every: list[Compared]) -> list[tuple[str, ...]]:
+    """Median, 90th percentile and worst error by split and by family."""
+    groups: dict[str, list[float]] = defaultdict(list)
+    for one in every:
+        for name in (one.run["split"], one.run["family"], "all"):
+            groups[name].append(abs(one.error))
+    rows: list[tuple[str, ...]] = [("steps of", "runs", "median error", "p90 error", "worst")]
+    for name, errors in sorted(groups.items()):
+        ordered = sorted(errors)
+        p90 = ordered[max(0, -(-9 * len(ordered) // 10) - 1)]
+        shown = (f"{value:.2%}" for value in (statistics.median(ordered), p90, ordered[-1]))
+        rows.append((name, str(len(ordered)), *shown))
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("runs", type=Path, nargs="?", default=SHIPPED)
+    parser.add_argument("--list", action="store_true", dest="listed", help="print the twenty worst runs")
+    arguments = parser.parse_args()
+    every = compared(arguments.runs)
+    print(alone.table(table(every)))
+    shown = ("checkpoint", "layers", "sequence", "attention", "recomputation", "weight_dtype", "autocast", "lora_rank")
+    for one in sorted(every, key=lambda one: -abs(one.error))[: 20 if arguments.listed else 0]:
+        print(f"{one.error:+.1%}", *(one.run[name] for name in shown), one.traced, round(one.ours))
+
+
+if __name__ == "__main__":
+    main()

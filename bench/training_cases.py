@@ -1,0 +1,263 @@
+"""Measured training cases as gpulint is told them: each case's words become the glossary's fields of a role."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from gpulint import facts, sizes
+from gpulint.architecture import Architecture, Resolved
+from gpulint.facts import Facts
+from gpulint.repository import WorkTree
+from gpulint.workload import Field, Unknown
+
+Case = Mapping[str, object]
+ENGINES: Mapping[str, str] = {
+    "llama-factory/HF": "llama-factory",
+    "llm-foundry/composer": "llm-foundry",
+    "HF": "transformers",
+    "peft": "transformers",
+    "peft/trl": "trl",
+    "accelerate": "transformers",
+    "fsdp_qlora": "transformers",
+    "galore": "transformers",
+    "h2o-llmstudio": "transformers",
+    "megatron-swift": "megatron-lm",
+    "Megatron-DeepSpeed": "megatron-deepspeed",
+    "nemo-automodel": "nemo",
+    "pytorch": "transformers",
+}
+"""First word of a case's engine → ours; what builds on Transformers' models and Trainer is sized as that."""
+DDP_BY_DEFAULT = frozenset(
+    {"transformers", "HF", "trl", "peft", "llama-factory/HF", "ms-swift", "axolotl", "h2o-llmstudio"}
+)
+"""Trainers that a plain launcher runs with DistributedDataParallel."""
+CARDS: Mapping[str, str] = {
+    "A800-80GB": "a800-sxm4-80gb",
+    "80GB GPU (A100/A800 per docs)": "a100-sxm4-80gb",
+    "80GB GPU": "a100-sxm4-80gb",
+    "B200": "b200",
+    "B200 (184.3 GiB visible)": "b200",
+    "H20-96GB": "h20-96gb",
+    "Quadro RTX 6000 24GB": "quadro-rtx-6000",
+    "V100-32GB": "v100-sxm2-32gb",
+}
+"""Names of training cases that serving cases do not use → catalog."""
+OPTIMIZERS: tuple[tuple[str, str], ...] = (
+    ("paged_adamw_8bit", "paged-adamw-8bit"),
+    ("galore", "galore"),
+    ("8bit", "adamw-8bit"),
+    ("adafactor", "adafactor"),
+    ("sgd", "sgd"),
+    ("lion", "lion"),
+    ("fused", "adamw-fused"),
+    ("adam", "adamw"),
+)
+RECOMPUTED: tuple[tuple[str, str], ...] = (
+    ("none", "none"),
+    ("selective (core_attn)", "scores"),
+    ("selective", "products"),
+    ("per-op selective", "products"),
+    ("unsloth", "offloaded"),
+    ("full", "full"),
+)
+LETTERS: Mapping[str, str] = {
+    **dict.fromkeys(("q", "q_proj"), "q"),
+    **dict.fromkeys(("k", "k_proj"), "k"),
+    **dict.fromkeys(("v", "v_proj"), "v"),
+    **dict.fromkeys(("o", "o?", "o_proj"), "o"),
+    **dict.fromkeys(("gate", "gate_proj"), "g"),
+    **dict.fromkeys(("up", "up_proj"), "u"),
+    **dict.fromkeys(("down", "down_proj"), "d"),
+    **dict.fromkeys(("all-linear", "all linear", "*_proj", "PEFT linear"), "qkvogud"),
+    "mlp": "gud",
+    "c_attn": "qkv",
+    "c_proj": "od",
+    "w1": "u",
+    "w2": "g",
+}
+SHAPE: Mapping[str, str] = {
+    "hidden_size": "hidden",
+    "num_layers": "layers",
+    "num_attention_heads": "attention_heads",
+    "num_key_value_heads": "kv_heads",
+    "head_dim": "head_dim",
+    "intermediate_size": "intermediate",
+    "vocab_size": "vocab",
+    "tie_word_embeddings": "tied_embeddings",
+    "mlp_gated": "gated_mlp",
+    "num_experts": "experts",
+    "experts_per_token": "experts_per_token",
+    "moe_intermediate_size": "moe_intermediate",
+    "shared_expert_intermediate_size": "shared_intermediate",
+    "params_exact": "parameters",
+}
+"""Keys of the ground truth's architectures → ours."""
+KINDS: tuple[tuple[str, str], ...] = (
+    ("reserved", "training_reserved_bytes"),
+    ("allocated", "training_peak_bytes"),
+    ("active", "training_peak_bytes"),
+    ("nvidia-smi", "training_device_bytes"),
+    ("device", "training_device_bytes"),
+    ("process", "training_device_bytes"),
+)
+"""Words of a case's `peak_kind` → the fact it measures."""
+
+
+def described(case: Case, card: str | None, shapes: Mapping[str, Mapping[str, object]]) -> Facts:
+    """The case as `gpulint size` would be told it."""
+    stated = {name: value for name, value in _stated(case).items() if value is not None}
+    role, resolved = sizes.from_checkpoint(str(case["model"]), stated, card, WorkTree(Path(__file__).parent))
+    gpus = {name: Field(case["gpu_count"]) for name in ("gpus_per_replica", "gpus_per_pod")}  # type: ignore[arg-type]
+    known = resolved is not None and resolved.architecture is not None and resolved.architecture.known
+    if not known and (row := shapes.get(str(case["model"]))):
+        resolved = Resolved(Architecture(id=str(case["model"]), family="", **_shape(row)), "the case's source")  # type: ignore[arg-type]
+    return facts.of(role.having(**gpus), resolved)
+
+
+def fully_stated(case: Case) -> bool:
+    """Whether the case states what decides its peak."""
+    names = ("model", "gpu_count", "batch", "seq_len", "optimizer", "dtype", "activation_checkpointing")
+    return all(case[name] is not None for name in names)
+
+
+def measured_fact(case: Case) -> str | None:
+    """The fact that the case's peak measures; None where the source does not say."""
+    measured = case["measured"]
+    kind = str(measured.get("peak_kind", "")) if isinstance(measured, dict) else ""
+    return next((fact for word, fact in KINDS if word in kind), None)
+
+
+def _stated(case: Case) -> dict[str, object]:
+    other = str(case["other_args"] or "").lower()
+    said = f"{other} | {case['notes']}".lower()
+    engine = str(case["engine"]).split()[0]
+    compiled = re.search(r"\bcompile\b", said) is not None
+    found: dict[str, object] = {
+        "engine": ENGINES.get(engine, engine),
+        "tensor_parallel": case["tp"] or 1,
+        "pipeline_parallel": case["pp"] or 1,
+        "expert_parallel_size": case["ep"],
+        "micro_batch_size": case["batch"],
+        "gradient_accumulation_steps": case["grad_accum"],
+        "sequence_length": case["seq_len"],
+        "optimizer": _first(OPTIMIZERS, str(case["optimizer"] or "").lower()),
+        "activation_checkpointing": _first(RECOMPUTED, str(case["activation_checkpointing"] or "").lower()),
+        "compiled": compiled or None,
+        "task": "training",
+    }
+    if found["engine"] == "torchtitan" and case["pp"] and case["batch"]:
+        found["micro_batch_size"] = max(1, int(case["batch"]) // int(case["pp"]))  # type: ignore[call-overload]
+    if parallel := re.search(r"\bcp=?(\d+)|sequence_parallel_size (\d+)", other):
+        found["context_parallel"] = int(parallel[1] or parallel[2])
+    if re.search(r"liger|cut cross entropy|\bcce\b", other) and "no cce" not in other:
+        found["loss_kernel"] = "fused"
+    elif "standard ce" in other or "no cce" in other:
+        found["loss_kernel"] = "plain"
+    if re.search(r"\bsp\b|sp flag", other):
+        found["sequence_parallel"] = True
+    if re.search(r"pack|padded to the maximum|dummy data|longest", said) and "packing=" not in other:
+        found["packed"] = "unpacked" not in said and "not packed" not in said
+    if engine == "megatron-swift":
+        found["expert_tensor_parallel"] = 1  # modelscope/ms-swift 3602360a5 swift/megatron/arguments/megatron_args.py
+    if "grpo" in str(case["engine"]).lower():
+        found["trainable_parameters"] = Unknown("what GRPO keeps besides the network is not modelled")
+    if "frozen" in other and "backbone" in other and not case["lora"]:
+        found["trainable_parameters"] = Unknown("only another network on top of the stated one is trained")
+    return found | _formats(case) | _sharding(case) | _adapters(case)
+
+
+def _first(words: tuple[tuple[str, str], ...], text: str) -> str | None:
+    return next((ours for word, ours in words if text and word in text), None)
+
+
+def _formats(case: Case) -> dict[str, object]:
+    """Number formats: of the computation, of the weights as kept, and of a quantised base."""
+    words = str(case["dtype"] or "").lower()
+    found: dict[str, object] = {}
+    if words:
+        sixteen = "float16" if "fp16" in words and "bf16" not in words else "bfloat16"
+        only_32 = words.startswith("fp32") and "bf16" not in words
+        found["training_dtype"] = "float32" if only_32 else "fp8" if words.startswith("fp8") else sixteen
+    if words.startswith("fp32") or "fp32 master (amp" in words or ("mixed (trainer" in words and not case["lora"]):
+        found["parameter_dtype"] = "float32"
+    elif "true" in words or "pure" in words or words in ("bf16", "full bf16, eager"):
+        found["parameter_dtype"] = "bfloat16"
+    elif "fp32 adam states" in words:
+        found |= {"parameter_dtype": found["training_dtype"], "master_weights": True}
+    quantised = str(case["quantization"] or "").lower()
+    if "nf4" in quantised:
+        found["quantization"] = "nf4-double" if "double" in quantised or "unsloth" in quantised else "nf4"
+    elif "gptq" in quantised:
+        found["quantization"] = "int4-g128"
+    return found
+
+
+def _sharding(case: Case) -> dict[str, object]:
+    words = str(case["zero_stage"] or "").lower()
+    offload = str(case["offload"] or "").lower()
+    found: dict[str, object] = {}
+    if zero := re.search(r"zero-(\d)", words):
+        found |= {"sharding": "deepspeed", "zero_stage": int(zero[1])}
+        found.pop("parameter_dtype", None)
+    elif "fsdp" in words:
+        found["sharding"] = "fsdp"
+    elif "ddp" in words:
+        found["sharding"] = "ddp"
+    elif "distributed" in str(case["optimizer"] or "").lower():
+        found["sharding"] = (
+            "megatron" if "not distributed" in str(case["optimizer"]).lower() else "distributed-optimizer"
+        )
+    elif case["gpu_count"] == 1:
+        found["sharding"] = "none"
+    elif not words and str(case["engine"]).split()[0] in DDP_BY_DEFAULT:
+        found["sharding"] = "ddp"
+    if offload:
+        found["optimizer_offload"] = True
+        found["parameter_offload"] = "param" in offload or "fsdp" in offload or offload == "cpu offload"
+    return found
+
+
+def _adapters(case: Case) -> dict[str, object]:
+    lora = case["lora"]
+    if not isinstance(lora, dict):
+        return {}
+    targets = lora.get("targets")
+    words = re.split(r",\s*", targets) if isinstance(targets, str) else list(targets or ())
+    letters = "".join(dict.fromkeys("".join(LETTERS.get(word, "") for word in words)))
+    found: dict[str, object] = {"lora_rank": lora.get("rank") or 8, "lora_targets": letters or None}
+    if isinstance(trained := lora.get("trainable") or lora.get("trainable_params"), int):
+        found["trainable_parameters"] = trained
+    return found
+
+
+def _shape(row: Mapping[str, object]) -> dict[str, object]:
+    """A shape that the catalog does not list, with its parameters counted where the source does not."""
+    found = {ours: row.get(theirs) for theirs, ours in SHAPE.items()}
+    hidden, heads = _number(found["hidden"]), _number(found["attention_heads"])
+    if found["head_dim"] is None and hidden and heads:
+        found["head_dim"] = hidden // heads
+    routed = _number(row.get("num_layers")) - _number(row.get("first_dense_layers"))
+    found["moe_layers"] = routed if row.get("num_experts") else 0
+    if found["parameters"] is None:
+        found["parameters"] = _counted(found)
+    return found
+
+
+def _counted(shape: Mapping[str, object]) -> int | None:
+    """Matrices of a decoder and its vocabulary tables."""
+    names = ("layers", "hidden", "attention_heads", "kv_heads", "head_dim", "vocab")
+    layers, hidden, heads, kv_heads, width, vocab = (_number(shape.get(name)) for name in names)
+    if not all((layers, hidden, heads, kv_heads, width, vocab)) or not (shape["intermediate"] or shape["experts"]):
+        return None
+    matrices = 3 if shape["gated_mlp"] else 2
+    attention = hidden * width * (2 * heads + 2 * kv_heads)
+    routed = _number(shape["moe_layers"])
+    dense = (layers - routed) * matrices * hidden * _number(shape["intermediate"])
+    experts = routed * matrices * hidden * _number(shape["experts"]) * _number(shape["moe_intermediate"])
+    return layers * attention + dense + experts + vocab * hidden * (1 if shape["tied_embeddings"] else 2)
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0

@@ -1,0 +1,481 @@
+"""Activations of training: what one rank keeps of a forward pass until its backward pass, and what the loss takes."""
+
+from __future__ import annotations
+
+import math
+
+
+def training_tokens(
+    micro_batch_size: int | None, sequence_length: int | None, context_parallel: int | None, length_share: float
+) -> float:
+    """Tokens of one micro-batch on one rank.
+
+    training_tokens = micro_batch_size · sequence_length · length_share / context_parallel
+
+    Args:
+        micro_batch_size: sequences of one rank. sequence_length: longest sequence [tokens]. context_parallel: ranks, else None.
+        length_share: of the longest micro-batch in what the length allows (fitted).
+    Returns:
+        [tokens]
+
+    >>> training_tokens(2, 8192, None, 1.0)
+    16384.0
+
+    Source: definition.
+    """
+    if micro_batch_size is None or sequence_length is None:
+        raise LookupError("the sequences and tokens of a micro-batch are not stated")
+    return micro_batch_size * sequence_length * length_share / (context_parallel or 1)
+
+
+def norm_bytes(
+    training_kernels: str,
+    family: str,
+    hidden: int,
+    gated_mlp: bool,
+    attention_heads: int,
+    kv_heads: int,
+    head_dim: int,
+    compute_bytes: int,
+    parameter_bytes: int,
+    lora_rank: int | None,
+    compiled: bool,
+    sharding: str,
+) -> float:
+    """What the norms of one layer keep of one token, with the inputs of the matrices behind them.
+
+    norm_bytes = 2 · hidden · (4 + 2 · compute_bytes)                 RMSNorm in single operations: 32-bit input, scaled, output
+                 2 · hidden · 2 · compute_bytes                       fused norms and LayerNorm: input, output
+                 2 · hidden · 8 + matrices · hidden · compute_bytes   32-bit stream: input, scaled, a cast before each matrix
+
+    Args:
+        training_kernels: family of the kernels. family: of the network. hidden: width. gated_mlp: two read the MLP's input.
+        attention_heads, kv_heads, head_dim: of norms on queries and keys. compute_bytes, parameter_bytes: of a value as
+        computed, and of a weight as kept [bytes]. lora_rank: None when the norms are trained. compiled: torch.compile fuses them.
+        sharding: FSDP and DeepSpeed cast the stream with the weights, autocast leaves it in 32 bits.
+    Returns:
+        [bytes]
+    Validity: a frozen norm keeps its 32-bit input only. Dropout is not counted.
+
+    >>> norm_bytes("eager", "llama", 4096, True, 32, 8, 128, 2, 2, None, False, "none") / 4096
+    16.0
+    >>> norm_bytes("fused", "llama", 4096, True, 32, 8, 128, 2, 2, None, False, "none") / 4096
+    8.0
+
+    Source: huggingface/transformers 5.23.0, models/llama, gemma, glm4, olmo2, gpt_neox (norms); saved tensors traced under
+        PyTorch's fake tensors; NVIDIA/Megatron-LM, training/theoretical_memory_usage.py.
+    """
+    cast = parameter_bytes > compute_bytes and lora_rank is None and sharding not in ("fsdp", "deepspeed")
+    inputs = 0 if lora_rank is not None else 2 if family in ONE_NORM or not cast else 5 if gated_mlp else 4
+    if family in LAYER_NORM or training_kernels == "fused" or compiled:
+        norms = 1 if family in ONE_NORM else 2
+        kept = 1 if family in SHARED_INPUT else norms
+        outputs = 0 if lora_rank is not None else inputs if cast else norms
+        return float(hidden * (kept * (4 if cast else compute_bytes) + outputs * compute_bytes))
+    scaled = 0 if lora_rank is not None else 4 if cast or family in SCALED_IN_32_BITS else compute_bytes
+    on_heads = (attention_heads + kv_heads) * head_dim * (4 + scaled) if family in HEAD_NORMS else 0
+    norms = 4 if family in FOUR_NORMS else 2
+    return float(norms * hidden * (4 + scaled) + inputs * hidden * compute_bytes + on_heads)
+
+
+LAYER_NORM = frozenset(
+    {
+        "gpt-2",
+        "gpt-neox",
+        "gpt-j",
+        "gpt-neo",
+        "opt",
+        "bloom",
+        "falcon",
+        "mpt",
+        "phi-2",
+        "starcoder",
+        "starcoder2",
+        "stablelm-2",
+    }
+)
+"""Families whose norm is one operation of PyTorch."""
+ONE_NORM = frozenset({"phi-2", "gpt-j", "falcon", "cohere"})
+"""Families whose attention and MLP read the same norm."""
+SHARED_INPUT = frozenset({"gpt-neox", *ONE_NORM})
+"""Families whose attention and MLP read the same stream."""
+SCALED_IN_32_BITS = frozenset({"gemma", "gemma-2", "gemma-3", "gemma-3n", "gemma-4", "olmo-2", "olmo-3"})
+"""Families whose norm is scaled before it is cast."""
+FOUR_NORMS = frozenset({"gemma-2", "gemma-3", "gemma-3n", "gemma-4", "glm-4"})
+HEAD_NORMS = frozenset(
+    {"qwen3", "qwen3-moe", "gemma-3", "gemma-4", "qwen3-vl", "qwen3-vl-moe", "olmo-2", "olmo-3", "olmoe", "qwen3-next"}
+)
+
+
+def attention_activation_bytes(
+    family: str,
+    attention_heads: int,
+    kv_heads: int,
+    head_dim: int,
+    compute_bytes: int,
+    attention_backend: str | None,
+    sequence_length: int | None,
+    context_parallel: int | None,
+    training_kernels: str,
+    sliding_layers: int,
+    sliding_window: int | None,
+) -> float:
+    """What the attention of one layer keeps of one token.
+
+    attention_activation_bytes = 2 · compute_bytes · (heads + kv_heads) · head_dim + 4 · heads
+                                 4 · compute_bytes · heads · head_dim + heads · sequence · (4 + compute_bytes)   eager
+
+    Args:
+        family: of the network: a fused projection stays whole as long as its values are kept.
+        attention_heads, kv_heads, head_dim: shape: queries and output, keys and values. compute_bytes: of a value [bytes].
+        attention_backend: `eager` keeps the scores, and keys and values for every query head.
+        sequence_length: [tokens] context_parallel: ranks, else None.
+        training_kernels: family of the kernels. sliding_layers, sliding_window: a window that is shorter than the sequence is a
+        mask, with which Transformers repeats keys and values.
+    Returns:
+        [bytes]
+
+    >>> attention_activation_bytes("llama", 32, 8, 128, 2, None, 4096, None, "eager", 0, None)
+    20608.0
+    >>> attention_activation_bytes("llama", 32, 8, 128, 2, "eager", 1024, None, "eager", 0, None)  # traced: 229,376
+    229376.0
+
+    Source: Dao, FlashAttention-2, 2023, section 3.1 (one 32-bit log-sum-exp a head and token); huggingface/transformers 5.23.0,
+        eager_attention_forward (scores, 32-bit softmax, its cast); traced.
+    """
+    wide, narrow = attention_heads * head_dim, kv_heads * head_dim
+    fused = compute_bytes * (2 * wide + narrow) if family in FUSED_PROJECTION else 0
+    if attention_backend != "eager":
+        windowed = sliding_layers and sliding_window and (sequence_length or 0) > sliding_window
+        if windowed and attention_backend is None and training_kernels == "eager":
+            narrow = wide
+        return 2.0 * compute_bytes * (wide + narrow) + 4 * attention_heads + fused
+    if sequence_length is None:
+        raise LookupError("the length of the sequence is not stated")
+    scores = 4 + (compute_bytes if compute_bytes < 4 else 0) + (compute_bytes if family == "gemma-2" else 0)
+    return 4.0 * compute_bytes * wide + fused + attention_heads * sequence_length / (context_parallel or 1) * scores
+
+
+FUSED_PROJECTION = frozenset({"gpt-neox", "phi-3", "phimoe"})
+"""Families with one matrix for queries, keys and values whose queries and keys are rotated into new tensors."""
+
+
+def mlp_activation_bytes(
+    intermediate: int | None,
+    gated_mlp: bool,
+    hidden: int,
+    layers: int,
+    experts_per_token: int | None,
+    moe_layers: int,
+    moe_intermediate: int | None,
+    shared_intermediate: int | None,
+    compute_bytes: int,
+    training_kernels: str,
+    compiled: bool,
+    family: str,
+    expert_parallel_size: int | None,
+    expert_imbalance: float,
+    lora_rank: int | None,
+) -> float:
+    """What the MLP of one layer keeps of one token, averaged over dense and routed layers.
+
+    dense  = compute_bytes · intermediate · tensors: gate, its activation, up and
+             product (fused without the second), 2 without a gate, 1 with ReLU, 5 with GELU in single operations
+    routed = imbalance (over expert ranks) · experts_per_token · compute_bytes · (tensors · moe_intermediate + 2 · hidden)
+             + shared
+
+    Args:
+        intermediate, moe_intermediate, shared_intermediate: widths. gated_mlp: three matrices. hidden: width of the stream.
+        layers, moe_layers: all, and routed. experts_per_token: that a token visits. compute_bytes: of a value [bytes].
+        training_kernels, compiled: fused kernels recompute the activation. family: of the network.
+        expert_parallel_size: ranks, else None. expert_imbalance: fullest against mean rank (fitted).
+        lora_rank: None when the last matrix is trained, else its input is not kept.
+    Returns:
+        [bytes]
+
+    >>> mlp_activation_bytes(14336, True, 4096, 32, None, 0, None, None, 2, "eager", False, "llama", None, 1.2, None) / 14336
+    8.0
+
+    Source: Korthikanti et al., Reducing Activation Recomputation, 2022, section 4.1; saved tensors of Llama's MLP traced;
+        NVIDIA/Megatron-LM, --moe-token-dispatcher-type alltoall.
+    """
+    fused = training_kernels == "fused" or compiled
+    plain = TENSORS.get(family, 2) if training_kernels == "eager" and not compiled else 2
+    tensors = (3 if fused else 4) if gated_mlp else plain
+    tensors -= 0 if lora_rank is None else 1
+    dense = compute_bytes * (intermediate or 0) * tensors
+    if not moe_layers or not moe_intermediate or not experts_per_token:
+        return float(dense)
+    visit = compute_bytes * (moe_intermediate * tensors + 2 * hidden)
+    uneven = expert_imbalance if (expert_parallel_size or 1) > 1 else 1
+    routed = uneven * experts_per_token * visit + compute_bytes * (shared_intermediate or 0) * tensors
+    return (moe_layers * routed + (layers - moe_layers) * dense) / layers
+
+
+TENSORS = {"opt": 1, **dict.fromkeys(("gpt-2", "gpt-j", "gpt-neo", "phi-2"), 5)}
+"""Tensors as wide as an MLP without a gate that families keep: ReLU its output alone, GELU in single operations five."""
+
+
+def adapter_activation_bytes(
+    lora_rank: int | None,
+    lora_targets: str | None,
+    hidden: int,
+    intermediate: int | None,
+    attention_heads: int,
+    head_dim: int,
+    adapter_bytes: int,
+    compute_bytes: int,
+    autocast: bool,
+) -> float:
+    """What adapters keep of one token in one layer: their inputs, cast to their own number format where it differs.
+
+    adapter_activation_bytes = adapter_bytes · Σ d_in over the targets; each input once where no cast is needed,
+                               in compute_bytes where autocast casts it back
+
+    Args:
+        lora_rank: None without LoRA. lora_targets: letters of the matrices. hidden, intermediate: widths.
+        attention_heads, head_dim: input of the output projection. adapter_bytes, compute_bytes: of a value [bytes].
+        autocast: matrix products run in the number format of the computation.
+    Returns:
+        [bytes]
+
+    >>> adapter_activation_bytes(8, "qv", 4096, 11008, 32, 128, 4, 2, False)
+    32768.0
+    >>> adapter_activation_bytes(8, "qv", 4096, 11008, 32, 128, 2, 2, False)
+    8192.0
+
+    Source: huggingface/peft v0.18 tuners/lora/layer.py, Linear.forward: `_cast_input_dtype` to the adapter's type.
+    """
+    if lora_rank is None:
+        return 0.0
+    letters = lora_targets or ""
+    if adapter_bytes <= compute_bytes:
+        shared = [first for first in ("qkv", "o", "gu", "d") if set(first) & set(letters)]
+        letters = "".join(first[0] for first in shared)
+    width = min(adapter_bytes, compute_bytes) if autocast else adapter_bytes
+    inner = {"o": attention_heads * head_dim, "d": intermediate or 0}
+    return float(width * sum(inner.get(letter, hidden) for letter in letters))
+
+
+def layer_activation_bytes(
+    training_tokens: float,
+    norm_bytes: float,
+    attention_activation_bytes: float,
+    mlp_activation_bytes: float,
+    adapter_activation_bytes: float,
+    tensor_parallel: int,
+    sequence_parallel: bool,
+    activation_ratio: float,
+) -> float:
+    """What one layer keeps of one micro-batch on one rank when nothing is recomputed.
+
+    layer_activation_bytes = activation_ratio · tokens · ((attention + MLP + adapters) / tp
+                                                          + norms / (tp with sequence parallelism))
+
+    Args:
+        training_tokens: of a micro-batch. norm_bytes, attention_activation_bytes, mlp_activation_bytes,
+        adapter_activation_bytes: of one token [bytes]. tensor_parallel: ranks. sequence_parallel: ranks share norms out too.
+        activation_ratio: what the kernels keep against the sum (fitted).
+    Returns:
+        [bytes]
+
+    >>> round(layer_activation_bytes(4096, 65536, 20608, 114688, 0, 1, False, 1.0) / 2**30, 4)  # Llama-3.1-8B: traced 0.7660 GiB
+    0.7661
+
+    Source: Korthikanti et al., 2022, equations 2 and 4; a fake-tensor step of Llama-3.1-8B under transformers 5.23, torch 2.13.
+    """
+    shared = attention_activation_bytes + mlp_activation_bytes + adapter_activation_bytes
+    tokens = activation_ratio * training_tokens
+    return tokens * (shared / tensor_parallel + norm_bytes / (tensor_parallel if sequence_parallel else 1))
+
+
+def kept_layer_bytes(
+    activation_checkpointing: str,
+    layer_activation_bytes: float,
+    training_tokens: float,
+    hidden: int,
+    intermediate: int | None,
+    attention_heads: int,
+    kv_heads: int,
+    head_dim: int,
+    compute_bytes: int,
+    tensor_parallel: int,
+    sequence_parallel: bool,
+) -> float:
+    """What one layer keeps of one micro-batch on one rank until its backward pass.
+
+    kept_layer_bytes = all of it (none; attention's scores only), its input (full), nothing (offloaded), or with every
+                       second matrix product kept (products): tokens · compute_bytes · (4 · hidden + kv + intermediate)
+
+    Args:
+        activation_checkpointing: what is recomputed. layer_activation_bytes: without recomputation [bytes].
+        training_tokens: of a micro-batch. hidden, intermediate, attention_heads, kv_heads, head_dim: shape of a layer.
+        compute_bytes: of a value [bytes]. tensor_parallel, sequence_parallel: what ranks share out.
+    Returns:
+        [bytes]
+
+    >>> kept_layer_bytes("full", 1e9, 4096, 4096, 14336, 32, 8, 128, 2, 1, False)
+    33554432.0
+
+    Source: Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016; pytorch/torchtitan v0.2.0
+        distributed/activation_checkpoint.py, _apply_op_sac; Korthikanti et al., 2022, section 5; unslothai/unsloth-zoo,
+        gradient_checkpointing.py, Unsloth_Offloaded_Gradient_Checkpointer.
+    """
+    ranks = tensor_parallel if sequence_parallel else 1
+    match activation_checkpointing:
+        case "none" | "scores":
+            return layer_activation_bytes
+        case "full":
+            return float(training_tokens * compute_bytes * hidden / ranks)
+        case "offloaded":
+            return 0.0
+        case "products":
+            wide, narrow = attention_heads * head_dim, kv_heads * head_dim
+            inside = 2 * wide + narrow + (intermediate or 0)
+            return training_tokens * compute_bytes * (2 * hidden / ranks + inside / tensor_parallel)
+    raise LookupError(f"the recomputation {activation_checkpointing} is not listed")
+
+
+def micro_batches_in_flight(
+    pipeline_parallel: int, virtual_stages: int, gradient_accumulation_steps: int | None
+) -> float:
+    """Micro-batches whose activations the first stage keeps at once.
+
+    micro_batches_in_flight = min(m, pp) for one forward, one backward; · (1 + (pp − 1) / (pp · v)) interleaved
+
+    Args:
+        pipeline_parallel: stages. virtual_stages: parts of the network on each. gradient_accumulation_steps: m, else None.
+    Returns:
+        micro-batches
+
+    >>> micro_batches_in_flight(8, 1, None), micro_batches_in_flight(8, 1, 4), micro_batches_in_flight(4, 2, None)
+    (8, 4, 5.5)
+
+    Source: Narayanan et al., Efficient Large-Scale Language Model Training on GPU Clusters, 2021, section 2.2; Korthikanti et
+        al., 2022, section 4.2.3.
+    """
+    if pipeline_parallel == 1:
+        return 1
+    flight = min(pipeline_parallel, gradient_accumulation_steps or pipeline_parallel)
+    return (
+        flight if virtual_stages == 1 else flight * (1 + (pipeline_parallel - 1) / (pipeline_parallel * virtual_stages))
+    )
+
+
+def kept_activation_bytes(
+    kept_layer_bytes: float, layers: int, pipeline_parallel: int, micro_batches_in_flight: float
+) -> float:
+    """What the layers of one rank keep until the backward pass begins.
+
+    kept_activation_bytes = kept_layer_bytes · ceil(layers / pp) · micro_batches_in_flight
+
+    Args:
+        kept_layer_bytes: of one layer and micro-batch [bytes]. layers: of the network. pipeline_parallel: stages.
+        micro_batches_in_flight: at once.
+    Returns:
+        [bytes]
+
+    >>> kept_activation_bytes(2.0, 32, 4, 4)
+    64.0
+
+    Source: Narayanan et al., 2021, section 2.2.
+    """
+    return kept_layer_bytes * math.ceil(layers / pipeline_parallel) * micro_batches_in_flight
+
+
+def last_stage_activation_bytes(kept_layer_bytes: float, layers: int, pipeline_parallel: int) -> float:
+    """What the layers of the last pipeline stage keep when it computes the loss: of one micro-batch.
+
+    last_stage_activation_bytes = kept_layer_bytes · ceil(layers / pp)
+
+    Args:
+        kept_layer_bytes: of one layer and micro-batch [bytes]. layers: of the network. pipeline_parallel: stages.
+    Returns:
+        [bytes]
+
+    >>> last_stage_activation_bytes(2.0, 32, 4)
+    16.0
+
+    Source: Narayanan et al., 2021, section 2.2.
+    """
+    return kept_layer_bytes * math.ceil(layers / pipeline_parallel)
+
+
+def layer_work_bytes(
+    activation_checkpointing: str,
+    layer_activation_bytes: float,
+    kept_layer_bytes: float,
+    training_tokens: float,
+    hidden: int,
+    intermediate: int | None,
+    experts_per_token: int | None,
+    moe_intermediate: int | None,
+    compute_bytes: int,
+    tensor_parallel: int,
+    layer_gradient_multiple: float,
+    sequence_parallel: bool,
+    quantization: str | None,
+) -> float:
+    """What the backward pass of one layer needs besides what is kept: what it recomputes, and the gradients in between.
+
+    layer_work_bytes = (layer_activation_bytes − kept where it is recomputed)
+                       + tokens · compute_bytes · (layer_gradient_multiple · MLP width / tp + hidden)
+                       + with sequence parallelism the inputs of attention and MLP and a gradient for all tokens
+                       + with a quantised base its largest matrix as it is used
+
+    Args:
+        activation_checkpointing: what is recomputed. layer_activation_bytes, kept_layer_bytes: of one layer [bytes].
+        training_tokens: of a micro-batch. hidden, intermediate, moe_intermediate: widths. experts_per_token: that a token visits.
+        compute_bytes: of a value [bytes]. tensor_parallel: ranks. layer_gradient_multiple: gradients as wide as the MLP (fitted).
+        sequence_parallel: tokens are gathered from the tensor-parallel ranks. quantization: of a frozen base, else None.
+    Returns:
+        [bytes]
+
+    >>> layer_work_bytes("none", 100.0, 100.0, 10, 4, 8, None, None, 2, 1, 2.0, False, None)
+    400.0
+
+    Source: Chen et al., 2016; the gradients of a gated MLP: product, gate and up.
+    """
+    recomputed = 0.0 if activation_checkpointing in ("none", "scores") else layer_activation_bytes - kept_layer_bytes
+    inner = max(intermediate or 0, (experts_per_token or 0) * (moe_intermediate or 0))
+    between = training_tokens * compute_bytes * (layer_gradient_multiple * inner / tensor_parallel + hidden)
+    gathered = 3 * training_tokens * compute_bytes * hidden if sequence_parallel and tensor_parallel > 1 else 0.0
+    restored = compute_bytes * hidden * (intermediate or 0) if quantization else 0
+    return max(0.0, recomputed) + between + gathered + restored
+
+
+def loss_bytes(
+    training_tokens: float,
+    vocab: int,
+    hidden: int,
+    loss_bytes_per_logit: float,
+    compute_bytes: int,
+    tensor_parallel: int,
+    sequence_parallel: bool,
+    family: str,
+) -> float:
+    """What the output head and the loss need at their peak.
+
+    loss_bytes = tokens · ((loss_bytes_per_logit + capped) · vocab / tp
+                           + (4 + 2 · compute_bytes) · hidden / (tp with sequence parallelism))
+
+    Args:
+        training_tokens: of a micro-batch. vocab, hidden: entries and width. loss_bytes_per_logit: of logits and copies (fitted).
+        compute_bytes: of a value [bytes]. tensor_parallel: ranks that share the vocabulary. sequence_parallel: they share out
+        the tokens. family: of the network; logits that are capped are kept once more.
+    Returns:
+        [bytes]
+
+    >>> round(loss_bytes(4096, 128256, 4096, 12, 2, 1, False, "llama") / 2**30, 2)
+    6.0
+
+    Source: huggingface/transformers v4.57 loss/loss_utils.py, ForCausalLMLoss (32-bit logits); traced.
+    """
+    capped = compute_bytes if family in CAPPED and loss_bytes_per_logit >= compute_bytes else 0
+    return training_tokens * (
+        (loss_bytes_per_logit + capped) * vocab / tensor_parallel + (4 + 2 * compute_bytes) * hidden
+    )
+
+
+CAPPED = frozenset({"gemma-2", "gemma-3n", "gemma-4"})
+"""Families with a cap on their logits (config.json, final_logit_softcapping)."""

@@ -1,0 +1,300 @@
+"""Training memory: the fullest moment of a step on the fullest GPU, what the allocator holds for it, and what is left."""
+
+from __future__ import annotations
+
+
+def state_bytes_per_gpu(training_weight_bytes: float, gradient_bytes: float, optimizer_state_bytes: float) -> float:
+    """Weights, gradients and optimizer state on one GPU.
+
+    Args:
+        training_weight_bytes, gradient_bytes, optimizer_state_bytes: [bytes]
+    Returns:
+        [bytes]
+
+    >>> state_bytes_per_gpu(14e9, 14e9, 84e9)  # 7 billion parameters, mixed-precision Adam: 112 GB
+    112000000000.0
+
+    Source: Rajbhandari et al., ZeRO, 2020, section 3.1.
+    """
+    return training_weight_bytes + gradient_bytes + optimizer_state_bytes
+
+
+def accumulated_gradient_bytes(
+    gradient_bytes: float, gradient_accumulation_steps: int | None, sharding: str, pipeline_parallel: int
+) -> float:
+    """Gradients that are already there when the loss is computed.
+
+    accumulated_gradient_bytes = gradient_bytes where they are added up over micro-batches or kept in one buffer, else 0
+
+    Args:
+        gradient_bytes: at the end of the backward pass [bytes]. gradient_accumulation_steps: micro-batches, else None.
+        sharding: Megatron and DDP keep buffers. pipeline_parallel: stages add up over micro-batches.
+    Returns:
+        [bytes]
+    Validity: without a statement a single micro-batch is assumed.
+
+    >>> accumulated_gradient_bytes(5.0, 1, "none", 1), accumulated_gradient_bytes(5.0, 8, "none", 1)
+    (0.0, 5.0)
+
+    Source: PyTorch documentation, optimizer.zero_grad(set_to_none=True); NVIDIA/Megatron-LM,
+        core/distributed/param_and_grad_buffer.py.
+    """
+    buffered = sharding in ("megatron", "distributed-optimizer", "ddp")
+    return gradient_bytes if buffered or pipeline_parallel > 1 or (gradient_accumulation_steps or 1) > 1 else 0.0
+
+
+def late_gradient_bytes(
+    gradient_bytes: float,
+    layer_parameters: float,
+    stage_parameters: float,
+    vocab: int,
+    hidden: int,
+    tied_embeddings: bool,
+    pipeline_parallel: int,
+    tensor_parallel: int,
+) -> float:
+    """Gradients that are not there yet when the backward pass works on the first layer: its own and the embedding's.
+
+    late_gradient_bytes = gradient_bytes · (layer_parameters + embedding) / stage_parameters
+
+    Args:
+        gradient_bytes: at the end of the backward pass [bytes]. layer_parameters, stage_parameters: of a layer, and of all.
+        vocab, hidden: of the embedding. tied_embeddings: the output head's gradient is already there.
+        pipeline_parallel, tensor_parallel: ranks.
+    Returns:
+        [bytes]
+
+    >>> late_gradient_bytes(100.0, 10.0, 100.0, 5, 2, False, 1, 1)
+    20.0
+
+    Source: PyTorch documentation, Autograd mechanics: gradients are made from the last layer to the first.
+    """
+    embedding = 0.0 if tied_embeddings and pipeline_parallel == 1 else vocab * hidden / tensor_parallel
+    return gradient_bytes * min(1.0, (layer_parameters + embedding) / stage_parameters)
+
+
+def tied_gradient_bytes(
+    vocab: int,
+    hidden: int,
+    tied_embeddings: bool,
+    lora_rank: int | None,
+    pipeline_parallel: int,
+    tensor_parallel: int,
+    gradient_bytes_per_parameter: int,
+    gradient_accumulation_steps: int | None,
+) -> float:
+    """Copies of the vocabulary table's gradient while the embedding's part is added to the output head's.
+
+    tied_gradient_bytes = 2 · vocab · hidden · gradient_bytes_per_parameter / tp for a table that is tied and trained, else 0;
+                          3 where gradients of earlier micro-batches are there
+
+    Args:
+        vocab, hidden: of the table. tied_embeddings: one table serves both. lora_rank: None when it is trained.
+        pipeline_parallel, tensor_parallel: ranks. gradient_bytes_per_parameter: [bytes]
+        gradient_accumulation_steps: micro-batches, else None.
+    Returns:
+        [bytes]
+
+    >>> tied_gradient_bytes(128256, 2048, True, None, 1, 1, 2, 1) / 2**30  # Llama-3.2-1B: traced 0.98 beside the gradient
+    0.978515625
+
+    Source: PyTorch, torch/csrc/autograd/input_buffer.cpp: gradients of one tensor are added up out of place; traced.
+    """
+    if not tied_embeddings or lora_rank is not None or pipeline_parallel > 1:
+        return 0.0
+    copies = 3.0 if (gradient_accumulation_steps or 1) > 1 else 2.0
+    return copies * vocab * hidden * gradient_bytes_per_parameter / tensor_parallel
+
+
+def training_peak_bytes(
+    training_weight_bytes: float,
+    gradient_bytes: float,
+    late_gradient_bytes: float,
+    tied_gradient_bytes: float,
+    accumulated_gradient_bytes: float,
+    optimizer_state_bytes: float,
+    kept_activation_bytes: float,
+    last_stage_activation_bytes: float,
+    kept_layer_bytes: float,
+    layer_work_bytes: float,
+    loss_bytes: float,
+    gathered_bytes: float,
+    reduction_bytes: float,
+    cast_bytes: float,
+    step_bytes: float,
+) -> float:
+    """Most memory that tensors take on one GPU in a training step.
+
+    training_peak_bytes = weights + optimizer state + max(
+        kept gradients + the last stage's activations + loss + gathered + casts      the loss
+        kept gradients + kept activations + a layer's work + gathered + reduction    backward begins
+        gradients but the late ones + a layer kept + its work + gathered + reduction               backward ends
+        all gradients + tied_gradient_bytes                                          the embedding
+        all gradients + step_bytes )                                                 the optimizer's step
+
+    Args:
+        training_weight_bytes, gradient_bytes, late_gradient_bytes, tied_gradient_bytes, accumulated_gradient_bytes,
+        optimizer_state_bytes: states [bytes].
+        kept_activation_bytes, last_stage_activation_bytes, kept_layer_bytes, layer_work_bytes, loss_bytes: activations [bytes].
+        gathered_bytes, reduction_bytes, cast_bytes, step_bytes: buffers [bytes].
+    Returns:
+        [bytes]
+    Validity: from the second step on, when the optimizer's state exists.
+
+    >>> training_peak_bytes(2, 2, 1, 0, 0, 4, 10, 10, 1, 3, 5, 0, 0, 0, 2)
+    21
+
+    Source: PyTorch, torch/distributed/_tools/mem_tracker.py, traces of the same steps.
+    """
+    resident = training_weight_bytes + optimizer_state_bytes
+    passing = gathered_bytes + layer_work_bytes + reduction_bytes
+    return resident + max(
+        accumulated_gradient_bytes + last_stage_activation_bytes + gathered_bytes + loss_bytes + cast_bytes,
+        accumulated_gradient_bytes + kept_activation_bytes + passing,
+        max(accumulated_gradient_bytes, gradient_bytes - late_gradient_bytes) + kept_layer_bytes + passing,
+        gradient_bytes + tied_gradient_bytes,
+        gradient_bytes + step_bytes,
+    )
+
+
+def step_bytes(
+    stage_parameters: float,
+    trained_share: float,
+    step_bytes_per_parameter: int,
+    sharding: str,
+    sharding_stage: int,
+    shard_share: float,
+    optimizer_offload: bool,
+    master_weights: bool,
+    sub_group_size: int,
+) -> float:
+    """Temporaries of the optimizer's step on one GPU.
+
+    step_bytes = stage_parameters · trained_share · step_bytes_per_parameter · (shard_share from stage 1 on)
+                 with DeepSpeed a 32-bit copy of the gradients that this rank updates, in stage 3 of up to sub_group_size of them
+
+    Args:
+        stage_parameters: of one rank. trained_share: of them. step_bytes_per_parameter: [bytes].
+        sharding, sharding_stage, shard_share: how states are shared out, and the share that is kept.
+        optimizer_offload: the step runs on the host. master_weights: the optimizer keeps a 32-bit copy.
+        sub_group_size: parameters that DeepSpeed updates at once in stage 3.
+    Returns:
+        [bytes]
+
+    >>> step_bytes(8e9, 1.0, 2, "none", 0, 1.0, False, False, 1000)
+    16000000000.0
+
+    Source: PyTorch v2.13, torch/optim/adamw.py, _multi_tensor_adamw; deepspeedai/DeepSpeed runtime/zero/stage_1_and_2.py, step
+        (single_grad_partition in 32 bits); DeepSpeed documentation, sub_group_size.
+    """
+    if optimizer_offload:
+        return 0.0
+    updated = stage_parameters * trained_share * (shard_share if sharding_stage >= 1 else 1)
+    if sharding == "deepspeed" and master_weights:
+        return 4 * (min(updated, sub_group_size) if sharding_stage >= 3 else updated)
+    return updated * step_bytes_per_parameter
+
+
+def training_reserved_bytes(
+    training_peak_bytes: float,
+    training_weight_bytes: float,
+    optimizer_state_bytes: float,
+    allocator_excess: float,
+    allocator_slack_bytes: float,
+) -> float:
+    """What PyTorch's allocator holds at the peak.
+
+    training_reserved_bytes = training_peak_bytes + allocator_excess · (training_peak_bytes − weights − optimizer state)
+                              + allocator_slack_bytes
+
+    Args:
+        training_peak_bytes: of tensors [bytes]. training_weight_bytes, optimizer_state_bytes: that stay in place [bytes].
+        allocator_excess: blocks held beyond what moves (fitted).
+        allocator_slack_bytes: workspaces of libraries and partly filled segments (fitted) [bytes].
+    Returns:
+        [bytes]
+
+    >>> training_reserved_bytes(30.0, 8.0, 2.0, 0.2, 0.5)
+    34.5
+
+    Source: pytorch/torchtitan benchmarks/ (reserved memory of Llama-3.1-8B on 8 and
+        128 GPUs exceeds what tensors take by the same).
+    """
+    moving = training_peak_bytes - training_weight_bytes - optimizer_state_bytes
+    return training_peak_bytes + allocator_excess * max(0.0, moving) + allocator_slack_bytes
+
+
+def training_device_bytes(training_reserved_bytes: float, training_context_bytes: float) -> float:
+    """What the driver counts as used by one rank at the peak.
+
+    training_device_bytes = training_reserved_bytes + training_context_bytes
+
+    Args:
+        training_reserved_bytes: that the allocator holds [bytes].
+        training_context_bytes: CUDA and communication (fitted) [bytes].
+    Returns:
+        [bytes]
+
+    >>> training_device_bytes(30.0, 1.0)
+    31.0
+
+    Source: PyTorch documentation, CUDA semantics, memory management.
+    """
+    return training_reserved_bytes + training_context_bytes
+
+
+def training_needed_bytes(training_peak_bytes: float, training_context_bytes: float) -> float:
+    """What a step cannot do without on one GPU: under pressure the allocator gives back what it only caches.
+
+    training_needed_bytes = training_peak_bytes + training_context_bytes
+
+    Args:
+        training_peak_bytes: of tensors [bytes]. training_context_bytes: CUDA and communication (fitted) [bytes].
+    Returns:
+        [bytes]
+
+    >>> training_needed_bytes(30.0, 1.0)
+    31.0
+
+    Source: PyTorch documentation, CUDA semantics: cached blocks are freed before an allocation fails.
+    """
+    return training_peak_bytes + training_context_bytes
+
+
+def training_headroom_bytes(device_memory_bytes: float, training_needed_bytes: float) -> float:
+    """What is left on one GPU; negative when a step does not fit.
+
+    training_headroom_bytes = device_memory_bytes − training_needed_bytes
+
+    Args:
+        device_memory_bytes: that a process can use [bytes]. training_needed_bytes: of a step [bytes].
+    Returns:
+        [bytes]
+
+    >>> training_headroom_bytes(79.2, 60.0) > 19
+    True
+
+    Source: definition.
+    """
+    return device_memory_bytes - training_needed_bytes
+
+
+def training_state_headroom_bytes(
+    device_memory_bytes: float, state_bytes_per_gpu: float, training_context_bytes: float
+) -> float:
+    """What the states leave on one GPU, whatever the activations; negative when no micro-batch fits.
+
+    training_state_headroom_bytes = device_memory_bytes − state_bytes_per_gpu − training_context_bytes
+
+    Args:
+        device_memory_bytes: that a process can use [bytes]. state_bytes_per_gpu: weights, gradients, optimizer [bytes].
+        training_context_bytes: CUDA and communication (fitted) [bytes].
+    Returns:
+        [bytes]
+
+    >>> training_state_headroom_bytes(40.0, 113.0, 0.5) < 0  # Llama-2-7B at 18 bytes a parameter
+    True
+
+    Source: Rajbhandari et al., ZeRO, 2020, section 3.1.
+    """
+    return device_memory_bytes - state_bytes_per_gpu - training_context_bytes

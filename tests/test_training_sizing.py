@@ -1,0 +1,310 @@
+"""Training memory: the sums that papers, documentation and traces publish, and each fitted term's direction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gpulint import architecture, catalog, documents, facts, sizes
+from gpulint.facts import Facts, Missing
+from gpulint.repository import WorkTree
+from gpulint.workload import Field, Origin, Role
+
+NOWHERE = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
+GIB = 2**30
+LLAMA_7B = "meta-llama/Llama-2-7b-hf"
+LLAMA_8B = "meta-llama/Llama-3.1-8B"
+MIXTRAL = "mistralai/Mixtral-8x7B-v0.1"
+PLAIN: Mapping[str, Any] = {
+    "engine": "transformers",
+    "accelerator": "h100-sxm-80gb",
+    "tensor_parallel": 1,
+    "pipeline_parallel": 1,
+    "gpus_per_replica": 1,
+    "micro_batch_size": 1,
+    "sequence_length": 4096,
+    "training_dtype": "bfloat16",
+    "parameter_dtype": "bfloat16",
+    "sharding": "none",
+    "optimizer": "adamw-single",
+    "activation_checkpointing": "none",
+    "packed": True,
+}
+"""A run of Transformers' Trainer on one GPU in pure bfloat16, as in the traces."""
+
+
+def known(checkpoint: str = LLAMA_8B, **stated: Any) -> Facts:
+    fields = {name: Field(value) for name, value in {**PLAIN, "checkpoint": checkpoint, **stated}.items()}
+    return facts.of(Role("trainer", NOWHERE, fields), architecture.resolve(checkpoint))
+
+
+def likely(found: Facts, name: str) -> float:
+    value = found.likely(name)
+    assert isinstance(value, int | float), (name, value, found.reasons)
+    return float(value)
+
+
+def gib(found: Facts, name: str) -> float:
+    return likely(found, name) / GIB
+
+
+# ---- states
+
+
+def test_mixed_precision_adam_keeps_112_gb_for_7_billion_parameters_and_not_84() -> None:
+    """ZeRO, section 3.1: 2 bytes of weight, 2 of gradient, 12 of master copy and moments."""
+    found = known(parameters=7_000_000_000, sharding="deepspeed", zero_stage=0, **of_a_trainer("deepspeed"))
+    assert likely(found, "state_bytes_per_gpu") == pytest.approx(112e9, rel=0.001)
+
+
+def of_a_trainer(engine: str) -> dict[str, Any]:
+    return {"engine": engine, "loss_kernel": "plain", "master_weights": True}
+
+
+@pytest.mark.parametrize(("stage", "published_gb"), [(0, 120.0), (1, 31.4), (2, 16.6), (3, 1.9)])
+def test_the_stages_of_zero_are_those_of_its_first_figure(stage: int, published_gb: float) -> None:
+    """ZeRO, figure 1: 7.5 billion parameters on 64 GPUs, Adam with K = 12."""
+    found = known(
+        parameters=7_500_000_000,
+        sharding="deepspeed",
+        zero_stage=stage,
+        gpus_per_replica=64,
+        **of_a_trainer("deepspeed"),
+    )
+    assert likely(found, "state_bytes_per_gpu") / 1e9 == pytest.approx(published_gb, abs=0.06)
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "master", "bytes_each"),
+    [
+        *(("adamw", True, 12), ("adamw", False, 8), ("sgd", True, 4), ("sgd-momentum", True, 8), ("lion", False, 4)),
+        *(
+            ("muon", True, 8),
+            ("adafactor", False, 0),
+            ("adamw-8bit", True, 6.03125),
+            ("paged-adamw-8bit", False, 2.03125),
+        ),
+    ],
+)
+def test_optimizers_keep_what_their_papers_say(optimizer: str, master: bool, bytes_each: float) -> None:
+    """EleutherAI cookbook, calc_transformer_mem.py, for 32-bit states: AdamW 12, Muon 8, SGD 8 with the master copy."""
+    found = known(optimizer=optimizer, master_weights=master, parameter_dtype="float32")
+    assert likely(found, "optimizer_bytes_per_parameter") == bytes_each
+
+
+def test_an_optimizer_in_the_backward_pass_keeps_no_gradients() -> None:
+    assert likely(known(optimizer="adamw-in-backward"), "gradient_bytes") == 0
+
+
+def test_experts_that_no_other_rank_holds_are_not_shared_out() -> None:
+    """Mixtral on 8 ranks of expert parallelism: 45.1 of 46.7 billion parameters are experts, an eighth on each."""
+    stated = {"sharding": "distributed-optimizer", "gpus_per_replica": 8, "expert_parallel_size": 8}
+    found = known(MIXTRAL, **{**of_a_trainer("megatron-lm"), **stated})
+    experts, dense = 45_097_156_608 / 8, 46_702_792_704 - 45_097_156_608
+    assert likely(found, "optimizer_state_bytes") == pytest.approx(12 * (experts + dense / 8), rel=0.001)
+
+
+# ---- adapters
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "rank", "targets", "printed"),
+    [
+        ("meta-llama/Llama-3.3-70B-Instruct", 16, "qkvogud", 207_093_760),  # Unsloth's notebook
+        ("meta-llama/Llama-3.2-3B", 32, "qv", 9_175_040),  # PEFT's method comparison
+    ],
+)
+def test_adapters_have_the_parameters_that_are_printed(checkpoint: str, rank: int, targets: str, printed: int) -> None:
+    assert likely(known(checkpoint, lora_rank=rank, lora_targets=targets), "trainable_parameters") == printed
+
+
+def test_a_quantised_base_without_adapters_is_not_sized() -> None:
+    found = known(quantization="nf4")
+    assert isinstance(found.likely("training_peak_bytes"), Missing)
+    assert "rank of adapters" in found.reasons["trainable_parameters"]
+
+
+def test_a_base_in_4_bits_holds_experts_of_one_tensor_in_16() -> None:
+    """Unsloth's notebook of gemma-4-26B-A4B in 4 bits: 46.4 GiB reserved after loading."""
+    stated = {"engine": "unsloth", "quantization": "nf4-double", "lora_rank": 8, "lora_targets": "qkvogud"}
+    found = known("google/gemma-4-26B-A4B-it", **stated)
+    assert gib(found, "training_weight_bytes") == pytest.approx(46.4, rel=0.02)
+
+
+# ---- activations: traces under PyTorch's fake tensors (reference: transformers 5.23, torch 2.13, one step, bfloat16)
+
+
+@pytest.mark.parametrize(
+    ("checkpoint", "layer_gib"), [(LLAMA_7B, 0.7115), (LLAMA_8B, 0.7660), ("meta-llama/Llama-3.1-70B", 1.5165)]
+)
+def test_a_layer_keeps_what_was_traced(checkpoint: str, layer_gib: float) -> None:
+    assert gib(known(checkpoint), "kept_layer_bytes") == pytest.approx(layer_gib, rel=0.002)
+
+
+def test_a_step_peaks_where_it_was_traced() -> None:
+    """Llama-2-7B: 62.01 GiB in the backward pass, 62.76 in the foreach optimizer; with full recomputation 50.69 without it."""
+    assert gib(known(LLAMA_7B), "training_peak_bytes") == pytest.approx(62.01, rel=0.005)
+    assert gib(known(LLAMA_7B, optimizer="adamw"), "training_peak_bytes") == pytest.approx(62.76, rel=0.001)
+    assert gib(known(LLAMA_7B, activation_checkpointing="full"), "training_peak_bytes") == pytest.approx(
+        50.69, rel=0.02
+    )
+
+
+def test_a_large_vocabulary_peaks_in_the_loss() -> None:
+    """Llama-3.1-8B, 4,096 tokens: 75.39 GiB in the backward pass without recomputation."""
+    assert gib(known(LLAMA_8B), "training_peak_bytes") == pytest.approx(75.39, rel=0.005)
+
+
+def test_fused_kernels_keep_34_bytes_a_value_of_gpts_layer_without_dropout() -> None:
+    """Korthikanti et al., equation 6: 34 sbh with flash attention, of which 2 are dropout masks."""
+    shape = {"hidden": 2048, "intermediate": 8192, "attention_heads": 16, "kv_heads": 16, "head_dim": 128}
+    found = known(LLAMA_8B, activation_ratio=1, training_kernels="fused", gated_mlp=False, family="", **shape)
+    assert likely(found, "kept_layer_bytes") / (4096 * 2048) == pytest.approx(32, rel=0.01)
+
+
+def test_tensor_and_sequence_parallelism_share_a_layer_out() -> None:
+    """Korthikanti et al., equation 4: everything is divided by the ranks."""
+    whole = likely(known(training_kernels="fused"), "kept_layer_bytes")
+    ranks = {"tensor_parallel": 4, "gpus_per_replica": 4, "training_kernels": "fused"}
+    assert likely(known(sequence_parallel=True, **ranks), "kept_layer_bytes") == pytest.approx(whole / 4)
+    assert likely(known(**ranks), "kept_layer_bytes") > whole / 4
+
+
+@pytest.mark.parametrize(
+    ("stages", "micro_batches", "virtual", "in_flight"), [(8, 64, 1, 8), (8, 4, 1, 4), (4, 16, 2, 5.5)]
+)
+def test_the_first_stage_keeps_the_micro_batches_of_its_schedule(
+    stages: int, micro_batches: int, virtual: int, in_flight: float
+) -> None:
+    """Narayanan et al. 2021, section 2.2; Korthikanti et al., section 4.2.3: interleaving costs (1 + (p − 1) / (p v))."""
+    stated = {"pipeline_parallel": stages, "gradient_accumulation_steps": micro_batches, "virtual_stages": virtual}
+    assert likely(known(gpus_per_replica=stages, **stated), "micro_batches_in_flight") == in_flight
+
+
+def test_recomputation_and_a_fused_loss_only_ever_save() -> None:
+    peaks = [gib(known(activation_checkpointing=kind), "training_peak_bytes") for kind in ("none", "products", "full")]
+    assert peaks == sorted(peaks, reverse=True)
+    assert likely(known(loss_kernel="fused"), "loss_bytes") < likely(known(), "loss_bytes") / 10
+
+
+# ---- what was measured (torchtitan benchmarks/, commit 9dec370: Llama 3.1 on H100 of 96 GB, reserved memory)
+
+
+@pytest.mark.parametrize(("gpus", "measured_gib"), [(8, 82.4), (128, 67.0)])
+def test_torchtitans_llama_8b_lies_inside_the_interval(gpus: int, measured_gib: float) -> None:
+    found = known(
+        engine="torchtitan",
+        gpus_per_replica=gpus,
+        sequence_length=8192,
+        micro_batch_size=2,
+        activation_checkpointing="products",
+        optimizer="adamw-fused",
+        parameter_dtype="float32",
+        sharding="fsdp",
+    )
+    ends = found.ends("training_reserved_bytes")
+    assert ends is not None
+    low, high = (end / GIB for end in ends if isinstance(end, int | float))
+    assert low < measured_gib < high
+    assert gib(found, "training_reserved_bytes") == pytest.approx(measured_gib, rel=0.08)
+
+
+# ---- nothing is guessed
+
+
+@pytest.mark.parametrize(
+    "name", ["optimizer", "activation_checkpointing", "sharding", "parameter_dtype", "loss_kernel"]
+)
+def test_what_no_default_covers_is_asked_for(name: str) -> None:
+    stated = {key: value for key, value in PLAIN.items() if key != name}
+    stated |= {"engine": "colossalai", "gpus_per_replica": 8, "training_kernels": "fused"}
+    stated |= {} if name == "loss_kernel" else {"loss_kernel": "plain"}
+    fields = {key: Field(value) for key, value in {**stated, "checkpoint": LLAMA_8B}.items()}
+    found = facts.of(Role("trainer", NOWHERE, fields), architecture.resolve(LLAMA_8B))
+    assert name in found.missing(["training_peak_bytes"])
+
+
+def test_a_micro_batch_that_is_not_stated_leaves_the_states_known() -> None:
+    found = known(micro_batch_size=None, parameter_dtype="float32")
+    assert isinstance(found.likely("training_peak_bytes"), Missing)
+    assert gib(found, "state_bytes_per_gpu") == pytest.approx(16 * 8_030_261_248 / GIB, rel=0.001)
+    assert sizes.verdict(found) == "does not fit"
+
+
+# ---- terms
+
+
+TERMS: Mapping[str, Mapping[str, Any]] = {
+    "length_share": {},
+    "loss_bytes_per_logit": {},
+    "expert_imbalance": {"checkpoint": MIXTRAL, "expert_parallel_size": 8, "gpus_per_replica": 8, "sharding": "fsdp"},
+    "layer_gradient_multiple": {"activation_checkpointing": "full", "loss_kernel": "fused", "micro_batch_size": 16},
+    "live_parameters": {"sharding": "deepspeed", "zero_stage": 3, "gpus_per_replica": 8},
+    "bucket_parameters": {
+        **dict.fromkeys(("zero_stage", "gradient_accumulation_steps"), 2),
+        "sharding": "deepspeed",
+        "gpus_per_replica": 8,
+        "loss_kernel": "fused",
+        "micro_batch_size": 4,
+    },
+    "activation_ratio": {},
+    "allocator_excess": {},
+    "allocator_slack_bytes": {},
+    "frozen_excess": {"quantization": "nf4", "lora_rank": 8, "lora_targets": "qv"},
+    "training_context_bytes": {},
+}
+"""Each fitted term of training, and a role in which it matters."""
+
+
+@pytest.mark.parametrize("term", TERMS)
+def test_more_of_a_fitted_term_takes_more_memory(term: str) -> None:
+    rows = [row for row in catalog.rows("fitted") if row["name"] == term]
+    low, high = min(float(row["favourable"]) for row in rows), max(float(row["adverse"]) for row in rows)
+    stated = {key: value for key, value in TERMS[term].items() if key != "checkpoint"}
+    checkpoint = str(TERMS[term].get("checkpoint", LLAMA_8B))
+    steps = [low + (high - low) * step / 4 for step in range(5)]
+    needed = [likely(known(checkpoint, **{**stated, term: value}), "training_device_bytes") for value in steps]
+    assert needed == sorted(needed)
+    assert needed[0] < needed[-1]
+
+
+def test_the_worlds_of_a_training_role_are_in_order() -> None:
+    left = known().worlds("training_headroom_bytes")
+    assert not isinstance(left, Missing)
+    favourable, middle, adverse = (float(value or 0) for value in left)  # type: ignore[arg-type]
+    assert favourable >= middle >= adverse
+
+
+# ---- gpulint size
+
+SPEC = """apiVersion: gpulint/v1
+kind: TrainingJob
+metadata: {name: finetune}
+spec:
+  roles:
+  - name: trainer
+    engine: torchtitan
+    checkpoint: meta-llama/Llama-3.1-8B
+    accelerator: h100-sxm-80gb
+    gpus_per_pod: 8
+    tensor_parallel: 1
+    pipeline_parallel: 1
+    micro_batch_size: 2
+    sequence_length: 8192
+    training_dtype: bfloat16
+    activation_checkpointing: full
+"""
+
+
+def test_a_training_job_of_our_own_spec_is_sized_by_the_terms_of_training(tmp_path: Path) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text(SPEC, encoding="utf-8")
+    ((role, resolved),) = sizes.from_file(str(file), "finetune", WorkTree(tmp_path), {}, None)
+    table = sizes.table(role, resolved)
+    assert table.missing == ()
+    names = [row.name for row in table.rows]
+    assert names == [*sizes.TRAINING_TERMS, *sizes.TRAINING_TOTALS]
+    assert table.verdict == "fits"
