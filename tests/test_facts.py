@@ -651,9 +651,7 @@ def excesses() -> list[list[tuple[float, ...]]]:
 def test_a_format_that_is_asked_for_is_not_assumed() -> None:
     assert worlds(known("/models/secret-13b", quantization="fp8"), "bytes_per_weight") == Worlds(1.0, 1.0, 1.0)
     small = worlds(known("/models/secret-13b", quantization="bitsandbytes"), "bytes_per_weight")
-    assert small == Worlds(
-        0.5625, 0.5625, 0.5625
-    )  # 4 bits and a float32 a block of 64: vllm expands quantised scales at load
+    assert small.favourable == small.likely == small.adverse < 0.52
 
 
 def test_an_unstated_format_is_likely_16_bits_on_a_hub_and_open_in_a_folder() -> None:

@@ -24,7 +24,7 @@ def weight_format(
         srt/configs/model_config.py, _get_and_verify_dtype and _verify_quantization.
     """
     if checkpoint_quantization:
-        return _EXPANDED.get(checkpoint_quantization, checkpoint_quantization)
+        return checkpoint_quantization
     if quantization in _AT_LOAD:
         return _AT_LOAD[quantization]
     if quantization:
@@ -34,9 +34,7 @@ def weight_format(
     return _SHORT.get(weight_dtype, weight_dtype)
 
 
-_AT_LOAD = {"fp8": "fp8", "bitsandbytes": "nf4"}
-"""vllm model_loader/bitsandbytes_loader.py, _dequantize_dq: scales that are quantised themselves are expanded at load."""
-_EXPANDED = {"int4-bnb": "nf4"}
+_AT_LOAD = {"fp8": "fp8", "bitsandbytes": "int4-bnb"}
 _SHORT = {"half": "float16", "float": "float32"}
 
 
@@ -216,7 +214,7 @@ def loaded_as_stored(weight_format: str, checkpoint_quantization: str | None) ->
     return weight_format == checkpoint_quantization and checkpoint_quantization not in _CHANGED_AT_LOAD
 
 
-_CHANGED_AT_LOAD = {None, "mxfp4"}
+_CHANGED_AT_LOAD = {None, "mxfp4", "int4-bnb"}
 
 
 def weight_bytes_per_gpu(
