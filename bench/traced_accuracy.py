@@ -10,6 +10,7 @@ import csv
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping
+from math import inf
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,11 +31,12 @@ class Compared(NamedTuple):
 
     run: Run
     traced: int
-    ours: float
+    ours: float | None
 
     @property
     def error(self) -> float:
-        return self.ours / self.traced - 1
+        """How far ours is from what was traced; infinite where nothing is answered."""
+        return inf if self.ours is None else self.ours / self.traced - 1
 
 
 def described(run: Run) -> Facts:
@@ -55,7 +57,7 @@ def described(run: Run) -> Facts:
         "parameter_dtype": run["weight_dtype"],
         "training_dtype": run["weight_dtype"] if run["autocast"] in NONE else run["autocast"],
         "autocast": run["autocast"] not in NONE,
-        "optimizer": run["optimizer"],
+        "optimizer": {"adamw-foreach": "adamw", "adamw-loop": "adamw-single"}.get(run["optimizer"], run["optimizer"]),
         "activation_checkpointing": run["recomputation"],
         "gradient_accumulation_steps": int(run["accumulation"]),
         "attention_backend": {"eager": "eager", "flash": "flash"}.get(run["attention"]),
@@ -68,11 +70,13 @@ def described(run: Run) -> Facts:
 
 
 def compared(path: Path) -> list[Compared]:
-    """Every training step on one device that the formulas answer."""
+    """Every training step on one device; `ours` is None where the formulas do not answer."""
     with path.open(encoding="utf-8", newline="") as file:
         runs = [run for run in csv.DictReader(file) if run["task"] == "training" and run.get("fsdp", "") in NONE]
     answers = [(run, described(run).likely("training_peak_bytes")) for run in runs]
-    return [Compared(run, int(run["peak_bytes"]), ours) for run, ours in answers if isinstance(ours, int | float)]
+    return [
+        Compared(run, int(run["peak_bytes"]), ours if isinstance(ours, int | float) else None) for run, ours in answers
+    ]
 
 
 def table(every: list[Compared]) -> list[tuple[str, ...]]:
@@ -81,12 +85,12 @@ def table(every: list[Compared]) -> list[tuple[str, ...]]:
     for one in every:
         for name in (one.run["split"], one.run["family"], "all"):
             groups[name].append(abs(one.error))
-    rows: list[tuple[str, ...]] = [("steps of", "runs", "median error", "p90 error", "worst")]
+    rows: list[tuple[str, ...]] = [("steps of", "answered", "median error", "p90 error", "worst")]
     for name, errors in sorted(groups.items()):
-        ordered = sorted(errors)
+        ordered = sorted(error for error in errors if error < inf)
         p90 = ordered[max(0, -(-9 * len(ordered) // 10) - 1)]
         shown = (f"{value:.2%}" for value in (statistics.median(ordered), p90, ordered[-1]))
-        rows.append((name, str(len(ordered)), *shown))
+        rows.append((name, f"{len(ordered)}/{len(errors)}", *shown))
     return rows
 
 
@@ -99,7 +103,8 @@ def main() -> None:
     print(alone.table(table(every)))
     shown = ("checkpoint", "layers", "sequence", "attention", "recomputation", "weight_dtype", "autocast", "lora_rank")
     for one in sorted(every, key=lambda one: -abs(one.error))[: 20 if arguments.listed else 0]:
-        print(f"{one.error:+.1%}", *(one.run[name] for name in shown), one.traced, round(one.ours))
+        error, ours = ("unanswered", "") if one.ours is None else (f"{one.error:+.1%}", round(one.ours))
+        print(error, *(one.run[name] for name in shown), one.traced, ours)
 
 
 if __name__ == "__main__":
