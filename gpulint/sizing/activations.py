@@ -244,7 +244,7 @@ def adapter_activation_bytes(
     >>> adapter_activation_bytes(8, "qv", 4096, 11008, 32, 128, 2, 2, False)
     8192.0
 
-    Source: huggingface/peft v0.18 tuners/lora/layer.py, Linear.forward: `_cast_input_dtype` to the adapter's type.
+    Source: huggingface/peft 0.21.2 tuners/lora/layer.py, Linear.forward: `_cast_input_dtype` to the adapter's type.
     """
     if lora_rank is None:
         return 0.0
@@ -282,7 +282,7 @@ def layer_activation_bytes(
     >>> round(layer_activation_bytes(4096, 65536, 20608, 114688, 0, 1, False, 1.0) / 2**30, 4)  # Llama-3.1-8B: traced 0.7660 GiB
     0.7661
 
-    Source: Korthikanti et al., 2022, equations 2 and 4; a fake-tensor step of Llama-3.1-8B under transformers 5.23, torch 2.13.
+    Source: Korthikanti et al., 2022, equations 2 and 4; a fake-tensor step of Llama-3.1-8B, torch 2.15.0.
     """
     shared = attention_activation_bytes + mlp_activation_bytes + adapter_activation_bytes
     tokens = activation_ratio * training_tokens
@@ -317,8 +317,8 @@ def kept_layer_bytes(
     >>> kept_layer_bytes("full", 1e9, 4096, 4096, 14336, 32, 8, 128, 2, 1, False)
     33554432.0
 
-    Source: Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016; pytorch/torchtitan v0.2.0
-        distributed/activation_checkpoint.py, _apply_op_sac; Korthikanti et al., 2022, section 5; unslothai/unsloth-zoo,
+    Source: Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016; pytorch/torchtitan b5bcd76c6
+        distributed/activation_checkpoint.py, SelectiveAC; Korthikanti et al., 2022, section 5; unslothai/unsloth-zoo,
         gradient_checkpointing.py, Unsloth_Offloaded_Gradient_Checkpointer.
     """
     ranks = tensor_parallel if sequence_parallel else 1
@@ -469,7 +469,7 @@ def loss_bytes(
     >>> round(loss_bytes(4096, 128256, 4096, 12, 2, 1, False, "llama") / 2**30, 2)
     6.0
 
-    Source: huggingface/transformers v4.57 loss/loss_utils.py, ForCausalLMLoss (32-bit logits); traced.
+    Source: huggingface/transformers 5.23.0 loss/loss_utils.py, ForCausalLMLoss (32-bit logits); traced.
     """
     capped = compute_bytes if family in CAPPED and loss_bytes_per_logit >= compute_bytes else 0
     return training_tokens * (

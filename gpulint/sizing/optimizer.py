@@ -55,7 +55,7 @@ def gradient_bytes_per_parameter(gradient_dtype: str | None, parameter_bytes: in
     >>> gradient_bytes_per_parameter(None, 2, "adamw-in-backward"), gradient_bytes_per_parameter("bfloat16+float32", 2, "adam")
     (0, 6)
 
-    Source: PyTorch, a leaf's `.grad` has its type; pytorch/torchtune v0.6.1 training/memory.py,
+    Source: PyTorch, a leaf's `.grad` has its type; pytorch/torchtune bd2a0fc7c torchtune/modules/optim.py,
         OptimizerInBackward; deepspeedai/DeepSpeed runtime/bf16_optimizer.py (fp32_groups_gradients);
         NVIDIA Megatron-LM, --accumulate-allreduce-grads-in-fp32.
     """
@@ -113,7 +113,7 @@ def step_bytes_per_parameter(optimizer: str, parameter_bytes: int, master_weight
     >>> step_bytes_per_parameter("adamw", 2, False), step_bytes_per_parameter("adamw-fused", 2, False)
     (2, 0)
 
-    Source: PyTorch v2.13, torch/optim/adamw.py, _multi_tensor_adamw: one list of temporaries as large as the
+    Source: PyTorch 2.15.0, torch/optim/adam.py, _multi_tensor_adam: one list of temporaries as large as the
         parameters; traced.
     """
     return parameter_bytes if optimizer in FOREACH and not master_weights else 0

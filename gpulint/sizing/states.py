@@ -85,7 +85,7 @@ def shard_ranks(gpus_per_replica: int, tensor_parallel: int, pipeline_parallel: 
     >>> shard_ranks(256, 8, 1, None), shard_ranks(64, 1, 1, 8)
     (32, 8)
 
-    Source: pytorch/torchtitan v0.2.2 distributed/parallel_dims.py (dp_shard_cp); NVIDIA/Megatron-LM,
+    Source: pytorch/torchtitan b5bcd76c6 distributed/parallel_dims.py (fsdp = dp_shard · cp); NVIDIA/Megatron-LM,
         core/parallel_state.py (data parallel with context parallel).
     """
     if shard_group:
@@ -328,7 +328,7 @@ def adapter_bytes(adapter_dtype: str) -> int:
     >>> adapter_bytes("float32")
     4
 
-    Source: huggingface/peft v0.18 tuners/tuners_utils.py, cast_adapter_dtype: 16-bit adapters are kept in float32.
+    Source: huggingface/peft 0.21.2 tuners/tuners_utils.py, cast_adapter_dtype: 16-bit adapters are kept in float32.
     """
     return 4 if adapter_dtype == "float32" else 2
 
@@ -449,7 +449,7 @@ def gathered_bytes(
     >>> gathered_bytes("fsdp", 3, 8, 10.0, 400.0, 4, 5, False, 1, 1, 2, 0.0, None, 0)
     120.0
 
-    Source: pytorch/pytorch v2.9.0 distributed/fsdp/_fully_shard (implicit prefetch of one group; the root's weights stay);
+    Source: PyTorch 2.15.0, torch/distributed/fsdp/_fully_shard (implicit prefetch of one group; the root's weights stay);
         pytorch/torchtitan b5bcd76c6 config/configs.py, fsdp_reshard_after_forward (weights stay gathered under pipeline stages);
         DeepSpeed documentation, stage3_max_live_parameters, stage3_prefetch_bucket_size.
     """
@@ -495,7 +495,7 @@ def reduction_bytes(
     >>> reduction_bytes("fsdp", 3, 8, 100.0, 1000.0, 1.0, 4, 2, 0, 1)
     600.0
 
-    Source: pytorch/pytorch v2.9.0 distributed/fsdp/_fully_shard/_fsdp_collectives.py, foreach_reduce; nn/parallel/distributed.py,
+    Source: PyTorch 2.15.0, torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, foreach_reduce; nn/parallel/distributed.py,
         gradient_as_bucket_view; DeepSpeed documentation, reduce_bucket_size.
     """
     if shard_ranks == 1 or sharding == "none":
@@ -532,7 +532,7 @@ def cast_bytes(
     >>> cast_bytes(100.0, 1.0, None, 4, 2, "none"), cast_bytes(100.0, 1.0, None, 4, 2, "fsdp")
     (200.0, 0.0)
 
-    Source: pytorch/pytorch v2.9.0 aten/src/ATen/autocast_mode.cpp, cached_cast.
+    Source: PyTorch 2.15.0, ATen/autocast_mode.h, cached_cast.
     """
     if lora_rank is not None or parameter_bytes <= compute_bytes or sharding in ("fsdp", "deepspeed"):
         return 0.0

@@ -184,7 +184,7 @@ def step_bytes(
     >>> step_bytes(8e9, 1.0, 2, "none", 0, 1.0, False, False, 1000)
     16000000000.0
 
-    Source: PyTorch v2.13, torch/optim/adamw.py, _multi_tensor_adamw; deepspeedai/DeepSpeed runtime/zero/stage_1_and_2.py, step
+    Source: PyTorch 2.15.0, torch/optim/adam.py, _multi_tensor_adam; deepspeedai/DeepSpeed runtime/zero/stage_1_and_2.py, step
         (single_grad_partition in 32 bits); DeepSpeed documentation, sub_group_size.
     """
     if optimizer_offload:
