@@ -666,6 +666,7 @@ def test_every_fitted_term_is_tested_monotone() -> None:
         "named_quantised_excess",
         "context_bytes",
         *("engine_start_s", "weight_read_s_per_byte"),
+        # of training, in test_training_sizing.py:
         *("length_share", "loss_bytes_per_logit", "expert_imbalance", "layer_gradient_multiple", "live_parameters"),
         *("bucket_parameters", "allocator_excess", "frozen_excess", "training_context_bytes"),
         *("activation_ratio", "allocator_slack_bytes"),
