@@ -665,12 +665,12 @@ def test_every_fitted_term_is_tested_monotone() -> None:
         "named_parameter_ratio",
         "named_quantised_excess",
         "context_bytes",
-        *("engine_start_s", "weight_read_s_per_byte"),
+        *("engine_start_s", "weight_read_s_per_byte"),  # they cost time
         # of training, in test_training_sizing.py:
         *("length_share", "loss_bytes_per_logit", "expert_imbalance", "layer_gradient_multiple", "live_parameters"),
         *("bucket_parameters", "allocator_excess", "frozen_excess", "training_context_bytes"),
         *("activation_ratio", "allocator_slack_bytes"),
-    }  # the third is no formula's, only a rule's; the last two cost time
+    }  # context_bytes is no formula's, only a rule's
 
 
 @pytest.mark.parametrize("release", ["0.8.5", "0.10.1", "0.19.0", "0.22.0", None])
