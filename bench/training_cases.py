@@ -46,6 +46,8 @@ CARDS: Mapping[str, str] = {
 """Names of training cases that serving cases do not use → catalog."""
 OPTIMIZERS: tuple[tuple[str, str], ...] = (
     ("paged_adamw_8bit", "paged-adamw-8bit"),
+    ("pagedadamw8bit", "paged-adamw-8bit"),
+    ("paged_adamw", "paged-adamw"),
     ("galore", "galore"),
     ("8bit", "adamw-8bit"),
     ("adafactor", "adafactor"),
@@ -56,6 +58,7 @@ OPTIMIZERS: tuple[tuple[str, str], ...] = (
 )
 RECOMPUTED: tuple[tuple[str, str], ...] = (
     ("none", "none"),
+    ("offloading", "offloaded"),
     ("selective (core_attn)", "scores"),
     ("selective", "products"),
     ("per-op selective", "products"),
@@ -105,8 +108,16 @@ KINDS: tuple[tuple[str, str], ...] = (
 """Words of a case's `peak_kind` → the fact it measures."""
 
 
+def readings(case: Case, card: str | None, shapes: Mapping[str, Mapping[str, object]]) -> list[Facts]:
+    """The case as `gpulint size` would be told it; twice where its words name both 16-bit formats ("fp16/bf16")."""
+    words = str(case["dtype"] or "")
+    both = ("fp16", "bf16") if "fp16/bf16" in words or "bf16/fp16" in words else (words,)
+    named = [words.replace("fp16/bf16", one).replace("bf16/fp16", one) for one in both]
+    return [described({**case, "dtype": one or None}, card, shapes) for one in named]
+
+
 def described(case: Case, card: str | None, shapes: Mapping[str, Mapping[str, object]]) -> Facts:
-    """The case as `gpulint size` would be told it."""
+    """One reading of a case as `gpulint size` would be told it."""
     stated = {name: value for name, value in _stated(case).items() if value is not None}
     role, resolved = sizes.from_checkpoint(str(case["model"]), stated, card, WorkTree(Path(__file__).parent))
     gpus = {name: Field(case["gpu_count"]) for name in ("gpus_per_replica", "gpus_per_pod")}  # type: ignore[arg-type]
@@ -155,6 +166,12 @@ def _stated(case: Case) -> dict[str, object]:
         found["loss_kernel"] = "fused"
     elif "standard ce" in other or "no cce" in other:
         found["loss_kernel"] = "plain"
+    elif "chunked" in other:
+        found["loss_kernel"] = "chunked"
+    if found["engine"] == "torchtune" and found["optimizer"] == "adamw":
+        found["optimizer"] = "adamw-fused"  # pytorch/torchtune bd2a0fc7c recipes/configs: fused: True
+    if re.search(r"in[_ -]b(?:ac)?kwa?r?d|in_bwd", f"{case['optimizer']} {other}".lower()) and found["optimizer"]:
+        found["optimizer"] = f"{found['optimizer']}-in-backward"
     if re.search(r"\bsp\b|sp flag", other):
         found["sequence_parallel"] = True
     if re.search(r"pack|padded to the maximum|dummy data|longest", said) and "packing=" not in other:
@@ -201,8 +218,10 @@ def _sharding(case: Case) -> dict[str, object]:
     if zero := re.search(r"zero-(\d)", words):
         found |= {"sharding": "deepspeed", "zero_stage": int(zero[1])}
         found.pop("parameter_dtype", None)
+    elif "no_shard" in words:
+        found["sharding"] = "ddp"
     elif "fsdp" in words:
-        found["sharding"] = "fsdp"
+        found |= {"sharding": "fsdp", "zero_stage": 2 if "grad_op" in words else None}
     elif "ddp" in words:
         found["sharding"] = "ddp"
     elif "distributed" in str(case["optimizer"] or "").lower():

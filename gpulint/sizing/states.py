@@ -236,6 +236,7 @@ def frozen_bytes_per_parameter(
     expert_parameters: int,
     family: str,
     frozen_excess: float,
+    engine: str | None,
 ) -> float:
     """Bytes of one frozen weight below adapters, averaged over the network.
 
@@ -246,17 +247,18 @@ def frozen_bytes_per_parameter(
         compute_bytes: of an unquantised weight [bytes]. parameters: all.
         embedding_parameters, encoder_parameters: of the vocabulary tables and of an encoder, which are not quantised.
         expert_parameters: routed; those of a family that keeps them in one tensor are not quantised at load.
-        frozen_excess: what releases keep in 16 bits beyond that (fitted).
+        frozen_excess: what releases keep in 16 bits beyond that (fitted). engine: Unsloth makes gpt-oss' experts linear modules.
     Returns:
         [bytes]; 0 when every weight is trained.
     Validity: 4-bit NormalFloat keeps one 32-bit scale for 64 weights (one byte with double quantisation).
 
     >>> frozen_bytes_per_parameter(16, None, None, 2, 0, 0, 8, 0, "llama", 1.0)
     2.0
-    >>> round(frozen_bytes_per_parameter(16, "nf4", None, 2, 1050673152, 0, 8030261248, 0, "llama", 1.0), 3)  # Llama-3.1-8B
+    >>> round(frozen_bytes_per_parameter(16, "nf4", None, 2, 1050673152, 0, 8030261248, 0, "llama", 1.0, None), 3)  # Llama-3.1-8B
     0.751
 
-    Source: Dettmers et al., QLoRA, 2023, section 3; bitsandbytes replaces linear modules only.
+    Source: Dettmers et al., QLoRA, 2023, section 3; bitsandbytes replaces linear modules only; unslothai/unsloth-zoo ce232d6c
+        unsloth_zoo/temporary_patches/gpt_oss.py, GptOssExpertsBnb4bit.
     """
     if lora_rank is None:
         return 0.0
@@ -265,7 +267,8 @@ def frozen_bytes_per_parameter(
         return float(compute_bytes)
     if scheme not in FROZEN:
         raise LookupError(f"the bytes of a base in {scheme} are not listed")
-    kept = embedding_parameters + encoder_parameters + (expert_parameters if family in ONE_TENSOR_EXPERTS else 0)
+    whole = family in ONE_TENSOR_EXPERTS and (engine, family) != ("unsloth", "gpt-oss")
+    kept = embedding_parameters + encoder_parameters + (expert_parameters if whole else 0)
     return ((parameters - kept) * FROZEN[scheme] * frozen_excess + kept * compute_bytes) / parameters
 
 
@@ -431,22 +434,23 @@ def gathered_bytes(
     frozen_bytes_per_parameter: float,
     lora_rank: int | None,
     live_parameters: float,
+    gathered_share: float,
 ) -> float:
     """Weights that are gathered for the layers at work.
 
-    gathered_bytes = b · (two layers + vocabulary tables) with FSDP, b · all with pipeline stages,
-                     b · min(all, max(live_parameters, two layers)) with ZeRO-3
+    gathered_bytes = b · (two layers + vocabulary tables) with FSDP, b · all with pipeline stages, b · gathered_share · all
+                     where that is more, b · min(all, max(live_parameters, two layers)) with ZeRO-3
 
     Args:
         sharding, sharding_stage, shard_ranks: how states are shared out; nothing is gathered below stage 3 or on one rank.
         layer_parameters, stage_parameters: of one layer, and of all of one rank. vocab, hidden, tied_embeddings: its tables.
         pipeline_parallel, tensor_parallel: ranks. compute_bytes: of one gathered weight [bytes].
         frozen_bytes_per_parameter: of a frozen one, which is gathered as it is stored [bytes]. lora_rank: None without LoRA.
-        live_parameters: that ZeRO-3 keeps gathered (fitted).
+        live_parameters: that ZeRO-3 keeps gathered (fitted). gathered_share: of the weights that FSDP keeps gathered (fitted).
     Returns:
         [bytes]
 
-    >>> gathered_bytes("fsdp", 3, 8, 10.0, 400.0, 4, 5, False, 1, 1, 2, 0.0, None, 0)
+    >>> gathered_bytes("fsdp", 3, 8, 10.0, 400.0, 4, 5, False, 1, 1, 2, 0.0, None, 0, 0.0)
     120.0
 
     Source: PyTorch 2.15.0, torch/distributed/fsdp/_fully_shard (implicit prefetch of one group; the root's weights stay);
@@ -461,7 +465,7 @@ def gathered_bytes(
     if sharding == "deepspeed":
         return width * min(stage_parameters, max(live_parameters, 2 * layer_parameters))
     tables = vocab * hidden * (1 if tied_embeddings or pipeline_parallel > 1 else 2) / tensor_parallel
-    return 2 * layer_parameters * width + tables * compute_bytes
+    return max(2 * layer_parameters * width + tables * compute_bytes, gathered_share * stage_parameters * width)
 
 
 def reduction_bytes(
