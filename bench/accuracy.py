@@ -152,11 +152,13 @@ def judged_training(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> J
     name = f"{known.role.text('engine')} {kind}"
     found = [] if peak is None else [_compared(str(case["id"]), name, float(peak), one, fact, units.GIB) for one in read]
     lacking = ", ".join(sorted(known.missing([fact])))
-    verdict = min((sizes.verdict(one) for one in read), key=MILDEST.index)
-    return Judged(str(case["id"]), _either(found), verdict, bool(measured["oom"]), lacking)
+    verdicts = sorted({sizes.verdict(one) for one in read}, key=MILDEST.index)
+    told = len({"not" in verdict for verdict in verdicts}) == 1
+    return Judged(str(case["id"]), _either(found), verdicts[0] if told else MILDEST[0], bool(measured["oom"]), lacking)
 
 
 MILDEST = ("cannot tell", "fits", "likely fits", "likely does not fit", "does not fit")
+"""Of two readings the milder verdict counts; none where one fits and the other does not."""
 
 
 def _either(found: list[Figure]) -> tuple[Figure, ...]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from gpulint import facts, sizes
+from gpulint import facts, sizes, units
 from gpulint.architecture import Architecture, Resolved
 from gpulint.facts import Facts
 from gpulint.repository import WorkTree
@@ -40,10 +40,17 @@ CARDS: Mapping[str, str] = {
     "B200": "b200",
     "B200 (184.3 GiB visible)": "b200",
     "H20-96GB": "h20-96gb",
+    "GB200": "gb200",
+    "H200-141GB": "h200-sxm-141gb",
     "Quadro RTX 6000 24GB": "quadro-rtx-6000",
+    "RTX 4070 Ti SUPER": "rtx-4070-ti-super",
+    "24GB GPU": "rtx-4090",
+    "48GB GPU": "rtx-a6000",
     "V100-32GB": "v100-sxm2-32gb",
 }
-"""Names of training cases that serving cases do not use → catalog."""
+"""Names of training cases that serving cases do not use → catalog; of a card that only its size names, a usual one."""
+DATED: Mapping[str, tuple[tuple[str, str], ...]] = {"torchtitan": (("2024-01", "0.0.1"), ("2025-06", "0.1.0"))}
+"""Months of releases, for versions that state a date (pytorch/torchtitan, tags)."""
 OPTIMIZERS: tuple[tuple[str, str], ...] = (
     ("paged_adamw_8bit", "paged-adamw-8bit"),
     ("pagedadamw8bit", "paged-adamw-8bit"),
@@ -147,6 +154,8 @@ def _stated(case: Case) -> dict[str, object]:
     compiled = re.search(r"\bcompile\b", said) is not None
     found: dict[str, object] = {
         "engine": ENGINES.get(engine, engine),
+        "engine_version": _release(engine, str(case["engine_version"])),
+        "device_memory_bytes": round(float(case["gpu_memory_gib"]) * units.GIB) if case["gpu_memory_gib"] else None,  # type: ignore[arg-type]
         "tensor_parallel": case["tp"] or 1,
         "pipeline_parallel": case["pp"] or 1,
         "expert_parallel_size": case["ep"],
@@ -168,8 +177,8 @@ def _stated(case: Case) -> dict[str, object]:
         found["loss_kernel"] = "plain"
     elif "chunked" in other:
         found["loss_kernel"] = "chunked"
-    if found["engine"] == "torchtune" and found["optimizer"] == "adamw":
-        found["optimizer"] = "adamw-fused"  # pytorch/torchtune bd2a0fc7c recipes/configs: fused: True
+    if found["engine"] in ("torchtune", "torchtitan") and found["optimizer"] == "adamw":
+        found["optimizer"] = "adamw-fused"  # pytorch/torchtune bd2a0fc7c recipes/configs: fused: True; torchtitan's default
     if re.search(r"in[_ -]b(?:ac)?kwa?r?d|in_bwd", f"{case['optimizer']} {other}".lower()) and found["optimizer"]:
         found["optimizer"] = f"{found['optimizer']}-in-backward"
     if re.search(r"\bsp\b|sp flag", other):
@@ -183,6 +192,13 @@ def _stated(case: Case) -> dict[str, object]:
     if "frozen" in other and "backbone" in other and not case["lora"]:
         found["trainable_parameters"] = Unknown("only another network on top of the stated one is trained")
     return found | _formats(case) | _sharding(case) | _adapters(case)
+
+
+def _release(engine: str, text: str) -> str | None:
+    """The release that a version names, or that was the latest in its month."""
+    if month := re.search(r"20\d\d-\d\d", text):
+        return next((name for since, name in reversed(DATED.get(engine, ())) if since <= month[0]), None)
+    return None
 
 
 def _first(words: tuple[tuple[str, str], ...], text: str) -> str | None:

@@ -16,25 +16,31 @@ def adapter_parameters(
     kv_heads: int,
     head_dim: int,
     gated_mlp: bool,
+    experts: int | None,
+    moe_intermediate: int | None,
+    engine: str | None,
 ) -> int:
     """Parameters of LoRA's matrices.
 
-    adapter_parameters = rank · (layers · Σ (d_in + d_out) over the attention's targets + dense layers · Σ over the MLP's)
+    adapter_parameters = rank · (layers · Σ (d_in + d_out) over the attention's targets + dense layers · Σ over the MLP's
+                                 + with Megatron routed layers · experts · Σ over an expert's)
 
     Args:
         lora_rank: rank, None without LoRA. lora_targets: letters of the matrices: q, k, v, o, g (gate), u (up), d (down).
         layers, moe_layers: all, and those whose MLP is routed (without adapters). hidden, intermediate: widths.
         attention_heads, kv_heads, head_dim: shape of the attention. gated_mlp: the MLP has a gate.
+        experts, moe_intermediate: of a routed layer. engine: Megatron's experts are linear modules.
     Returns:
         parameters; 0 without LoRA.
     Validity: DoRA's magnitudes (one value a row) are not counted.
 
-    >>> adapter_parameters(16, "qkvogud", 80, 0, 8192, 28672, 64, 8, 128, True)  # Llama-3.3-70B: Unsloth prints 207,093,760
+    >>> adapter_parameters(16, "qkvogud", 80, 0, 8192, 28672, 64, 8, 128, True, None, None, None)  # Llama-3.3-70B: Unsloth prints 207,093,760
     207093760
-    >>> adapter_parameters(32, "qv", 28, 0, 3072, 8192, 24, 8, 128, True)  # Llama-3.2-3B: PEFT prints 9,175,040
+    >>> adapter_parameters(32, "qv", 28, 0, 3072, 8192, 24, 8, 128, True, None, None, None)  # Llama-3.2-3B: PEFT prints 9,175,040
     9175040
 
-    Source: Hu et al., LoRA, 2021, section 4.1; Unsloth's Llama-3.3 notebook and PEFT's method comparison print the counts.
+    Source: Hu et al., LoRA, 2021, section 4.1; Unsloth's Llama-3.3 notebook and PEFT's method comparison print the counts;
+        modelscope/ms-swift 3602360a5 swift/megatron/utils/utils.py (grouped linear layers are targets).
     """
     if lora_rank is None:
         return 0
@@ -45,7 +51,11 @@ def adapter_parameters(
     mlp = {"g": hidden + inner if gated_mlp else 0, "u": hidden + inner, "d": inner + hidden}
     in_attention = sum(attention.get(letter, 0) for letter in lora_targets)
     in_mlp = sum(mlp.get(letter, 0) for letter in lora_targets)
-    return lora_rank * (layers * in_attention + max(0, layers - moe_layers) * in_mlp)
+    routed = 0
+    if engine == "megatron-lm":
+        each = hidden + (moe_intermediate or 0)
+        routed = moe_layers * (experts or 0) * each * len(set(lora_targets) & set("gud" if gated_mlp else "ud"))
+    return lora_rank * (layers * in_attention + max(0, layers - moe_layers) * in_mlp + routed)
 
 
 def trainable_parameters(
@@ -435,6 +445,7 @@ def gathered_bytes(
     lora_rank: int | None,
     live_parameters: float,
     gathered_share: float,
+    gathered_tables: float,
 ) -> float:
     """Weights that are gathered for the layers at work.
 
@@ -447,10 +458,11 @@ def gathered_bytes(
         pipeline_parallel, tensor_parallel: ranks. compute_bytes: of one gathered weight [bytes].
         frozen_bytes_per_parameter: of a frozen one, which is gathered as it is stored [bytes]. lora_rank: None without LoRA.
         live_parameters: that ZeRO-3 keeps gathered (fitted). gathered_share: of the weights that FSDP keeps gathered (fitted).
+        gathered_tables: vocabulary tables among them (fitted).
     Returns:
         [bytes]
 
-    >>> gathered_bytes("fsdp", 3, 8, 10.0, 400.0, 4, 5, False, 1, 1, 2, 0.0, None, 0, 0.0)
+    >>> gathered_bytes("fsdp", 3, 8, 10.0, 400.0, 4, 5, False, 1, 1, 2, 0.0, None, 0, 0.0, 2)
     120.0
 
     Source: PyTorch 2.15.0, torch/distributed/fsdp/_fully_shard (implicit prefetch of one group; the root's weights stay);
@@ -464,7 +476,7 @@ def gathered_bytes(
         return width * stage_parameters
     if sharding == "deepspeed":
         return width * min(stage_parameters, max(live_parameters, 2 * layer_parameters))
-    tables = vocab * hidden * (1 if tied_embeddings or pipeline_parallel > 1 else 2) / tensor_parallel
+    tables = vocab * hidden * min(gathered_tables, 1 if tied_embeddings else 2) / tensor_parallel
     return max(2 * layer_parameters * width + tables * compute_bytes, gathered_share * stage_parameters * width)
 
 
