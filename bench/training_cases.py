@@ -81,6 +81,7 @@ LETTERS: Mapping[str, str] = {
     **dict.fromkeys(("up", "up_proj"), "u"),
     **dict.fromkeys(("down", "down_proj"), "d"),
     **dict.fromkeys(("all-linear", "all linear", "*_proj", "PEFT linear"), "qkvogud"),
+    "PEFT default": "qv",
     "mlp": "gud",
     "c_attn": "qkv",
     "c_proj": "od",
@@ -221,7 +222,9 @@ def _formats(case: Case) -> dict[str, object]:
         found |= {"parameter_dtype": found["training_dtype"], "master_weights": True}
     quantised = str(case["quantization"] or "").lower()
     if "nf4" in quantised:
-        found["quantization"] = "nf4-double" if "double" in quantised or "unsloth" in quantised else "nf4"
+        # unslothai/unsloth 015bdef0 unsloth/models/llama.py: bnb_4bit_use_double_quant
+        double = "double" in quantised or "unsloth" in f"{quantised} {case['engine']}"
+        found["quantization"] = "nf4-double" if double else "nf4"
     elif "gptq" in quantised:
         found["quantization"] = "int4-g128"
     return found
