@@ -85,7 +85,7 @@ def test_the_stages_of_zero_are_those_of_its_first_figure(stage: int, published_
             ("muon", True, 8),
             ("adafactor", False, 0),
             ("adamw-8bit", True, 6.03125),
-            ("paged-adamw-8bit", False, 2.03125),
+            ("adamw-8bit", False, 2.03125),
         ),
     ],
 )

@@ -262,7 +262,7 @@ def frozen_bytes_per_parameter(
         [bytes]; 0 when every weight is trained.
     Validity: 4-bit NormalFloat keeps one 32-bit scale for 64 weights (one byte with double quantisation).
 
-    >>> frozen_bytes_per_parameter(16, None, None, 2, 0, 0, 8, 0, "llama", 1.0)
+    >>> frozen_bytes_per_parameter(16, None, None, 2, 0, 0, 8, 0, "llama", 1.0, None)
     2.0
     >>> round(frozen_bytes_per_parameter(16, "nf4", None, 2, 1050673152, 0, 8030261248, 0, "llama", 1.0, None), 3)  # Llama-3.1-8B
     0.751
@@ -330,6 +330,10 @@ def training_weight_bytes(
     return stage_parameters * (frozen_bytes_per_parameter + trained) * (shard_share if sharding_stage >= 3 else 1)
 
 
+BUFFERED = frozenset({"megatron", "distributed-optimizer"})
+"""Ways to share states out whose gradients lie in one buffer of the card."""
+
+
 def adapter_bytes(adapter_dtype: str) -> int:
     """Bytes of one adapter weight.
 
@@ -350,6 +354,7 @@ def gradient_bytes(
     stage_parameters: float,
     trained_share: float,
     gradient_bytes_per_parameter: int,
+    sharding: str,
     sharding_stage: int,
     shard_share: float,
     optimizer_offload: bool,
@@ -360,17 +365,19 @@ def gradient_bytes(
 
     Args:
         stage_parameters: of one rank before sharing out. trained_share: of them.
-        gradient_bytes_per_parameter: [bytes]. sharding_stage, shard_share: what is shared out, and the share that is kept.
+        gradient_bytes_per_parameter: [bytes]. sharding: Megatron keeps its buffer on the card whatever is offloaded.
+        sharding_stage, shard_share: what is shared out, and the share that is kept.
         optimizer_offload: gradients go to host memory as they are made.
     Returns:
         [bytes]
 
-    >>> gradient_bytes(8e9, 1.0, 4, 3, 1 / 8, False)
+    >>> gradient_bytes(8e9, 1.0, 4, "fsdp", 3, 1 / 8, False)
     4000000000.0
 
-    Source: Rajbhandari et al., ZeRO, 2020, section 5.2; Ren et al., ZeRO-Offload, 2021, section 3.
+    Source: Rajbhandari et al., ZeRO, 2020, section 5.2; Ren et al., ZeRO-Offload, 2021, section 3;
+        NVIDIA/Megatron-LM d98e8a64 megatron/core/optimizer/cpu_offloading (HybridDeviceOptimizer copies gradients to the host).
     """
-    if optimizer_offload:
+    if optimizer_offload and sharding not in BUFFERED:
         return 0.0
     held = stage_parameters * trained_share * gradient_bytes_per_parameter
     return held * (shard_share if sharding_stage >= 2 else 1)
