@@ -150,7 +150,9 @@ def judged_training(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> J
         else fact.removeprefix("training_").removesuffix("_bytes").replace("peak", "allocated")
     )
     name = f"{known.role.text('engine')} {kind}"
-    found = [] if peak is None else [_compared(str(case["id"]), name, float(peak), one, fact, units.GIB) for one in read]
+    found = (
+        [] if peak is None else [_compared(str(case["id"]), name, float(peak), one, fact, units.GIB) for one in read]
+    )
     lacking = ", ".join(sorted(known.missing([fact])))
     verdicts = sorted({sizes.verdict(one) for one in read}, key=MILDEST.index)
     told = len({"not" in verdict for verdict in verdicts}) == 1

@@ -105,6 +105,11 @@ SHAPE: Mapping[str, str] = {
     "params_exact": "parameters",
 }
 """Keys of the ground truth's architectures → ours."""
+FAMILIES: tuple[tuple[str, str], ...] = (
+    *(("mpt-", "mpt"), ("bloom", "bloom"), ("falcon", "falcon"), ("phi-1", "phi-2"), ("gpt ", "gpt-2"), ("gpt2", "gpt-2")),
+    *(("stablelm-base-alpha", "gpt-neox"), ("pythia", "gpt-neox")),
+)
+"""Words of a model's name → family, for shapes that the catalog does not list."""
 KINDS: tuple[tuple[str, str], ...] = (
     ("reserved", "training_reserved_bytes"),
     ("allocated", "training_peak_bytes"),
@@ -131,7 +136,8 @@ def described(case: Case, card: str | None, shapes: Mapping[str, Mapping[str, ob
     gpus = {name: Field(case["gpu_count"]) for name in ("gpus_per_replica", "gpus_per_pod")}  # type: ignore[arg-type]
     known = resolved is not None and resolved.architecture is not None and resolved.architecture.known
     if not known and (row := shapes.get(str(case["model"]))):
-        resolved = Resolved(Architecture(id=str(case["model"]), family="", **_shape(row)), "the case's source")  # type: ignore[arg-type]
+        family = _first(FAMILIES, str(case["model"]).lower()) or ""
+        resolved = Resolved(Architecture(id=str(case["model"]), family=family, **_shape(row)), "the case's source")  # type: ignore[arg-type]
     return facts.of(role.having(**gpus), resolved)
 
 
@@ -179,7 +185,9 @@ def _stated(case: Case) -> dict[str, object]:
     elif "chunked" in other:
         found["loss_kernel"] = "chunked"
     if found["engine"] in ("torchtune", "torchtitan") and found["optimizer"] == "adamw":
-        found["optimizer"] = "adamw-fused"  # pytorch/torchtune bd2a0fc7c recipes/configs: fused: True; torchtitan's default
+        found["optimizer"] = (
+            "adamw-fused"  # pytorch/torchtune bd2a0fc7c recipes/configs: fused: True; torchtitan's default
+        )
     if re.search(r"in[_ -]b(?:ac)?kwa?r?d|in_bwd", f"{case['optimizer']} {other}".lower()) and found["optimizer"]:
         found["optimizer"] = f"{found['optimizer']}-in-backward"
     if re.search(r"\bsp\b|sp flag", other):

@@ -2,9 +2,10 @@
 
     python bench/training_held_out.py [--cases CASES --architectures FILE] [--list]
 
-`training_held_out.jsonl` has the figures of public tables in the schema of the measured cases; it was written and committed
-before the formulas ran on it. Its rows are told apart by place: the odd ones were looked at while terms were mended, the even
-ones only counted. CASES are measured cases as `accuracy.py` reads them.
+`training_held_out.jsonl` has the figures of public tables in the schema of the measured cases; each round was written and
+committed before the formulas ran on it. What they scored that first time, fully stated: 282 rows of the first round 15.0 %
+median and 42.6 % p90 (218 answered), 19 of the second 14.9 % and 67 % (18). Terms were mended by both since, so what is
+printed now is no longer unseen. CASES are measured cases as `accuracy.py` reads them.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from accuracy import Case, Judged
 
 HERE = Path(__file__).parent
 ROWS = HERE / "training_held_out.jsonl"
+SECOND = "swift2-"
 SHAPES = HERE / "training_held_out_architectures.json"
 
 
@@ -49,7 +51,8 @@ def main() -> None:
     arguments = parser.parse_args()
     rows = judged(ROWS, SHAPES)
     table = [accuracy.figures_table((), ())[0]]
-    table += counted("public rows, looked at", rows[::2]) + counted("public rows, counted only", rows[1::2])
+    for title, own in (("first round", False), ("second round", True)):
+        table += counted(title, [one for one in rows if str(one[0]["id"]).startswith(SECOND) is own])
     if arguments.cases and arguments.architectures:
         table += counted("measured cases", judged(arguments.cases, arguments.architectures))
     print(alone.table(table), "", alone.table(accuracy.outcomes_table(one for _, one in rows)), sep="\n")

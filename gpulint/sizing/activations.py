@@ -268,7 +268,8 @@ def quantised_input_bytes(
 ) -> float:
     """What 4-bit matrices keep of one token in one layer: their inputs, which a frozen 16-bit matrix does not need.
 
-    quantised_input_bytes = quantised_inputs · compute_bytes · (2 · hidden + heads · head_dim + intermediate), 0 without bitsandbytes
+    quantised_input_bytes = quantised_inputs · compute_bytes · (2 · hidden + heads · head_dim + intermediate)
+                            0 without bitsandbytes
 
     Args:
         quantization: of the base at load, else None. quantised_inputs: 1 where bitsandbytes keeps inputs, else 0 (fitted).
@@ -303,16 +304,18 @@ def layer_activation_bytes(
     """What one layer keeps of one micro-batch on one rank when nothing is recomputed.
 
     layer_activation_bytes = activation_ratio · tokens · ((attention + MLP + adapters) / tp
-                                                          + norms / (tp with sequence parallelism)) + tokens · quantised inputs / tp
+                                                          + norms / (tp with sequence parallelism))
+                             + tokens · quantised inputs / tp
 
     Args:
         training_tokens: of a micro-batch. norm_bytes, attention_activation_bytes, mlp_activation_bytes,
-        adapter_activation_bytes, quantised_input_bytes: of one token [bytes]. tensor_parallel: ranks. sequence_parallel: ranks share norms out too.
+        adapter_activation_bytes, quantised_input_bytes: of one token [bytes]. tensor_parallel: ranks.
+        sequence_parallel: ranks share norms out too.
         activation_ratio: what the kernels keep against the sum (fitted).
     Returns:
         [bytes]
 
-    >>> round(layer_activation_bytes(4096, 65536, 20608, 114688, 0, 0, 1, False, 1.0) / 2**30, 4)  # Llama-3.1-8B: traced 0.7660 GiB
+    >>> round(layer_activation_bytes(4096, 65536, 20608, 114688, 0, 0, 1, False, 1.0) / 2**30, 4)  # Llama-3.1-8B: 0.7660
     0.7661
 
     Source: Korthikanti et al., 2022, equations 2 and 4; a fake-tensor step of Llama-3.1-8B, torch 2.15.0.

@@ -34,9 +34,9 @@ def adapter_parameters(
         parameters; 0 without LoRA.
     Validity: DoRA's magnitudes (one value a row) are not counted.
 
-    >>> adapter_parameters(16, "qkvogud", 80, 0, 8192, 28672, 64, 8, 128, True, None, None, None)  # Llama-3.3-70B: Unsloth prints 207,093,760
+    >>> adapter_parameters(16, "qkvogud", 80, 0, 8192, 28672, 64, 8, 128, True, None, None, None)  # Unsloth, Llama-3.3-70B
     207093760
-    >>> adapter_parameters(32, "qv", 28, 0, 3072, 8192, 24, 8, 128, True, None, None, None)  # Llama-3.2-3B: PEFT prints 9,175,040
+    >>> adapter_parameters(32, "qv", 28, 0, 3072, 8192, 24, 8, 128, True, None, None, None)  # PEFT, Llama-3.2-3B
     9175040
 
     Source: Hu et al., LoRA, 2021, section 4.1; Unsloth's Llama-3.3 notebook and PEFT's method comparison print the counts;
