@@ -106,7 +106,14 @@ SHAPE: Mapping[str, str] = {
 }
 """Keys of the ground truth's architectures → ours."""
 FAMILIES: tuple[tuple[str, str], ...] = (
-    *(("mpt-", "mpt"), ("bloom", "bloom"), ("falcon", "falcon"), ("phi-1", "phi-2"), ("gpt ", "gpt-2"), ("gpt2", "gpt-2")),
+    *(
+        ("mpt-", "mpt"),
+        ("bloom", "bloom"),
+        ("falcon", "falcon"),
+        ("phi-1", "phi-2"),
+        ("gpt ", "gpt-2"),
+        ("gpt2", "gpt-2"),
+    ),
     *(("stablelm-base-alpha", "gpt-neox"), ("pythia", "gpt-neox")),
 )
 """Words of a model's name → family, for shapes that the catalog does not list."""
@@ -233,6 +240,8 @@ def _formats(case: Case) -> dict[str, object]:
         # unslothai/unsloth 015bdef0 unsloth/models/llama.py: bnb_4bit_use_double_quant
         double = "double" in quantised or "unsloth" in f"{quantised} {case['engine']}"
         found["quantization"] = "nf4-double" if double else "nf4"
+    elif "int8" in quantised or "8bit" in quantised:
+        found["quantization"] = "int8-bnb"
     elif "gptq" in quantised:
         found["quantization"] = "int4-g128"
     return found

@@ -260,7 +260,8 @@ def frozen_bytes_per_parameter(
         frozen_excess: what releases keep in 16 bits beyond that (fitted). engine: Unsloth makes gpt-oss' experts linear modules.
     Returns:
         [bytes]; 0 when every weight is trained.
-    Validity: 4-bit NormalFloat keeps one 32-bit scale for 64 weights (one byte with double quantisation).
+    Validity: 4-bit NormalFloat keeps one 32-bit scale for 64 weights (one byte with double quantisation); a checkpoint in MXFP4
+        is brought to 16 bits, as no kernel trains it (axolotl-ai-cloud/axolotl 067b021c8 examples/gpt-oss).
 
     >>> frozen_bytes_per_parameter(16, None, None, 2, 0, 0, 8, 0, "llama", 1.0, None)
     2.0
@@ -273,7 +274,7 @@ def frozen_bytes_per_parameter(
     if lora_rank is None:
         return 0.0
     scheme = quantization or checkpoint_quantization
-    if scheme is None:
+    if scheme is None or (scheme == "mxfp4" and quantization is None):
         return float(compute_bytes)
     if scheme not in FROZEN:
         raise LookupError(f"the bytes of a base in {scheme} are not listed")
