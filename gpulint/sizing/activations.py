@@ -119,6 +119,7 @@ def attention_activation_bytes(
     training_kernels: str,
     sliding_layers: int,
     sliding_window: int | None,
+    linear_attention_layers: int,
 ) -> float:
     """What the attention of one layer keeps of one token.
 
@@ -131,18 +132,22 @@ def attention_activation_bytes(
         attention_backend: `eager` keeps the scores, and keys and values for every query head.
         sequence_length: [tokens] context_parallel: ranks, else None.
         training_kernels: family of the kernels. sliding_layers, sliding_window: a window that is shorter than the sequence is a
-        mask, with which Transformers repeats keys and values.
+        mask, with which Transformers repeats keys and values. linear_attention_layers: without softmax.
     Returns:
         [bytes]
+    Validity: layers of delta rules and short convolutions are taken for attention; the scans of state-space layers (Mamba), which
+    keep several times as much, are not known.
 
-    >>> attention_activation_bytes("llama", 32, 8, 128, 2, None, 4096, None, "eager", 0, None)
+    >>> attention_activation_bytes("llama", 32, 8, 128, 2, None, 4096, None, "eager", 0, None, 0)
     20608.0
-    >>> attention_activation_bytes("llama", 32, 8, 128, 2, "eager", 1024, None, "eager", 0, None)  # traced: 229,376
+    >>> attention_activation_bytes("llama", 32, 8, 128, 2, "eager", 1024, None, "eager", 0, None, 0)  # traced: 229,376
     229376.0
 
     Source: Dao, FlashAttention-2, 2023, section 3.1 (one 32-bit log-sum-exp a head and token); huggingface/transformers 5.23.0,
         eager_attention_forward (scores, 32-bit softmax, its cast); traced.
     """
+    if linear_attention_layers and family not in AS_ATTENTION:
+        raise LookupError("what state-space layers keep for the backward pass is not known")
     wide, narrow = attention_heads * head_dim, kv_heads * head_dim
     fused = compute_bytes * (2 * wide + narrow) if family in FUSED_PROJECTION else 0
     if attention_backend != "eager":
@@ -156,6 +161,8 @@ def attention_activation_bytes(
     return 4.0 * compute_bytes * wide + fused + attention_heads * sequence_length / (context_parallel or 1) * scores
 
 
+AS_ATTENTION = frozenset({"lfm2", "lfm2-moe", "qwen3-next", "qwen3.5", "qwen3.5-moe"})
+"""Families whose layers without softmax keep about what attention keeps."""
 FUSED_PROJECTION = frozenset({"gpt-neox", "phi-3", "phimoe"})
 """Families with one matrix for queries, keys and values whose queries and keys are rotated into new tensors."""
 
