@@ -138,7 +138,8 @@ def trained(path: Path) -> Iterator[Case]:
 
 def judged_training(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> Judged:
     """The peak of a training case, named by trainer and by what it measures, and its verdict."""
-    known = training_cases.described(case, {**CARDS, **training_cases.CARDS}.get(str(case["gpu"])), shapes)
+    read = training_cases.readings(case, {**CARDS, **training_cases.CARDS}.get(str(case["gpu"])), shapes)
+    known = read[0]
     measured, stated = case["measured"], training_cases.measured_fact(case)
     fact = stated or "training_device_bytes"
     assert isinstance(measured, dict)
@@ -149,9 +150,26 @@ def judged_training(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> J
         else fact.removeprefix("training_").removesuffix("_bytes").replace("peak", "allocated")
     )
     name = f"{known.role.text('engine')} {kind}"
-    figures = () if peak is None else (_compared(str(case["id"]), name, float(peak), known, fact, units.GIB),)
+    found = (
+        [] if peak is None else [_compared(str(case["id"]), name, float(peak), one, fact, units.GIB) for one in read]
+    )
     lacking = ", ".join(sorted(known.missing([fact])))
-    return Judged(str(case["id"]), figures, sizes.verdict(known), bool(measured["oom"]), lacking)
+    verdicts = sorted({sizes.verdict(one) for one in read}, key=MILDEST.index)
+    told = len({"not" in verdict for verdict in verdicts}) == 1
+    return Judged(str(case["id"]), _either(found), verdicts[0] if told else MILDEST[0], bool(measured["oom"]), lacking)
+
+
+MILDEST = ("cannot tell", "fits", "likely fits", "likely does not fit", "does not fit")
+"""Of two readings the milder verdict counts; none where one fits and the other does not."""
+
+
+def _either(found: list[Figure]) -> tuple[Figure, ...]:
+    """One figure for every reading of a case: the interval of all, the mean of what is likely."""
+    ours = [one.ours for one in found if one.ours]
+    if len(ours) < 2:
+        return tuple(found[:1])
+    low, likely, high = (min(o[0] for o in ours), statistics.fmean(o[1] for o in ours), max(o[2] for o in ours))
+    return (found[0]._replace(ours=(low, likely, high)),)
 
 
 def _formats(case: Case) -> dict[str, object]:

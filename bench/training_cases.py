@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from gpulint import facts, sizes
+from gpulint import facts, sizes, units
 from gpulint.architecture import Architecture, Resolved
 from gpulint.facts import Facts
 from gpulint.repository import WorkTree
@@ -40,12 +40,21 @@ CARDS: Mapping[str, str] = {
     "B200": "b200",
     "B200 (184.3 GiB visible)": "b200",
     "H20-96GB": "h20-96gb",
+    "GB200": "gb200",
+    "H200-141GB": "h200-sxm-141gb",
     "Quadro RTX 6000 24GB": "quadro-rtx-6000",
+    "RTX 4070 Ti SUPER": "rtx-4070-ti-super",
+    "24GB GPU": "rtx-4090",
+    "48GB GPU": "rtx-a6000",
     "V100-32GB": "v100-sxm2-32gb",
 }
-"""Names of training cases that serving cases do not use → catalog."""
+"""Names of training cases that serving cases do not use → catalog; of a card that only its size names, a usual one."""
+DATED: Mapping[str, tuple[tuple[str, str], ...]] = {"torchtitan": (("2024-01", "0.0.1"), ("2025-06", "0.1.0"))}
+"""Months of releases, for versions that state a date (pytorch/torchtitan, tags)."""
 OPTIMIZERS: tuple[tuple[str, str], ...] = (
     ("paged_adamw_8bit", "paged-adamw-8bit"),
+    ("pagedadamw8bit", "paged-adamw-8bit"),
+    ("paged_adamw", "paged-adamw"),
     ("galore", "galore"),
     ("8bit", "adamw-8bit"),
     ("adafactor", "adafactor"),
@@ -56,6 +65,7 @@ OPTIMIZERS: tuple[tuple[str, str], ...] = (
 )
 RECOMPUTED: tuple[tuple[str, str], ...] = (
     ("none", "none"),
+    ("offloading", "offloaded"),
     ("selective (core_attn)", "scores"),
     ("selective", "products"),
     ("per-op selective", "products"),
@@ -71,6 +81,7 @@ LETTERS: Mapping[str, str] = {
     **dict.fromkeys(("up", "up_proj"), "u"),
     **dict.fromkeys(("down", "down_proj"), "d"),
     **dict.fromkeys(("all-linear", "all linear", "*_proj", "PEFT linear"), "qkvogud"),
+    "PEFT default": "qv",
     "mlp": "gud",
     "c_attn": "qkv",
     "c_proj": "od",
@@ -94,6 +105,18 @@ SHAPE: Mapping[str, str] = {
     "params_exact": "parameters",
 }
 """Keys of the ground truth's architectures → ours."""
+FAMILIES: tuple[tuple[str, str], ...] = (
+    *(
+        ("mpt-", "mpt"),
+        ("bloom", "bloom"),
+        ("falcon", "falcon"),
+        ("phi-1", "phi-2"),
+        ("gpt ", "gpt-2"),
+        ("gpt2", "gpt-2"),
+    ),
+    *(("stablelm-base-alpha", "gpt-neox"), ("pythia", "gpt-neox")),
+)
+"""Words of a model's name → family, for shapes that the catalog does not list."""
 KINDS: tuple[tuple[str, str], ...] = (
     ("reserved", "training_reserved_bytes"),
     ("allocated", "training_peak_bytes"),
@@ -105,14 +128,23 @@ KINDS: tuple[tuple[str, str], ...] = (
 """Words of a case's `peak_kind` → the fact it measures."""
 
 
+def readings(case: Case, card: str | None, shapes: Mapping[str, Mapping[str, object]]) -> list[Facts]:
+    """The case as `gpulint size` would be told it; twice where its words name both 16-bit formats ("fp16/bf16")."""
+    words = str(case["dtype"] or "")
+    both = ("fp16", "bf16") if "fp16/bf16" in words or "bf16/fp16" in words else (words,)
+    named = [words.replace("fp16/bf16", one).replace("bf16/fp16", one) for one in both]
+    return [described({**case, "dtype": one or None}, card, shapes) for one in named]
+
+
 def described(case: Case, card: str | None, shapes: Mapping[str, Mapping[str, object]]) -> Facts:
-    """The case as `gpulint size` would be told it."""
+    """One reading of a case as `gpulint size` would be told it."""
     stated = {name: value for name, value in _stated(case).items() if value is not None}
     role, resolved = sizes.from_checkpoint(str(case["model"]), stated, card, WorkTree(Path(__file__).parent))
     gpus = {name: Field(case["gpu_count"]) for name in ("gpus_per_replica", "gpus_per_pod")}  # type: ignore[arg-type]
     known = resolved is not None and resolved.architecture is not None and resolved.architecture.known
     if not known and (row := shapes.get(str(case["model"]))):
-        resolved = Resolved(Architecture(id=str(case["model"]), family="", **_shape(row)), "the case's source")  # type: ignore[arg-type]
+        family = _first(FAMILIES, str(case["model"]).lower()) or ""
+        resolved = Resolved(Architecture(id=str(case["model"]), family=family, **_shape(row)), "the case's source")  # type: ignore[arg-type]
     return facts.of(role.having(**gpus), resolved)
 
 
@@ -136,6 +168,8 @@ def _stated(case: Case) -> dict[str, object]:
     compiled = re.search(r"\bcompile\b", said) is not None
     found: dict[str, object] = {
         "engine": ENGINES.get(engine, engine),
+        "engine_version": _release(engine, str(case["engine_version"])),
+        "device_memory_bytes": round(float(case["gpu_memory_gib"]) * units.GIB) if case["gpu_memory_gib"] else None,  # type: ignore[arg-type]
         "tensor_parallel": case["tp"] or 1,
         "pipeline_parallel": case["pp"] or 1,
         "expert_parallel_size": case["ep"],
@@ -155,6 +189,14 @@ def _stated(case: Case) -> dict[str, object]:
         found["loss_kernel"] = "fused"
     elif "standard ce" in other or "no cce" in other:
         found["loss_kernel"] = "plain"
+    elif "chunked" in other:
+        found["loss_kernel"] = "chunked"
+    if found["engine"] in ("torchtune", "torchtitan") and found["optimizer"] == "adamw":
+        found["optimizer"] = (
+            "adamw-fused"  # pytorch/torchtune bd2a0fc7c recipes/configs: fused: True; torchtitan's default
+        )
+    if re.search(r"in[_ -]b(?:ac)?kwa?r?d|in_bwd", f"{case['optimizer']} {other}".lower()) and found["optimizer"]:
+        found["optimizer"] = f"{found['optimizer']}-in-backward"
     if re.search(r"\bsp\b|sp flag", other):
         found["sequence_parallel"] = True
     if re.search(r"pack|padded to the maximum|dummy data|longest", said) and "packing=" not in other:
@@ -166,6 +208,13 @@ def _stated(case: Case) -> dict[str, object]:
     if "frozen" in other and "backbone" in other and not case["lora"]:
         found["trainable_parameters"] = Unknown("only another network on top of the stated one is trained")
     return found | _formats(case) | _sharding(case) | _adapters(case)
+
+
+def _release(engine: str, text: str) -> str | None:
+    """The release that a version names, or that was the latest in its month."""
+    if month := re.search(r"20\d\d-\d\d", text):
+        return next((name for since, name in reversed(DATED.get(engine, ())) if since <= month[0]), None)
+    return None
 
 
 def _first(words: tuple[tuple[str, str], ...], text: str) -> str | None:
@@ -188,7 +237,11 @@ def _formats(case: Case) -> dict[str, object]:
         found |= {"parameter_dtype": found["training_dtype"], "master_weights": True}
     quantised = str(case["quantization"] or "").lower()
     if "nf4" in quantised:
-        found["quantization"] = "nf4-double" if "double" in quantised or "unsloth" in quantised else "nf4"
+        # unslothai/unsloth 015bdef0 unsloth/models/llama.py: bnb_4bit_use_double_quant
+        double = "double" in quantised or "unsloth" in f"{quantised} {case['engine']}"
+        found["quantization"] = "nf4-double" if double else "nf4"
+    elif "int8" in quantised or "8bit" in quantised:
+        found["quantization"] = "int8-bnb"
     elif "gptq" in quantised:
         found["quantization"] = "int4-g128"
     return found
@@ -201,8 +254,10 @@ def _sharding(case: Case) -> dict[str, object]:
     if zero := re.search(r"zero-(\d)", words):
         found |= {"sharding": "deepspeed", "zero_stage": int(zero[1])}
         found.pop("parameter_dtype", None)
+    elif "no_shard" in words:
+        found["sharding"] = "ddp"
     elif "fsdp" in words:
-        found["sharding"] = "fsdp"
+        found |= {"sharding": "fsdp", "zero_stage": 2 if "grad_op" in words else None}
     elif "ddp" in words:
         found["sharding"] = "ddp"
     elif "distributed" in str(case["optimizer"] or "").lower():

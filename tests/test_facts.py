@@ -669,7 +669,8 @@ def test_every_fitted_term_is_tested_monotone() -> None:
         # of training, in test_training_sizing.py:
         *("length_share", "loss_bytes_per_logit", "expert_imbalance", "layer_gradient_multiple", "live_parameters"),
         *("bucket_parameters", "allocator_excess", "frozen_excess", "training_context_bytes"),
-        *("activation_ratio", "allocator_slack_bytes"),
+        *("activation_ratio", "allocator_slack_bytes", "gathered_share", "gathered_tables", "foreach_copies"),
+        "quantised_inputs",
     }  # context_bytes is no formula's, only a rule's
 
 

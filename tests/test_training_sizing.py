@@ -85,7 +85,7 @@ def test_the_stages_of_zero_are_those_of_its_first_figure(stage: int, published_
             ("muon", True, 8),
             ("adafactor", False, 0),
             ("adamw-8bit", True, 6.03125),
-            ("paged-adamw-8bit", False, 2.03125),
+            ("adamw-8bit", False, 2.03125),
         ),
     ],
 )
@@ -255,6 +255,10 @@ TERMS: Mapping[str, Mapping[str, Any]] = {
     "allocator_slack_bytes": {},
     "frozen_excess": {"quantization": "nf4", "lora_rank": 8, "lora_targets": "qv"},
     "training_context_bytes": {},
+    "gathered_share": {"sharding": "fsdp", "gpus_per_replica": 8, "activation_checkpointing": "full"},
+    "gathered_tables": {"sharding": "fsdp", "gpus_per_replica": 8, "activation_checkpointing": "full"},
+    "foreach_copies": {"optimizer": "adamw", "sequence_length": 64},
+    "quantised_inputs": {"quantization": "nf4", "lora_rank": 8, "lora_targets": "qv"},
 }
 """Each fitted term of training, and a role in which it matters."""
 
@@ -269,6 +273,82 @@ def test_more_of_a_fitted_term_takes_more_memory(term: str) -> None:
     needed = [likely(known(checkpoint, **{**stated, term: value}), "training_device_bytes") for value in steps]
     assert needed == sorted(needed)
     assert needed[0] < needed[-1]
+
+
+# ---- trainers: what their own tables measured, and how their sources keep states
+
+LITGPT: Mapping[str, Any] = {
+    **dict.fromkeys(("parameter_dtype", "activation_checkpointing", "optimizer"), None),
+    "engine": "litgpt",
+    "accelerator": "a100-sxm4-40gb",
+    "sequence_length": 1304,
+    "lora_rank": 8,
+    "lora_targets": "qv",
+}
+"""LoRA on Alpaca as in LitGPT's resource tables; what is None is the trainer's default."""
+
+
+def of_litgpt(gpus: int, **stated: Any) -> Facts:
+    sharding = "fsdp" if gpus > 1 else "none"
+    given = {**PLAIN, **LITGPT, "checkpoint": LLAMA_7B, "gpus_per_replica": gpus, "sharding": sharding, **stated}
+    fields = {name: Field(value) for name, value in given.items() if value is not None}
+    return facts.of(Role("trainer", NOWHERE, fields), architecture.resolve(LLAMA_7B))
+
+
+@pytest.mark.parametrize(("micro_batch_size", "printed_gb"), [(1, 22.18), (2, 22.47), (4, 23.39)])
+def test_fsdp_of_litgpt_holds_the_whole_network_beside_its_shard(micro_batch_size: int, printed_gb: float) -> None:
+    """LitGPT's resource tables, Llama-2-7B with LoRA on two A100: 12.55 GiB of weights and half of them again."""
+    found = of_litgpt(2, micro_batch_size=micro_batch_size)
+    assert gib(found, "training_peak_bytes") == pytest.approx(printed_gb * 1e9 / GIB, rel=0.05)
+
+
+def test_four_bits_keep_the_inputs_of_frozen_matrices_in_litgpt() -> None:
+    """LitGPT's resource tables, Llama-2-7B with LoRA on one A100: NF4 takes 14.14 GB, 16 bits 21.30 GB."""
+    assert gib(of_litgpt(1), "training_peak_bytes") == pytest.approx(21.30e9 / GIB, rel=0.05)
+    assert gib(of_litgpt(1, quantization="nf4"), "training_peak_bytes") == pytest.approx(14.14e9 / GIB, rel=0.1)
+
+
+def test_paged_moments_lie_outside_the_allocator() -> None:
+    """torchtune's README: Llama-3.1-8B in full with PagedAdamW8bit in the backward pass peaks at 18.9 GiB on a 24 GB card."""
+    found = known(engine="torchtune", optimizer="paged-adamw-8bit-in-backward", activation_checkpointing="full")
+    assert likely(found, "optimizer_state_bytes") == 0
+    assert gib(found, "training_peak_bytes") == pytest.approx(18.9, rel=0.12)
+
+
+def test_megatron_keeps_its_gradients_on_the_card_when_the_optimizer_is_offloaded() -> None:
+    """32 bits for each weight of a rank; DeepSpeed sends 16-bit gradients to the host as they are made."""
+    offloaded: dict[str, Any] = {"optimizer_offload": True, "gradient_dtype": "float32", "gpus_per_replica": 8}
+    found = known(sharding="distributed-optimizer", **offloaded)
+    assert likely(found, "gradient_bytes") == pytest.approx(4 * 8030261248)
+    assert likely(found, "optimizer_state_bytes") == 0
+    assert likely(known(sharding="deepspeed", zero_stage=2, **offloaded), "gradient_bytes") == 0
+
+
+def test_adapters_reach_the_experts_of_megatron_alone() -> None:
+    """Qwen3-30B-A3B at rank 8: 48 layers of 128 experts, three matrices between 2,048 and 768."""
+    stated: dict[str, Any] = {"lora_rank": 8, "lora_targets": "gud"}
+    routed = 8 * 48 * 128 * 3 * (2048 + 768)
+    assert likely(known("Qwen/Qwen3-30B-A3B", engine="megatron-lm", **stated), "adapter_parameters") == routed
+    assert likely(known("Qwen/Qwen3-30B-A3B", **stated), "adapter_parameters") == 0
+
+
+def test_the_experts_of_gpt_oss_are_in_four_bits_with_unsloth() -> None:
+    """Unsloth's notebook of gpt-oss-20b trains on a T4 of 14.7 GiB: 20.9 billion parameters in 16 bits would be 39 GiB."""
+    stated: dict[str, Any] = {"quantization": "nf4-double", "lora_rank": 8, "lora_targets": "qkvo"}
+    assert gib(known("openai/gpt-oss-20b", engine="unsloth", **stated), "training_weight_bytes") < 14.7
+    assert gib(known("openai/gpt-oss-20b", **stated), "training_weight_bytes") > 30
+
+
+@pytest.mark.parametrize(("release", "bytes_each"), [("0.0.1", 12), ("0.2.0", 5)])
+def test_torchtitan_compiles_its_loss_since_0_1(release: str, bytes_each: float) -> None:
+    """Commits of 2024-12-18 turn the compiled loss off; with it the 32-bit copies of 16-bit logits are not kept."""
+    found = known(engine="torchtitan", engine_version=release, compiled=True, loss_kernel="plain")
+    assert likely(found, "loss_bytes_per_logit") == bytes_each
+
+
+def test_the_gradient_takes_the_logits_place_under_sequence_parallelism_of_ms_swift() -> None:
+    assert known(engine="ms-swift", context_parallel=8).likely("loss_kernel") == "in-place"
+    assert known(engine="ms-swift").likely("loss_kernel") == "plain"
 
 
 def test_the_worlds_of_a_training_role_are_in_order() -> None:

@@ -119,6 +119,7 @@ def attention_activation_bytes(
     training_kernels: str,
     sliding_layers: int,
     sliding_window: int | None,
+    linear_attention_layers: int,
 ) -> float:
     """What the attention of one layer keeps of one token.
 
@@ -131,18 +132,22 @@ def attention_activation_bytes(
         attention_backend: `eager` keeps the scores, and keys and values for every query head.
         sequence_length: [tokens] context_parallel: ranks, else None.
         training_kernels: family of the kernels. sliding_layers, sliding_window: a window that is shorter than the sequence is a
-        mask, with which Transformers repeats keys and values.
+        mask, with which Transformers repeats keys and values. linear_attention_layers: without softmax.
     Returns:
         [bytes]
+    Validity: layers of delta rules and short convolutions are taken for attention; the scans of state-space layers (Mamba), which
+    keep several times as much, are not known.
 
-    >>> attention_activation_bytes("llama", 32, 8, 128, 2, None, 4096, None, "eager", 0, None)
+    >>> attention_activation_bytes("llama", 32, 8, 128, 2, None, 4096, None, "eager", 0, None, 0)
     20608.0
-    >>> attention_activation_bytes("llama", 32, 8, 128, 2, "eager", 1024, None, "eager", 0, None)  # traced: 229,376
+    >>> attention_activation_bytes("llama", 32, 8, 128, 2, "eager", 1024, None, "eager", 0, None, 0)  # traced: 229,376
     229376.0
 
     Source: Dao, FlashAttention-2, 2023, section 3.1 (one 32-bit log-sum-exp a head and token); huggingface/transformers 5.23.0,
         eager_attention_forward (scores, 32-bit softmax, its cast); traced.
     """
+    if linear_attention_layers and family not in AS_ATTENTION:
+        raise LookupError("what state-space layers keep for the backward pass is not known")
     wide, narrow = attention_heads * head_dim, kv_heads * head_dim
     fused = compute_bytes * (2 * wide + narrow) if family in FUSED_PROJECTION else 0
     if attention_backend != "eager":
@@ -156,6 +161,8 @@ def attention_activation_bytes(
     return 4.0 * compute_bytes * wide + fused + attention_heads * sequence_length / (context_parallel or 1) * scores
 
 
+AS_ATTENTION = frozenset({"lfm2", "lfm2-moe", "qwen3-next", "qwen3.5", "qwen3.5-moe"})
+"""Families whose layers without softmax keep about what attention keeps."""
 FUSED_PROJECTION = frozenset({"gpt-neox", "phi-3", "phimoe"})
 """Families with one matrix for queries, keys and values whose queries and keys are rotated into new tensors."""
 
@@ -257,12 +264,46 @@ def adapter_activation_bytes(
     return float(width * sum(inner.get(letter, hidden) for letter in letters))
 
 
+def quantised_input_bytes(
+    quantization: str | None,
+    quantised_inputs: float,
+    hidden: int,
+    intermediate: int | None,
+    attention_heads: int,
+    head_dim: int,
+    compute_bytes: int,
+) -> float:
+    """What 4-bit matrices keep of one token in one layer: their inputs, which a frozen 16-bit matrix does not need.
+
+    quantised_input_bytes = quantised_inputs · compute_bytes · (2 · hidden + heads · head_dim + intermediate)
+                            0 without bitsandbytes
+
+    Args:
+        quantization: of the base at load, else None. quantised_inputs: 1 where bitsandbytes keeps inputs, else 0 (fitted).
+        hidden, intermediate, attention_heads, head_dim: shape of a layer. compute_bytes: of a value [bytes].
+    Returns:
+        [bytes]
+
+    >>> quantised_input_bytes("nf4", 1, 4096, 11008, 32, 128, 2)
+    46592.0
+
+    Source: bitsandbytes, autograd/_functions.py, MatMul4Bit.forward: early releases save the input, 95f9af30 does not.
+    """
+    if quantization not in FOUR_BITS:
+        return 0.0
+    return float(quantised_inputs * compute_bytes * (2 * hidden + attention_heads * head_dim + (intermediate or 0)))
+
+
+FOUR_BITS = frozenset({"nf4", "nf4-double", "int4-bnb"})
+
+
 def layer_activation_bytes(
     training_tokens: float,
     norm_bytes: float,
     attention_activation_bytes: float,
     mlp_activation_bytes: float,
     adapter_activation_bytes: float,
+    quantised_input_bytes: float,
     tensor_parallel: int,
     sequence_parallel: bool,
     activation_ratio: float,
@@ -271,22 +312,25 @@ def layer_activation_bytes(
 
     layer_activation_bytes = activation_ratio · tokens · ((attention + MLP + adapters) / tp
                                                           + norms / (tp with sequence parallelism))
+                             + tokens · quantised inputs / tp
 
     Args:
         training_tokens: of a micro-batch. norm_bytes, attention_activation_bytes, mlp_activation_bytes,
-        adapter_activation_bytes: of one token [bytes]. tensor_parallel: ranks. sequence_parallel: ranks share norms out too.
+        adapter_activation_bytes, quantised_input_bytes: of one token [bytes]. tensor_parallel: ranks.
+        sequence_parallel: ranks share norms out too.
         activation_ratio: what the kernels keep against the sum (fitted).
     Returns:
         [bytes]
 
-    >>> round(layer_activation_bytes(4096, 65536, 20608, 114688, 0, 1, False, 1.0) / 2**30, 4)  # Llama-3.1-8B: traced 0.7660 GiB
+    >>> round(layer_activation_bytes(4096, 65536, 20608, 114688, 0, 0, 1, False, 1.0) / 2**30, 4)  # Llama-3.1-8B: 0.7660
     0.7661
 
     Source: Korthikanti et al., 2022, equations 2 and 4; a fake-tensor step of Llama-3.1-8B, torch 2.15.0.
     """
     shared = attention_activation_bytes + mlp_activation_bytes + adapter_activation_bytes
     tokens = activation_ratio * training_tokens
-    return tokens * (shared / tensor_parallel + norm_bytes / (tensor_parallel if sequence_parallel else 1))
+    kept = tokens * (shared / tensor_parallel + norm_bytes / (tensor_parallel if sequence_parallel else 1))
+    return kept + training_tokens * quantised_input_bytes / tensor_parallel
 
 
 def kept_layer_bytes(

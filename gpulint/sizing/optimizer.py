@@ -84,13 +84,20 @@ def optimizer_bytes_per_parameter(optimizer: str, parameter_bytes: int, master_w
     (4, 0)
     >>> optimizer_bytes_per_parameter("adamw-8bit", 2, False)  # two moments, one 32-bit scale for each block of 256
     2.03125
+    >>> optimizer_bytes_per_parameter("paged-adamw-8bit", 2, False)
+    0
+
+    Validity: paged moments lie in managed memory, which the driver moves to the host when the card is full.
 
     Source: Rajbhandari et al., ZeRO, 2020, section 3.1 (12 bytes with the master copy); Dettmers et al., 8-bit Optimizers via
         Block-wise Quantization, 2022; bitsandbytes 0.44 optim/optimizer.py, blocksize 256; EleutherAI cookbook,
-        calc_transformer_mem.py (SGD, Lion, Muon); Shazeer and Stern, Adafactor, 2018.
+        calc_transformer_mem.py (SGD, Lion, Muon); Shazeer and Stern, Adafactor, 2018; bitsandbytes 95f9af30 functional.py,
+        get_paged (cudaMallocManaged, outside PyTorch's allocator).
     """
-    name = optimizer.removesuffix(IN_BACKWARD).removeprefix("paged-")
+    name = optimizer.removesuffix(IN_BACKWARD)
     master = 4 if master_weights else 0
+    if name.startswith(PAGED):
+        return master
     if name in EIGHT_BIT:
         return EIGHT_BIT[name] * (1 + 4 / BLOCK) + master
     if name not in MOMENTS:
@@ -98,28 +105,31 @@ def optimizer_bytes_per_parameter(optimizer: str, parameter_bytes: int, master_w
     return MOMENTS[name] * (4 if master_weights else parameter_bytes) + master
 
 
-def step_bytes_per_parameter(optimizer: str, parameter_bytes: int, master_weights: bool) -> int:
+def step_bytes_per_parameter(
+    optimizer: str, parameter_bytes: int, master_weights: bool, foreach_copies: float
+) -> float:
     """Bytes that the optimizer's step needs for each weight besides its state.
 
-    step_bytes_per_parameter = parameter_bytes for optimizers that update many tensors in one operation (foreach), else 0
+    step_bytes_per_parameter = foreach_copies · parameter_bytes where many tensors are updated in one operation (foreach), else 0
 
     Args:
         optimizer: its name; `-fused` runs in one kernel. parameter_bytes: of one weight [bytes].
-        master_weights: the optimizer keeps a 32-bit copy.
+        master_weights: the optimizer keeps a 32-bit copy. foreach_copies: lists of temporaries at once (fitted).
     Returns:
         [bytes]
     Validity: optimizers with a master copy work in groups of a bounded size and are not counted.
 
-    >>> step_bytes_per_parameter("adamw", 2, False), step_bytes_per_parameter("adamw-fused", 2, False)
+    >>> step_bytes_per_parameter("adamw", 2, False, 1), step_bytes_per_parameter("adamw-fused", 2, False, 1)
     (2, 0)
 
     Source: PyTorch 2.15.0, torch/optim/adam.py, _multi_tensor_adam: one list of temporaries as large as the
-        parameters; traced.
+        parameters; traced; 2.0 (torch/optim/adamw.py) makes a second one for the denominator.
     """
-    return parameter_bytes if optimizer in FOREACH and not master_weights else 0
+    return foreach_copies * parameter_bytes if optimizer in FOREACH and not master_weights else 0
 
 
 IN_BACKWARD = "-in-backward"
+PAGED = "paged-"
 BOTH = "bfloat16+float32"
 """Gradients in 16 bits as they are made, and their sum in 32 bits beside them."""
 BLOCK = 256

@@ -16,25 +16,31 @@ def adapter_parameters(
     kv_heads: int,
     head_dim: int,
     gated_mlp: bool,
+    experts: int | None,
+    moe_intermediate: int | None,
+    engine: str | None,
 ) -> int:
     """Parameters of LoRA's matrices.
 
-    adapter_parameters = rank · (layers · Σ (d_in + d_out) over the attention's targets + dense layers · Σ over the MLP's)
+    adapter_parameters = rank · (layers · Σ (d_in + d_out) over the attention's targets + dense layers · Σ over the MLP's
+                                 + with Megatron routed layers · experts · Σ over an expert's)
 
     Args:
         lora_rank: rank, None without LoRA. lora_targets: letters of the matrices: q, k, v, o, g (gate), u (up), d (down).
         layers, moe_layers: all, and those whose MLP is routed (without adapters). hidden, intermediate: widths.
         attention_heads, kv_heads, head_dim: shape of the attention. gated_mlp: the MLP has a gate.
+        experts, moe_intermediate: of a routed layer. engine: Megatron's experts are linear modules.
     Returns:
         parameters; 0 without LoRA.
     Validity: DoRA's magnitudes (one value a row) are not counted.
 
-    >>> adapter_parameters(16, "qkvogud", 80, 0, 8192, 28672, 64, 8, 128, True)  # Llama-3.3-70B: Unsloth prints 207,093,760
+    >>> adapter_parameters(16, "qkvogud", 80, 0, 8192, 28672, 64, 8, 128, True, None, None, None)  # Unsloth, Llama-3.3-70B
     207093760
-    >>> adapter_parameters(32, "qv", 28, 0, 3072, 8192, 24, 8, 128, True)  # Llama-3.2-3B: PEFT prints 9,175,040
+    >>> adapter_parameters(32, "qv", 28, 0, 3072, 8192, 24, 8, 128, True, None, None, None)  # PEFT, Llama-3.2-3B
     9175040
 
-    Source: Hu et al., LoRA, 2021, section 4.1; Unsloth's Llama-3.3 notebook and PEFT's method comparison print the counts.
+    Source: Hu et al., LoRA, 2021, section 4.1; Unsloth's Llama-3.3 notebook and PEFT's method comparison print the counts;
+        modelscope/ms-swift 3602360a5 swift/megatron/utils/utils.py (grouped linear layers are targets).
     """
     if lora_rank is None:
         return 0
@@ -45,7 +51,11 @@ def adapter_parameters(
     mlp = {"g": hidden + inner if gated_mlp else 0, "u": hidden + inner, "d": inner + hidden}
     in_attention = sum(attention.get(letter, 0) for letter in lora_targets)
     in_mlp = sum(mlp.get(letter, 0) for letter in lora_targets)
-    return lora_rank * (layers * in_attention + max(0, layers - moe_layers) * in_mlp)
+    routed = 0
+    if engine == "megatron-lm":
+        each = hidden + (moe_intermediate or 0)
+        routed = moe_layers * (experts or 0) * each * len(set(lora_targets) & set("gud" if gated_mlp else "ud"))
+    return lora_rank * (layers * in_attention + max(0, layers - moe_layers) * in_mlp + routed)
 
 
 def trainable_parameters(
@@ -236,6 +246,7 @@ def frozen_bytes_per_parameter(
     expert_parameters: int,
     family: str,
     frozen_excess: float,
+    engine: str | None,
 ) -> float:
     """Bytes of one frozen weight below adapters, averaged over the network.
 
@@ -246,26 +257,29 @@ def frozen_bytes_per_parameter(
         compute_bytes: of an unquantised weight [bytes]. parameters: all.
         embedding_parameters, encoder_parameters: of the vocabulary tables and of an encoder, which are not quantised.
         expert_parameters: routed; those of a family that keeps them in one tensor are not quantised at load.
-        frozen_excess: what releases keep in 16 bits beyond that (fitted).
+        frozen_excess: what releases keep in 16 bits beyond that (fitted). engine: Unsloth makes gpt-oss' experts linear modules.
     Returns:
         [bytes]; 0 when every weight is trained.
-    Validity: 4-bit NormalFloat keeps one 32-bit scale for 64 weights (one byte with double quantisation).
+    Validity: 4-bit NormalFloat keeps one 32-bit scale for 64 weights (one byte with double quantisation); a checkpoint in MXFP4
+        is brought to 16 bits, as no kernel trains it (axolotl-ai-cloud/axolotl 067b021c8 examples/gpt-oss).
 
-    >>> frozen_bytes_per_parameter(16, None, None, 2, 0, 0, 8, 0, "llama", 1.0)
+    >>> frozen_bytes_per_parameter(16, None, None, 2, 0, 0, 8, 0, "llama", 1.0, None)
     2.0
-    >>> round(frozen_bytes_per_parameter(16, "nf4", None, 2, 1050673152, 0, 8030261248, 0, "llama", 1.0), 3)  # Llama-3.1-8B
+    >>> round(frozen_bytes_per_parameter(16, "nf4", None, 2, 1050673152, 0, 8030261248, 0, "llama", 1.0, None), 3)  # Llama-3.1-8B
     0.751
 
-    Source: Dettmers et al., QLoRA, 2023, section 3; bitsandbytes replaces linear modules only.
+    Source: Dettmers et al., QLoRA, 2023, section 3; bitsandbytes replaces linear modules only; unslothai/unsloth-zoo ce232d6c
+        unsloth_zoo/temporary_patches/gpt_oss.py, GptOssExpertsBnb4bit.
     """
     if lora_rank is None:
         return 0.0
     scheme = quantization or checkpoint_quantization
-    if scheme is None:
+    if scheme is None or (scheme == "mxfp4" and quantization is None):
         return float(compute_bytes)
     if scheme not in FROZEN:
         raise LookupError(f"the bytes of a base in {scheme} are not listed")
-    kept = embedding_parameters + encoder_parameters + (expert_parameters if family in ONE_TENSOR_EXPERTS else 0)
+    whole = family in ONE_TENSOR_EXPERTS and (engine, family) != ("unsloth", "gpt-oss")
+    kept = embedding_parameters + encoder_parameters + (expert_parameters if whole else 0)
     return ((parameters - kept) * FROZEN[scheme] * frozen_excess + kept * compute_bytes) / parameters
 
 
@@ -317,6 +331,10 @@ def training_weight_bytes(
     return stage_parameters * (frozen_bytes_per_parameter + trained) * (shard_share if sharding_stage >= 3 else 1)
 
 
+BUFFERED = frozenset({"megatron", "distributed-optimizer"})
+"""Ways to share states out whose gradients lie in one buffer of the card."""
+
+
 def adapter_bytes(adapter_dtype: str) -> int:
     """Bytes of one adapter weight.
 
@@ -337,6 +355,7 @@ def gradient_bytes(
     stage_parameters: float,
     trained_share: float,
     gradient_bytes_per_parameter: int,
+    sharding: str,
     sharding_stage: int,
     shard_share: float,
     optimizer_offload: bool,
@@ -347,17 +366,19 @@ def gradient_bytes(
 
     Args:
         stage_parameters: of one rank before sharing out. trained_share: of them.
-        gradient_bytes_per_parameter: [bytes]. sharding_stage, shard_share: what is shared out, and the share that is kept.
+        gradient_bytes_per_parameter: [bytes]. sharding: Megatron keeps its buffer on the card whatever is offloaded.
+        sharding_stage, shard_share: what is shared out, and the share that is kept.
         optimizer_offload: gradients go to host memory as they are made.
     Returns:
         [bytes]
 
-    >>> gradient_bytes(8e9, 1.0, 4, 3, 1 / 8, False)
+    >>> gradient_bytes(8e9, 1.0, 4, "fsdp", 3, 1 / 8, False)
     4000000000.0
 
-    Source: Rajbhandari et al., ZeRO, 2020, section 5.2; Ren et al., ZeRO-Offload, 2021, section 3.
+    Source: Rajbhandari et al., ZeRO, 2020, section 5.2; Ren et al., ZeRO-Offload, 2021, section 3;
+        NVIDIA/Megatron-LM d98e8a64 megatron/core/optimizer/cpu_offloading (HybridDeviceOptimizer copies gradients to the host).
     """
-    if optimizer_offload:
+    if optimizer_offload and sharding not in BUFFERED:
         return 0.0
     held = stage_parameters * trained_share * gradient_bytes_per_parameter
     return held * (shard_share if sharding_stage >= 2 else 1)
@@ -431,22 +452,25 @@ def gathered_bytes(
     frozen_bytes_per_parameter: float,
     lora_rank: int | None,
     live_parameters: float,
+    gathered_share: float,
+    gathered_tables: float,
 ) -> float:
     """Weights that are gathered for the layers at work.
 
-    gathered_bytes = b · (two layers + vocabulary tables) with FSDP, b · all with pipeline stages,
-                     b · min(all, max(live_parameters, two layers)) with ZeRO-3
+    gathered_bytes = b · (two layers + vocabulary tables) with FSDP, b · all with pipeline stages, b · gathered_share · all
+                     where that is more, b · min(all, max(live_parameters, two layers)) with ZeRO-3
 
     Args:
         sharding, sharding_stage, shard_ranks: how states are shared out; nothing is gathered below stage 3 or on one rank.
         layer_parameters, stage_parameters: of one layer, and of all of one rank. vocab, hidden, tied_embeddings: its tables.
         pipeline_parallel, tensor_parallel: ranks. compute_bytes: of one gathered weight [bytes].
         frozen_bytes_per_parameter: of a frozen one, which is gathered as it is stored [bytes]. lora_rank: None without LoRA.
-        live_parameters: that ZeRO-3 keeps gathered (fitted).
+        live_parameters: that ZeRO-3 keeps gathered (fitted). gathered_share: of the weights that FSDP keeps gathered (fitted).
+        gathered_tables: vocabulary tables among them (fitted).
     Returns:
         [bytes]
 
-    >>> gathered_bytes("fsdp", 3, 8, 10.0, 400.0, 4, 5, False, 1, 1, 2, 0.0, None, 0)
+    >>> gathered_bytes("fsdp", 3, 8, 10.0, 400.0, 4, 5, False, 1, 1, 2, 0.0, None, 0, 0.0, 2)
     120.0
 
     Source: PyTorch 2.15.0, torch/distributed/fsdp/_fully_shard (implicit prefetch of one group; the root's weights stay);
@@ -460,8 +484,8 @@ def gathered_bytes(
         return width * stage_parameters
     if sharding == "deepspeed":
         return width * min(stage_parameters, max(live_parameters, 2 * layer_parameters))
-    tables = vocab * hidden * (1 if tied_embeddings or pipeline_parallel > 1 else 2) / tensor_parallel
-    return 2 * layer_parameters * width + tables * compute_bytes
+    tables = vocab * hidden * min(gathered_tables, 1 if tied_embeddings else 2) / tensor_parallel
+    return max(2 * layer_parameters * width + tables * compute_bytes, gathered_share * stage_parameters * width)
 
 
 def reduction_bytes(

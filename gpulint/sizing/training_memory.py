@@ -160,7 +160,7 @@ def training_peak_bytes(
 def step_bytes(
     stage_parameters: float,
     trained_share: float,
-    step_bytes_per_parameter: int,
+    step_bytes_per_parameter: float,
     sharding: str,
     sharding_stage: int,
     shard_share: float,
