@@ -1,6 +1,8 @@
 """Peaks of real Transformers models that were never allocated: a training step or a prefill under fake tensors.
 
     python bench/fake_tensors.py sweep [--out CSV]        every run of `runs()` not yet in CSV (fake_tensors.csv)
+    python bench/fake_tensors.py unseen-1 [--out CSV]     the same of families chosen before any of them was traced
+                                                          (unseen_tensors.csv); `unseen-2`: of the second round
     python bench/fake_tensors.py show [--out CSV]         full depths against what two shallow runs say of them
 
 Needs torch, transformers and peft, the last columns say which; none is a dependency of gpulint. `fake_checks.py` checks the
@@ -245,7 +247,49 @@ def wanted(rows: Mapping[str, Mapping[str, str]]) -> Iterator[Run]:
         yield Run(name, 4, recomputation=again, lora_rank=rank, lora_targets="all-linear")
 
 
+UNSEEN = {
+    "unseen-1": (
+        "CohereLabs/c4ai-command-r7b-12-2024", "bigscience/bloom-1b1", "mosaicml/mpt-7b", "nvidia/Nemotron-Mini-4B-Instruct",
+        "LGAI-EXAONE/EXAONE-4.0-1.2B", "allenai/OLMo-1B-hf", "allenai/Olmo-3-1025-7B", "ibm-granite/granite-3.0-1b-a400m-base",
+        "baidu/ERNIE-4.5-0.3B-PT", "arcee-ai/AFM-4.5B", "swiss-ai/Apertus-8B-2509", "EleutherAI/gpt-neo-1.3B",
+        "openai/gpt-oss-20b", "deepseek-ai/DeepSeek-V2-Lite",
+    ),
+    "unseen-2": (
+        "tiiuae/falcon-7b", "ByteDance-Seed/Seed-OSS-36B-Instruct", "EleutherAI/gpt-j-6b", "tencent/Hunyuan-A13B-Instruct",
+        "baidu/ERNIE-4.5-21B-A3B-PT", "bigcode/gpt_bigcode-santacoder",
+    ),
+}  # fmt: skip
+"""Families of two rounds, named before any of them was traced; the second was traced after what the first showed was mended."""
+
+
+def unseen(split: str) -> Iterator[Run]:
+    """Fifteen runs of each checkpoint of a round; a depth of four holds whole periods of every family."""
+    rows = traced_models.catalog()
+    for name in UNSEEN[split]:
+        once = Run(name, 4, attention="default", sequence=1024)
+        every = (
+            *(once._replace(sequence=2048, recomputation=again) for again in RECOMPUTATIONS),
+            once._replace(micro_batch=4),
+            once._replace(attention="eager"),
+            once._replace(sequence=8192, attention="flash", recomputation="full"),
+            *(once._replace(weight_dtype="float32", autocast="bfloat16", recomputation=a) for a in RECOMPUTATIONS),
+            once._replace(sequence=512, weight_dtype="float32"),
+            once._replace(accumulation=2, recomputation="full"),
+            *(once._replace(lora_rank=16, lora_targets="all-linear", recomputation=again) for again in RECOMPUTATIONS),
+            *(once._replace(sequence=512, recomputation="full", optimizer=how) for how in ("adamw-foreach", "sgd")),
+            *(once._replace(layers=None, sequence=2048, recomputation=again) for again in RECOMPUTATIONS),
+        )
+        for run in every:
+            yield run._replace(sequence=min(run.sequence, int(rows[name]["trained_context"])))
+
+
 # ---- rows
+
+
+def split_of(checkpoint: str, family: str) -> str:
+    """Whether anything was fitted on a checkpoint, or looked at before it was traced."""
+    rounds = (split for split, names in UNSEEN.items() if checkpoint in names)
+    return next(rounds, "held-out" if family in HELD_OUT else "fitted")
 
 
 def row_of(run: Run, reading: Reading, row: Mapping[str, str]) -> dict[str, object]:
@@ -257,7 +301,7 @@ def row_of(run: Run, reading: Reading, row: Mapping[str, str]) -> dict[str, obje
         **run._asdict(),
         "layers": depth,
         "family": row["family"],
-        "split": "held-out" if row["family"] in HELD_OUT else "fitted",
+        "split": split_of(run.checkpoint, row["family"]),
         "parameters": reading.parameters,
         "trainable_parameters": reading.trainable,
         "kv_cache_bytes": reading.kv_cache_bytes,
@@ -290,7 +334,7 @@ def _parts(of: str, live: Parts) -> dict[str, object]:
     return parts
 
 
-def sweep(out: Path) -> None:
+def sweep(wished: Iterable[Run], out: Path) -> None:
     """Make every run that the table does not hold yet, and write each as it comes."""
     known_rows, done = [], set()
     if out.exists():
@@ -298,7 +342,7 @@ def sweep(out: Path) -> None:
             known_rows = list(csv.DictReader(file))
         done = {tuple(row[name] for name in Run._fields) for row in known_rows}
     rows = traced_models.catalog()
-    for run in runs():
+    for run in wished:
         row = rows[run.checkpoint]
         key = tuple(str(value) for value in run._replace(layers=run.layers or int(row["layers"])))
         if key in done:
@@ -358,10 +402,13 @@ def show(path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("do", choices=("sweep", "show"))
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("do", choices=("sweep", *UNSEEN, "show"))
+    parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
-    (show if arguments.do == "show" else sweep)(arguments.out)
+    out = arguments.out or (RESULTS.with_name("unseen_tensors.csv") if arguments.do in UNSEEN else RESULTS)
+    if arguments.do == "show":
+        return show(out)
+    return sweep(unseen(arguments.do) if arguments.do in UNSEEN else runs(), out)
 
 
 if __name__ == "__main__":

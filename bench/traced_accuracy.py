@@ -1,6 +1,6 @@
 """The training formulas against steps traced under fake tensors: the peak, by family and by whether anything was fitted on it.
 
-python bench/traced_accuracy.py [bench/fake_tensors.csv] [--list]
+python bench/traced_accuracy.py [bench/fake_tensors.csv …] [--list]
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import argparse
 import csv
 import statistics
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import inf
 from pathlib import Path
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from gpulint import architecture, documents, facts
 from gpulint.facts import Facts
 from gpulint.workload import Field, Origin, Role
 
-SHIPPED = Path(__file__).parent / "fake_tensors.csv"
+SHIPPED = [Path(__file__).with_name(name) for name in ("fake_tensors.csv", "unseen_tensors.csv")]
 NOWHERE = Origin(documents.load("traced.yaml", b"{}").documents[0], ())
 NONE = ("", "none", "0", "1")
 Run = Mapping[str, str]
@@ -69,10 +69,12 @@ def described(run: Run) -> Facts:
     return facts.of(Role("traced", NOWHERE, {name: Field(value) for name, value in stated.items()}), resolved)
 
 
-def compared(path: Path) -> list[Compared]:
+def compared(paths: Iterable[Path]) -> list[Compared]:
     """Every training step on one device; `ours` is None where the formulas do not answer."""
-    with path.open(encoding="utf-8", newline="") as file:
-        runs = [run for run in csv.DictReader(file) if run["task"] == "training" and run.get("fsdp", "") in NONE]
+    runs: list[Run] = []
+    for path in paths:
+        with path.open(encoding="utf-8", newline="") as file:
+            runs += [run for run in csv.DictReader(file) if run["task"] == "training" and run.get("fsdp", "") in NONE]
     answers = [(run, described(run).likely("training_peak_bytes")) for run in runs]
     return [
         Compared(run, int(run["peak_bytes"]), ours if isinstance(ours, int | float) else None) for run, ours in answers
@@ -96,7 +98,7 @@ def table(every: list[Compared]) -> list[tuple[str, ...]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("runs", type=Path, nargs="?", default=SHIPPED)
+    parser.add_argument("runs", type=Path, nargs="*", default=SHIPPED)
     parser.add_argument("--list", action="store_true", dest="listed", help="print the twenty worst runs")
     arguments = parser.parse_args()
     every = compared(arguments.runs)

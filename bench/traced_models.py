@@ -132,7 +132,52 @@ GPT2 = {
     "n_embd": "hidden", "n_inner": "intermediate", "n_layer": "layers", "n_head": "attention_heads",
     "vocab_size": "vocab", "n_positions": "trained_context",
 }  # fmt: skip
+LOCAL_EXPERTS = {**COMMON, "num_local_experts": "experts", "num_experts_per_tok": "experts_per_token"}
+LATENT = {
+    **UNGROUPED, "kv_lora_rank": "kv_lora_rank", "qk_rope_head_dim": "qk_rope_head_dim", "n_routed_experts": "experts",
+    "num_experts_per_tok": "experts_per_token", "moe_intermediate_size": "moe_intermediate",
+}  # fmt: skip
+ERNIE = {
+    **DIVIDED, "moe_num_experts": "experts", "moe_k": "experts_per_token", "moe_intermediate_size": "moe_intermediate",
+}  # fmt: skip
+FALCON = {
+    "hidden_size": "hidden", "num_hidden_layers": "layers", "num_attention_heads": "attention_heads", "vocab_size": "vocab",
+    "num_kv_heads": "kv_heads", "ffn_hidden_size": "intermediate", "max_position_embeddings": "trained_context",
+}  # fmt: skip
+BLOOM = {"hidden_size": "hidden", "n_layer": "layers", "n_head": "attention_heads", "vocab_size": "vocab"}
+MPT = {
+    "d_model": "hidden", "n_layers": "layers", "n_heads": "attention_heads", "vocab_size": "vocab",
+    "max_seq_len": "trained_context",
+}  # fmt: skip
+GPT_NEO = {
+    "hidden_size": "hidden", "intermediate_size": "intermediate", "num_layers": "layers", "num_heads": "attention_heads",
+    "vocab_size": "vocab", "max_position_embeddings": "trained_context", "window_size": "sliding_window",
+}  # fmt: skip
 FAMILIES: Mapping[str, tuple[str, Mapping[str, str], Mapping[str, object]]] = {
+    "apertus": ("ApertusConfig", COMMON, {}),
+    "arcee": ("ArceeConfig", COMMON, {}),
+    "bloom": ("BloomConfig", BLOOM, {}),
+    "cohere2": ("Cohere2Config", WINDOW, {}),
+    "deepseek-v2-lite": (
+        "DeepseekV2Config",
+        LATENT,
+        {"q_lora_rank": None, "n_shared_experts": 2, "first_k_dense_replace": 1},
+    ),
+    "ernie-4.5": ("Ernie4_5Config", COMMON, {}),
+    "ernie-4.5-moe": ("Ernie4_5_MoeConfig", ERNIE, {}),
+    "exaone-4": ("Exaone4Config", {**DIVIDED, "sliding_window": "sliding_window"}, {}),
+    "falcon": ("FalconConfig", FALCON, {}),
+    "gpt-j": ("GPTJConfig", GPT2, {}),
+    "gpt-neo": ("GPTNeoConfig", GPT_NEO, {}),
+    "gpt-oss": ("GptOssConfig", {**LOCAL_EXPERTS, "sliding_window": "sliding_window"}, {}),
+    "granite-moe": ("GraniteMoeConfig", LOCAL_EXPERTS, {}),
+    "hunyuan-moe": ("HunYuanMoEV1Config", {**COMMON, "num_experts": "experts", "moe_topk": "experts_per_token"}, {}),
+    "mpt": ("MptConfig", MPT, {}),
+    "nemotron": ("NemotronConfig", COMMON, {}),
+    "olmo": ("OlmoConfig", DIVIDED, {}),
+    "olmo-3": ("Olmo3Config", {**DIVIDED, "sliding_window": "sliding_window"}, {}),
+    "seed-oss": ("SeedOssConfig", COMMON, {}),
+    "starcoder": ("GPTBigCodeConfig", GPT2, {}),
     "cohere": ("CohereConfig", COMMON, {}),
     "gemma": ("GemmaConfig", COMMON, {}),
     "gemma-2": ("Gemma2Config", WINDOW, {}),
@@ -167,12 +212,19 @@ def config_of(row: Mapping[str, str], layers: int | None) -> Any:
     if "sliding_window" in keys and not row["sliding_window"]:
         values["sliding_window"] = None
     values |= {"tie_word_embeddings": row["tied_embeddings"] == "yes", **fixed}
+    if name == "Exaone4Config" and values["sliding_window"] is None:
+        values["layer_types"] = ["full_attention"] * (layers or int(row["layers"]))
     if layers is not None:
-        values["n_layer" if name == "GPT2Config" else "num_hidden_layers"] = layers
+        values[next(key for key, column in keys.items() if column == "layers")] = layers
+        values |= {"attention_types": [[["global", "local"], layers // 2]]} if name == "GPTNeoConfig" else {}
     return getattr(transformers, name)(**values)
 
 
 def model_of(config: Any, attention: str, dtype: Any) -> Any:
+    """The model; `default` is what Transformers takes when nothing is asked for: `sdpa` if the model has it, else `eager`."""
+    if attention == "default":
+        kind = transformers.AutoModelForCausalLM._model_mapping[type(config)]
+        attention = "sdpa" if getattr(kind, "_supports_sdpa", False) else "eager"
     config._attn_implementation = {"flash": "windowed_fake"}.get(attention, attention)
     return transformers.AutoModelForCausalLM.from_config(
         config, dtype=dtype, attn_implementation=config._attn_implementation
