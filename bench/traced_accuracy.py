@@ -44,18 +44,19 @@ def described(run: Run) -> Facts:
     resolved = architecture.resolve(run["checkpoint"])
     shape, layers, adapters = resolved.architecture, int(run["layers"]), int(run["lora_rank"])
     own = int(run["trainable_parameters"]) if adapters else 0
+    ranks = int(run["fsdp"] or 1)
     stated: dict[str, int | str | bool | None] = {
-        **dict.fromkeys(("tensor_parallel", "pipeline_parallel", "gpus_per_pod"), 1),
+        **dict.fromkeys(("tensor_parallel", "pipeline_parallel"), 1),
+        **dict.fromkeys(("gpus_per_pod", "gpus_per_replica"), ranks),
         "engine": "transformers",
-        "gpus_per_replica": 1,
-        "sharding": "none",
+        "sharding": "fsdp" if ranks > 1 else "none",
         "packed": True,
         "layers": layers,
         "parameters": int(run["parameters"]) - own,
         "micro_batch_size": int(run["micro_batch"]),
         "sequence_length": int(run["sequence"]),
         "parameter_dtype": run["weight_dtype"],
-        "training_dtype": run["weight_dtype"] if run["autocast"] in NONE else run["autocast"],
+        "training_dtype": "bfloat16" if ranks > 1 or run["autocast"] not in NONE else run["weight_dtype"],
         "autocast": run["autocast"] not in NONE,
         "optimizer": {"adamw-foreach": "adamw", "adamw-loop": "adamw-single"}.get(run["optimizer"], run["optimizer"]),
         "activation_checkpointing": run["recomputation"],
@@ -70,11 +71,11 @@ def described(run: Run) -> Facts:
 
 
 def compared(paths: Iterable[Path]) -> list[Compared]:
-    """Every training step on one device; `ours` is None where the formulas do not answer."""
+    """Every training step; `ours` is None where the formulas do not answer."""
     runs: list[Run] = []
     for path in paths:
         with path.open(encoding="utf-8", newline="") as file:
-            runs += [run for run in csv.DictReader(file) if run["task"] == "training" and run.get("fsdp", "") in NONE]
+            runs += [run for run in csv.DictReader(file) if run["task"] == "training"]
     answers = [(run, described(run).likely("training_peak_bytes")) for run in runs]
     return [
         Compared(run, int(run["peak_bytes"]), ours if isinstance(ours, int | float) else None) for run, ours in answers
@@ -85,7 +86,8 @@ def table(every: list[Compared]) -> list[tuple[str, ...]]:
     """Median, 90th percentile and worst error by split and by family."""
     groups: dict[str, list[float]] = defaultdict(list)
     for one in every:
-        for name in (one.run["split"], one.run["family"], "all"):
+        device = "one device" if one.run["fsdp"] in NONE else "fully_shard"
+        for name in (one.run["split"], one.run["family"], device, "all"):
             groups[name].append(abs(one.error))
     rows: list[tuple[str, ...]] = [("steps of", "answered", "median error", "p90 error", "worst")]
     for name, errors in sorted(groups.items()):

@@ -222,8 +222,10 @@ def config_of(row: Mapping[str, str], layers: int | None) -> Any:
 
 def model_of(config: Any, attention: str, dtype: Any) -> Any:
     """The model; `default` is what Transformers takes when nothing is asked for: `sdpa` if the model has it, else `eager`."""
+    kind = transformers.AutoModelForCausalLM._model_mapping[type(config)]
+    if attention == "flash" and not getattr(kind, "_supports_flash_attn", False):
+        raise ValueError(f"Transformers has no flash attention for {kind.__name__}")
     if attention == "default":
-        kind = transformers.AutoModelForCausalLM._model_mapping[type(config)]
         attention = "sdpa" if getattr(kind, "_supports_sdpa", False) else "eager"
     config._attn_implementation = {"flash": "windowed_fake"}.get(attention, attention)
     return transformers.AutoModelForCausalLM.from_config(
