@@ -71,9 +71,13 @@ def norm_bytes(
         norms = 1 if family in ONE_NORM else 2
         kept = 1 if family in SHARED_INPUT else norms
         outputs = 0 if lora_rank is not None else inputs if cast else norms
-        return float(hidden * (kept * (4 if cast else compute_bytes) + outputs * compute_bytes))
+        whole = cast or (family in NORM_IN_32_BITS and training_kernels == "eager" and not compiled)
+        return float(hidden * (kept * (4 if whole else compute_bytes) + outputs * compute_bytes))
     scaled = 0 if lora_rank is not None else 4 if cast or family in SCALED_IN_32_BITS else compute_bytes
     on_heads = (attention_heads + kv_heads) * head_dim * (4 + scaled) if family in HEAD_NORMS else 0
+    if family in CENTRED:
+        centred = 8 if lora_rank is not None else 12
+        return float(hidden * (centred + (inputs if cast or not inputs else 1) * compute_bytes) + on_heads)
     norms = 4 if family in FOUR_NORMS else 2
     return float(norms * hidden * (4 + scaled) + inputs * hidden * compute_bytes + on_heads)
 
@@ -92,18 +96,38 @@ LAYER_NORM = frozenset(
         "starcoder",
         "starcoder2",
         "stablelm-2",
+        "nemotron",
+        "olmo",
     }
 )
 """Families whose norm is one operation of PyTorch."""
-ONE_NORM = frozenset({"phi-2", "gpt-j", "falcon", "cohere"})
+NORM_IN_32_BITS = frozenset({"olmo"})
+"""Families that hand a 32-bit copy to that operation."""
+CENTRED = frozenset({"cohere", "cohere2"})
+"""Families whose one norm subtracts the mean in single 32-bit operations: the difference, its copy for the variance, the scaled."""
+ONE_NORM = frozenset({"phi-2", "gpt-j", "falcon", "cohere", "cohere2"})
 """Families whose attention and MLP read the same norm."""
 SHARED_INPUT = frozenset({"gpt-neox", *ONE_NORM})
 """Families whose attention and MLP read the same stream."""
-SCALED_IN_32_BITS = frozenset({"gemma", "gemma-2", "gemma-3", "gemma-3n", "gemma-4", "olmo-2", "olmo-3"})
+SCALED_IN_32_BITS = frozenset({"gemma", "gemma-2", "gemma-3", "gemma-3n", "gemma-4", "olmo-2", "olmo-3", "gpt-oss"})
 """Families whose norm is scaled before it is cast."""
 FOUR_NORMS = frozenset({"gemma-2", "gemma-3", "gemma-3n", "gemma-4", "glm-4"})
 HEAD_NORMS = frozenset(
-    {"qwen3", "qwen3-moe", "gemma-3", "gemma-4", "qwen3-vl", "qwen3-vl-moe", "olmo-2", "olmo-3", "olmoe", "qwen3-next"}
+    {
+        *(
+            "qwen3",
+            "qwen3-moe",
+            "gemma-3",
+            "gemma-4",
+            "qwen3-vl",
+            "qwen3-vl-moe",
+            "olmo-2",
+            "olmo-3",
+            "olmoe",
+            "qwen3-next",
+        ),
+        *("exaone-4", "apertus"),
+    }
 )
 
 
