@@ -143,45 +143,65 @@ def attention_activation_bytes(
     training_kernels: str,
     sliding_layers: int,
     sliding_window: int | None,
+    kv_lora_rank: int | None,
+    qk_rope_head_dim: int | None,
 ) -> float:
     """What the attention of one layer keeps of one token.
 
-    attention_activation_bytes = 2 · compute_bytes · (heads + kv_heads) · head_dim + 4 · heads
+    attention_activation_bytes = 2 · compute_bytes · (heads + kv_heads) · head_dim + 4 · heads; one output more where queries
+                                 were put together from parts
                                  4 · compute_bytes · heads · head_dim + heads · sequence · (4 + compute_bytes)   eager
 
     Args:
         family: of the network: a fused projection stays whole as long as its values are kept.
         attention_heads, kv_heads, head_dim: shape: queries and output, keys and values. compute_bytes: of a value [bytes].
-        attention_backend: `eager` keeps the scores, and keys and values for every query head.
+        attention_backend: `eager` keeps the scores, and keys and values for every query head; None what Transformers chooses.
         sequence_length: [tokens] context_parallel: ranks, else None.
         training_kernels: family of the kernels. sliding_layers, sliding_window: a window that is shorter than the sequence is a
-        mask, with which Transformers repeats keys and values.
+        mask, with which Transformers repeats keys and values. kv_lora_rank, qk_rope_head_dim: of latent attention, else None.
     Returns:
         [bytes]
 
-    >>> attention_activation_bytes("llama", 32, 8, 128, 2, None, 4096, None, "eager", 0, None)
+    >>> attention_activation_bytes("llama", 32, 8, 128, 2, None, 4096, None, "eager", 0, None, None, None)
     20608.0
-    >>> attention_activation_bytes("llama", 32, 8, 128, 2, "eager", 1024, None, "eager", 0, None)  # traced: 229,376
+    >>> attention_activation_bytes("llama", 32, 8, 128, 2, "eager", 1024, None, "eager", 0, None, None, None)  # traced: 229,376
     229376.0
 
     Source: Dao, FlashAttention-2, 2023, section 3.1 (one 32-bit log-sum-exp a head and token); huggingface/transformers 5.23.0,
-        eager_attention_forward (scores, 32-bit softmax, its cast); traced.
+        eager_attention_forward (scores, 32-bit softmax, its cast), `_supports_sdpa` of each family, models/gpt_neo and gptj
+        (`_attn`: queries and keys in 32 bits), gpt_oss (softmax as computed); traced.
     """
     wide, narrow = attention_heads * head_dim, kv_heads * head_dim
     fused = compute_bytes * (2 * wide + narrow) if family in FUSED_PROJECTION else 0
-    if attention_backend != "eager":
+    unfused = attention_backend is None and training_kernels == "eager" and family in EAGER_ONLY
+    if attention_backend != "eager" and not unfused:
         windowed = sliding_layers and sliding_window and (sequence_length or 0) > sliding_window
         if windowed and attention_backend is None and training_kernels == "eager":
             narrow = wide
-        return 2.0 * compute_bytes * (wide + narrow) + 4 * attention_heads + fused
+        parts = wide - attention_heads * (qk_rope_head_dim or 0) if kv_lora_rank else wide
+        copied = compute_bytes * parts if kv_lora_rank or family in PARTLY_ROTATED else 0
+        return 2.0 * compute_bytes * (wide + narrow) + 4 * attention_heads + fused + copied
     if sequence_length is None:
         raise LookupError("the length of the sequence is not stated")
     scores = 4 + (compute_bytes if compute_bytes < 4 else 0) + (compute_bytes if family == "gemma-2" else 0)
-    return 4.0 * compute_bytes * wide + fused + attention_heads * sequence_length / (context_parallel or 1) * scores
+    scores = compute_bytes if family == "gpt-oss" else scores
+    widened = 2 * wide * (4 - compute_bytes) if family in SCORES_OF_32_BITS else 0
+    return (
+        4.0 * compute_bytes * wide
+        + fused
+        + widened
+        + attention_heads * sequence_length / (context_parallel or 1) * scores
+    )
 
 
 FUSED_PROJECTION = frozenset({"gpt-neox", "phi-3", "phimoe"})
 """Families with one matrix for queries, keys and values whose queries and keys are rotated into new tensors."""
+EAGER_ONLY = frozenset({"bloom", "gemma-2", "gpt-j", "gpt-neo", "gpt-oss", "mpt"})
+"""Families without scaled_dot_product_attention in Transformers, which takes single operations unless told otherwise."""
+SCORES_OF_32_BITS = frozenset({"gpt-j", "gpt-neo"})
+"""Families whose single operations multiply queries and keys in 32 bits."""
+PARTLY_ROTATED = frozenset({"glm-4", "glm-4.5", "glm-4.5-air", "minimax-m2", "nemotron", "phi-2", "stablelm-2"})
+"""Families that rotate a part of each head: what they put together lies by head, the output too, and is copied to lie by token."""
 
 
 def mlp_activation_bytes(
