@@ -287,6 +287,11 @@ def adapter_activation_bytes(
     adapter_bytes: int,
     compute_bytes: int,
     autocast: bool,
+    family: str,
+    gated_mlp: bool,
+    layers: int,
+    moe_layers: int,
+    shared_intermediate: int | None,
 ) -> float:
     """What adapters keep of one token in one layer: their inputs, cast to their own number format where it differs.
 
@@ -296,26 +301,40 @@ def adapter_activation_bytes(
     Args:
         lora_rank: None without LoRA. lora_targets: letters of the matrices. hidden, intermediate: widths.
         attention_heads, head_dim: input of the output projection. adapter_bytes, compute_bytes: of a value [bytes].
-        autocast: matrix products run in the number format of the computation.
+        autocast: matrix products run in the number format of the computation. family: of the network; one matrix for
+        queries, keys and values has one input. gated_mlp: the MLP has a gate. layers, moe_layers: all, and routed;
+        shared_intermediate: of experts that every token visits; routed ones carry no adapters.
     Returns:
         [bytes]
 
-    >>> adapter_activation_bytes(8, "qv", 4096, 11008, 32, 128, 4, 2, False)
+    >>> adapter_activation_bytes(8, "qv", 4096, 11008, 32, 128, 4, 2, False, "llama", True, 32, 0, None)
     32768.0
-    >>> adapter_activation_bytes(8, "qv", 4096, 11008, 32, 128, 2, 2, False)
+    >>> adapter_activation_bytes(8, "qv", 4096, 11008, 32, 128, 2, 2, False, "llama", True, 32, 0, None)
     8192.0
 
     Source: huggingface/peft 0.21.2 tuners/lora/layer.py, Linear.forward: `_cast_input_dtype` to the adapter's type.
     """
     if lora_rank is None:
         return 0.0
-    letters = lora_targets or ""
+    letters = (lora_targets or "").replace("g", "g" if gated_mlp else "")
+    if family in ONE_MATRIX and set(letters) & set("qkv"):
+        letters = "q" + letters.translate(str.maketrans("", "", "qkv"))
     if adapter_bytes <= compute_bytes:
         shared = [first for first in ("qkv", "o", "gu", "d") if set(first) & set(letters)]
         letters = "".join(first[0] for first in shared)
     width = min(adapter_bytes, compute_bytes) if autocast else adapter_bytes
-    inner = {"o": attention_heads * head_dim, "d": intermediate or 0}
+    dense = (layers - moe_layers) / layers
+    adapted = dense if not shared_intermediate else 1
+    inner = {
+        **dict.fromkeys("gu", adapted * hidden),
+        "o": attention_heads * head_dim,
+        "d": dense * (intermediate or 0) + (1 - dense) * (shared_intermediate or 0),
+    }
     return float(width * sum(inner.get(letter, hidden) for letter in letters))
+
+
+ONE_MATRIX = frozenset({"bloom", "falcon", "gpt-2", "gpt-neox", "mpt", "phi-3", "starcoder"})
+"""Families with one matrix for queries, keys and values."""
 
 
 def layer_activation_bytes(
