@@ -64,7 +64,11 @@ def described(run: Run) -> Facts:
         "attention_backend": {"eager": "eager", "flash": "flash"}.get(run["attention"]),
     }
     if adapters:
-        stated |= {"lora_rank": adapters, "lora_targets": run["lora_targets"], "trainable_parameters": own}
+        stated |= {
+            "lora_rank": adapters,
+            "lora_targets": run["lora_targets"].replace("all-linear", "qkvogud"),
+            "trainable_parameters": own,
+        }
     if shape is not None and shape.moe_layers and shape.layers:
         stated["moe_layers"] = layers - (shape.layers - shape.moe_layers)
     return facts.of(Role("traced", NOWHERE, {name: Field(value) for name, value in stated.items()}), resolved)
