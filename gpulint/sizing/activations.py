@@ -104,7 +104,7 @@ LAYER_NORM = frozenset(
 NORM_IN_32_BITS = frozenset({"olmo"})
 """Families that hand a 32-bit copy to that operation."""
 CENTRED = frozenset({"cohere", "cohere2"})
-"""Families whose one norm subtracts the mean in single 32-bit operations: the difference, its copy for the variance, the scaled."""
+"""Families whose one norm is single 32-bit operations: the difference from the mean, its copy for the variance, the scaled."""
 ONE_NORM = frozenset({"phi-2", "gpt-j", "falcon", "cohere", "cohere2"})
 """Families whose attention and MLP read the same norm."""
 SHARED_INPUT = frozenset({"gpt-neox", *ONE_NORM})
@@ -126,7 +126,7 @@ HEAD_NORMS = frozenset(
             "olmoe",
             "qwen3-next",
         ),
-        *("exaone-4", "apertus"),
+        *("exaone-4", "apertus", "hunyuan-moe"),
     }
 )
 
@@ -201,7 +201,7 @@ EAGER_ONLY = frozenset({"bloom", "gemma-2", "gpt-j", "gpt-neo", "gpt-oss", "mpt"
 SCORES_OF_32_BITS = frozenset({"gpt-j", "gpt-neo"})
 """Families whose single operations multiply queries and keys in 32 bits."""
 PARTLY_ROTATED = frozenset({"glm-4", "glm-4.5", "glm-4.5-air", "minimax-m2", "nemotron", "phi-2", "stablelm-2"})
-"""Families that rotate a part of each head: what they put together lies by head, the output too, and is copied to lie by token."""
+"""Families that rotate a part of each head: what is put together lies by head, as the output does, which is copied."""
 
 
 def mlp_activation_bytes(
@@ -269,6 +269,8 @@ ROUTER_IN_32_BITS = frozenset(
         "glm-4.5",
         "glm-4.5-air",
         "glm-4.7-flash",
+        "ernie-4.5-moe",
+        "hunyuan-moe",
     }
 )
 """Families whose router multiplies a 32-bit copy of the stream."""
