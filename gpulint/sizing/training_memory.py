@@ -52,24 +52,27 @@ def late_gradient_bytes(
     tied_embeddings: bool,
     pipeline_parallel: int,
     tensor_parallel: int,
+    sharding: str,
 ) -> float:
     """Gradients that are not there yet when the backward pass works on the first layer: its own and the embedding's.
 
-    late_gradient_bytes = gradient_bytes · (layer_parameters + embedding) / stage_parameters
+    late_gradient_bytes = gradient_bytes · (layer_parameters + embedding) / stage_parameters; both tables with FSDP
 
     Args:
         gradient_bytes: at the end of the backward pass [bytes]. layer_parameters, stage_parameters: of a layer, and of all.
         vocab, hidden: of the embedding. tied_embeddings: the output head's gradient is already there.
-        pipeline_parallel, tensor_parallel: ranks.
+        pipeline_parallel, tensor_parallel: ranks. sharding: FSDP reduces the gradients of both tables when it ends.
     Returns:
         [bytes]
 
-    >>> late_gradient_bytes(100.0, 10.0, 100.0, 5, 2, False, 1, 1)
+    >>> late_gradient_bytes(100.0, 10.0, 100.0, 5, 2, False, 1, 1, "none")
     20.0
 
     Source: PyTorch documentation, Autograd mechanics: gradients are made from the last layer to the first.
     """
-    embedding = 0.0 if tied_embeddings and pipeline_parallel == 1 else vocab * hidden / tensor_parallel
+    tables = 0 if tied_embeddings and pipeline_parallel == 1 else 1
+    tables += 1 if sharding == "fsdp" and pipeline_parallel == 1 else 0
+    embedding = tables * vocab * hidden / tensor_parallel
     return gradient_bytes * min(1.0, (layer_parameters + embedding) / stage_parameters)
 
 
@@ -121,38 +124,43 @@ def training_peak_bytes(
     gathered_bytes: float,
     reduction_bytes: float,
     cast_bytes: float,
+    waiting_bytes: float,
+    root_reduction_bytes: float,
     step_bytes: float,
 ) -> float:
     """Most memory that tensors take on one GPU in a training step.
 
     training_peak_bytes = weights + optimizer state + max(
         kept gradients + the last stage's activations + loss + gathered + casts      the loss
-        kept gradients + kept activations + a layer's work + gathered + reduction    backward begins
-        gradients but the late ones + a layer kept + its work + gathered + reduction               backward ends
+        kept gradients + kept activations + a layer's work + gathered + waiting + reduction        backward begins
+        gradients but the late ones + a layer kept + its work + gathered + waiting + reduction     backward ends
         all gradients + tied_gradient_bytes                                          the embedding
+        gradients but the late ones + root_reduction_bytes                           the embedding with FSDP
         all gradients + step_bytes )                                                 the optimizer's step
 
     Args:
         training_weight_bytes, gradient_bytes, late_gradient_bytes, tied_gradient_bytes, accumulated_gradient_bytes,
         optimizer_state_bytes: states [bytes].
         kept_activation_bytes, last_stage_activation_bytes, kept_layer_bytes, layer_work_bytes, loss_bytes: activations [bytes].
-        gathered_bytes, reduction_bytes, cast_bytes, step_bytes: buffers [bytes].
+        gathered_bytes, reduction_bytes, cast_bytes, waiting_bytes, root_reduction_bytes, step_bytes: buffers [bytes].
     Returns:
         [bytes]
     Validity: from the second step on, when the optimizer's state exists.
 
-    >>> training_peak_bytes(2, 2, 1, 0, 0, 4, 10, 10, 1, 3, 5, 0, 0, 0, 2)
+    >>> training_peak_bytes(2, 2, 1, 0, 0, 4, 10, 10, 1, 3, 5, 0, 0, 0, 0, 0, 2)
     21
 
     Source: PyTorch, torch/distributed/_tools/mem_tracker.py, traces of the same steps.
     """
     resident = training_weight_bytes + optimizer_state_bytes
-    passing = gathered_bytes + layer_work_bytes + reduction_bytes
+    passing = gathered_bytes + layer_work_bytes + waiting_bytes + reduction_bytes
+    late = gradient_bytes - late_gradient_bytes
     return resident + max(
         accumulated_gradient_bytes + last_stage_activation_bytes + gathered_bytes + loss_bytes + cast_bytes,
         accumulated_gradient_bytes + kept_activation_bytes + passing,
-        max(accumulated_gradient_bytes, gradient_bytes - late_gradient_bytes) + kept_layer_bytes + passing,
+        max(accumulated_gradient_bytes, late) + kept_layer_bytes + passing,
         gradient_bytes + tied_gradient_bytes,
+        max(accumulated_gradient_bytes, late) + root_reduction_bytes,
         gradient_bytes + step_bytes,
     )
 
