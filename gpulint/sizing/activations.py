@@ -173,8 +173,7 @@ def attention_activation_bytes(
     """
     wide, narrow = attention_heads * head_dim, kv_heads * head_dim
     fused = compute_bytes * (2 * wide + narrow) if family in FUSED_PROJECTION else 0
-    unfused = attention_backend is None and training_kernels == "eager" and family in EAGER_ONLY
-    if attention_backend != "eager" and not unfused:
+    if not _unfused(family, attention_backend, training_kernels):
         windowed = sliding_layers and sliding_window and (sequence_length or 0) > sliding_window
         if windowed and attention_backend is None and training_kernels == "eager":
             narrow = wide
@@ -192,6 +191,47 @@ def attention_activation_bytes(
         + widened
         + attention_heads * sequence_length / (context_parallel or 1) * scores
     )
+
+
+def score_gradient_bytes(
+    family: str,
+    attention_heads: int,
+    attention_backend: str | None,
+    training_kernels: str,
+    training_tokens: float,
+    sequence_length: int | None,
+    context_parallel: int | None,
+    compute_bytes: int,
+    tensor_parallel: int,
+) -> float:
+    """Gradients of one layer's attention scores before and after their softmax, where single operations keep scores.
+
+    score_gradient_bytes = tokens · heads / tp · sequence · 2 · 4 in eager attention (compute_bytes with gpt-oss), else 0
+
+    Args:
+        family, attention_heads, compute_bytes: of the network. attention_backend, training_kernels: as in
+        attention_activation_bytes. training_tokens: of a micro-batch. sequence_length: [tokens]
+        context_parallel, tensor_parallel: ranks.
+    Returns:
+        [bytes]
+
+    >>> score_gradient_bytes("mpt", 32, None, "eager", 2048.0, 2048, None, 2, 1)
+    1073741824.0
+
+    Source: PyTorch 2.15.0, ATen/native/SoftMax.cpp, softmax_backward (a gradient in, one out, in 32 bits); traced.
+    """
+    if not _unfused(family, attention_backend, training_kernels):
+        return 0.0
+    if sequence_length is None:
+        raise LookupError("the length of the sequence is not stated")
+    width = compute_bytes if family == "gpt-oss" else 4
+    return 2 * width * training_tokens * attention_heads / tensor_parallel * sequence_length / (context_parallel or 1)
+
+
+def _unfused(family: str, attention_backend: str | None, training_kernels: str) -> bool:
+    """Whether attention runs as single operations that keep the scores."""
+    chosen = attention_backend is None and training_kernels == "eager" and family in EAGER_ONLY
+    return attention_backend == "eager" or chosen
 
 
 FUSED_PROJECTION = frozenset({"gpt-neox", "phi-3", "phimoe"})
@@ -497,11 +537,14 @@ def layer_work_bytes(
     layer_gradient_multiple: float,
     sequence_parallel: bool,
     quantization: str | None,
+    mlp_activation_bytes: float,
+    score_gradient_bytes: float,
 ) -> float:
     """What the backward pass of one layer needs besides what is kept: what it recomputes, and the gradients in between.
 
     layer_work_bytes = (layer_activation_bytes − kept where it is recomputed)
-                       + tokens · compute_bytes · (layer_gradient_multiple · MLP width / tp + hidden)
+                       + tokens · compute_bytes · (layer_gradient_multiple · MLP width / tp + hidden), or of the scores
+                         less what the MLP has let go by then
                        + with sequence parallelism the inputs of attention and MLP and a gradient for all tokens
                        + with a quantised base its largest matrix as it is used
 
@@ -510,10 +553,11 @@ def layer_work_bytes(
         training_tokens: of a micro-batch. hidden, intermediate, moe_intermediate: widths. experts_per_token: that a token visits.
         compute_bytes: of a value [bytes]. tensor_parallel: ranks. layer_gradient_multiple: gradients as wide as the MLP (fitted).
         sequence_parallel: tokens are gathered from the tensor-parallel ranks. quantization: of a frozen base, else None.
+        mlp_activation_bytes: of one token. score_gradient_bytes: of eager attention [bytes].
     Returns:
         [bytes]
 
-    >>> layer_work_bytes("none", 100.0, 100.0, 10, 4, 8, None, None, 2, 1, 2.0, False, None)
+    >>> layer_work_bytes("none", 100.0, 100.0, 10, 4, 8, None, None, 2, 1, 2.0, False, None, 0.0, 0.0)
     400.0
 
     Source: Chen et al., 2016; the gradients of a gated MLP: product, gate and up.
@@ -521,6 +565,8 @@ def layer_work_bytes(
     recomputed = 0.0 if activation_checkpointing in ("none", "scores") else layer_activation_bytes - kept_layer_bytes
     inner = max(intermediate or 0, (experts_per_token or 0) * (moe_intermediate or 0))
     between = training_tokens * compute_bytes * (layer_gradient_multiple * inner / tensor_parallel + hidden)
+    freed = training_tokens * mlp_activation_bytes / tensor_parallel
+    between = max(between, score_gradient_bytes - freed + training_tokens * compute_bytes * hidden)
     gathered = 3 * training_tokens * compute_bytes * hidden if sequence_parallel and tensor_parallel > 1 else 0.0
     restored = compute_bytes * hidden * (intermediate or 0) if quantization else 0
     return max(0.0, recomputed) + between + gathered + restored
