@@ -3,6 +3,7 @@
     python bench/fake_tensors.py sweep [--out CSV]        every run of `runs()` not yet in CSV (fake_tensors.csv)
     python bench/fake_tensors.py unseen-1 [--out CSV]     the same of families chosen before any of them was traced
                                                           (unseen_tensors.csv); `unseen-2`: of the second round
+    python bench/fake_tensors.py sharded [--out CSV]      FSDP2 over fake process groups (sharded_tensors.csv)
     python bench/fake_tensors.py show [--out CSV]         full depths against what two shallow runs say of them
 
 Needs torch, transformers and peft, the last columns say which; none is a dependency of gpulint. `fake_checks.py` checks the
@@ -55,7 +56,7 @@ class Run(NamedTuple):
     accumulation: int = 1
     lora_rank: int = 0
     lora_targets: str = "none"
-    fsdp: int = 1
+    fsdp: str = "1"
 
 
 # ---- one run
@@ -99,7 +100,7 @@ def trained(model: Any, config: Any, run: Run) -> Reading:
     """A training step that finds optimizer states, and gradients when it accumulates, already there."""
     model, optimizer, ids = prepared(model, run)
     parameters = [p for p in model.parameters() if p.requires_grad]
-    live = Live(config.vocab_size, sharded=run.fsdp > 1)
+    live = Live(config.vocab_size, sharded=run.fsdp != "1")
     known(live, model, optimizer, ids)
     hooks = [p.register_post_accumulate_grad_hook(lambda p: live.count(p.grad, "gradients")) for p in parameters]
     with live_bytes.by_module(live), live_bytes.resizes(live), live:
@@ -117,11 +118,11 @@ def prepared(model: Any, run: Run) -> tuple[Any, Any, Any]:
         model = traced_models.with_adapters(model, run.lora_rank, run.lora_targets)
     if run.recomputation == "full":
         model.gradient_checkpointing_enable({"use_reentrant": False, "context_fn": traced_models.recomputed})
-    if run.fsdp > 1:
+    if run.fsdp != "1":
         traced_models.shard(model, run.fsdp)
     model.train()
     ids = torch.zeros(run.micro_batch, run.sequence, dtype=torch.long)
-    if run.fsdp > 1:  # the first pass makes what later ones empty and fill
+    if run.fsdp != "1":  # the first pass makes what later ones empty and fill
         model(input_ids=ids, labels=ids).loss.backward()
     parameters = [p for p in model.parameters() if p.requires_grad]
     optimizer = warmed(traced_models.optimizer_of(run.optimizer, parameters), parameters)
@@ -238,7 +239,7 @@ def wanted(rows: Mapping[str, Mapping[str, str]]) -> Iterator[Run]:
     for name in ("meta-llama/Llama-2-7b-hf", "meta-llama/Llama-3.1-8B", "Qwen/Qwen3-8B"):
         for again, how in product(RECOMPUTATIONS, OPTIMIZERS[:2]):
             yield Run(name, None, sequence=4096, recomputation=again, optimizer=how)
-    for name, again, ranks, dtype in product(SHARDED, RECOMPUTATIONS, (8, 64), ("float32", "bfloat16")):
+    for name, again, ranks, dtype in product(SHARDED, RECOMPUTATIONS, ("8", "64"), ("float32", "bfloat16")):
         yield Run(name, None, "training", 4096, 1, "sdpa", again, dtype, optimizer="adamw-loop", fsdp=ranks)
     for name, again in product(ADAPTED, RECOMPUTATIONS):
         yield Run(name, None, recomputation=again, lora_rank=16, lora_targets="all-linear")
@@ -281,6 +282,19 @@ def unseen(split: str) -> Iterator[Run]:
         )
         for run in every:
             yield run._replace(sequence=min(run.sequence, int(rows[name]["trained_context"])))
+
+
+def sharded() -> Iterator[Run]:
+    """Steps over many ranks, of eight layers; the vocabulary outweighs them where sequences are short."""
+    names = ("meta-llama/Llama-3.1-8B", "meta-llama/Llama-3.2-1B", "google/gemma-7b", "Qwen/Qwen3-8B")
+    dtypes, sequences = ("float32", "bfloat16"), (4096, 512)
+    once = Run("", 8, optimizer="adamw-loop", fsdp="8")
+    varied = product(names, RECOMPUTATIONS, sequences)
+    for (name, again, sequence), dtype, how in product(varied, dtypes, ("8", "2", "64", "2x8", "8 kept")):
+        yield once._replace(checkpoint=name, recomputation=again, sequence=sequence, weight_dtype=dtype, fsdp=how)
+    for (name, again, sequence), accumulated in product(product(names, RECOMPUTATIONS, sequences), (False, True)):
+        run = once._replace(checkpoint=name, recomputation=again, sequence=sequence)
+        yield run._replace(accumulation=2) if accumulated else run._replace(lora_rank=16, lora_targets="all-linear")
 
 
 # ---- rows
@@ -402,13 +416,18 @@ def show(path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("do", choices=("sweep", *UNSEEN, "show"))
+    parser.add_argument("do", choices=("sweep", *SWEEPS, "show"))
     parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
-    out = arguments.out or (RESULTS.with_name("unseen_tensors.csv") if arguments.do in UNSEEN else RESULTS)
+    out = arguments.out or RESULTS.with_name(SWEEPS.get(arguments.do, RESULTS.name))
     if arguments.do == "show":
         return show(out)
-    return sweep(unseen(arguments.do) if arguments.do in UNSEEN else runs(), out)
+    wished = unseen(arguments.do) if arguments.do in UNSEEN else sharded() if arguments.do == "sharded" else runs()
+    return sweep(wished, out)
+
+
+SWEEPS = {**dict.fromkeys(UNSEEN, "unseen_tensors.csv"), "sharded": "sharded_tensors.csv"}
+"""Further sweeps, and where their rows are."""
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ from gpulint import architecture, documents, facts
 from gpulint.facts import Facts
 from gpulint.workload import Field, Origin, Role
 
-SHIPPED = [Path(__file__).with_name(name) for name in ("fake_tensors.csv", "unseen_tensors.csv")]
+SHIPPED = [Path(__file__).with_name(name) for name in ("fake_tensors.csv", "unseen_tensors.csv", "sharded_tensors.csv")]
 NOWHERE = Origin(documents.load("traced.yaml", b"{}").documents[0], ())
 NONE = ("", "none", "0", "1")
 Run = Mapping[str, str]
@@ -44,12 +44,15 @@ def described(run: Run) -> Facts:
     resolved = architecture.resolve(run["checkpoint"])
     shape, layers, adapters = resolved.architecture, int(run["layers"]), int(run["lora_rank"])
     own = int(run["trainable_parameters"]) if adapters else 0
-    ranks = int(run["fsdp"] or 1)
+    group, kept, groups = shared(run["fsdp"] or "1")
+    ranks = groups * group
     stated: dict[str, int | str | bool | None] = {
         **dict.fromkeys(("tensor_parallel", "pipeline_parallel"), 1),
         **dict.fromkeys(("gpus_per_pod", "gpus_per_replica"), ranks),
         "engine": "transformers",
         "sharding": "fsdp" if ranks > 1 else "none",
+        "shard_group": group if groups > 1 else None,
+        "zero_stage": 2 if kept else None,
         "packed": True,
         "layers": layers,
         "parameters": int(run["parameters"]) - own,
@@ -72,6 +75,13 @@ def described(run: Run) -> Facts:
     if shape is not None and shape.moe_layers and shape.layers:
         stated["moe_layers"] = layers - (shape.layers - shape.moe_layers)
     return facts.of(Role("traced", NOWHERE, {name: Field(value) for name, value in stated.items()}), resolved)
+
+
+def shared(fsdp: str) -> tuple[int, bool, int]:
+    """Ranks of a group that shares states out, whether weights stay gathered after the forward pass, and groups: `2x8 kept`."""
+    size, _, kept = fsdp.partition(" ")
+    groups, _, ranks = size.rpartition("x")
+    return int(ranks), kept == "kept", int(groups or 1)
 
 
 def compared(paths: Iterable[Path]) -> list[Compared]:

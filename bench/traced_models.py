@@ -265,24 +265,38 @@ def recomputed() -> tuple[Any, Any]:
     return nullcontext(), Float32Operators()
 
 
-def shard(model: Any, ranks: int) -> None:
-    """FSDP2 over this many ranks, of which this is the first: each layer a group, the rest another.
+def ranks_of(spread: str) -> tuple[str, int, int]:
+    """How a run is spread: `8` fully_shard over eight ranks, `2x8` two such groups, `8 kept` without resharding after the
+    forward pass, `1` one device."""
+    size, _, kind = spread.partition(" ")
+    groups, _, ranks = size.rpartition("x")
+    return kind or "fsdp", int(groups or 1), int(ranks)
 
-    Float32 weights are gathered in bfloat16 and their gradients reduced in float32; bfloat16 ones stay what they are.
+
+def shard(model: Any, how: str) -> None:
+    """Make the model that of the first of these ranks of fully_shard (FSDP2).
+
+    Each layer is a group and the rest another; float32 weights are gathered in bfloat16 and their gradients
+    reduced in float32, bfloat16 ones stay what they are.
     """
     from torch.distributed.device_mesh import init_device_mesh  # type: ignore[import-not-found,unused-ignore]
     from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard  # type: ignore[import-not-found,unused-ignore]
     from torch.testing._internal.distributed.fake_pg import FakeStore  # type: ignore[import-not-found,unused-ignore]
 
+    kind, groups, ranks = ranks_of(how)
     if torch.distributed.is_initialized():
         torch.distributed.destroy_process_group()
-    torch.distributed.init_process_group("fake", store=FakeStore(), rank=0, world_size=ranks)
+    torch.distributed.init_process_group("fake", store=FakeStore(), rank=0, world_size=groups * ranks)
     with unset_fake_temporarily():
-        mesh = init_device_mesh("cpu", (ranks,))
-    whole = next(model.parameters()).dtype == torch.float32
+        mesh = init_device_mesh("cpu", (groups, ranks) if groups > 1 else (ranks,), **NAMED[groups > 1])
+    whole = any(p.requires_grad and p.dtype == torch.float32 for p in model.parameters())
     policy = MixedPrecisionPolicy(torch.bfloat16, torch.float32) if whole else MixedPrecisionPolicy()
-    for module in (*model.model.layers, model):
-        fully_shard(module, mesh=mesh, mp_policy=policy)
+    layers = next(child for name, child in model.named_modules() if name.endswith("layers"))
+    for module in (*layers, model):
+        fully_shard(module, mesh=mesh, mp_policy=policy, reshard_after_forward=kind != "kept")
+
+
+NAMED: Mapping[bool, Mapping[str, Any]] = {True: {"mesh_dim_names": ("replicate", "shard")}, False: {}}
 
 
 def optimizer_of(name: str, parameters: Sequence[Any]) -> Any:
