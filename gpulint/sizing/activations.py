@@ -206,7 +206,8 @@ def score_gradient_bytes(
 ) -> float:
     """Gradients of one layer's attention scores before and after their softmax, where single operations keep scores.
 
-    score_gradient_bytes = tokens · heads / tp · sequence · 2 · 4 in eager attention (compute_bytes with gpt-oss), else 0
+    score_gradient_bytes = tokens · heads / tp · sequence · 2 · 4 in eager attention (compute_bytes with gpt-oss, once in
+                           place with fused kernels), else 0
 
     Args:
         family, attention_heads, compute_bytes: of the network. attention_backend, training_kernels: as in
@@ -218,14 +219,15 @@ def score_gradient_bytes(
     >>> score_gradient_bytes("mpt", 32, None, "eager", 2048.0, 2048, None, 2, 1)
     1073741824.0
 
-    Source: PyTorch 2.15.0, ATen/native/SoftMax.cpp, softmax_backward (a gradient in, one out, in 32 bits); traced.
+    Source: PyTorch 2.15.0, ATen/native/SoftMax.cpp, softmax_backward (a gradient in, one out, in 32 bits); traced;
+        NVIDIA/Megatron-LM, megatron/core/fusions/fused_softmax.py (its backward pass works in place).
     """
     if not _unfused(family, attention_backend, training_kernels):
         return 0.0
     if sequence_length is None:
         raise LookupError("the length of the sequence is not stated")
-    width = compute_bytes if family == "gpt-oss" else 4
-    return 2 * width * training_tokens * attention_heads / tensor_parallel * sequence_length / (context_parallel or 1)
+    width = 2 * (compute_bytes if family == "gpt-oss" else 4) if training_kernels == "eager" else compute_bytes
+    return width * training_tokens * attention_heads / tensor_parallel * sequence_length / (context_parallel or 1)
 
 
 def _unfused(family: str, attention_backend: str | None, training_kernels: str) -> bool:
@@ -334,6 +336,7 @@ def adapter_activation_bytes(
     layers: int,
     moe_layers: int,
     shared_intermediate: int | None,
+    sharding: str,
 ) -> float:
     """What adapters keep of one token in one layer: their inputs, cast to their own number format where it differs.
 
@@ -345,13 +348,14 @@ def adapter_activation_bytes(
         attention_heads, head_dim: input of the output projection. adapter_bytes, compute_bytes: of a value [bytes].
         autocast: matrix products run in the number format of the computation. family: of the network; one matrix for
         queries, keys and values has one input. gated_mlp: the MLP has a gate. layers, moe_layers: all, and routed;
-        shared_intermediate: of experts that every token visits; routed ones carry no adapters.
+        shared_intermediate: of experts that every token visits; routed ones carry no adapters. sharding: FSDP gathers
+        adapters in the number format of the computation.
     Returns:
         [bytes]
 
-    >>> adapter_activation_bytes(8, "qv", 4096, 11008, 32, 128, 4, 2, False, "llama", True, 32, 0, None)
+    >>> adapter_activation_bytes(8, "qv", 4096, 11008, 32, 128, 4, 2, False, "llama", True, 32, 0, None, "none")
     32768.0
-    >>> adapter_activation_bytes(8, "qv", 4096, 11008, 32, 128, 2, 2, False, "llama", True, 32, 0, None)
+    >>> adapter_activation_bytes(8, "qv", 4096, 11008, 32, 128, 2, 2, False, "llama", True, 32, 0, None, "none")
     8192.0
 
     Source: huggingface/peft 0.21.2 tuners/lora/layer.py, Linear.forward: `_cast_input_dtype` to the adapter's type.
@@ -361,6 +365,8 @@ def adapter_activation_bytes(
     letters = (lora_targets or "").replace("g", "g" if gated_mlp else "")
     if family in ONE_MATRIX and set(letters) & set("qkv"):
         letters = "q" + letters.translate(str.maketrans("", "", "qkv"))
+    if sharding == "fsdp":
+        adapter_bytes = min(adapter_bytes, compute_bytes)
     if adapter_bytes <= compute_bytes:
         shared = [first for first in ("qkv", "o", "gu", "d") if set(first) & set(letters)]
         letters = "".join(first[0] for first in shared)

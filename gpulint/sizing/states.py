@@ -513,6 +513,39 @@ def waiting_bytes(
     )
 
 
+def root_gathered_bytes(
+    sharding: str,
+    sharding_stage: int,
+    shard_ranks: int,
+    vocab: int,
+    hidden: int,
+    tied_embeddings: bool,
+    pipeline_parallel: int,
+    tensor_parallel: int,
+    compute_bytes: int,
+) -> float:
+    """What FSDP needs besides while it gathers the vocabulary tables: the buffer they are copied out of.
+
+    root_gathered_bytes = tables · vocab · hidden / tp · compute_bytes
+
+    Args:
+        sharding, sharding_stage, shard_ranks: how states are shared out; 0 but for FSDP on several ranks.
+        vocab, hidden, tied_embeddings: tables. pipeline_parallel, tensor_parallel: ranks.
+        compute_bytes: of a gathered weight [bytes].
+    Returns:
+        [bytes]
+    Validity: PyTorch's first FSDP gathers in place.
+
+    >>> root_gathered_bytes("fsdp", 3, 8, 128256, 4096, False, 1, 1, 2) / 2**30  # Llama-3.1-8B: traced 1.96
+    1.95703125
+
+    Source: PyTorch 2.15.0, torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, foreach_all_gather_copy_out; traced.
+    """
+    if sharding != "fsdp" or sharding_stage < 2 or shard_ranks == 1 or pipeline_parallel > 1:
+        return 0.0
+    return (1 if tied_embeddings else 2) * vocab * hidden / tensor_parallel * compute_bytes
+
+
 def root_reduction_bytes(
     sharding: str,
     sharding_stage: int,

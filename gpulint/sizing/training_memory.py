@@ -125,6 +125,7 @@ def training_peak_bytes(
     reduction_bytes: float,
     cast_bytes: float,
     waiting_bytes: float,
+    root_gathered_bytes: float,
     root_reduction_bytes: float,
     step_bytes: float,
 ) -> float:
@@ -132,6 +133,7 @@ def training_peak_bytes(
 
     training_peak_bytes = weights + optimizer state + max(
         kept gradients + the last stage's activations + loss + gathered + casts      the loss
+        kept gradients + the last stage's activations + gathered + root_gathered_bytes             FSDP gathers the tables
         kept gradients + kept activations + a layer's work + gathered + waiting + reduction        backward begins
         gradients but the late ones + a layer kept + its work + gathered + waiting + reduction     backward ends
         all gradients + tied_gradient_bytes                                          the embedding
@@ -142,12 +144,13 @@ def training_peak_bytes(
         training_weight_bytes, gradient_bytes, late_gradient_bytes, tied_gradient_bytes, accumulated_gradient_bytes,
         optimizer_state_bytes: states [bytes].
         kept_activation_bytes, last_stage_activation_bytes, kept_layer_bytes, layer_work_bytes, loss_bytes: activations [bytes].
-        gathered_bytes, reduction_bytes, cast_bytes, waiting_bytes, root_reduction_bytes, step_bytes: buffers [bytes].
+        gathered_bytes, reduction_bytes, cast_bytes, waiting_bytes, root_gathered_bytes, root_reduction_bytes,
+        step_bytes: buffers [bytes].
     Returns:
         [bytes]
     Validity: from the second step on, when the optimizer's state exists.
 
-    >>> training_peak_bytes(2, 2, 1, 0, 0, 4, 10, 10, 1, 3, 5, 0, 0, 0, 0, 0, 2)
+    >>> training_peak_bytes(2, 2, 1, 0, 0, 4, 10, 10, 1, 3, 5, 0, 0, 0, 0, 0, 0, 2)
     21
 
     Source: PyTorch, torch/distributed/_tools/mem_tracker.py, traces of the same steps.
@@ -157,6 +160,7 @@ def training_peak_bytes(
     late = gradient_bytes - late_gradient_bytes
     return resident + max(
         accumulated_gradient_bytes + last_stage_activation_bytes + gathered_bytes + loss_bytes + cast_bytes,
+        accumulated_gradient_bytes + last_stage_activation_bytes + gathered_bytes + root_gathered_bytes,
         accumulated_gradient_bytes + kept_activation_bytes + passing,
         max(accumulated_gradient_bytes, late) + kept_layer_bytes + passing,
         gradient_bytes + tied_gradient_bytes,
