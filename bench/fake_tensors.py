@@ -2,7 +2,7 @@
 
     python bench/fake_tensors.py sweep [--out CSV]        every run of `runs()` not yet in CSV (fake_tensors.csv)
     python bench/fake_tensors.py unseen-1 [--out CSV]     the same of families chosen before any of them was traced
-                                                          (unseen_tensors.csv); `unseen-2`: of the second round
+                                                          (unseen_tensors.csv); `unseen-2`, `unseen-3`: later rounds
     python bench/fake_tensors.py sharded [--out CSV]      FSDP2 over fake process groups (sharded_tensors.csv)
     python bench/fake_tensors.py show [--out CSV]         full depths against what two shallow runs say of them
 
@@ -259,8 +259,11 @@ UNSEEN = {
         "tiiuae/falcon-7b", "ByteDance-Seed/Seed-OSS-36B-Instruct", "EleutherAI/gpt-j-6b", "tencent/Hunyuan-A13B-Instruct",
         "baidu/ERNIE-4.5-21B-A3B-PT", "bigcode/gpt_bigcode-santacoder",
     ),
+    "unseen-3": (
+        "microsoft/Phi-mini-MoE-instruct", "zai-org/GLM-4.5-Air", "MiniMaxAI/MiniMax-M2.5", "databricks/dbrx-base",
+    ),
 }  # fmt: skip
-"""Families of two rounds, named before any of them was traced; the second was traced after what the first showed was mended."""
+"""Families of three rounds, named before they were traced; each was traced after what the one before showed was mended."""
 
 
 def unseen(split: str) -> Iterator[Run]:

@@ -153,11 +153,26 @@ GPT_NEO = {
     "hidden_size": "hidden", "intermediate_size": "intermediate", "num_layers": "layers", "num_heads": "attention_heads",
     "vocab_size": "vocab", "max_position_embeddings": "trained_context", "window_size": "sliding_window",
 }  # fmt: skip
+HALF_ROTATED = {"rope_type": "default", "rope_theta": 5e6, "partial_rotary_factor": 0.5}
 FAMILIES: Mapping[str, tuple[str, Mapping[str, str], Mapping[str, object]]] = {
     "apertus": ("ApertusConfig", COMMON, {}),
     "arcee": ("ArceeConfig", COMMON, {}),
     "bloom": ("BloomConfig", BLOOM, {}),
     "cohere2": ("Cohere2Config", WINDOW, {}),
+    "dbrx": (
+        "DbrxConfig",
+        {
+            "d_model": "hidden",
+            "n_layers": "layers",
+            "n_heads": "attention_heads",
+            "vocab_size": "vocab",
+            "max_seq_len": "trained_context",
+        },
+        {
+            "attn_config": {"kv_n_heads": 8, "clip_qkv": 8, "rope_theta": 5e5},
+            "ffn_config": {"hidden_size": 6144, "ffn_hidden_size": 10752, "moe_num_experts": 16, "moe_top_k": 4},
+        },
+    ),
     "deepseek-v2-lite": (
         "DeepseekV2Config",
         LATENT,
@@ -167,15 +182,31 @@ FAMILIES: Mapping[str, tuple[str, Mapping[str, str], Mapping[str, object]]] = {
     "ernie-4.5-moe": ("Ernie4_5_MoeConfig", ERNIE, {}),
     "exaone-4": ("Exaone4Config", {**DIVIDED, "sliding_window": "sliding_window"}, {}),
     "falcon": ("FalconConfig", FALCON, {}),
+    "glm-4.5-air": (
+        "Glm4MoeConfig",
+        {
+            **COMMON,
+            "n_routed_experts": "experts",
+            "num_experts_per_tok": "experts_per_token",
+            "moe_intermediate_size": "moe_intermediate",
+        },
+        {"attention_bias": True},
+    ),
     "gpt-j": ("GPTJConfig", GPT2, {}),
     "gpt-neo": ("GPTNeoConfig", GPT_NEO, {}),
     "gpt-oss": ("GptOssConfig", {**LOCAL_EXPERTS, "sliding_window": "sliding_window"}, {}),
     "granite-moe": ("GraniteMoeConfig", LOCAL_EXPERTS, {}),
     "hunyuan-moe": ("HunYuanMoEV1Config", {**COMMON, "num_experts": "experts", "moe_topk": "experts_per_token"}, {}),
+    "minimax-m2": ("MiniMaxM2Config", LOCAL_EXPERTS, {"rope_parameters": HALF_ROTATED}),
     "mpt": ("MptConfig", MPT, {}),
     "nemotron": ("NemotronConfig", COMMON, {}),
     "olmo": ("OlmoConfig", DIVIDED, {}),
     "olmo-3": ("Olmo3Config", {**DIVIDED, "sliding_window": "sliding_window"}, {}),
+    "phimoe": (
+        "PhimoeConfig",
+        LOCAL_EXPERTS,
+        {"attention_bias": True, "lm_head_bias": True, "head_dim": 128},
+    ),
     "seed-oss": ("SeedOssConfig", COMMON, {}),
     "starcoder": ("GPTBigCodeConfig", GPT2, {}),
     "cohere": ("CohereConfig", COMMON, {}),
