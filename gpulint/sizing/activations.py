@@ -98,6 +98,7 @@ LAYER_NORM = frozenset(
         "stablelm-2",
         "nemotron",
         "olmo",
+        "phimoe",
     }
 )
 """Families whose norm is one operation of PyTorch."""
@@ -126,7 +127,7 @@ HEAD_NORMS = frozenset(
             "olmoe",
             "qwen3-next",
         ),
-        *("exaone-4", "apertus", "hunyuan-moe"),
+        *("exaone-4", "apertus", "hunyuan-moe", "minimax-m2"),
     }
 )
 
@@ -236,7 +237,7 @@ def _unfused(family: str, attention_backend: str | None, training_kernels: str) 
     return attention_backend == "eager" or chosen
 
 
-FUSED_PROJECTION = frozenset({"gpt-neox", "phi-3", "phimoe"})
+FUSED_PROJECTION = frozenset({"gpt-neox", "phi-3"})
 """Families with one matrix for queries, keys and values whose queries and keys are rotated into new tensors."""
 EAGER_ONLY = frozenset({"bloom", "gemma-2", "gpt-j", "gpt-neo", "gpt-oss", "mpt"})
 """Families without scaled_dot_product_attention in Transformers, which takes single operations unless told otherwise."""
