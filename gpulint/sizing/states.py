@@ -607,7 +607,6 @@ def reduction_bytes(
     reduction_bytes = trained_share · layer · gradient bytes            FSDP: what is scattered of the layer before, and
                       + the larger of a third of the layer's gradients and what all of them exceed its work by
                       trained_share · all · 4                           FSDP with pipeline stages: gradients before reduction
-                      trained_share · all · gradient bytes              DDP: buckets beside the gradients
                       trained_share · bucket_parameters · compute_bytes DeepSpeed
 
     Args:
@@ -625,8 +624,8 @@ def reduction_bytes(
     >>> reduction_bytes("fsdp", 3, 8, 90.0, 1000.0, 1.0, 4, 2, 0, 1, 500.0)
     420.0
 
-    Source: PyTorch 2.15.0, torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, foreach_reduce; nn/parallel/distributed.py,
-        gradient_as_bucket_view; DeepSpeed documentation, reduce_bucket_size.
+    Source: PyTorch 2.15.0, torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, foreach_reduce; DeepSpeed documentation,
+        reduce_bucket_size.
     """
     if shard_ranks == 1 or sharding == "none":
         return 0.0
@@ -636,11 +635,38 @@ def reduction_bytes(
         made = trained_share * layer_parameters * compute_bytes
         scattered = trained_share * layer_parameters * gradient_bytes_per_parameter
         return scattered + max(made / 3, made - layer_work_bytes)
-    if sharding == "ddp":
-        return trained_share * stage_parameters * gradient_bytes_per_parameter
     if sharding == "deepspeed":
         return trained_share * min(bucket_parameters, stage_parameters) * compute_bytes
     return 0.0
+
+
+def bucket_bytes(
+    sharding: str,
+    shard_ranks: int,
+    stage_parameters: float,
+    trained_share: float,
+    gradient_bytes_per_parameter: int,
+) -> float:
+    """Buckets of DDP, which stay for the whole run beside weights and gradients.
+
+    bucket_bytes = stage_parameters · trained_share · gradient_bytes_per_parameter with DDP on several ranks, else 0
+
+    Args:
+        sharding, shard_ranks: how many ranks hold copies. stage_parameters: of one rank. trained_share: of them.
+        gradient_bytes_per_parameter: [bytes]
+    Returns:
+        [bytes]
+    Validity: gradients that are views of the buckets (gradient_as_bucket_view) are counted a second time.
+
+    >>> bucket_bytes("ddp", 8, 8e9, 1.0, 2)
+    16000000000.0
+
+    Source: PyTorch 2.15.0, torch/nn/parallel/distributed.py, gradient_as_bucket_view (default False); its allocator's record of
+        real steps on a CPU (bench/fake_checks.py).
+    """
+    if sharding != "ddp" or shard_ranks == 1:
+        return 0.0
+    return stage_parameters * trained_share * gradient_bytes_per_parameter
 
 
 def cast_bytes(

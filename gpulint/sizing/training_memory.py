@@ -28,7 +28,7 @@ def accumulated_gradient_bytes(
 
     Args:
         gradient_bytes: at the end of the backward pass [bytes]. gradient_accumulation_steps: micro-batches, else None.
-        sharding: Megatron and DDP keep buffers. pipeline_parallel: stages add up over micro-batches.
+        sharding: Megatron keeps buffers. pipeline_parallel: stages add up over micro-batches.
     Returns:
         [bytes]
     Validity: without a statement a single micro-batch is assumed.
@@ -39,7 +39,7 @@ def accumulated_gradient_bytes(
     Source: PyTorch documentation, optimizer.zero_grad(set_to_none=True); NVIDIA/Megatron-LM,
         core/distributed/param_and_grad_buffer.py.
     """
-    buffered = sharding in ("megatron", "distributed-optimizer", "ddp")
+    buffered = sharding in ("megatron", "distributed-optimizer")
     return gradient_bytes if buffered or pipeline_parallel > 1 or (gradient_accumulation_steps or 1) > 1 else 0.0
 
 
@@ -124,6 +124,7 @@ def training_peak_bytes(
     gathered_bytes: float,
     reduction_bytes: float,
     cast_bytes: float,
+    bucket_bytes: float,
     waiting_bytes: float,
     root_gathered_bytes: float,
     root_reduction_bytes: float,
@@ -131,7 +132,7 @@ def training_peak_bytes(
 ) -> float:
     """Most memory that tensors take on one GPU in a training step.
 
-    training_peak_bytes = weights + optimizer state + max(
+    training_peak_bytes = weights + optimizer state + bucket_bytes + max(
         kept gradients + the last stage's activations + loss + gathered + casts      the loss
         kept gradients + the last stage's activations + gathered + root_gathered_bytes             FSDP gathers the tables
         kept gradients + kept activations + a layer's work + gathered + waiting + reduction        backward begins
@@ -144,18 +145,18 @@ def training_peak_bytes(
         training_weight_bytes, gradient_bytes, late_gradient_bytes, tied_gradient_bytes, accumulated_gradient_bytes,
         optimizer_state_bytes: states [bytes].
         kept_activation_bytes, last_stage_activation_bytes, kept_layer_bytes, layer_work_bytes, loss_bytes: activations [bytes].
-        gathered_bytes, reduction_bytes, cast_bytes, waiting_bytes, root_gathered_bytes, root_reduction_bytes,
-        step_bytes: buffers [bytes].
+        gathered_bytes, reduction_bytes, cast_bytes, bucket_bytes, waiting_bytes, root_gathered_bytes,
+        root_reduction_bytes, step_bytes: buffers [bytes].
     Returns:
         [bytes]
     Validity: from the second step on, when the optimizer's state exists.
 
-    >>> training_peak_bytes(2, 2, 1, 0, 0, 4, 10, 10, 1, 3, 5, 0, 0, 0, 0, 0, 0, 2)
+    >>> training_peak_bytes(2, 2, 1, 0, 0, 4, 10, 10, 1, 3, 5, 0, 0, 0, 0, 0, 0, 0, 2)
     21
 
     Source: PyTorch, torch/distributed/_tools/mem_tracker.py, traces of the same steps.
     """
-    resident = training_weight_bytes + optimizer_state_bytes
+    resident = training_weight_bytes + optimizer_state_bytes + bucket_bytes
     passing = gathered_bytes + layer_work_bytes + waiting_bytes + reduction_bytes
     late = gradient_bytes - late_gradient_bytes
     return resident + max(
