@@ -529,7 +529,8 @@ def root_gathered_bytes(
     root_gathered_bytes = tables · vocab · hidden / tp · compute_bytes
 
     Args:
-        sharding, sharding_stage, shard_ranks: how states are shared out; 0 but for FSDP on several ranks.
+        sharding, sharding_stage, shard_ranks: how states are shared out; 0 but for stage 3 of FSDP on several ranks, which
+        gathers the tables again for the backward pass.
         vocab, hidden, tied_embeddings: tables. pipeline_parallel, tensor_parallel: ranks.
         compute_bytes: of a gathered weight [bytes].
     Returns:
@@ -541,7 +542,7 @@ def root_gathered_bytes(
 
     Source: PyTorch 2.15.0, torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, foreach_all_gather_copy_out; traced.
     """
-    if sharding != "fsdp" or sharding_stage < 2 or shard_ranks == 1 or pipeline_parallel > 1:
+    if sharding != "fsdp" or sharding_stage < 3 or shard_ranks == 1 or pipeline_parallel > 1:
         return 0.0
     return (1 if tied_embeddings else 2) * vocab * hidden / tensor_parallel * compute_bytes
 
@@ -676,22 +677,31 @@ def cast_bytes(
     parameter_bytes: int,
     compute_bytes: int,
     sharding: str,
+    vocab: int,
+    hidden: int,
+    tied_embeddings: bool,
+    tensor_parallel: int,
 ) -> float:
     """Copies of 32-bit weights that autocast keeps in the number format of the computation until the forward pass ends.
 
-    cast_bytes = stage_parameters · trained_share · compute_bytes where weights are wider than the computation, else 0
+    cast_bytes = (stage_parameters · trained_share − vocab · hidden / tp of an embedding of its own) · compute_bytes where
+                 weights are wider than the computation, else 0
 
     Args:
         stage_parameters: of one rank. trained_share: of them. lora_rank: None without LoRA.
         parameter_bytes, compute_bytes: of one weight as kept and as used [bytes]. sharding: FSDP casts what it gathers itself.
+        vocab, hidden, tied_embeddings, tensor_parallel: an embedding that is not the output head's matrix too is not cast.
     Returns:
         [bytes]
 
-    >>> cast_bytes(100.0, 1.0, None, 4, 2, "none"), cast_bytes(100.0, 1.0, None, 4, 2, "fsdp")
+    >>> cast_bytes(100.0, 1.0, None, 4, 2, "none", 5, 2, True, 1), cast_bytes(100.0, 1.0, None, 4, 2, "fsdp", 5, 2, True, 1)
     (200.0, 0.0)
+    >>> cast_bytes(100.0, 1.0, None, 4, 2, "none", 5, 2, False, 1)
+    180.0
 
-    Source: PyTorch 2.15.0, ATen/autocast_mode.h, cached_cast.
+    Source: PyTorch 2.15.0, ATen/autocast_mode.h, cached_cast (an embedding is no matrix product); traced.
     """
     if lora_rank is not None or parameter_bytes <= compute_bytes or sharding in ("fsdp", "deepspeed"):
         return 0.0
-    return stage_parameters * trained_share * compute_bytes
+    embedding = 0.0 if tied_embeddings else vocab * hidden / tensor_parallel
+    return max(0.0, stage_parameters * trained_share - embedding) * compute_bytes
