@@ -180,24 +180,34 @@ def step_bytes(
     optimizer_offload: bool,
     master_weights: bool,
     sub_group_size: int,
+    optimizer: str,
+    parameter_bytes: int,
+    vocab: int,
+    hidden: int,
+    tensor_parallel: int,
+    lora_rank: int | None,
 ) -> float:
     """Temporaries of the optimizer's step on one GPU.
 
     step_bytes = stage_parameters · trained_share · step_bytes_per_parameter · (shard_share from stage 1 on)
+                 two copies of the vocabulary table where tensors are updated one by one
                  with DeepSpeed a 32-bit copy of the gradients that this rank updates, in stage 3 of up to sub_group_size of them
 
     Args:
         stage_parameters: of one rank. trained_share: of them. step_bytes_per_parameter: [bytes].
         sharding, sharding_stage, shard_share: how states are shared out, and the share that is kept.
         optimizer_offload: the step runs on the host. master_weights: the optimizer keeps a 32-bit copy.
-        sub_group_size: parameters that DeepSpeed updates at once in stage 3.
+        sub_group_size: parameters that DeepSpeed updates at once in stage 3. optimizer: its name.
+        parameter_bytes: of one weight [bytes]. vocab, hidden, tensor_parallel: of the largest tensor. lora_rank: None when it
+        is trained.
     Returns:
         [bytes]
 
-    >>> step_bytes(8e9, 1.0, 2, "none", 0, 1.0, False, False, 1000)
+    >>> step_bytes(8e9, 1.0, 2, "none", 0, 1.0, False, False, 1000, "adamw", 2, 128256, 4096, 1, None)
     16000000000.0
 
-    Source: PyTorch 2.15.0, torch/optim/adam.py, _multi_tensor_adam; deepspeedai/DeepSpeed runtime/zero/stage_1_and_2.py, step
+    Source: PyTorch 2.15.0, torch/optim/adam.py, _multi_tensor_adam and _single_tensor_adam (a root and its quotient);
+        deepspeedai/DeepSpeed runtime/zero/stage_1_and_2.py, step
         (single_grad_partition in 32 bits); DeepSpeed documentation, sub_group_size.
     """
     if optimizer_offload:
@@ -205,7 +215,12 @@ def step_bytes(
     updated = stage_parameters * trained_share * (shard_share if sharding_stage >= 1 else 1)
     if sharding == "deepspeed" and master_weights:
         return 4 * (min(updated, sub_group_size) if sharding_stage >= 3 else updated)
+    if optimizer in ONE_BY_ONE and lora_rank is None:
+        return 2 * parameter_bytes * vocab * hidden / tensor_parallel * (shard_share if sharding_stage >= 1 else 1)
     return updated * step_bytes_per_parameter
+
+
+ONE_BY_ONE = frozenset({"adam-single", "adamw-single"})
 
 
 def training_reserved_bytes(
