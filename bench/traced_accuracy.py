@@ -51,6 +51,7 @@ def described(run: Run) -> Facts:
         **dict.fromkeys(("gpus_per_pod", "gpus_per_replica"), ranks),
         "engine": "transformers",
         "sharding": "fsdp" if ranks > 1 else "none",
+        "reduction_dtype": "float32" if adapters or run["weight_dtype"] == "float32" else "bfloat16",
         "shard_group": group if groups > 1 else None,
         "zero_stage": 2 if kept else None,
         "packed": True,

@@ -557,20 +557,20 @@ def root_reduction_bytes(
     tied_embeddings: bool,
     pipeline_parallel: int,
     tensor_parallel: int,
-    gradient_bytes_per_parameter: int,
+    reduced_bytes_per_parameter: int,
     compute_bytes: int,
     lora_rank: int | None,
 ) -> float:
     """What FSDP needs when the backward pass ends: gradients of the vocabulary tables, and the buffer that reduces them.
 
-    root_reduction_bytes = tables · vocab · hidden / tp · (compute_bytes + gradient_bytes_per_parameter); a tied table, still
+    root_reduction_bytes = tables · vocab · hidden / tp · (compute_bytes + reduced_bytes_per_parameter); a tied table, still
                            gathered, has its two gradients and their sum, and the last layer's buffer, instead where
-                           that is more: 4 · compute_bytes, layer_parameters · gradient_bytes_per_parameter
+                           that is more: 4 · compute_bytes, layer_parameters · reduced_bytes_per_parameter
 
     Args:
         sharding, sharding_stage, shard_ranks: how states are shared out; 0 but for FSDP on several ranks.
         layer_parameters: of one layer. vocab, hidden, tied_embeddings: tables. pipeline_parallel, tensor_parallel: ranks.
-        gradient_bytes_per_parameter, compute_bytes: of a kept gradient, and of one as it is made [bytes].
+        reduced_bytes_per_parameter, compute_bytes: of a gradient as it is reduced, and as it is made [bytes].
         lora_rank: None when the tables are trained.
     Returns:
         [bytes]
@@ -584,10 +584,10 @@ def root_reduction_bytes(
     if sharding != "fsdp" or sharding_stage < 2 or shard_ranks == 1 or pipeline_parallel > 1 or lora_rank is not None:
         return 0.0
     table = vocab * hidden / tensor_parallel
-    reduced = table * (compute_bytes + gradient_bytes_per_parameter)
+    reduced = table * (compute_bytes + reduced_bytes_per_parameter)
     if not tied_embeddings:
         return 2 * reduced
-    return max(reduced, 4 * table * compute_bytes + layer_parameters * gradient_bytes_per_parameter)
+    return max(reduced, 4 * table * compute_bytes + layer_parameters * reduced_bytes_per_parameter)
 
 
 def reduction_bytes(
@@ -597,7 +597,7 @@ def reduction_bytes(
     layer_parameters: float,
     stage_parameters: float,
     trained_share: float,
-    gradient_bytes_per_parameter: int,
+    reduced_bytes_per_parameter: int,
     compute_bytes: int,
     bucket_parameters: float,
     pipeline_parallel: int,
@@ -605,7 +605,7 @@ def reduction_bytes(
 ) -> float:
     """Buffers through which gradients are reduced between ranks.
 
-    reduction_bytes = trained_share · layer · gradient bytes            FSDP: what is scattered of the layer before, and
+    reduction_bytes = trained_share · layer · reduced bytes             FSDP: what is scattered of the layer before, and
                       + the larger of a third of the layer's gradients and what all of them exceed its work by
                       trained_share · all · 4                           FSDP with pipeline stages: gradients before reduction
                       trained_share · bucket_parameters · compute_bytes DeepSpeed
@@ -613,7 +613,7 @@ def reduction_bytes(
     Args:
         sharding, sharding_stage, shard_ranks: how states are shared out; nothing is reduced on one rank.
         layer_parameters, stage_parameters: of one layer, and of all of one rank. trained_share: of them.
-        gradient_bytes_per_parameter, compute_bytes: of a kept gradient, and of one as it is made [bytes].
+        reduced_bytes_per_parameter, compute_bytes: of a gradient as it is reduced, and as it is made [bytes].
         bucket_parameters: of DeepSpeed's buckets (fitted).
         pipeline_parallel: stages, whose gradients are reduced after the last micro-batch only.
         layer_work_bytes: of the backward pass of a layer, most when the first of its gradients are made [bytes].
@@ -634,7 +634,7 @@ def reduction_bytes(
         return trained_share * stage_parameters * 4
     if sharding == "fsdp":
         made = trained_share * layer_parameters * compute_bytes
-        scattered = trained_share * layer_parameters * gradient_bytes_per_parameter
+        scattered = trained_share * layer_parameters * reduced_bytes_per_parameter
         return scattered + max(made / 3, made - layer_work_bytes)
     if sharding == "deepspeed":
         return trained_share * min(bucket_parameters, stage_parameters) * compute_bytes
