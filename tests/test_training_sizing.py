@@ -170,7 +170,9 @@ def test_a_layer_keeps_of_a_token_what_was_traced(checkpoint: str, traced_bytes:
 
 def test_fully_sharded_weights_are_gathered_by_layer_and_the_tables_reduced_last() -> None:
     """Llama-3.1-8B over 64 ranks: tables of 1.96 GiB in 16 bits; gradients and their 32-bit buffer when the backward ends."""
-    found = known(sharding="fsdp", gpus_per_replica=64, gpus_per_pod=64, parameter_dtype="float32", reduction_dtype="float32")
+    found = known(
+        sharding="fsdp", gpus_per_replica=64, gpus_per_pod=64, parameter_dtype="float32", reduction_dtype="float32"
+    )
     table, layer = 128_256 * 4096, 218_112_128  # a layer's matrices and norms, the last norm shared out over 32 layers
     assert likely(found, "gathered_bytes") == pytest.approx(2 * (2 * table + layer), rel=1e-6)
     assert likely(found, "waiting_bytes") == pytest.approx(2 * (table + layer), rel=1e-6)

@@ -205,6 +205,8 @@ def step_bytes(
 
     >>> step_bytes(8e9, 1.0, 2, "none", 0, 1.0, False, False, 1000, "adamw", 2, 128256, 4096, 1, None)
     16000000000.0
+    >>> step_bytes(8e9, 1.0, 0, "none", 0, 1.0, False, False, 1000, "adamw-single", 2, 50304, 2048, 1, None)  # Pythia-1B: traced
+    412090368.0
 
     Source: PyTorch 2.15.0, torch/optim/adam.py, _multi_tensor_adam and _single_tensor_adam (a root and its quotient);
         deepspeedai/DeepSpeed runtime/zero/stage_1_and_2.py, step
