@@ -1,6 +1,9 @@
 """Peaks of real Transformers models that were never allocated: a training step or a prefill under fake tensors.
 
     python bench/fake_tensors.py sweep [--out CSV]        every run of `runs()` not yet in CSV (fake_tensors.csv)
+    python bench/fake_tensors.py unseen-1 [--out CSV]     the same of families chosen before any of them was traced
+                                                          (unseen_tensors.csv); `unseen-2`, `unseen-3`: later rounds
+    python bench/fake_tensors.py sharded [--out CSV]      FSDP2 over fake process groups (sharded_tensors.csv)
     python bench/fake_tensors.py show [--out CSV]         full depths against what two shallow runs say of them
 
 Needs torch, transformers and peft, the last columns say which; none is a dependency of gpulint. `fake_checks.py` checks the
@@ -53,7 +56,7 @@ class Run(NamedTuple):
     accumulation: int = 1
     lora_rank: int = 0
     lora_targets: str = "none"
-    fsdp: int = 1
+    fsdp: str = "1"
 
 
 # ---- one run
@@ -97,7 +100,7 @@ def trained(model: Any, config: Any, run: Run) -> Reading:
     """A training step that finds optimizer states, and gradients when it accumulates, already there."""
     model, optimizer, ids = prepared(model, run)
     parameters = [p for p in model.parameters() if p.requires_grad]
-    live = Live(config.vocab_size, sharded=run.fsdp > 1)
+    live = Live(config.vocab_size, sharded=run.fsdp != "1")
     known(live, model, optimizer, ids)
     hooks = [p.register_post_accumulate_grad_hook(lambda p: live.count(p.grad, "gradients")) for p in parameters]
     with live_bytes.by_module(live), live_bytes.resizes(live), live:
@@ -115,11 +118,11 @@ def prepared(model: Any, run: Run) -> tuple[Any, Any, Any]:
         model = traced_models.with_adapters(model, run.lora_rank, run.lora_targets)
     if run.recomputation == "full":
         model.gradient_checkpointing_enable({"use_reentrant": False, "context_fn": traced_models.recomputed})
-    if run.fsdp > 1:
+    if run.fsdp != "1":
         traced_models.shard(model, run.fsdp)
     model.train()
     ids = torch.zeros(run.micro_batch, run.sequence, dtype=torch.long)
-    if run.fsdp > 1:  # the first pass makes what later ones empty and fill
+    if run.fsdp != "1":  # the first pass makes what later ones empty and fill
         model(input_ids=ids, labels=ids).loss.backward()
     parameters = [p for p in model.parameters() if p.requires_grad]
     optimizer = warmed(traced_models.optimizer_of(run.optimizer, parameters), parameters)
@@ -236,7 +239,7 @@ def wanted(rows: Mapping[str, Mapping[str, str]]) -> Iterator[Run]:
     for name in ("meta-llama/Llama-2-7b-hf", "meta-llama/Llama-3.1-8B", "Qwen/Qwen3-8B"):
         for again, how in product(RECOMPUTATIONS, OPTIMIZERS[:2]):
             yield Run(name, None, sequence=4096, recomputation=again, optimizer=how)
-    for name, again, ranks, dtype in product(SHARDED, RECOMPUTATIONS, (8, 64), ("float32", "bfloat16")):
+    for name, again, ranks, dtype in product(SHARDED, RECOMPUTATIONS, ("8", "64"), ("float32", "bfloat16")):
         yield Run(name, None, "training", 4096, 1, "sdpa", again, dtype, optimizer="adamw-loop", fsdp=ranks)
     for name, again in product(ADAPTED, RECOMPUTATIONS):
         yield Run(name, None, recomputation=again, lora_rank=16, lora_targets="all-linear")
@@ -245,7 +248,65 @@ def wanted(rows: Mapping[str, Mapping[str, str]]) -> Iterator[Run]:
         yield Run(name, 4, recomputation=again, lora_rank=rank, lora_targets="all-linear")
 
 
+UNSEEN = {
+    "unseen-1": (
+        "CohereLabs/c4ai-command-r7b-12-2024", "bigscience/bloom-1b1", "mosaicml/mpt-7b", "nvidia/Nemotron-Mini-4B-Instruct",
+        "LGAI-EXAONE/EXAONE-4.0-1.2B", "allenai/OLMo-1B-hf", "allenai/Olmo-3-1025-7B", "ibm-granite/granite-3.0-1b-a400m-base",
+        "baidu/ERNIE-4.5-0.3B-PT", "arcee-ai/AFM-4.5B", "swiss-ai/Apertus-8B-2509", "EleutherAI/gpt-neo-1.3B",
+        "openai/gpt-oss-20b", "deepseek-ai/DeepSeek-V2-Lite",
+    ),
+    "unseen-2": (
+        "tiiuae/falcon-7b", "ByteDance-Seed/Seed-OSS-36B-Instruct", "EleutherAI/gpt-j-6b", "tencent/Hunyuan-A13B-Instruct",
+        "baidu/ERNIE-4.5-21B-A3B-PT", "bigcode/gpt_bigcode-santacoder",
+    ),
+    "unseen-3": (
+        "microsoft/Phi-mini-MoE-instruct", "zai-org/GLM-4.5-Air", "MiniMaxAI/MiniMax-M2.5", "databricks/dbrx-base",
+    ),
+}  # fmt: skip
+"""Families of three rounds, named before they were traced; each was traced after what the one before showed was mended."""
+
+
+def unseen(split: str) -> Iterator[Run]:
+    """Fifteen runs of each checkpoint of a round; a depth of four holds whole periods of every family."""
+    rows = traced_models.catalog()
+    for name in UNSEEN[split]:
+        once = Run(name, 4, attention="default", sequence=1024)
+        every = (
+            *(once._replace(sequence=2048, recomputation=again) for again in RECOMPUTATIONS),
+            once._replace(micro_batch=4),
+            once._replace(attention="eager"),
+            once._replace(sequence=8192, attention="flash", recomputation="full"),
+            *(once._replace(weight_dtype="float32", autocast="bfloat16", recomputation=a) for a in RECOMPUTATIONS),
+            once._replace(sequence=512, weight_dtype="float32"),
+            once._replace(accumulation=2, recomputation="full"),
+            *(once._replace(lora_rank=16, lora_targets="all-linear", recomputation=again) for again in RECOMPUTATIONS),
+            *(once._replace(sequence=512, recomputation="full", optimizer=how) for how in ("adamw-foreach", "sgd")),
+            *(once._replace(layers=None, sequence=2048, recomputation=again) for again in RECOMPUTATIONS),
+        )
+        for run in every:
+            yield run._replace(sequence=min(run.sequence, int(rows[name]["trained_context"])))
+
+
+def sharded() -> Iterator[Run]:
+    """Steps over many ranks, of eight layers; the vocabulary outweighs them where sequences are short."""
+    names = ("meta-llama/Llama-3.1-8B", "meta-llama/Llama-3.2-1B", "google/gemma-7b", "Qwen/Qwen3-8B")
+    dtypes, sequences = ("float32", "bfloat16"), (4096, 512)
+    once = Run("", 8, optimizer="adamw-loop", fsdp="8")
+    varied = product(names, RECOMPUTATIONS, sequences)
+    for (name, again, sequence), dtype, how in product(varied, dtypes, ("8", "2", "64", "2x8", "8 kept")):
+        yield once._replace(checkpoint=name, recomputation=again, sequence=sequence, weight_dtype=dtype, fsdp=how)
+    for (name, again, sequence), accumulated in product(product(names, RECOMPUTATIONS, sequences), (False, True)):
+        run = once._replace(checkpoint=name, recomputation=again, sequence=sequence)
+        yield run._replace(accumulation=2) if accumulated else run._replace(lora_rank=16, lora_targets="all-linear")
+
+
 # ---- rows
+
+
+def split_of(checkpoint: str, family: str) -> str:
+    """Whether anything was fitted on a checkpoint, or looked at before it was traced."""
+    rounds = (split for split, names in UNSEEN.items() if checkpoint in names)
+    return next(rounds, "held-out" if family in HELD_OUT else "fitted")
 
 
 def row_of(run: Run, reading: Reading, row: Mapping[str, str]) -> dict[str, object]:
@@ -257,7 +318,7 @@ def row_of(run: Run, reading: Reading, row: Mapping[str, str]) -> dict[str, obje
         **run._asdict(),
         "layers": depth,
         "family": row["family"],
-        "split": "held-out" if row["family"] in HELD_OUT else "fitted",
+        "split": split_of(run.checkpoint, row["family"]),
         "parameters": reading.parameters,
         "trainable_parameters": reading.trainable,
         "kv_cache_bytes": reading.kv_cache_bytes,
@@ -290,7 +351,7 @@ def _parts(of: str, live: Parts) -> dict[str, object]:
     return parts
 
 
-def sweep(out: Path) -> None:
+def sweep(wished: Iterable[Run], out: Path) -> None:
     """Make every run that the table does not hold yet, and write each as it comes."""
     known_rows, done = [], set()
     if out.exists():
@@ -298,7 +359,7 @@ def sweep(out: Path) -> None:
             known_rows = list(csv.DictReader(file))
         done = {tuple(row[name] for name in Run._fields) for row in known_rows}
     rows = traced_models.catalog()
-    for run in runs():
+    for run in wished:
         row = rows[run.checkpoint]
         key = tuple(str(value) for value in run._replace(layers=run.layers or int(row["layers"])))
         if key in done:
@@ -358,10 +419,18 @@ def show(path: Path) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("do", choices=("sweep", "show"))
-    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("do", choices=("sweep", *SWEEPS, "show"))
+    parser.add_argument("--out", type=Path)
     arguments = parser.parse_args()
-    (show if arguments.do == "show" else sweep)(arguments.out)
+    out = arguments.out or RESULTS.with_name(SWEEPS.get(arguments.do, RESULTS.name))
+    if arguments.do == "show":
+        return show(out)
+    wished = unseen(arguments.do) if arguments.do in UNSEEN else sharded() if arguments.do == "sharded" else runs()
+    return sweep(wished, out)
+
+
+SWEEPS = {**dict.fromkeys(UNSEEN, "unseen_tensors.csv"), "sharded": "sharded_tensors.csv"}
+"""Further sweeps, and where their rows are."""
 
 
 if __name__ == "__main__":

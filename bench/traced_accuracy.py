@@ -1,6 +1,6 @@
 """The training formulas against steps traced under fake tensors: the peak, by family and by whether anything was fitted on it.
 
-python bench/traced_accuracy.py [bench/fake_tensors.csv] [--list]
+python bench/traced_accuracy.py [bench/fake_tensors.csv …] [--list]
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import argparse
 import csv
 import statistics
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import inf
 from pathlib import Path
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from gpulint import architecture, documents, facts
 from gpulint.facts import Facts
 from gpulint.workload import Field, Origin, Role
 
-SHIPPED = Path(__file__).parent / "fake_tensors.csv"
+SHIPPED = [Path(__file__).with_name(name) for name in ("fake_tensors.csv", "unseen_tensors.csv", "sharded_tensors.csv")]
 NOWHERE = Origin(documents.load("traced.yaml", b"{}").documents[0], ())
 NONE = ("", "none", "0", "1")
 Run = Mapping[str, str]
@@ -44,18 +44,23 @@ def described(run: Run) -> Facts:
     resolved = architecture.resolve(run["checkpoint"])
     shape, layers, adapters = resolved.architecture, int(run["layers"]), int(run["lora_rank"])
     own = int(run["trainable_parameters"]) if adapters else 0
+    group, kept, groups = shared(run["fsdp"] or "1")
+    ranks = groups * group
     stated: dict[str, int | str | bool | None] = {
-        **dict.fromkeys(("tensor_parallel", "pipeline_parallel", "gpus_per_pod"), 1),
+        **dict.fromkeys(("tensor_parallel", "pipeline_parallel"), 1),
+        **dict.fromkeys(("gpus_per_pod", "gpus_per_replica"), ranks),
         "engine": "transformers",
-        "gpus_per_replica": 1,
-        "sharding": "none",
+        "sharding": "fsdp" if ranks > 1 else "none",
+        "reduction_dtype": "float32" if adapters or run["weight_dtype"] == "float32" else "bfloat16",
+        "shard_group": group if groups > 1 else None,
+        "zero_stage": 2 if kept else None,
         "packed": True,
         "layers": layers,
         "parameters": int(run["parameters"]) - own,
         "micro_batch_size": int(run["micro_batch"]),
         "sequence_length": int(run["sequence"]),
         "parameter_dtype": run["weight_dtype"],
-        "training_dtype": run["weight_dtype"] if run["autocast"] in NONE else run["autocast"],
+        "training_dtype": "bfloat16" if ranks > 1 or run["autocast"] not in NONE else run["weight_dtype"],
         "autocast": run["autocast"] not in NONE,
         "optimizer": {"adamw-foreach": "adamw", "adamw-loop": "adamw-single"}.get(run["optimizer"], run["optimizer"]),
         "activation_checkpointing": run["recomputation"],
@@ -63,16 +68,29 @@ def described(run: Run) -> Facts:
         "attention_backend": {"eager": "eager", "flash": "flash"}.get(run["attention"]),
     }
     if adapters:
-        stated |= {"lora_rank": adapters, "lora_targets": run["lora_targets"], "trainable_parameters": own}
+        stated |= {
+            "lora_rank": adapters,
+            "lora_targets": run["lora_targets"].replace("all-linear", "qkvogud"),
+            "trainable_parameters": own,
+        }
     if shape is not None and shape.moe_layers and shape.layers:
         stated["moe_layers"] = layers - (shape.layers - shape.moe_layers)
     return facts.of(Role("traced", NOWHERE, {name: Field(value) for name, value in stated.items()}), resolved)
 
 
-def compared(path: Path) -> list[Compared]:
-    """Every training step on one device; `ours` is None where the formulas do not answer."""
-    with path.open(encoding="utf-8", newline="") as file:
-        runs = [run for run in csv.DictReader(file) if run["task"] == "training" and run.get("fsdp", "") in NONE]
+def shared(fsdp: str) -> tuple[int, bool, int]:
+    """Ranks of a group that shares states out, whether weights stay gathered after the forward pass, and groups: `2x8 kept`."""
+    size, _, kept = fsdp.partition(" ")
+    groups, _, ranks = size.rpartition("x")
+    return int(ranks), kept == "kept", int(groups or 1)
+
+
+def compared(paths: Iterable[Path]) -> list[Compared]:
+    """Every training step; `ours` is None where the formulas do not answer."""
+    runs: list[Run] = []
+    for path in paths:
+        with path.open(encoding="utf-8", newline="") as file:
+            runs += [run for run in csv.DictReader(file) if run["task"] == "training"]
     answers = [(run, described(run).likely("training_peak_bytes")) for run in runs]
     return [
         Compared(run, int(run["peak_bytes"]), ours if isinstance(ours, int | float) else None) for run, ours in answers
@@ -83,7 +101,8 @@ def table(every: list[Compared]) -> list[tuple[str, ...]]:
     """Median, 90th percentile and worst error by split and by family."""
     groups: dict[str, list[float]] = defaultdict(list)
     for one in every:
-        for name in (one.run["split"], one.run["family"], "all"):
+        device = "one device" if one.run["fsdp"] in NONE else "fully_shard"
+        for name in (one.run["split"], one.run["family"], device, "all"):
             groups[name].append(abs(one.error))
     rows: list[tuple[str, ...]] = [("steps of", "answered", "median error", "p90 error", "worst")]
     for name, errors in sorted(groups.items()):
@@ -96,7 +115,7 @@ def table(every: list[Compared]) -> list[tuple[str, ...]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("runs", type=Path, nargs="?", default=SHIPPED)
+    parser.add_argument("runs", type=Path, nargs="*", default=SHIPPED)
     parser.add_argument("--list", action="store_true", dest="listed", help="print the twenty worst runs")
     arguments = parser.parse_args()
     every = compared(arguments.runs)

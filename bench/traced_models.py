@@ -132,7 +132,83 @@ GPT2 = {
     "n_embd": "hidden", "n_inner": "intermediate", "n_layer": "layers", "n_head": "attention_heads",
     "vocab_size": "vocab", "n_positions": "trained_context",
 }  # fmt: skip
+LOCAL_EXPERTS = {**COMMON, "num_local_experts": "experts", "num_experts_per_tok": "experts_per_token"}
+LATENT = {
+    **UNGROUPED, "kv_lora_rank": "kv_lora_rank", "qk_rope_head_dim": "qk_rope_head_dim", "n_routed_experts": "experts",
+    "num_experts_per_tok": "experts_per_token", "moe_intermediate_size": "moe_intermediate",
+}  # fmt: skip
+ERNIE = {
+    **DIVIDED, "moe_num_experts": "experts", "moe_k": "experts_per_token", "moe_intermediate_size": "moe_intermediate",
+}  # fmt: skip
+FALCON = {
+    "hidden_size": "hidden", "num_hidden_layers": "layers", "num_attention_heads": "attention_heads", "vocab_size": "vocab",
+    "num_kv_heads": "kv_heads", "ffn_hidden_size": "intermediate", "max_position_embeddings": "trained_context",
+}  # fmt: skip
+BLOOM = {"hidden_size": "hidden", "n_layer": "layers", "n_head": "attention_heads", "vocab_size": "vocab"}
+MPT = {
+    "d_model": "hidden", "n_layers": "layers", "n_heads": "attention_heads", "vocab_size": "vocab",
+    "max_seq_len": "trained_context",
+}  # fmt: skip
+GPT_NEO = {
+    "hidden_size": "hidden", "intermediate_size": "intermediate", "num_layers": "layers", "num_heads": "attention_heads",
+    "vocab_size": "vocab", "max_position_embeddings": "trained_context", "window_size": "sliding_window",
+}  # fmt: skip
+HALF_ROTATED = {"rope_type": "default", "rope_theta": 5e6, "partial_rotary_factor": 0.5}
 FAMILIES: Mapping[str, tuple[str, Mapping[str, str], Mapping[str, object]]] = {
+    "apertus": ("ApertusConfig", COMMON, {}),
+    "arcee": ("ArceeConfig", COMMON, {}),
+    "bloom": ("BloomConfig", BLOOM, {}),
+    "cohere2": ("Cohere2Config", WINDOW, {}),
+    "dbrx": (
+        "DbrxConfig",
+        {
+            "d_model": "hidden",
+            "n_layers": "layers",
+            "n_heads": "attention_heads",
+            "vocab_size": "vocab",
+            "max_seq_len": "trained_context",
+        },
+        {
+            "attn_config": {"kv_n_heads": 8, "clip_qkv": 8, "rope_theta": 5e5},
+            "ffn_config": {"hidden_size": 6144, "ffn_hidden_size": 10752, "moe_num_experts": 16, "moe_top_k": 4},
+        },
+    ),
+    "deepseek-v2-lite": (
+        "DeepseekV2Config",
+        LATENT,
+        {"q_lora_rank": None, "n_shared_experts": 2, "first_k_dense_replace": 1},
+    ),
+    "ernie-4.5": ("Ernie4_5Config", COMMON, {}),
+    "ernie-4.5-moe": ("Ernie4_5_MoeConfig", ERNIE, {}),
+    "exaone-4": ("Exaone4Config", {**DIVIDED, "sliding_window": "sliding_window"}, {}),
+    "falcon": ("FalconConfig", FALCON, {}),
+    "glm-4.5-air": (
+        "Glm4MoeConfig",
+        {
+            **COMMON,
+            "n_routed_experts": "experts",
+            "num_experts_per_tok": "experts_per_token",
+            "moe_intermediate_size": "moe_intermediate",
+        },
+        {"attention_bias": True},
+    ),
+    "gpt-j": ("GPTJConfig", GPT2, {}),
+    "gpt-neo": ("GPTNeoConfig", GPT_NEO, {}),
+    "gpt-oss": ("GptOssConfig", {**LOCAL_EXPERTS, "sliding_window": "sliding_window"}, {}),
+    "granite-moe": ("GraniteMoeConfig", LOCAL_EXPERTS, {}),
+    "hunyuan-moe": ("HunYuanMoEV1Config", {**COMMON, "num_experts": "experts", "moe_topk": "experts_per_token"}, {}),
+    "minimax-m2": ("MiniMaxM2Config", LOCAL_EXPERTS, {"rope_parameters": HALF_ROTATED}),
+    "mpt": ("MptConfig", MPT, {}),
+    "nemotron": ("NemotronConfig", COMMON, {}),
+    "olmo": ("OlmoConfig", DIVIDED, {}),
+    "olmo-3": ("Olmo3Config", {**DIVIDED, "sliding_window": "sliding_window"}, {}),
+    "phimoe": (
+        "PhimoeConfig",
+        LOCAL_EXPERTS,
+        {"attention_bias": True, "lm_head_bias": True, "head_dim": 128},
+    ),
+    "seed-oss": ("SeedOssConfig", COMMON, {}),
+    "starcoder": ("GPTBigCodeConfig", GPT2, {}),
     "cohere": ("CohereConfig", COMMON, {}),
     "gemma": ("GemmaConfig", COMMON, {}),
     "gemma-2": ("Gemma2Config", WINDOW, {}),
@@ -167,12 +243,21 @@ def config_of(row: Mapping[str, str], layers: int | None) -> Any:
     if "sliding_window" in keys and not row["sliding_window"]:
         values["sliding_window"] = None
     values |= {"tie_word_embeddings": row["tied_embeddings"] == "yes", **fixed}
+    if name == "Exaone4Config" and values["sliding_window"] is None:
+        values["layer_types"] = ["full_attention"] * (layers or int(row["layers"]))
     if layers is not None:
-        values["n_layer" if name == "GPT2Config" else "num_hidden_layers"] = layers
+        values[next(key for key, column in keys.items() if column == "layers")] = layers
+        values |= {"attention_types": [[["global", "local"], layers // 2]]} if name == "GPTNeoConfig" else {}
     return getattr(transformers, name)(**values)
 
 
 def model_of(config: Any, attention: str, dtype: Any) -> Any:
+    """The model; `default` is what Transformers takes when nothing is asked for: `sdpa` if the model has it, else `eager`."""
+    kind = transformers.AutoModelForCausalLM._model_mapping[type(config)]
+    if attention == "flash" and not getattr(kind, "_supports_flash_attn", False):
+        raise ValueError(f"Transformers has no flash attention for {kind.__name__}")
+    if attention == "default":
+        attention = "sdpa" if getattr(kind, "_supports_sdpa", False) else "eager"
     config._attn_implementation = {"flash": "windowed_fake"}.get(attention, attention)
     return transformers.AutoModelForCausalLM.from_config(
         config, dtype=dtype, attn_implementation=config._attn_implementation
@@ -211,24 +296,38 @@ def recomputed() -> tuple[Any, Any]:
     return nullcontext(), Float32Operators()
 
 
-def shard(model: Any, ranks: int) -> None:
-    """FSDP2 over this many ranks, of which this is the first: each layer a group, the rest another.
+def ranks_of(spread: str) -> tuple[str, int, int]:
+    """How a run is spread: `8` fully_shard over eight ranks, `2x8` two such groups, `8 kept` without resharding after the
+    forward pass, `1` one device."""
+    size, _, kind = spread.partition(" ")
+    groups, _, ranks = size.rpartition("x")
+    return kind or "fsdp", int(groups or 1), int(ranks)
 
-    Float32 weights are gathered in bfloat16 and their gradients reduced in float32; bfloat16 ones stay what they are.
+
+def shard(model: Any, how: str) -> None:
+    """Make the model that of the first of these ranks of fully_shard (FSDP2).
+
+    Each layer is a group and the rest another; float32 weights are gathered in bfloat16 and their gradients
+    reduced in float32, bfloat16 ones stay what they are.
     """
     from torch.distributed.device_mesh import init_device_mesh  # type: ignore[import-not-found,unused-ignore]
     from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard  # type: ignore[import-not-found,unused-ignore]
     from torch.testing._internal.distributed.fake_pg import FakeStore  # type: ignore[import-not-found,unused-ignore]
 
+    kind, groups, ranks = ranks_of(how)
     if torch.distributed.is_initialized():
         torch.distributed.destroy_process_group()
-    torch.distributed.init_process_group("fake", store=FakeStore(), rank=0, world_size=ranks)
+    torch.distributed.init_process_group("fake", store=FakeStore(), rank=0, world_size=groups * ranks)
     with unset_fake_temporarily():
-        mesh = init_device_mesh("cpu", (ranks,))
-    whole = next(model.parameters()).dtype == torch.float32
+        mesh = init_device_mesh("cpu", (groups, ranks) if groups > 1 else (ranks,), **NAMED[groups > 1])
+    whole = any(p.requires_grad and p.dtype == torch.float32 for p in model.parameters())
     policy = MixedPrecisionPolicy(torch.bfloat16, torch.float32) if whole else MixedPrecisionPolicy()
-    for module in (*model.model.layers, model):
-        fully_shard(module, mesh=mesh, mp_policy=policy)
+    layers = next(child for name, child in model.named_modules() if name.endswith("layers"))
+    for module in (*layers, model):
+        fully_shard(module, mesh=mesh, mp_policy=policy, reshard_after_forward=kind != "kept")
+
+
+NAMED: Mapping[bool, Mapping[str, Any]] = {True: {"mesh_dim_names": ("replicate", "shard")}, False: {}}
 
 
 def optimizer_of(name: str, parameters: Sequence[Any]) -> Any:

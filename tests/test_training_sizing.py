@@ -144,6 +144,62 @@ def test_a_layer_keeps_what_was_traced(checkpoint: str, layer_gib: float) -> Non
     assert gib(known(checkpoint), "kept_layer_bytes") == pytest.approx(layer_gib, rel=0.002)
 
 
+@pytest.mark.parametrize(
+    ("checkpoint", "traced_bytes"),
+    [
+        ("CohereLabs/c4ai-command-r7b-12-2024", 192_652),
+        ("EleutherAI/gpt-neo-1.3B", 319_496),
+        ("LGAI-EXAONE/EXAONE-4.0-1.2B", 91_432),
+        ("allenai/OLMo-1B-hf", 106_576),
+        ("bigscience/bloom-1b1", 245_768),
+        ("mosaicml/mpt-7b", 524_296),
+        ("nvidia/Nemotron-Mini-4B-Instruct", 84_078),
+        ("openai/gpt-oss-20b", 560_696),
+        ("swiss-ai/Apertus-8B-2509", 353_577),
+        ("tencent/Hunyuan-A13B-Instruct", 486_253),
+        ("microsoft/Phi-mini-MoE-instruct", 101_681),
+        ("MiniMaxAI/MiniMax-M2.5", 331_285),
+    ],
+)
+def test_a_layer_keeps_of_a_token_what_was_traced(checkpoint: str, traced_bytes: int) -> None:
+    """What one layer more adds after the forward pass at 2,048 tokens, by Transformers' choice of attention (torch 2.15)."""
+    found = known(checkpoint, sequence_length=2048)
+    kept = sum(likely(found, f"{part}_bytes") for part in ("norm", "attention_activation", "mlp_activation"))
+    assert kept == pytest.approx(traced_bytes, rel=0.005)
+
+
+def test_fully_sharded_weights_are_gathered_by_layer_and_the_tables_reduced_last() -> None:
+    """Llama-3.1-8B over 64 ranks: tables of 1.96 GiB in 16 bits; gradients and their 32-bit buffer when the backward ends."""
+    found = known(
+        sharding="fsdp", gpus_per_replica=64, gpus_per_pod=64, parameter_dtype="float32", reduction_dtype="float32"
+    )
+    table, layer = 128_256 * 4096, 218_112_128  # a layer's matrices and norms, the last norm shared out over 32 layers
+    assert likely(found, "gathered_bytes") == pytest.approx(2 * (2 * table + layer), rel=1e-6)
+    assert likely(found, "waiting_bytes") == pytest.approx(2 * (table + layer), rel=1e-6)
+    assert likely(found, "root_reduction_bytes") == pytest.approx((2 + 4) * 2 * table, rel=1e-6)
+
+
+def test_weights_that_stay_gathered_after_the_forward_pass_are_shards_between_steps() -> None:
+    """FSDP's stage 2: 32-bit shards of an eighth, and the whole in 16 bits while a step runs."""
+    found = known(sharding="fsdp", zero_stage=2, gpus_per_replica=8, gpus_per_pod=8, parameter_dtype="float32")
+    assert likely(found, "training_weight_bytes") == 8_030_261_248 * 4 / 8
+    assert likely(found, "gathered_bytes") == 8_030_261_248 * 2
+
+
+def test_ddp_holds_buckets_beside_the_gradients() -> None:
+    """Measured with PyTorch's allocator on a CPU: two bytes a parameter more than the same step without DDP, at its peak."""
+    ddp = known(sharding="ddp", gpus_per_replica=8, gpus_per_pod=8, activation_checkpointing="full")
+    alone = known(activation_checkpointing="full")
+    apart = likely(ddp, "training_peak_bytes") - likely(alone, "training_peak_bytes")
+    assert apart == pytest.approx(2 * 8_030_261_248, rel=1e-6)
+
+
+def test_adapters_have_one_input_where_one_matrix_projects_and_none_on_a_gate_that_is_not_there() -> None:
+    """MPT-7B, all linear, 32-bit adapters: inputs of Wqkv, out_proj and up_proj (4,096 wide) and of down_proj (16,384)."""
+    found = known("mosaicml/mpt-7b", lora_rank=16, lora_targets="qkvogud", adapter_dtype="float32", autocast=False)
+    assert likely(found, "adapter_activation_bytes") == 4 * (3 * 4096 + 16384)
+
+
 def test_a_step_peaks_where_it_was_traced() -> None:
     """Llama-2-7B: 62.01 GiB in the backward pass, 62.76 in the foreach optimizer; with full recomputation 50.69 without it."""
     assert gib(known(LLAMA_7B), "training_peak_bytes") == pytest.approx(62.01, rel=0.005)

@@ -66,6 +66,29 @@ def gradient_bytes_per_parameter(gradient_dtype: str | None, parameter_bytes: in
     return _width(gradient_dtype) if gradient_dtype else parameter_bytes
 
 
+def reduced_bytes_per_parameter(
+    reduction_dtype: str | None, gradient_bytes_per_parameter: int, compute_bytes: int
+) -> int:
+    """Bytes of one gradient as FSDP reduces it.
+
+    reduced_bytes_per_parameter = width of reduction_dtype, compute_bytes for 8- and 4-bit formats, else as it is kept
+
+    Args:
+        reduction_dtype: as stated, else None. gradient_bytes_per_parameter: of one that is kept [bytes].
+        compute_bytes: of an activation [bytes].
+    Returns:
+        [bytes]
+
+    >>> reduced_bytes_per_parameter("bfloat16", 4, 2), reduced_bytes_per_parameter(None, 4, 2)
+    (2, 4)
+
+    Source: PyTorch documentation, torch.distributed.fsdp.MixedPrecisionPolicy, reduce_dtype.
+    """
+    if reduction_dtype is None or gradient_bytes_per_parameter == 0:
+        return gradient_bytes_per_parameter
+    return WIDTHS.get(reduction_dtype, compute_bytes)
+
+
 def optimizer_bytes_per_parameter(optimizer: str, parameter_bytes: int, master_weights: bool) -> float:
     """Bytes of optimizer state for one trained weight, a 32-bit master copy included.
 

@@ -302,6 +302,7 @@ def training_weight_bytes(
     parameter_bytes: int,
     adapter_bytes: int,
     frozen_bytes_per_parameter: float,
+    sharding: str,
     sharding_stage: int,
     shard_share: float,
     parameter_offload: bool,
@@ -309,26 +310,28 @@ def training_weight_bytes(
     """Weights that stay on one GPU between the passes.
 
     training_weight_bytes = stage_parameters · (frozen bytes + trained_share · bytes of a trained weight)
-                            · (shard_share in stage 3), 0 where they are offloaded
+                            · (shard_share in stage 3, and in stage 2 of FSDP), 0 where they are offloaded
 
     Args:
         stage_parameters: of one rank before sharing out. trained_share: of them. lora_rank: None without LoRA.
         parameter_bytes, adapter_bytes: of one trained weight, without and with LoRA [bytes].
         frozen_bytes_per_parameter: of a frozen one [bytes].
-        sharding_stage, shard_share: what is shared out, and the share that is kept.
+        sharding, sharding_stage, shard_share: what is shared out by whom, and the share that is kept.
         parameter_offload: weights are kept in host memory.
     Returns:
         [bytes]
 
-    >>> training_weight_bytes(8e9, 1.0, None, 4, 4, 0.0, 3, 1 / 8, False)
+    >>> training_weight_bytes(8e9, 1.0, None, 4, 4, 0.0, "fsdp", 3, 1 / 8, False)
     4000000000.0
 
-    Source: Rajbhandari et al., ZeRO, 2020, section 5.3; DeepSpeed documentation, ZeRO-3 offload.
+    Source: Rajbhandari et al., ZeRO, 2020, section 5.3; DeepSpeed documentation, ZeRO-3 offload; PyTorch 2.15.0,
+        fully_shard, reshard_after_forward (weights of stage 2 are shards between the steps).
     """
     if parameter_offload:
         return 0.0
     trained = trained_share * (parameter_bytes if lora_rank is None else adapter_bytes)
-    return stage_parameters * (frozen_bytes_per_parameter + trained) * (shard_share if sharding_stage >= 3 else 1)
+    shared = sharding_stage >= (2 if sharding == "fsdp" else 3)
+    return stage_parameters * (frozen_bytes_per_parameter + trained) * (shard_share if shared else 1)
 
 
 BUFFERED = frozenset({"megatron", "distributed-optimizer"})
@@ -455,13 +458,14 @@ def gathered_bytes(
     gathered_share: float,
     gathered_tables: float,
 ) -> float:
-    """Weights that are gathered for the layers at work.
+    """Weights that are gathered for the layer at work.
 
-    gathered_bytes = b · (two layers + vocabulary tables) with FSDP, b · all with pipeline stages, b · gathered_share · all
-                     where that is more, b · min(all, max(live_parameters, two layers)) with ZeRO-3
+    gathered_bytes = b · (one layer + vocabulary tables) with FSDP, b · all in its stage 2 and with pipeline stages,
+                     b · gathered_share · all where that is more, b · min(all, max(live_parameters, two layers)) with ZeRO-3
 
     Args:
-        sharding, sharding_stage, shard_ranks: how states are shared out; nothing is gathered below stage 3 or on one rank.
+        sharding, sharding_stage, shard_ranks: how states are shared out; nothing is gathered on one rank, and below stage 3 by
+        FSDP alone.
         layer_parameters, stage_parameters: of one layer, and of all of one rank. vocab, hidden, tied_embeddings: its tables.
         pipeline_parallel, tensor_parallel: ranks. compute_bytes: of one gathered weight [bytes].
         frozen_bytes_per_parameter: of a frozen one, which is gathered as it is stored [bytes]. lora_rank: None without LoRA.
@@ -471,21 +475,151 @@ def gathered_bytes(
         [bytes]
 
     >>> gathered_bytes("fsdp", 3, 8, 10.0, 400.0, 4, 5, False, 1, 1, 2, 0.0, None, 0, 0.0, 2)
-    120.0
+    100.0
+    >>> gathered_bytes("fsdp", 2, 8, 10.0, 400.0, 4, 5, False, 1, 1, 2, 0.0, None, 0, 0.0, 2)
+    800.0
 
-    Source: PyTorch 2.15.0, torch/distributed/fsdp/_fully_shard (implicit prefetch of one group; the root's weights stay);
+    Source: PyTorch 2.15.0, torch/distributed/fsdp/_fully_shard (the root's weights stay); traced;
         pytorch/torchtitan b5bcd76c6 config/configs.py, fsdp_reshard_after_forward (weights stay gathered under pipeline stages);
         DeepSpeed documentation, stage3_max_live_parameters, stage3_prefetch_bucket_size.
     """
-    if sharding_stage < 3 or shard_ranks == 1:
+    if sharding_stage < (2 if sharding == "fsdp" else 3) or shard_ranks == 1:
         return 0.0
     width = compute_bytes if lora_rank is None else frozen_bytes_per_parameter
-    if pipeline_parallel > 1:
+    if pipeline_parallel > 1 or sharding_stage < 3:
         return width * stage_parameters
     if sharding == "deepspeed":
         return width * min(stage_parameters, max(live_parameters, 2 * layer_parameters))
-    tables = vocab * hidden * min(gathered_tables, 1 if tied_embeddings else 2) / tensor_parallel
-    return max(2 * layer_parameters * width + tables * compute_bytes, gathered_share * stage_parameters * width)
+    tables = (
+        vocab * hidden * min(gathered_tables, 1 if tied_embeddings or pipeline_parallel > 1 else 2) / tensor_parallel
+    )
+    return max(layer_parameters * width + tables * compute_bytes, gathered_share * stage_parameters * width)
+
+
+def waiting_bytes(
+    sharding: str,
+    sharding_stage: int,
+    shard_ranks: int,
+    layer_parameters: float,
+    vocab: int,
+    hidden: int,
+    pipeline_parallel: int,
+    tensor_parallel: int,
+    compute_bytes: int,
+    frozen_bytes_per_parameter: float,
+    lora_rank: int | None,
+    gathered_tables: float,
+) -> float:
+    """What FSDP holds through the backward pass besides: the next layer's weights, and the output head's gradient.
+
+    waiting_bytes = layer_parameters · b + vocab · hidden / tp · compute_bytes where the head is trained; in stage 2 less a
+                    layer's weights, which the last layer has let go
+
+    Args:
+        sharding, sharding_stage, shard_ranks: how states are shared out; 0 but for FSDP on several ranks.
+        layer_parameters: of one layer. vocab, hidden: of the head. pipeline_parallel, tensor_parallel: ranks.
+        compute_bytes: of a gathered weight and of a gradient as it is made [bytes].
+        frozen_bytes_per_parameter: of a frozen weight [bytes]. lora_rank: None when the head is trained.
+        gathered_tables: vocabulary tables of the root's group (fitted).
+    Returns:
+        [bytes]
+    Validity: the head is in one group with the embedding, whose gradient is the last; a head that is a group of its own
+        waits for nothing.
+
+    >>> waiting_bytes("fsdp", 3, 8, 10.0, 4, 5, 1, 1, 2, 0.0, None, 2)
+    60.0
+    >>> waiting_bytes("fsdp", 3, 8, 10.0, 4, 5, 1, 1, 2, 0.0, None, 0)
+    20.0
+
+    Source: PyTorch 2.15.0, torch/distributed/fsdp/_fully_shard/_fsdp_param_group.py (post_backward of a group reduces all its
+        gradients; backward prefetch of one group); traced.
+    """
+    if sharding != "fsdp" or sharding_stage < 2 or shard_ranks == 1 or pipeline_parallel > 1:
+        return 0.0
+    width = compute_bytes if lora_rank is None else frozen_bytes_per_parameter
+    prefetched = layer_parameters * width
+    head = min(1, gathered_tables) * vocab * hidden / tensor_parallel * compute_bytes if lora_rank is None else 0
+    return (prefetched if sharding_stage >= 3 else -prefetched) + head
+
+
+def root_gathered_bytes(
+    sharding: str,
+    sharding_stage: int,
+    shard_ranks: int,
+    vocab: int,
+    hidden: int,
+    tied_embeddings: bool,
+    pipeline_parallel: int,
+    tensor_parallel: int,
+    compute_bytes: int,
+    gathered_tables: float,
+) -> float:
+    """What FSDP needs besides while it gathers the vocabulary tables: the buffer they are copied out of.
+
+    root_gathered_bytes = tables · vocab · hidden / tp · compute_bytes
+
+    Args:
+        sharding, sharding_stage, shard_ranks: how states are shared out; 0 but for stage 3 of FSDP on several ranks, which
+        gathers the tables again for the backward pass.
+        vocab, hidden, tied_embeddings: tables. pipeline_parallel, tensor_parallel: ranks.
+        compute_bytes: of a gathered weight [bytes]. gathered_tables: of the root's group (fitted).
+    Returns:
+        [bytes]
+    Validity: PyTorch's first FSDP gathers in place.
+
+    >>> root_gathered_bytes("fsdp", 3, 8, 128256, 4096, False, 1, 1, 2, 2) / 2**30  # Llama-3.1-8B: traced 1.96
+    1.95703125
+
+    Source: PyTorch 2.15.0, torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, foreach_all_gather_copy_out; traced.
+    """
+    if sharding != "fsdp" or sharding_stage < 3 or shard_ranks == 1 or pipeline_parallel > 1:
+        return 0.0
+    return min(gathered_tables, 1 if tied_embeddings else 2) * vocab * hidden / tensor_parallel * compute_bytes
+
+
+def root_reduction_bytes(
+    sharding: str,
+    sharding_stage: int,
+    shard_ranks: int,
+    layer_parameters: float,
+    vocab: int,
+    hidden: int,
+    tied_embeddings: bool,
+    pipeline_parallel: int,
+    tensor_parallel: int,
+    reduced_bytes_per_parameter: int,
+    compute_bytes: int,
+    lora_rank: int | None,
+    gathered_tables: float,
+) -> float:
+    """What FSDP needs when the backward pass ends: gradients of the vocabulary tables, and the buffer that reduces them.
+
+    root_reduction_bytes = tables · vocab · hidden / tp · (compute_bytes + reduced_bytes_per_parameter); a tied table, still
+                           gathered, has its two gradients and their sum, and the last layer's buffer, instead where
+                           that is more: 4 · compute_bytes, layer_parameters · reduced_bytes_per_parameter
+
+    Args:
+        sharding, sharding_stage, shard_ranks: how states are shared out; 0 but for FSDP on several ranks.
+        layer_parameters: of one layer. vocab, hidden, tied_embeddings: tables. pipeline_parallel, tensor_parallel: ranks.
+        reduced_bytes_per_parameter, compute_bytes: of a gradient as it is reduced, and as it is made [bytes].
+        lora_rank: None when the tables are trained. gathered_tables: of the root's group (fitted); one of its own is
+        reduced alone.
+    Returns:
+        [bytes]
+    Validity: see waiting_bytes.
+
+    >>> root_reduction_bytes("fsdp", 3, 8, 2e8, 128256, 4096, False, 1, 1, 4, 2, None, 2) / 2**30  # Llama-3.1-8B: traced 5.87
+    5.87109375
+
+    Source: PyTorch 2.15.0, torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, foreach_reduce; traced.
+    """
+    if sharding != "fsdp" or sharding_stage < 2 or shard_ranks == 1 or pipeline_parallel > 1 or lora_rank is not None:
+        return 0.0
+    table = vocab * hidden / tensor_parallel
+    reduced = table * (compute_bytes + reduced_bytes_per_parameter)
+    if not tied_embeddings:
+        return max(1, gathered_tables) * reduced
+    return max(reduced, 4 * table * compute_bytes + layer_parameters * reduced_bytes_per_parameter)
 
 
 def reduction_bytes(
@@ -495,44 +629,77 @@ def reduction_bytes(
     layer_parameters: float,
     stage_parameters: float,
     trained_share: float,
-    gradient_bytes_per_parameter: int,
+    reduced_bytes_per_parameter: int,
     compute_bytes: int,
     bucket_parameters: float,
     pipeline_parallel: int,
+    layer_work_bytes: float,
 ) -> float:
     """Buffers through which gradients are reduced between ranks.
 
-    reduction_bytes = trained_share · layer · (compute + gradient bytes) FSDP: a layer's gradients, and what is scattered
+    reduction_bytes = trained_share · layer · reduced bytes             FSDP: what is scattered of the layer before, and
+                      + the larger of a third of the layer's gradients and what all of them exceed its work by
                       trained_share · all · 4                           FSDP with pipeline stages: gradients before reduction
-                      trained_share · all · gradient bytes              DDP: buckets beside the gradients
                       trained_share · bucket_parameters · compute_bytes DeepSpeed
 
     Args:
         sharding, sharding_stage, shard_ranks: how states are shared out; nothing is reduced on one rank.
         layer_parameters, stage_parameters: of one layer, and of all of one rank. trained_share: of them.
-        gradient_bytes_per_parameter, compute_bytes: of a kept gradient, and of one as it is made [bytes].
+        reduced_bytes_per_parameter, compute_bytes: of a gradient as it is reduced, and as it is made [bytes].
         bucket_parameters: of DeepSpeed's buckets (fitted).
         pipeline_parallel: stages, whose gradients are reduced after the last micro-batch only.
+        layer_work_bytes: of the backward pass of a layer, most when the first of its gradients are made [bytes].
     Returns:
         [bytes]
 
-    >>> reduction_bytes("fsdp", 3, 8, 100.0, 1000.0, 1.0, 4, 2, 0, 1)
+    >>> reduction_bytes("fsdp", 3, 8, 100.0, 1000.0, 1.0, 4, 2, 0, 1, 0.0)
     600.0
+    >>> reduction_bytes("fsdp", 3, 8, 90.0, 1000.0, 1.0, 4, 2, 0, 1, 500.0)
+    420.0
 
-    Source: PyTorch 2.15.0, torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, foreach_reduce; nn/parallel/distributed.py,
-        gradient_as_bucket_view; DeepSpeed documentation, reduce_bucket_size.
+    Source: PyTorch 2.15.0, torch/distributed/fsdp/_fully_shard/_fsdp_collectives.py, foreach_reduce; DeepSpeed documentation,
+        reduce_bucket_size.
     """
     if shard_ranks == 1 or sharding == "none":
         return 0.0
     if sharding == "fsdp" and pipeline_parallel > 1:
         return trained_share * stage_parameters * 4
     if sharding == "fsdp":
-        return trained_share * layer_parameters * (compute_bytes + gradient_bytes_per_parameter)
-    if sharding == "ddp":
-        return trained_share * stage_parameters * gradient_bytes_per_parameter
+        made = trained_share * layer_parameters * compute_bytes
+        scattered = trained_share * layer_parameters * reduced_bytes_per_parameter
+        return scattered + max(made / 3, made - layer_work_bytes)
     if sharding == "deepspeed":
         return trained_share * min(bucket_parameters, stage_parameters) * compute_bytes
     return 0.0
+
+
+def bucket_bytes(
+    sharding: str,
+    shard_ranks: int,
+    stage_parameters: float,
+    trained_share: float,
+    gradient_bytes_per_parameter: int,
+) -> float:
+    """Buckets of DDP, which stay for the whole run beside weights and gradients.
+
+    bucket_bytes = stage_parameters · trained_share · gradient_bytes_per_parameter with DDP on several ranks, else 0
+
+    Args:
+        sharding, shard_ranks: how many ranks hold copies. stage_parameters: of one rank. trained_share: of them.
+        gradient_bytes_per_parameter: [bytes]
+    Returns:
+        [bytes]
+    Validity: gradients that are views of the buckets (gradient_as_bucket_view) are counted a second time.
+
+    >>> bucket_bytes("ddp", 8, 8e9, 1.0, 2)
+    16000000000.0
+
+    Source: PyTorch 2.15.0, torch/nn/parallel/distributed.py, gradient_as_bucket_view (default False); its allocator's record of
+        real steps on a CPU (bench/fake_checks.py).
+    """
+    if sharding != "ddp" or shard_ranks == 1:
+        return 0.0
+    return stage_parameters * trained_share * gradient_bytes_per_parameter
 
 
 def cast_bytes(
@@ -542,22 +709,31 @@ def cast_bytes(
     parameter_bytes: int,
     compute_bytes: int,
     sharding: str,
+    vocab: int,
+    hidden: int,
+    tied_embeddings: bool,
+    tensor_parallel: int,
 ) -> float:
     """Copies of 32-bit weights that autocast keeps in the number format of the computation until the forward pass ends.
 
-    cast_bytes = stage_parameters · trained_share · compute_bytes where weights are wider than the computation, else 0
+    cast_bytes = (stage_parameters · trained_share − vocab · hidden / tp of an embedding of its own) · compute_bytes where
+                 weights are wider than the computation, else 0
 
     Args:
         stage_parameters: of one rank. trained_share: of them. lora_rank: None without LoRA.
         parameter_bytes, compute_bytes: of one weight as kept and as used [bytes]. sharding: FSDP casts what it gathers itself.
+        vocab, hidden, tied_embeddings, tensor_parallel: an embedding that is not the output head's matrix too is not cast.
     Returns:
         [bytes]
 
-    >>> cast_bytes(100.0, 1.0, None, 4, 2, "none"), cast_bytes(100.0, 1.0, None, 4, 2, "fsdp")
+    >>> cast_bytes(100.0, 1.0, None, 4, 2, "none", 5, 2, True, 1), cast_bytes(100.0, 1.0, None, 4, 2, "fsdp", 5, 2, True, 1)
     (200.0, 0.0)
+    >>> cast_bytes(100.0, 1.0, None, 4, 2, "none", 5, 2, False, 1)
+    180.0
 
-    Source: PyTorch 2.15.0, ATen/autocast_mode.h, cached_cast.
+    Source: PyTorch 2.15.0, ATen/autocast_mode.h, cached_cast (an embedding is no matrix product); traced.
     """
     if lora_rank is not None or parameter_bytes <= compute_bytes or sharding in ("fsdp", "deepspeed"):
         return 0.0
-    return stage_parameters * trained_share * compute_bytes
+    embedding = 0.0 if tied_embeddings else vocab * hidden / tensor_parallel
+    return max(0.0, stage_parameters * trained_share - embedding) * compute_bytes

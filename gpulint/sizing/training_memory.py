@@ -28,7 +28,7 @@ def accumulated_gradient_bytes(
 
     Args:
         gradient_bytes: at the end of the backward pass [bytes]. gradient_accumulation_steps: micro-batches, else None.
-        sharding: Megatron and DDP keep buffers. pipeline_parallel: stages add up over micro-batches.
+        sharding: Megatron keeps buffers. pipeline_parallel: stages add up over micro-batches.
     Returns:
         [bytes]
     Validity: without a statement a single micro-batch is assumed.
@@ -39,7 +39,7 @@ def accumulated_gradient_bytes(
     Source: PyTorch documentation, optimizer.zero_grad(set_to_none=True); NVIDIA/Megatron-LM,
         core/distributed/param_and_grad_buffer.py.
     """
-    buffered = sharding in ("megatron", "distributed-optimizer", "ddp")
+    buffered = sharding in ("megatron", "distributed-optimizer")
     return gradient_bytes if buffered or pipeline_parallel > 1 or (gradient_accumulation_steps or 1) > 1 else 0.0
 
 
@@ -52,24 +52,27 @@ def late_gradient_bytes(
     tied_embeddings: bool,
     pipeline_parallel: int,
     tensor_parallel: int,
+    sharding: str,
 ) -> float:
     """Gradients that are not there yet when the backward pass works on the first layer: its own and the embedding's.
 
-    late_gradient_bytes = gradient_bytes · (layer_parameters + embedding) / stage_parameters
+    late_gradient_bytes = gradient_bytes · (layer_parameters + embedding) / stage_parameters; both tables with FSDP
 
     Args:
         gradient_bytes: at the end of the backward pass [bytes]. layer_parameters, stage_parameters: of a layer, and of all.
         vocab, hidden: of the embedding. tied_embeddings: the output head's gradient is already there.
-        pipeline_parallel, tensor_parallel: ranks.
+        pipeline_parallel, tensor_parallel: ranks. sharding: FSDP reduces the gradients of both tables when it ends.
     Returns:
         [bytes]
 
-    >>> late_gradient_bytes(100.0, 10.0, 100.0, 5, 2, False, 1, 1)
+    >>> late_gradient_bytes(100.0, 10.0, 100.0, 5, 2, False, 1, 1, "none")
     20.0
 
     Source: PyTorch documentation, Autograd mechanics: gradients are made from the last layer to the first.
     """
-    embedding = 0.0 if tied_embeddings and pipeline_parallel == 1 else vocab * hidden / tensor_parallel
+    tables = 0 if tied_embeddings and pipeline_parallel == 1 else 1
+    tables += 1 if sharding == "fsdp" and pipeline_parallel == 1 else 0
+    embedding = tables * vocab * hidden / tensor_parallel
     return gradient_bytes * min(1.0, (layer_parameters + embedding) / stage_parameters)
 
 
@@ -121,38 +124,48 @@ def training_peak_bytes(
     gathered_bytes: float,
     reduction_bytes: float,
     cast_bytes: float,
+    bucket_bytes: float,
+    waiting_bytes: float,
+    root_gathered_bytes: float,
+    root_reduction_bytes: float,
     step_bytes: float,
 ) -> float:
     """Most memory that tensors take on one GPU in a training step.
 
-    training_peak_bytes = weights + optimizer state + max(
+    training_peak_bytes = weights + optimizer state + bucket_bytes + max(
         kept gradients + the last stage's activations + loss + gathered + casts      the loss
-        kept gradients + kept activations + a layer's work + gathered + reduction    backward begins
-        gradients but the late ones + a layer kept + its work + gathered + reduction               backward ends
+        kept gradients + the last stage's activations + gathered + root_gathered_bytes             FSDP gathers the tables
+        kept gradients + kept activations + a layer's work + gathered + waiting + reduction        backward begins
+        gradients but the late ones + a layer kept + its work + gathered + waiting + reduction     backward ends
         all gradients + tied_gradient_bytes                                          the embedding
+        gradients but the late ones + root_reduction_bytes                           the embedding with FSDP
         all gradients + step_bytes )                                                 the optimizer's step
 
     Args:
         training_weight_bytes, gradient_bytes, late_gradient_bytes, tied_gradient_bytes, accumulated_gradient_bytes,
         optimizer_state_bytes: states [bytes].
         kept_activation_bytes, last_stage_activation_bytes, kept_layer_bytes, layer_work_bytes, loss_bytes: activations [bytes].
-        gathered_bytes, reduction_bytes, cast_bytes, step_bytes: buffers [bytes].
+        gathered_bytes, reduction_bytes, cast_bytes, bucket_bytes, waiting_bytes, root_gathered_bytes,
+        root_reduction_bytes, step_bytes: buffers [bytes].
     Returns:
         [bytes]
     Validity: from the second step on, when the optimizer's state exists.
 
-    >>> training_peak_bytes(2, 2, 1, 0, 0, 4, 10, 10, 1, 3, 5, 0, 0, 0, 2)
+    >>> training_peak_bytes(2, 2, 1, 0, 0, 4, 10, 10, 1, 3, 5, 0, 0, 0, 0, 0, 0, 0, 2)
     21
 
     Source: PyTorch, torch/distributed/_tools/mem_tracker.py, traces of the same steps.
     """
-    resident = training_weight_bytes + optimizer_state_bytes
-    passing = gathered_bytes + layer_work_bytes + reduction_bytes
+    resident = training_weight_bytes + optimizer_state_bytes + bucket_bytes
+    passing = gathered_bytes + layer_work_bytes + waiting_bytes + reduction_bytes
+    late = gradient_bytes - late_gradient_bytes
     return resident + max(
         accumulated_gradient_bytes + last_stage_activation_bytes + gathered_bytes + loss_bytes + cast_bytes,
+        accumulated_gradient_bytes + last_stage_activation_bytes + gathered_bytes + root_gathered_bytes,
         accumulated_gradient_bytes + kept_activation_bytes + passing,
-        max(accumulated_gradient_bytes, gradient_bytes - late_gradient_bytes) + kept_layer_bytes + passing,
+        max(accumulated_gradient_bytes, late) + kept_layer_bytes + passing,
         gradient_bytes + tied_gradient_bytes,
+        max(accumulated_gradient_bytes, late) + root_reduction_bytes,
         gradient_bytes + step_bytes,
     )
 
@@ -167,24 +180,36 @@ def step_bytes(
     optimizer_offload: bool,
     master_weights: bool,
     sub_group_size: int,
+    optimizer: str,
+    parameter_bytes: int,
+    vocab: int,
+    hidden: int,
+    tensor_parallel: int,
+    lora_rank: int | None,
 ) -> float:
     """Temporaries of the optimizer's step on one GPU.
 
     step_bytes = stage_parameters · trained_share · step_bytes_per_parameter · (shard_share from stage 1 on)
+                 two copies of the vocabulary table where tensors are updated one by one
                  with DeepSpeed a 32-bit copy of the gradients that this rank updates, in stage 3 of up to sub_group_size of them
 
     Args:
         stage_parameters: of one rank. trained_share: of them. step_bytes_per_parameter: [bytes].
         sharding, sharding_stage, shard_share: how states are shared out, and the share that is kept.
         optimizer_offload: the step runs on the host. master_weights: the optimizer keeps a 32-bit copy.
-        sub_group_size: parameters that DeepSpeed updates at once in stage 3.
+        sub_group_size: parameters that DeepSpeed updates at once in stage 3. optimizer: its name.
+        parameter_bytes: of one weight [bytes]. vocab, hidden, tensor_parallel: of the largest tensor. lora_rank: None when it
+        is trained.
     Returns:
         [bytes]
 
-    >>> step_bytes(8e9, 1.0, 2, "none", 0, 1.0, False, False, 1000)
+    >>> step_bytes(8e9, 1.0, 2, "none", 0, 1.0, False, False, 1000, "adamw", 2, 128256, 4096, 1, None)
     16000000000.0
+    >>> step_bytes(8e9, 1.0, 0, "none", 0, 1.0, False, False, 1000, "adamw-single", 2, 50304, 2048, 1, None)  # Pythia-1B: traced
+    412090368.0
 
-    Source: PyTorch 2.15.0, torch/optim/adam.py, _multi_tensor_adam; deepspeedai/DeepSpeed runtime/zero/stage_1_and_2.py, step
+    Source: PyTorch 2.15.0, torch/optim/adam.py, _multi_tensor_adam and _single_tensor_adam (a root and its quotient);
+        deepspeedai/DeepSpeed runtime/zero/stage_1_and_2.py, step
         (single_grad_partition in 32 bits); DeepSpeed documentation, sub_group_size.
     """
     if optimizer_offload:
@@ -192,7 +217,12 @@ def step_bytes(
     updated = stage_parameters * trained_share * (shard_share if sharding_stage >= 1 else 1)
     if sharding == "deepspeed" and master_weights:
         return 4 * (min(updated, sub_group_size) if sharding_stage >= 3 else updated)
+    if optimizer in ONE_BY_ONE and lora_rank is None:
+        return 2 * parameter_bytes * vocab * hidden / tensor_parallel * (shard_share if sharding_stage >= 1 else 1)
     return updated * step_bytes_per_parameter
+
+
+ONE_BY_ONE = frozenset({"adam-single", "adamw-single"})
 
 
 def training_reserved_bytes(
