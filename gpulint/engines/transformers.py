@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from gpulint.engines import Invocation, Reading, training
+from gpulint.engines import Invocation, Reading, training, training_words
 
 MENTIONS = ("--per_device_train_batch_size", "--model_name_or_path", "--config_name", "--model_type", "--do_train")
 PURPOSE = "training"
@@ -15,6 +15,8 @@ SCRIPT = re.compile(
     r"language_modeling)(?:_no_trainer)?\.py"
 )
 """examples/pytorch, and what earlier releases had there."""
+OWN_LOOP = "_no_trainer.py"
+"""Scripts that Accelerate configures."""
 OWN_FLAGS = (
     *("--save_strategy", "--evaluation_strategy", "--eval_strategy", "--save_total_limit", "--logging_strategy"),
     *("--fsdp", "--fsdp_config", "--ddp_timeout", "--ddp_find_unused_parameters", "--report_to", "--do_train"),
@@ -28,8 +30,11 @@ def read(invocation: Invocation) -> Reading | None:
     started = training.program(invocation)
     if started is None:
         return None
+    tables = ("hugging-face", "transformers")
+    if SCRIPT.fullmatch(started.name) and not started.name.endswith(OWN_LOOP):
+        return training.reading("transformers", started, tables, defaults=training_words.DECIDING)
     if SCRIPT.fullmatch(started.name) or (started.name.endswith(".py") and _trainer(started)):
-        return training.reading("transformers", started, ("hugging-face", "transformers"))
+        return training.reading("transformers", started, tables, defaults=None)
     return None
 
 

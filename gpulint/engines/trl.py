@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
-from gpulint.engines import Invocation, Reading, training
+from gpulint.engines import Invocation, Reading, training, training_words
+from gpulint.workload import Field, Unknown
 
 MENTIONS = ("trl", "sft", "dpo", "grpo", "kto", "reward", "rloo", "orpo", "cpo", "gkd", "bco")
 PURPOSE = "training"
@@ -13,6 +15,8 @@ SCRIPT = re.compile(
     r"(?:train_|run_)?(?:sft|dpo|grpo|kto|orpo|cpo|bco|gkd|gspo|rloo|xpo|nash_md|online_dpo|reward_modeling|reward|prm)"
     r"(?:_train|_vlm|_gemma3|_gpt_oss|_vlm_gemma3|_agent|_lora|_qlora)?\.py"
 )
+RANK = 16
+"""huggingface/trl f2cd5771 trl/trainer/model_config.py, lora_r."""
 OWN_FOLDERS = ("trl/scripts/", "examples/scripts/", "trl/examples/")
 OWN_FLAGS = ("--dataset_name", "--config", "--dataset")
 
@@ -23,10 +27,33 @@ def read(invocation: Invocation) -> Reading | None:
     if started is None:
         return None
     if started.name == "trl" and started.words and started.words[0].written in SUBCOMMANDS:
-        return training.reading("trl", started.behind(1), ("hugging-face", "trl"))
+        return _reading(started.behind(1))
     if started.path.startswith("trl.scripts.") or (SCRIPT.fullmatch(started.name) and _own(started)):
-        return training.reading("trl", started, ("hugging-face", "trl"))
+        return _reading(started)
     return None
+
+
+def _reading(started: training.Program) -> Reading:
+    """What TRL's arguments state; releases differ in what they recompute and how they compute the loss."""
+    own: dict[str, Field | None] = {
+        "activation_checkpointing": Field(Unknown("releases of TRL differ in what they recompute")),
+        "loss_kernel": Field(Unknown("releases of TRL differ in how they compute the loss")),
+    }
+    found = training.reading("trl", started, ("hugging-face", "trl"), own, training_words.DECIDING)
+    return found._replace(fields={**found.fields, **_adapters(started, found.fields)})
+
+
+def _adapters(started: training.Program, fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Adapters count only where --use_peft asks for them; their matrices are PEFT's choice unless they are stated."""
+    asked = training.stated(started.words, ("trl",))[0].get("adapted")
+    if asked is None or asked.value is False:
+        return {"lora_rank": Field(None), "lora_targets": Field(None)}
+    if isinstance(asked.value, Unknown):
+        return {"lora_rank": asked}
+    return {
+        "lora_rank": fields.get("lora_rank", Field(RANK, asked.origins)),
+        "lora_targets": fields.get("lora_targets", Field(Unknown("PEFT chooses the matrices by the network"))),
+    }
 
 
 def _own(started: training.Program) -> bool:
