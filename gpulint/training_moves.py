@@ -130,7 +130,9 @@ def _gpus(known: Facts) -> Iterator[Move]:
     """More GPUs of the machine, over which the states are shared out."""
     yield from (move for move in moves.moves("gpus_per_pod", known) if "tensor_parallel" not in move.values)
     now, ranks = known.likely("gpus_per_pod"), known.role.fields.get("processes_per_pod")
-    most = known.likely("node_gpus")
+    most, key = known.likely("node_gpus"), known.role.arguments is not None and known.role.arguments.key
+    if ranks is None and not key:
+        return  # nothing says that more ranks would start
     for count in GPUS_OF_A_NODE:
         if isinstance(now, int) and now < count <= (most if isinstance(most, int) else GPUS_OF_A_NODE[-1]):
             values: dict[str, Value] = {"gpus_per_pod": count, **({"processes_per_pod": count} if ranks else {})}

@@ -76,7 +76,7 @@ def _container(
     resources = _resources(document, path)
     environment = command.environment(document, path, supplied)
     invocations = _invocations(document, spec, path, environment)
-    read = [(reading, one) for one in invocations if (reading := engines.read(one))]
+    read = [(reading, one) for one in invocations if (reading := _read(one))]
     if not resources:
         read = [(reading, one) for reading, one in read if one.arguments]
     claimed = {} if resources else _claimed(document, spec, path)
@@ -144,6 +144,16 @@ def launched(document: Document, spec: Path, supplied: Mapping[str, Argument]) -
         named = programs.started(invocations)
         return Reading({"program": Field(named.text, (named.origin,))}, None) if named else None
     return None
+
+
+def _read(invocation: Invocation) -> Reading | None:
+    """The engine that a command starts, or the trainer behind a launcher."""
+    found = engines.read(invocation)
+    if found is not None or not invocation.arguments:
+        return found
+    from gpulint.adapters import launched as programs
+
+    return programs.reading(invocation)
 
 
 def _program(document: Document, path: Path, invocations: Sequence[Invocation]) -> dict[str, Field]:

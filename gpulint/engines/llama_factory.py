@@ -36,6 +36,15 @@ def read(invocation: Invocation) -> Reading | None:
     return found._replace(fields={**found.fields, **_trained(training.stated(started.words, tables)[0], found.fields)})
 
 
+def spelled(release: str, quantity: str, value: object) -> str | None:
+    """The argument that states a quantity, of LLaMA-Factory or of the Trainer."""
+    if quantity == "activation_checkpointing":
+        return None  # recomputation is on unless it is switched off
+    if quantity == "lora_rank":
+        return "--finetuning_type=lora"
+    return training_words.spelled(quantity, value)
+
+
 def _trained(words: Mapping[str, Field], fields: Mapping[str, Field]) -> dict[str, Field]:
     """What follows from the method and the stage for the fields of a run: all weights in 32 bits, or adapters."""
     method, stage = (words[name].value if name in words else None for name in ("adapted", "method"))

@@ -125,7 +125,10 @@ def reading(
     fields = {"engine": Field(trainer, (started.word.origin,)), **given, **found}
     fields = {**_settled(fields), **fields}
     known = () if defaults is None else {*defaults, *(row.field for row in rows(tuple(tables)).values())}
-    fields = {**training_words.undecided(fields, known if fields.keys().isdisjoint(CONFIGURING) else (), trainer), **fields}
+    fields = {
+        **training_words.undecided(fields, known if fields.keys().isdisjoint(CONFIGURING) else (), trainer),
+        **fields,
+    }
     if "training_config" in fields or "recipe" in fields:
         open_ended = open_ended or "the training configuration states more"
     last = started.words[-1] if started.words else started.word

@@ -40,7 +40,10 @@ SHARED_OUT: Mapping[frozenset[str], str] = {
 """Values of --fsdp that share everything out: huggingface/transformers 5.23.0 trainer_utils.py, FSDPOption, without auto_wrap,
 which says only how layers are grouped."""
 LETTERS: Mapping[str, str] = {
-    **{f"{word}_proj": letter for word, letter in zip(("q", "k", "v", "o", "gate", "up", "down"), "qkvogud", strict=True)},
+    **{
+        f"{word}_proj": letter
+        for word, letter in zip(("q", "k", "v", "o", "gate", "up", "down"), "qkvogud", strict=True)
+    },
     **dict.fromkeys(("all", "all-linear"), "qkvogud"),
 }
 """Matrices of Llama and its like in PEFT's spelling."""
@@ -67,5 +70,25 @@ def letters(texts: Iterable[str]) -> Value | Unknown:
 
 def undecided(stated: Iterable[str], settled: Iterable[str], trainer: str) -> dict[str, Field]:
     """The deciding quantities that neither a word that is read nor a default of the trainer's own program settles."""
-    reason = Unknown(f"no argument of {trainer} that is read states it")
-    return {name: Field(reason) for name in DECIDING if name not in {*stated, *settled}}
+    left_open = Unknown(f"what {trainer} trains and keeps is stated where it is not read", lacking="arguments")
+    return {name: Field(left_open) for name in DECIDING if name not in {*stated, *settled}}
+
+
+FLAGS: Mapping[str, str] = {
+    "activation_checkpointing": "--gradient_checkpointing={}",
+    "gradient_accumulation_steps": "--gradient_accumulation_steps={}",
+    "optimizer": "--optim={}",
+    "sharding": "--fsdp={}",
+}
+"""Arguments of Hugging Face's Trainer that state a quantity: huggingface/transformers 5.23.0 training_args.py."""
+SPELLED: Mapping[str, Mapping[object, str]] = {
+    "activation_checkpointing": {"full": "true"},
+    "optimizer": {"adamw-8bit": "adamw_bnb_8bit"},
+    "sharding": {"fsdp": "full_shard"},
+}
+
+
+def spelled(quantity: str, value: object) -> str | None:
+    """The argument of Hugging Face's Trainer that states a quantity; None where it has none."""
+    text = SPELLED.get(quantity, {}).get(value) if quantity in SPELLED else str(value)
+    return FLAGS[quantity].format(text) if quantity in FLAGS and text is not None else None

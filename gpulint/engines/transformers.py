@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from gpulint.engines import Invocation, Reading, training, training_words
+from gpulint.workload import Field
 
 MENTIONS = ("--per_device_train_batch_size", "--model_name_or_path", "--config_name", "--model_type", "--do_train")
 PURPOSE = "training"
@@ -15,6 +16,8 @@ SCRIPT = re.compile(
     r"language_modeling)(?:_no_trainer)?\.py"
 )
 """examples/pytorch, and what earlier releases had there."""
+JOINED = frozenset({"run_clm.py", "run_fim.py", "run_plm.py"})
+"""huggingface/transformers v4.57.0 examples/pytorch/language-modeling/run_clm.py, group_texts."""
 OWN_LOOP = "_no_trainer.py"
 """Scripts that Accelerate configures."""
 OWN_FLAGS = (
@@ -32,10 +35,16 @@ def read(invocation: Invocation) -> Reading | None:
         return None
     tables = ("hugging-face", "transformers")
     if SCRIPT.fullmatch(started.name) and not started.name.endswith(OWN_LOOP):
-        return training.reading("transformers", started, tables, defaults=training_words.DECIDING)
+        own = {"packed": Field(True, source="the script joins texts and cuts them")} if started.name in JOINED else {}
+        return training.reading("transformers", started, tables, own, training_words.DECIDING)
     if SCRIPT.fullmatch(started.name) or (started.name.endswith(".py") and _trainer(started)):
         return training.reading("transformers", started, tables, defaults=None)
     return None
+
+
+def spelled(release: str, quantity: str, value: object) -> str | None:
+    """The argument that states a quantity; the Trainer's, whatever the release."""
+    return training_words.spelled(quantity, value)
 
 
 def _trainer(started: training.Program) -> bool:

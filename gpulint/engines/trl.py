@@ -33,6 +33,11 @@ def read(invocation: Invocation) -> Reading | None:
     return None
 
 
+def spelled(release: str, quantity: str, value: object) -> str | None:
+    """The argument that states a quantity; the Trainer's, whatever the release."""
+    return training_words.spelled(quantity, value)
+
+
 def _reading(started: training.Program) -> Reading:
     """What TRL's arguments state; releases differ in what they recompute and how they compute the loss."""
     own: dict[str, Field | None] = {
