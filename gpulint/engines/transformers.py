@@ -18,6 +18,8 @@ SCRIPT = re.compile(
 """examples/pytorch, and what earlier releases had there."""
 JOINED = frozenset({"run_clm.py", "run_fim.py", "run_plm.py"})
 """huggingface/transformers v4.57.0 examples/pytorch/language-modeling/run_clm.py, group_texts."""
+OWN_FOLDERS = ("transformers/", "examples/pytorch/")
+"""A script of that name elsewhere may have been changed."""
 OWN_LOOP = "_no_trainer.py"
 """Scripts that Accelerate configures."""
 OWN_FLAGS = (
@@ -34,7 +36,8 @@ def read(invocation: Invocation) -> Reading | None:
     if started is None:
         return None
     tables = ("hugging-face", "transformers")
-    if SCRIPT.fullmatch(started.name) and not started.name.endswith(OWN_LOOP):
+    listed = any(folder in started.path for folder in OWN_FOLDERS)
+    if SCRIPT.fullmatch(started.name) and listed and not started.name.endswith(OWN_LOOP):
         own = {"packed": Field(True, source="the script joins texts and cuts them")} if started.name in JOINED else {}
         return training.reading("transformers", started, tables, own, training_words.DECIDING)
     if SCRIPT.fullmatch(started.name) or (started.name.endswith(".py") and _trainer(started)):

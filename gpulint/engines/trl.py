@@ -28,8 +28,10 @@ def read(invocation: Invocation) -> Reading | None:
         return None
     if started.name == "trl" and started.words and started.words[0].written in SUBCOMMANDS:
         return _reading(started.behind(1))
-    if started.path.startswith("trl.scripts.") or (SCRIPT.fullmatch(started.name) and _own(started)):
+    if started.path.startswith("trl.scripts.") or (SCRIPT.fullmatch(started.name) and _in_own_folder(started)):
         return _reading(started)
+    if SCRIPT.fullmatch(started.name) and _with_own_arguments(started):
+        return training.reading("trl", started, ("hugging-face", "trl"), defaults=None)
     return None
 
 
@@ -61,8 +63,10 @@ def _adapters(started: training.Program, fields: Mapping[str, Field]) -> dict[st
     }
 
 
-def _own(started: training.Program) -> bool:
-    """Whether a script of TRL's names is TRL's: by its folder, or by the arguments of its parser."""
-    if any(folder in started.path for folder in OWN_FOLDERS):
-        return True
+def _in_own_folder(started: training.Program) -> bool:
+    return any(folder in started.path for folder in OWN_FOLDERS)
+
+
+def _with_own_arguments(started: training.Program) -> bool:
+    """Whether a script of TRL's names takes the arguments of TRL's parser; it may be somebody's own all the same."""
     return started.gives("--model_name_or_path") and started.gives(*OWN_FLAGS)
