@@ -159,6 +159,7 @@ CLM = "transformers/examples/pytorch/language-modeling/run_clm.py --model_name_o
     ("command", "card", "gpus"),
     [
         (f"torchrun --nproc_per_node=8 {FULL}", "nvidia-h100-80gb", 8),  # 16 bytes a parameter on every rank
+        (f"llamafactory-cli train {FULL.partition(' ')[2]}", "nvidia-h100-80gb", 8),
         (SFT, "nvidia-l4", 1),  # 7.6 billion · 8 bytes = 56.7 GiB
         (f"{SFT} --use_peft --lora_target_modules q_proj v_proj".replace("2.5-7B", "2.5-32B"), "nvidia-l4", 1),
         (f"torchrun --nproc_per_node=2 {CLM} --torch_dtype bfloat16", "nvidia-l4", 2),
@@ -181,6 +182,7 @@ def test_states_of_a_command_line_are_judged(command: str, card: str, gpus: int)
         f"{SFT} --use_peft --lora_target_modules q_proj v_proj --load_in_4bit",
         f"{SFT} --optim galore_adamw",
         f"{SFT} --config more.yaml",
+        f"{SFT} --accelerate_config zero3",
         f"{SFT} $EXTRA_ARGS",
         f"{FULL} --use_galore true",
         f"{FULL} --use_badam",
@@ -201,6 +203,13 @@ def test_what_a_command_line_leaves_open_keeps_the_rules_silent(command: str) ->
     found = report(job(started, "nvidia-l4"))
     assert severities(found).keys().isdisjoint({STATES, STEP}), command
     assert verdict(found) in ("cannot tell", "fits")
+
+
+def test_a_variable_of_accelerate_keeps_the_rules_silent() -> None:
+    text = job(SFT, "nvidia-l4")
+    assert of_rule(report(text), STATES)
+    set_by = "          env: [{name: ACCELERATE_USE_DEEPSPEED, value: 'true'}]\n          resources"
+    assert of_rule(report(text.replace("          resources", set_by)), STATES) == []
 
 
 def test_partial_sharding_words_are_not_read_as_full() -> None:

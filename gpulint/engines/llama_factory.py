@@ -16,7 +16,7 @@ RANK = 8
 QUANTIZED: Mapping[str, Value | Unknown] = {"4": "nf4-double", "8": "int8-bnb"}
 """src/llamafactory/hparams/model_args.py: nf4 with double quantisation."""
 LAUNCHED = {"NPROC_PER_NODE": "processes_per_pod", "NNODES": "pods_per_replica"}
-"""src/llamafactory/launcher.py: what it hands to torchrun."""
+"""src/llamafactory/launcher.py: what it hands to torchrun, which it starts where there are several GPUs."""
 
 
 def read(invocation: Invocation) -> Reading | None:
@@ -24,8 +24,9 @@ def read(invocation: Invocation) -> Reading | None:
     started = training.program(invocation)
     if started is None:
         return None
-    own: dict[str, Field | None] = {}
+    own = training.configured_by_variables(invocation)
     if started.name in COMMANDS and started.starts_with("train"):
+        own["launcher"] = Field("torchrun", (started.word.origin,))
         started = started.behind(1)
         own.update(training.from_environment(invocation, LAUNCHED))
     elif not (started.name in SCRIPTS and _own(started)):

@@ -47,6 +47,9 @@ OWN_FIELDS = frozenset(
 """Fields of the table that stand for no quantity: other fields follow from them."""
 CONFIGURING = frozenset({"deepspeed_config", "fsdp_config"})
 """Files that decide what no word states."""
+CONFIGURING_VARIABLE = re.compile(r"ACCELERATE_\w+|FSDP_\w+|USE_(?:MCA|MEGATRON_BRIDGE|RAY|KT)")
+"""huggingface/accelerate 16cb6eb8 src/accelerate/utils/dataclasses.py; hiyouga/LLaMA-Factory ff6d4d12
+src/llamafactory/launcher.py."""
 CONFIGURED = "another object"
 """Who decides what a configuration file states that the command names."""
 
@@ -185,6 +188,13 @@ def from_environment(invocation: Invocation, names: Mapping[str, str]) -> dict[s
         if given is not None and (field := _field(Row("", "", "", "int"), given)):
             found[quantity] = field
     return found
+
+
+def configured_by_variables(invocation: Invocation) -> dict[str, Field | None]:
+    """How states are shared out, where a variable of Accelerate or LLaMA-Factory may say so."""
+    given = (word for name, word in invocation.environment.items() if CONFIGURING_VARIABLE.fullmatch(name))
+    word = next(given, None)
+    return {} if word is None else {"sharding": Field(Unknown("a variable configures it"), arguments.origins(word))}
 
 
 @functools.cache

@@ -38,7 +38,8 @@ def read(invocation: Invocation) -> Reading | None:
     tables = ("hugging-face", "transformers")
     listed = any(folder in started.path for folder in OWN_FOLDERS)
     if SCRIPT.fullmatch(started.name) and listed and not started.name.endswith(OWN_LOOP):
-        own = {"packed": Field(True, source="the script joins texts and cuts them")} if started.name in JOINED else {}
+        own = training.configured_by_variables(invocation)
+        own["packed"] = Field(True, source="the script joins texts and cuts them") if started.name in JOINED else None
         return training.reading("transformers", started, tables, own, training_words.DECIDING)
     if SCRIPT.fullmatch(started.name) or (started.name.endswith(".py") and _trainer(started)):
         return training.reading("transformers", started, tables, defaults=None)
