@@ -218,6 +218,39 @@ def test_partial_sharding_words_are_not_read_as_full() -> None:
         assert of_rule(report(job(f"{sharded} --fsdp={word}", gpus=2)), STATES) == []
 
 
+SWIFT = (
+    "swift sft --model Qwen/Qwen2.5-7B-Instruct --tuner_type {} --torch_dtype bfloat16 "
+    "--per_device_train_batch_size 1 --max_length 2048"
+)
+
+
+@pytest.mark.parametrize(
+    ("tuner", "card", "said"),
+    [
+        (
+            "full",
+            "nvidia-h100-80gb",
+            ("fits", "likely fits"),
+        ),  # examples/train/full/train.sh of ms-swift 3602360a5: 76 GiB
+        ("full", "nvidia-tesla-a100", ("does not fit",)),
+        ("lora", "nvidia-l4", ("fits", "likely fits")),  # examples/train/lora_sft.sh: 22 GB
+        ("lora", "nvidia-tesla-t4", ("does not fit",)),  # 15.2 GB of weights in a card of 14.6 GiB
+        ("longlora", "nvidia-tesla-t4", ("cannot tell",)),
+    ],
+)
+def test_runs_of_ms_swift_fit_where_its_examples_say_they_do(tuner: str, card: str, said: tuple[str, ...]) -> None:
+    found = report(job(SWIFT.format(tuner), card))
+    assert verdict(found) in said
+    assert bool(found.open) == (said == ("does not fit",))
+
+
+def test_configurations_that_ms_swift_has_itself_are_known() -> None:
+    full = SWIFT.format("full").replace("7B", "32B")
+    for named, fails in (("zero1", True), ("zero3", False), ("zero3_offload", False), ("ds.json", False)):
+        text = job(f"{full} --deepspeed {named}", gpus=8)
+        assert bool(of_rule(report(text), STATES)) is fails, named
+
+
 def test_an_alternative_is_written_in_the_trainers_own_words() -> None:
     (finding,) = of_rule(report(job(f"torchrun --nproc_per_node=8 {FULL}", gpus=8)), STATES)
     written = [edit.new for suggestion in finding.suggestions for edit in suggestion.edits]

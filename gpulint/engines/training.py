@@ -41,7 +41,16 @@ RECIPE = Unknown("the trainer's recipe that the command names states it", "anoth
 OWN_FIELDS = frozenset(
     {
         *("shape", "model_type", "recipe", "config_path", "config_name"),
-        *("loaded_dtype", "deepspeed", "prompt_length", "response_length", "fsdp_config", "method", "adapted"),
+        *(
+            "loaded_dtype",
+            "deepspeed",
+            "prompt_length",
+            "response_length",
+            "fsdp_config",
+            "method",
+            "adapted",
+            "quantised_by",
+        ),
     }
 )
 """Fields of the table that stand for no quantity: other fields follow from them."""
