@@ -70,15 +70,17 @@ def _verdict(known: Facts, outcome: check.Outcome) -> str:
 def verdict(known: Facts) -> str:
     """Whether it fits in memory, by in how many worlds something is left of a serving budget, or of the card in training.
 
-    A training run whose step is not known does not fit where its states alone do not.
+    A training run whose step is not known does not fit where its states or its weights alone do not.
     """
     if known.role.value("device") not in (None, "gpu"):
         return "no GPU"
     if not engines.trains(known.role):
         return _by_what_is_left(known, "headroom_bytes")
     step = _by_what_is_left(known, "training_room_bytes")
-    states = _by_what_is_left(known, "training_state_room_bytes") if step == "cannot tell" else ""
-    return states if states == "does not fit" else step
+    if step != "cannot tell":
+        return step
+    parts = (_by_what_is_left(known, f"training_{part}_room_bytes") for part in ("state", "weight"))
+    return next((told for told in parts if told == "does not fit"), step)
 
 
 def _by_what_is_left(known: Facts, name: str) -> str:

@@ -155,8 +155,9 @@ def _pods(known: Facts) -> Iterator[Move]:
 def _larger_card(known: Facts) -> Iterator[Move]:
     """Products of the same maker that leave room beside the states and that the file can name, cheapest first."""
     now, count = hardware.accelerator(known.role.text("accelerator")), known.likely("gpus_per_pod")
-    states = known.likely("state_bytes_per_gpu")
-    if now is None or not isinstance(count, int) or not isinstance(states, int | float):
+    held = (known.likely(name) for name in ("state_bytes_per_gpu", "unadapted_weight_bytes"))
+    states = next((value for value in held if isinstance(value, int | float)), None)
+    if now is None or not isinstance(count, int) or states is None:
         return
     least = max(_memory(now) + 1, states / HELD)
     for product, _ in priced(now, known.role):

@@ -7,6 +7,7 @@ from samples import changed, of_rule, report, roles, severities
 
 from gpulint.findings import Report, Severity
 
+WEIGHTS = "training-weights-exceed-memory"
 STATES, STEP = "training-states-exceed-memory", "training-does-not-fit"
 
 
@@ -80,6 +81,7 @@ def test_an_eighth_of_them_fits() -> None:
         {"sharding": "ddp", "training_dtype": None},
         {"sharding": "ddp", "accelerator": None},
         {"sharding": "ddp", "lora_rank": 16},  # and no targets
+        {"sharding": "ddp", "checkpoint": "meta-llama/Llama-3.1-70B", "quantization": "nf4"},  # and no adapters
     ],
 )
 def test_what_is_not_stated_keeps_the_rules_silent(left_open: dict[str, object]) -> None:
@@ -161,13 +163,19 @@ CLM = "transformers/examples/pytorch/language-modeling/run_clm.py --model_name_o
         (f"torchrun --nproc_per_node=8 {FULL}", "nvidia-h100-80gb", 8),  # 16 bytes a parameter on every rank
         (f"llamafactory-cli train {FULL.partition(' ')[2]}", "nvidia-h100-80gb", 8),
         (SFT, "nvidia-l4", 1),  # 7.6 billion · 8 bytes = 56.7 GiB
-        (f"{SFT} --use_peft --lora_target_modules q_proj v_proj".replace("2.5-7B", "2.5-32B"), "nvidia-l4", 1),
         (f"torchrun --nproc_per_node=2 {CLM} --torch_dtype bfloat16", "nvidia-l4", 2),
     ],
 )
 def test_states_of_a_command_line_are_judged(command: str, card: str, gpus: int) -> None:
     found = report(job(command, card, gpus))
     assert severities(found).get(STATES) is Severity.ERROR, command
+
+
+def test_weights_below_adapters_need_no_targets() -> None:
+    """32.5 billion parameters of Qwen2.5-32B in 16 bits are 61 GiB, whatever PEFT adapts."""
+    found = report(job(f"{SFT} --use_peft".replace("2.5-7B", "2.5-32B"), "nvidia-l4"))
+    assert severities(found) == {WEIGHTS: Severity.ERROR}
+    assert verdict(found) == "does not fit"
 
 
 @pytest.mark.parametrize(
@@ -201,7 +209,7 @@ def test_states_of_a_command_line_are_judged(command: str, card: str, gpus: int)
 def test_what_a_command_line_leaves_open_keeps_the_rules_silent(command: str) -> None:
     started = f"python {command}" if command.startswith(("src/", "transformers/", "run_clm")) else command
     found = report(job(started, "nvidia-l4"))
-    assert severities(found).keys().isdisjoint({STATES, STEP}), command
+    assert severities(found).keys().isdisjoint({WEIGHTS, STATES, STEP}), command
     assert verdict(found) in ("cannot tell", "fits")
 
 

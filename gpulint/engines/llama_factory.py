@@ -41,8 +41,8 @@ def spelled(release: str, quantity: str, value: object) -> str | None:
     """The argument that states a quantity, of LLaMA-Factory or of the Trainer."""
     if quantity == "activation_checkpointing":
         return None  # recomputation is on unless it is switched off
-    if quantity == "lora_rank":
-        return "--finetuning_type=lora"
+    if (quantity, value) == ("quantization", "nf4"):
+        return "--quantization_bit=4"
     return training_words.spelled(quantity, value)
 
 

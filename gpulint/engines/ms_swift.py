@@ -52,6 +52,13 @@ def read(invocation: Invocation) -> Reading | None:
     return found._replace(fields={**found.fields, **_trained(prefers, words, found.fields)})
 
 
+def spelled(release: str, quantity: str, value: object) -> str | None:
+    """The argument that states a quantity; of sharding, a configuration that ms-swift has itself."""
+    if (quantity, value) == ("activation_checkpointing", "full"):
+        return None  # recomputation is on unless it is switched off
+    return None if quantity == "sharding" else training_words.spelled(quantity, value)
+
+
 def _without_own_configuration(started: training.Program) -> tuple[training.Program, dict[str, Field | None]]:
     """The words without a configuration of DeepSpeed that ms-swift has itself, and what that says."""
     texts = started.texts()

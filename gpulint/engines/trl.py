@@ -37,6 +37,8 @@ def read(invocation: Invocation) -> Reading | None:
 
 def spelled(release: str, quantity: str, value: object) -> str | None:
     """The argument that states a quantity; the Trainer's, whatever the release."""
+    if (quantity, value) == ("quantization", "nf4"):
+        return "--load_in_4bit"
     return training_words.spelled(quantity, value)
 
 
