@@ -220,6 +220,13 @@ def test_a_variable_of_accelerate_keeps_the_rules_silent() -> None:
     assert of_rule(report(text.replace("          resources", set_by)), STATES) == []
 
 
+@pytest.mark.parametrize(("nodes", "known"), [("1", True), ("4", False), ("$(NODES)", False)])
+def test_ranks_on_nodes_of_other_objects_keep_the_rules_silent(nodes: str, known: bool) -> None:
+    """70.6 billion parameters at 16 bytes over 8 ranks are 131 GiB each; other pods may hold the other nodes' ranks."""
+    command = f"torchrun --nnodes={nodes} --nproc_per_node=8 {FULL} --fsdp=full_shard".replace("3.1-8B", "3.1-70B")
+    assert bool(of_rule(report(job(command, gpus=8)), STATES)) is known
+
+
 def test_partial_sharding_words_are_not_read_as_full() -> None:
     sharded = f"torchrun --nproc_per_node=2 {FULL}"
     for word in ("full_shard,offload", "shard_grad_op", "hybrid_shard"):

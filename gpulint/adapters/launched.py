@@ -31,12 +31,12 @@ def fields(invocations: Sequence[Invocation]) -> dict[str, Field]:
 
 
 def reading(invocation: Invocation) -> Reading | None:
-    """The trainer that a launcher of training starts, with what the launcher states; operators set the number of pods."""
+    """The trainer that a launcher of training starts, with what the launcher states."""
     taken = launch.unwrapped(invocation.arguments)
     found = engines.read(invocation._replace(arguments=taken.words)) if is_trained(taken) else None
     if found is None or engines.purpose(str(found.fields["engine"].value)) != "training":
         return None
-    told = {name: field for name, field in taken.fields.items() if name != "pods_per_replica" and field.origins}
+    told = {name: field for name, field in taken.fields.items() if field.origins}
     return found._replace(fields={**told, **found.fields})
 
 

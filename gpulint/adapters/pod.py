@@ -149,11 +149,21 @@ def launched(document: Document, spec: Path, supplied: Mapping[str, Argument]) -
 def _read(invocation: Invocation) -> Reading | None:
     """The engine that a command starts, or the trainer behind a launcher."""
     found = engines.read(invocation)
-    if found is not None or not invocation.arguments:
-        return found
-    from gpulint.adapters import launched as programs
+    if found is None and invocation.arguments:
+        from gpulint.adapters import launched as programs
 
-    return programs.reading(invocation)
+        found = programs.reading(invocation)
+    nodes = found.fields.get("pods_per_replica") if found else None
+    if (
+        found is None
+        or nodes is None
+        or nodes.value == 1
+        or engines.purpose(str(found.fields["engine"].value)) != "training"
+    ):
+        return found
+    several = Field(True, source="the launcher starts ranks on several nodes")
+    others = {name: field for name, field in found.fields.items() if name != "pods_per_replica"}
+    return found._replace(fields={**others, "multi_node": several})
 
 
 def _program(document: Document, path: Path, invocations: Sequence[Invocation]) -> dict[str, Field]:
