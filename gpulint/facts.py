@@ -195,8 +195,9 @@ class Facts:
         name = quantity.name
         if (field := self.role.fields.get(name)) is not None:
             if (reason := _unusable(field.value, quantity)) is not None:
-                self.reasons[name] = reason
-                return Missing(frozenset({name}))
+                lacking = getattr(field.value, "lacking", "") or name
+                self.reasons[lacking] = reason
+                return Missing(frozenset({lacking}))
             return _same(field.value, field.source or "stated")
         if quantity.of == "engine" and self.role.open_ended:
             self.reasons["arguments"] = self.role.open_ended

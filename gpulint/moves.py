@@ -187,7 +187,7 @@ def _accelerator(known: Facts) -> Iterator[Move]:
     if now is None or not gpus or not isinstance(weights, int | float):
         return
     alone = known.likely("fitting_tensor_parallel") == 1 and gpus > 1
-    for product, _ in _priced(now, known.role):
+    for product, _ in priced(now, known.role):
         count = 1 if alone else gpus
         memory = product.cuda_memory_bytes or product.driver_memory_bytes or 0
         if product.id == now.id or memory * count < weights or _loses_bfloat16(known, product):
@@ -214,7 +214,7 @@ def _slower(now: hardware.Accelerator, other: hardware.Accelerator, gpus: int, c
     return " and ".join(lost)
 
 
-def _priced(now: hardware.Accelerator, role: Role) -> list[tuple[hardware.Accelerator, float]]:
+def priced(now: hardware.Accelerator, role: Role) -> list[tuple[hardware.Accelerator, float]]:
     """Products that the same cloud rents out and the file's own label can name, by the price of one."""
     found = []
     cloud = labels.cloud(role)

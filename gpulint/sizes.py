@@ -101,7 +101,7 @@ def table(role: Role, resolved: Resolved | None) -> Table:
     """Each memory term of a role on its fullest GPU."""
     known = facts.of(role, resolved)
     device = known.likely("device_memory_bytes")
-    shown = (*TRAINING_TERMS, *TRAINING_TOTALS) if trains(role) else (*_terms(role), *TOTALS)
+    shown = (*TRAINING_TERMS, *TRAINING_TOTALS) if engines.trains(role) else (*_terms(role), *TOTALS)
     rows = [row for name in shown if (row := _row(name, known, device))]
     missing = sorted(known.missing(shown))
     needs = tuple(
@@ -123,18 +123,9 @@ def _stored(resolved: Resolved | None) -> str:
     return (shape.stored_formats if shape else None) or ""
 
 
-def trains(role: Role) -> bool:
-    """Whether a role trains a network: its engine is a trainer, or its spec says so."""
-    return role.text("task") == "training" or engines.purpose(role.text("engine")) == "training"
-
-
 def verdict(known: Facts) -> str:
-    """Whether a role fits in memory, by what is left of a serving budget or of the card in a training step."""
-    if not trains(known.role):
-        return summary.verdict(known)
-    whole = summary.verdict(known, "training_headroom_bytes")
-    states = summary.verdict(known, "training_state_headroom_bytes") if whole == "cannot tell" else ""
-    return states if states == "does not fit" else whole
+    """Whether a role fits in memory, as every report says it."""
+    return summary.verdict(known)
 
 
 def tightened(role: Role, resolved: Resolved | None, log: Log) -> Table:

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from gpulint import engines, facts, hardware, labels, moves
+from gpulint import engines, facts, hardware, labels, moves, training_moves
 from gpulint.facts import Facts
 from gpulint.findings import Edit, Suggestion
 from gpulint.moves import Move
@@ -16,6 +16,8 @@ from gpulint.policy.check import Outcome, Verdict
 from gpulint.policy.rule import Rule
 from gpulint.workload import Field, Role, Unknown, Value, Workload
 
+COUNTED_ELSEWHERE = frozenset({"pods_per_replica"})
+"""Quantities that may be the sum of what several places state: one that states it whole can be edited."""
 PRINTED = 3
 TRIED = 24
 
@@ -33,7 +35,8 @@ def alternatives(
                 if _cures(verdict.rule, outcome, check.judged(check.matching(rules, workload, changed.role), changed)):
                     yield move, changed
 
-    cures = {kind: cure(moves.moves(kind, known)) for kind in verdict.rule.change}
+    candidates = training_moves.of if engines.trains(known.role) else moves.moves
+    cures = {kind: cure(candidates(kind, known)) for kind in verdict.rule.change}
     accepted = [pair for found in cures.values() for pair in itertools.islice(found, 1)]
     if "accelerator" in cures:  # a second product differs more than a second length or count
         accepted += itertools.islice(cures["accelerator"], max(0, PRINTED - len(accepted)))
@@ -57,6 +60,8 @@ def _expressible(role: Role, move: Move) -> bool:
 def _places(role: Role, name: str, value: Value) -> bool:
     field = role.fields.get(name)
     unneeded = name in ("tensor_parallel", "pipeline_parallel") and value == 1
+    if field and field.origins and name in COUNTED_ELSEWHERE:
+        return len(field.origins) == 1 and field.origins[0].text() == str(field.value)
     return (
         unneeded
         or name in ("accelerator", "gpu_limit")
@@ -70,6 +75,8 @@ def _applied(role: Role, values: Mapping[str, Value]) -> Role:
     fields = {name: _restated(role, name, value) for name, value in values.items()}
     if "gpus_per_pod" in values:
         fields.update(_counted(role, values["gpus_per_pod"]))
+    if "pods_per_replica" in values:
+        fields["gpus_per_replica"] = Field(_of_pods(role, values["pods_per_replica"]))
     if "max_model_len" in values:
         fields["max_model_len_stated"] = Field(True)
         fields["max_model_len_fitted"] = Field(False)
@@ -95,13 +102,21 @@ def _counted(role: Role, gpus: Value) -> dict[str, Field]:
     return fields
 
 
+def _of_pods(role: Role, pods: Value) -> Value | Unknown:
+    """The GPUs of so many pods, where today's pods hold all of them."""
+    whole, each, now = (role.value(name) for name in ("gpus_per_replica", "gpus_per_pod", "pods_per_replica"))
+    if isinstance(each, int) and isinstance(now, int) and isinstance(pods, int) and whole == each * now:
+        return each * pods
+    return Unknown("GPUs of the other pods")
+
+
 # ---- what a move would write
 
 
 def _suggestion(move: Move, before: Facts, after: Facts) -> Suggestion:
     written = (edit for name, value in move.values.items() for edit in _edits(before.role, name, value))
     edits = tuple({(edit.location, edit.new) if edit.location else edit: edit for edit in written}.values())
-    shown = tuple(fact for name in ("headroom", "kv_cache_tokens") if (fact := after.shown(name)))
+    shown = tuple(fact for name in ("headroom", "kv_cache_tokens", "training_room") if (fact := after.shown(name)))
     old = _machine(before.role, labels.cloud(before.role))
     new = _machine(after.role, old.cloud) if old else None
     if old is None or new is None:

@@ -19,6 +19,12 @@ SHOWN = (
     *("data_parallel", "max_model_len", "device_memory_bytes", "memory_budget_bytes", "weight_bytes_per_gpu"),
     *("reserve_bytes", "kv_needed_bytes", "kv_cache_bytes", "kv_cache_tokens", "required_bytes_per_gpu", "headroom"),
 )
+SHOWN_OF_TRAINING = (
+    *("checkpoint", "architecture", "accelerator", "gpus_per_replica", "tensor_parallel", "pipeline_parallel"),
+    *("sharding", "sharding_stage", "shard_ranks", "micro_batch_size", "sequence_length", "activation_checkpointing"),
+    *("optimizer", "trainable_parameters", "device_memory_bytes", "training_weight_bytes", "gradient_bytes"),
+    *("optimizer_state_bytes", "state_bytes_per_gpu", "training_peak_bytes", "training_needed_bytes", "training_room"),
+)
 
 MAKERS = {"amd.com": "amd", "gpu.intel.com": "intel", "habana.ai": "habana"}
 """The maker of the cards that a device plugin of that domain hands out; nvidia of any other."""
@@ -29,7 +35,8 @@ BY_CARD = frozenset({"compute_capability", "vendor"})
 
 def of(role: Role, known: Facts, resolved: Resolved | None, outcome: check.Outcome) -> RoleSummary:
     """What a report says of one role, also when nothing is wrong."""
-    shown = [fact for name in SHOWN if (fact := known.shown(name))]
+    names = SHOWN_OF_TRAINING if engines.trains(role) else SHOWN
+    shown = [fact for name in names if (fact := known.shown(name))]
     fitting = _fitting(role, known, resolved, outcome)
     return RoleSummary(
         name=role.name,
@@ -60,11 +67,24 @@ def _verdict(known: Facts, outcome: check.Outcome) -> str:
     return "does not run" if failing and fits in ("fits", "likely fits") else fits
 
 
-def verdict(known: Facts, what_is_left: str = "headroom_bytes") -> str:
-    """Whether it fits in memory, by in how many worlds something is left of the budget."""
+def verdict(known: Facts) -> str:
+    """Whether it fits in memory, by in how many worlds something is left of a serving budget, or of the card in training.
+
+    A training run whose step is not known does not fit where its states or its weights alone do not.
+    """
     if known.role.value("device") not in (None, "gpu"):
         return "no GPU"
-    left = known.worlds(what_is_left)
+    if not engines.trains(known.role):
+        return _by_what_is_left(known, "headroom_bytes")
+    step = _by_what_is_left(known, "training_room_bytes")
+    if step != "cannot tell":
+        return step
+    parts = (_by_what_is_left(known, f"training_{part}_room_bytes") for part in ("state", "weight"))
+    return next((told for told in parts if told == "does not fit"), step)
+
+
+def _by_what_is_left(known: Facts, name: str) -> str:
+    left = known.worlds(name)
     if isinstance(left, Missing):
         return "cannot tell"
     if _amount(left.adverse) >= 0:
@@ -79,7 +99,7 @@ def _amount(value: object) -> float:
 
 
 def _headroom(known: Facts) -> str:
-    ends = known.ends("headroom")
+    ends = known.ends("training_room" if engines.trains(known.role) else "headroom")
     if ends is None or known.role.value("device") not in (None, "gpu"):
         return ""
     low, high = (round(_amount(end) * 100) for end in ends)
@@ -186,7 +206,8 @@ class Fitting(NamedTuple):
 
 def _fitting(role: Role, known: Facts, resolved: Resolved | None, outcome: check.Outcome) -> Fitting:
     """When only the accelerator is missing: how it fits on each product that clouds rent out."""
-    left = known.worlds("headroom_bytes")
+    name = "training_room_bytes" if engines.trains(role) else "headroom_bytes"
+    left = known.worlds(name)
     if not isinstance(left, Missing) or left.names != {"accelerator"}:
         return Fitting()
     fits: list[str] = []
@@ -196,7 +217,7 @@ def _fitting(role: Role, known: Facts, resolved: Resolved | None, outcome: check
     rules = tuple(_of_the_card(outcome))
     for product in _rented(role):
         tried = facts.of(role.having(accelerator=Field(product.id)), resolved)
-        room = tried.worlds("headroom_bytes")
+        room = tried.worlds(name)
         if isinstance(room, Missing):
             continue
         if _amount(room.favourable) < 0:

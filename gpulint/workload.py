@@ -14,10 +14,14 @@ Value = int | float | str | bool | None | tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A value that is set but cannot be read, why, and of which `CATEGORIES` the reason is, where it is one of them."""
+    """A value that is set but cannot be read, why, and of which `CATEGORIES` the reason is, where it is one of them.
+
+    `lacking` is the quantity that somebody would have to state instead, where it is not the value's own.
+    """
 
     reason: str
     category: str = ""
+    lacking: str = ""
 
 
 CATEGORIES = frozenset(

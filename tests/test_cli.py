@@ -94,7 +94,7 @@ def test_exit_zero_reports_and_passes(run: Run) -> None:
         (("check", "missing.yaml"), "there is no file or folder missing.yaml"),
         (("check", "--rules", "missing"), "missing: no such directory of rules"),
         (("check", "-", "."), "- stands alone: stdin is one file"),
-        (("explain", "weights-exceed-memori"), "is called weights-exceed-memori; did you mean weights-exceed-memory?"),
+        (("explain", "weights-exceed-memori"), "is called weights-exceed-memori; did you mean weights-exceed-memory,"),
         (("catalog", "accelerators", "l44"), "the catalog has no accelerator l44; did you mean l4,"),
         (("catalog", "architectures", "Qwen/Qwen3-8"), "no architecture Qwen/Qwen3-8; did you mean Qwen/Qwen3-8B,"),
         (("size", "Qwen/Qwen3-8"), "no checkpoint is called Qwen/Qwen3-8; did you mean Qwen/Qwen3-8B,"),

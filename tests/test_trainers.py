@@ -454,6 +454,12 @@ def test_every_trainer_names_itself_as_its_module() -> None:
         assert {engines.module_name(one) for one in said} == {name}
 
 
+KINDS = {
+    *("int", "from-zero", "text", "dtype", "file", "switch", "boolean"),
+    *("unsettles", "optimizer", "sharding", "letters"),
+}
+
+
 def test_every_row_of_the_table_belongs_to_a_trainer_and_carries_its_source() -> None:
     used = "".join(Path(str(engines.modules()[name].__file__)).read_text(encoding="utf-8") for name in TRAINERS)
     with (Path(training.__file__).parent / "trainer_flags.csv").open(encoding="utf-8") as file:
@@ -463,7 +469,7 @@ def test_every_row_of_the_table_belongs_to_a_trainer_and_carries_its_source() ->
         trainer, _, field, kind, source, date = line.split(",")
         assert f'"{trainer}"' in used, line
         assert field in shipped.glossary() or field in training.OWN_FIELDS, line
-        assert kind.partition(":")[0] in {"int", "from-zero", "text", "dtype", "file", "switch", "boolean"}, line
+        assert kind.partition(":")[0] in KINDS, line
         assert source, line
         assert re.fullmatch(r"20\d\d-\d\d-\d\d", date), line
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gpulint import engines
 from gpulint.adapters import launch, program
 from gpulint.adapters.launch import AS_MODULE, Launch
-from gpulint.engines import Argument, Invocation
+from gpulint.engines import Argument, Invocation, Reading
 from gpulint.workload import Field
 
 TRAINERS = ("torchrun", "accelerate", "deepspeed", "colossalai", "composer", "horovodrun", "tune run")
@@ -27,6 +28,16 @@ def fields(invocations: Sequence[Invocation]) -> dict[str, Field]:
         return {}
     engine = first["launcher"]
     return {"engine": engine, "launcher": engine} if len(told) > 1 else {**first, "engine": engine}
+
+
+def reading(invocation: Invocation) -> Reading | None:
+    """The trainer that a launcher of training starts, with what the launcher states."""
+    taken = launch.unwrapped(invocation.arguments)
+    found = engines.read(invocation._replace(arguments=taken.words)) if is_trained(taken) else None
+    if found is None or engines.purpose(str(found.fields["engine"].value)) != "training":
+        return None
+    told = {name: field for name, field in taken.fields.items() if field.origins}
+    return found._replace(fields={**told, **found.fields})
 
 
 def started(invocations: Sequence[Invocation]) -> Argument | None:

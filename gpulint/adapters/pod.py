@@ -76,7 +76,7 @@ def _container(
     resources = _resources(document, path)
     environment = command.environment(document, path, supplied)
     invocations = _invocations(document, spec, path, environment)
-    read = [(reading, one) for one in invocations if (reading := engines.read(one))]
+    read = [(reading, one) for one in invocations if (reading := _read(one))]
     if not resources:
         read = [(reading, one) for reading, one in read if one.arguments]
     claimed = {} if resources else _claimed(document, spec, path)
@@ -144,6 +144,26 @@ def launched(document: Document, spec: Path, supplied: Mapping[str, Argument]) -
         named = programs.started(invocations)
         return Reading({"program": Field(named.text, (named.origin,))}, None) if named else None
     return None
+
+
+def _read(invocation: Invocation) -> Reading | None:
+    """The engine that a command starts, or the trainer behind a launcher."""
+    found = engines.read(invocation)
+    if found is None and invocation.arguments:
+        from gpulint.adapters import launched as programs
+
+        found = programs.reading(invocation)
+    nodes = found.fields.get("pods_per_replica") if found else None
+    if (
+        found is None
+        or nodes is None
+        or nodes.value == 1
+        or engines.purpose(str(found.fields["engine"].value)) != "training"
+    ):
+        return found
+    several = Field(True, source="the launcher starts ranks on several nodes")
+    others = {name: field for name, field in found.fields.items() if name != "pods_per_replica"}
+    return found._replace(fields={**others, "multi_node": several})
 
 
 def _program(document: Document, path: Path, invocations: Sequence[Invocation]) -> dict[str, Field]:

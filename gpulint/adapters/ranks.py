@@ -11,6 +11,8 @@ from gpulint.workload import Field, Origin, Unknown, Value
 
 EVERY_GPU = frozenset({"gpu", "auto"})
 """torch/distributed/run.py: one worker for each accelerator of the machine."""
+SHARING_OUT = frozenset({"accelerate", "deepspeed"})
+"""Launchers whose own options and configuration say how the states of a training run are shared out, and what is offloaded."""
 MACHINE = "any host"
 RANKED = ("srun", "mpirun", "torchrun", "accelerate", "deepspeed", "horovodrun", "colossalai", "composer", "tune run")
 PLATFORM = re.compile(
@@ -46,6 +48,8 @@ def fields(steps: Sequence[Step]) -> dict[str, Field]:
     if not ranked:
         return {}
     found = {"launcher": Field(ranked[-1].launcher, origins(ranked[-1].word))}
+    if ranked[-1].launcher in SHARING_OUT:
+        found["sharding"] = Field(Unknown(f"{ranked[-1].launcher} is configured elsewhere"), origins(ranked[-1].word))
     for step in ranked:
         if nodes := _nodes(step):
             found["pods_per_replica"] = nodes

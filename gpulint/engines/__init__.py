@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 from gpulint import shipped
-from gpulint.workload import Field, Origin
+from gpulint.workload import Field, Origin, Role
 
 HERE = Path(__file__).parent
 GENERAL = ("transformers", "deepspeed")
@@ -94,6 +94,11 @@ def purpose(engine: str) -> str:
     """What an engine does: training or inference; empty for what no module reads, such as a launcher."""
     module = _module(engine)
     return str(getattr(module, "PURPOSE", "inference")) if module else ""
+
+
+def trains(role: Role) -> bool:
+    """Whether a role trains a network: its spec says so, or its engine is a trainer."""
+    return role.text("task") == "training" or purpose(role.text("engine")) == "training"
 
 
 def named(engine: str, reference: str, origin: Origin) -> dict[str, Field]:

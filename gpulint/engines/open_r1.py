@@ -17,4 +17,4 @@ def read(invocation: Invocation) -> Reading | None:
     started = training.program(invocation)
     if started is None or not SCRIPT.fullmatch(started.path) or COMPUTES_ONLY.search(started.name):
         return None
-    return training.reading("open-r1", started, ("hugging-face", "trl"))
+    return training.reading("open-r1", started, ("hugging-face", "trl"), defaults=None)

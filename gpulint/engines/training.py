@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import csv
 import functools
+import itertools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint.engines import Argument, Invocation, Reading, arguments
+from gpulint.engines import Argument, Invocation, Reading, arguments, training_words
 from gpulint.workload import Field, Unknown, Value
 
 PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
@@ -40,10 +41,24 @@ RECIPE = Unknown("the trainer's recipe that the command names states it", "anoth
 OWN_FIELDS = frozenset(
     {
         *("shape", "model_type", "recipe", "config_path", "config_name"),
-        *("loaded_dtype", "deepspeed", "prompt_length", "response_length"),
+        *(
+            "loaded_dtype",
+            "deepspeed",
+            "prompt_length",
+            "response_length",
+            "fsdp_config",
+            "method",
+            "adapted",
+            "quantised_by",
+        ),
     }
 )
 """Fields of the table that stand for no quantity: other fields follow from them."""
+CONFIGURING = frozenset({"deepspeed_config", "fsdp_config"})
+"""Files that decide what no word states."""
+CONFIGURING_VARIABLE = re.compile(r"ACCELERATE_\w+|FSDP_\w+|USE_(?:MCA|MEGATRON_BRIDGE|RAY|KT)")
+"""huggingface/accelerate 16cb6eb8 src/accelerate/utils/dataclasses.py; hiyouga/LLaMA-Factory ff6d4d12
+src/llamafactory/launcher.py."""
 CONFIGURED = "another object"
 """Who decides what a configuration file states that the command names."""
 
@@ -79,8 +94,9 @@ class Program(NamedTuple):
 class Row(NamedTuple):
     """A word that states a quantity: its name, the quantity, and how its value is read.
 
-    Kinds: int (from 1 on), from-zero, text, dtype, file (a value that may be missing), switch:X (present: X), boolean:X
-    (X unless a false value follows). A field that is no quantity of the glossary is for the trainer's module alone.
+    Kinds: int (from 1 on), from-zero, text, dtype, file (a value that may be missing), switch:X (present: X), boolean:X|Y
+    (X, or Y where a false value follows; nothing without Y), unsettles (its presence makes the quantity unknown), and the
+    spellings of optimizer, sharding and letters. A field that is no quantity of the glossary is for the trainer's module.
     """
 
     trainer: str
@@ -105,13 +121,26 @@ def program(invocation: Invocation) -> Program | None:
 
 
 def reading(
-    trainer: str, started: Program, tables: Sequence[str], own: Mapping[str, Field | None] | None = None
+    trainer: str,
+    started: Program,
+    tables: Sequence[str],
+    own: Mapping[str, Field | None] | None = None,
+    defaults: Iterable[str] | None = (),
 ) -> Reading:
-    """What a trainer's module makes of a program's words by these tables; fields of its own count where no word states them."""
+    """What a trainer's module makes of a program's words by these tables; fields of its own count where no word states them.
+
+    `defaults` are the deciding quantities whose defaults hold where nothing states them, beside those of the tables; None
+    where the program is not the trainer's, and decides itself.
+    """
     found, open_ended = stated(started.words, tables)
     given = {name: value for name, value in (own or {}).items() if value is not None}
     fields = {"engine": Field(trainer, (started.word.origin,)), **given, **found}
     fields = {**_settled(fields), **fields}
+    known = () if defaults is None else {*defaults, *(row.field for row in rows(tuple(tables)).values())}
+    fields = {
+        **training_words.undecided(fields, known if fields.keys().isdisjoint(CONFIGURING) else (), trainer),
+        **fields,
+    }
     if "training_config" in fields or "recipe" in fields:
         open_ended = open_ended or "the training configuration states more"
     last = started.words[-1] if started.words else started.word
@@ -130,6 +159,10 @@ def _settled(fields: Mapping[str, Field]) -> dict[str, Field]:
     for name, quantity in (("config_name", "checkpoint"), ("loaded_dtype", "training_dtype")):
         if name in fields:
             found[quantity] = fields[name]
+    if "loaded_dtype" in fields and "sharding" not in fields:
+        found["parameter_dtype"] = fields["loaded_dtype"]
+    if "deepspeed_config" in fields:
+        found["sharding"] = Field("deepspeed", fields["deepspeed_config"].origins)
     return found
 
 
@@ -166,6 +199,13 @@ def from_environment(invocation: Invocation, names: Mapping[str, str]) -> dict[s
     return found
 
 
+def configured_by_variables(invocation: Invocation) -> dict[str, Field | None]:
+    """How states are shared out, where a variable of Accelerate or LLaMA-Factory may say so."""
+    given = (word for name, word in invocation.environment.items() if CONFIGURING_VARIABLE.fullmatch(name))
+    word = next(given, None)
+    return {} if word is None else {"sharding": Field(Unknown("a variable configures it"), arguments.origins(word))}
+
+
 @functools.cache
 def rows(tables: tuple[str, ...]) -> Mapping[str, Row]:
     """The rows of some tables by name; a later table counts."""
@@ -181,6 +221,7 @@ def stated(words: Sequence[Argument], tables: Sequence[str]) -> tuple[dict[str, 
     """Fields by quantity, the last word that states one deciding, and why there may be more than can be read."""
     known = rows(tuple(tables))
     found: dict[str, Field] = {}
+    unsettled: dict[str, Field] = {}
     open_ended = ""
     at = 0
     while at < len(words):
@@ -195,9 +236,22 @@ def stated(words: Sequence[Argument], tables: Sequence[str]) -> tuple[dict[str, 
         if value is None and name.startswith("-") and _takes(row, words[at : at + 1]):
             value = words[at]
             at += 1
-        if row is not None and (field := _field(row, value, word)) is not None:
-            found[row.field] = field
-    return found, open_ended
+        if row is not None and row.kind == "letters":
+            following = list(itertools.takewhile(lambda one: not _name(one), words[at:]))
+            at += len(following)
+            found[row.field] = _letters([one for one in (value, *following) if one is not None])
+        elif row is not None and (field := _field(row, value, word)) is not None:
+            (unsettled if row.kind == "unsettles" else found)[row.field] = field
+    return {**found, **unsettled}, open_ended
+
+
+def _letters(values: Sequence[Argument]) -> Field:
+    """Adapted matrices, in as many words as follow the flag."""
+    origins = tuple(origin for value in values for origin in arguments.origins(value))
+    unread = next((value for value in values if value.text is None), None)
+    if unread is not None:
+        return Field(Unknown(unread.why or "its value cannot be read", unread.category), origins)
+    return Field(training_words.letters(value.text or "" for value in values), origins)
 
 
 def _name(word: Argument) -> str:
@@ -228,7 +282,7 @@ def _takes(row: Row | None, following: Sequence[Argument]) -> bool:
     if not following or kind == "switch":
         return False
     (word,) = following
-    if kind == "boolean":
+    if kind in ("boolean", "unsettles"):
         return (word.text or "").lower() in TRUE | FALSE
     if row is not None:
         return not _name(word).startswith("-")
@@ -240,8 +294,14 @@ def _takes(row: Row | None, following: Sequence[Argument]) -> bool:
 def _field(row: Row, value: Argument | None, word: Argument | None = None) -> Field | None:
     """What a word states, read as its kind; None where it states nothing."""
     kind, _, constant = row.kind.partition(":")
+    if kind == "unsettles":
+        if value is not None and (value.text or "").lower() in FALSE:
+            return None
+        return Field(Unknown(f"{row.name} is not modelled"), arguments.origins(word))
     if kind == "switch" or (kind == "boolean" and value is None):
-        return Field(constant, arguments.origins(word))
+        return Field(_constant(constant.partition("|")[0]), arguments.origins(word))
+    if kind == "sharding" and value is None:
+        return Field("fsdp", arguments.origins(word))
     if value is None:
         return None
     origins = arguments.origins(value)
@@ -255,7 +315,9 @@ def _field(row: Row, value: Argument | None, word: Argument | None = None) -> Fi
 
 def _read(kind: str, text: str, constant: str) -> Value | Unknown:
     if kind == "boolean":
-        return constant if text.lower() in TRUE else None if text.lower() in FALSE else Unknown(f"{text} is no switch")
+        return _switched(text, *constant.partition("|")[::2])
+    if kind in ("optimizer", "sharding"):
+        return training_words.optimizer(text) if kind == "optimizer" else training_words.sharding(text)
     if kind == "dtype":
         return DTYPES.get(text.lower(), Unknown(f"{text} is no number format that is listed"))
     if kind not in ("int", "from-zero"):
@@ -267,6 +329,19 @@ def _read(kind: str, text: str, constant: str) -> Value | Unknown:
     if number == -1:
         return Unknown("-1 is what remains of the GPUs")
     return number if number >= (0 if kind == "from-zero" else 1) else Unknown(f"{text} cannot be")
+
+
+def _switched(text: str, on: str, off: str) -> Value | Unknown:
+    """What a switch with a value states; off, nothing where its absence says the same."""
+    if text.lower() in TRUE:
+        return _constant(on)
+    if text.lower() in FALSE:
+        return _constant(off) if off else None
+    return Unknown(f"{text} is no switch")
+
+
+def _constant(text: str) -> Value:
+    return text == "true" if text in ("true", "false") else text
 
 
 def summed(found: Iterable[Field | None]) -> Field | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from gpulint.engines import Invocation, Reading, training
+from gpulint.engines import Invocation, Reading, training, training_words
+from gpulint.workload import Field
 
 MENTIONS = ("--per_device_train_batch_size", "--model_name_or_path", "--config_name", "--model_type", "--do_train")
 PURPOSE = "training"
@@ -15,6 +16,12 @@ SCRIPT = re.compile(
     r"language_modeling)(?:_no_trainer)?\.py"
 )
 """examples/pytorch, and what earlier releases had there."""
+JOINED = frozenset({"run_clm.py", "run_fim.py", "run_plm.py"})
+"""huggingface/transformers v4.57.0 examples/pytorch/language-modeling/run_clm.py, group_texts."""
+OWN_FOLDERS = ("transformers/", "examples/pytorch/")
+"""A script of that name elsewhere may have been changed."""
+OWN_LOOP = "_no_trainer.py"
+"""Scripts that Accelerate configures."""
 OWN_FLAGS = (
     *("--save_strategy", "--evaluation_strategy", "--eval_strategy", "--save_total_limit", "--logging_strategy"),
     *("--fsdp", "--fsdp_config", "--ddp_timeout", "--ddp_find_unused_parameters", "--report_to", "--do_train"),
@@ -28,9 +35,20 @@ def read(invocation: Invocation) -> Reading | None:
     started = training.program(invocation)
     if started is None:
         return None
+    tables = ("hugging-face", "transformers")
+    listed = any(folder in started.path for folder in OWN_FOLDERS)
+    if SCRIPT.fullmatch(started.name) and listed and not started.name.endswith(OWN_LOOP):
+        own = training.configured_by_variables(invocation)
+        own["packed"] = Field(True, source="the script joins texts and cuts them") if started.name in JOINED else None
+        return training.reading("transformers", started, tables, own, training_words.DECIDING)
     if SCRIPT.fullmatch(started.name) or (started.name.endswith(".py") and _trainer(started)):
-        return training.reading("transformers", started, ("hugging-face", "transformers"))
+        return training.reading("transformers", started, tables, defaults=None)
     return None
+
+
+def spelled(release: str, quantity: str, value: object) -> str | None:
+    """The argument that states a quantity; the Trainer's, whatever the release."""
+    return training_words.spelled(quantity, value)
 
 
 def _trainer(started: training.Program) -> bool:

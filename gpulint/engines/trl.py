@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
-from gpulint.engines import Invocation, Reading, training
+from gpulint.engines import Invocation, Reading, training, training_words
+from gpulint.workload import Field, Unknown
 
 MENTIONS = ("trl", "sft", "dpo", "grpo", "kto", "reward", "rloo", "orpo", "cpo", "gkd", "bco")
 PURPOSE = "training"
@@ -13,6 +15,8 @@ SCRIPT = re.compile(
     r"(?:train_|run_)?(?:sft|dpo|grpo|kto|orpo|cpo|bco|gkd|gspo|rloo|xpo|nash_md|online_dpo|reward_modeling|reward|prm)"
     r"(?:_train|_vlm|_gemma3|_gpt_oss|_vlm_gemma3|_agent|_lora|_qlora)?\.py"
 )
+RANK = 16
+"""huggingface/trl f2cd5771 trl/trainer/model_config.py, lora_r."""
 OWN_FOLDERS = ("trl/scripts/", "examples/scripts/", "trl/examples/")
 OWN_FLAGS = ("--dataset_name", "--config", "--dataset")
 
@@ -23,14 +27,49 @@ def read(invocation: Invocation) -> Reading | None:
     if started is None:
         return None
     if started.name == "trl" and started.words and started.words[0].written in SUBCOMMANDS:
-        return training.reading("trl", started.behind(1), ("hugging-face", "trl"))
-    if started.path.startswith("trl.scripts.") or (SCRIPT.fullmatch(started.name) and _own(started)):
-        return training.reading("trl", started, ("hugging-face", "trl"))
+        return _reading(started.behind(1), invocation)
+    if started.path.startswith("trl.scripts.") or (SCRIPT.fullmatch(started.name) and _in_own_folder(started)):
+        return _reading(started, invocation)
+    if SCRIPT.fullmatch(started.name) and _with_own_arguments(started):
+        return training.reading("trl", started, ("hugging-face", "trl"), defaults=None)
     return None
 
 
-def _own(started: training.Program) -> bool:
-    """Whether a script of TRL's names is TRL's: by its folder, or by the arguments of its parser."""
-    if any(folder in started.path for folder in OWN_FOLDERS):
-        return True
+def spelled(release: str, quantity: str, value: object) -> str | None:
+    """The argument that states a quantity; the Trainer's, whatever the release."""
+    if (quantity, value) == ("quantization", "nf4"):
+        return "--load_in_4bit"
+    return training_words.spelled(quantity, value)
+
+
+def _reading(started: training.Program, invocation: Invocation) -> Reading:
+    """What TRL's arguments state; releases differ in what they recompute and how they compute the loss."""
+    own: dict[str, Field | None] = {
+        **training.configured_by_variables(invocation),
+        "activation_checkpointing": Field(Unknown("releases of TRL differ in what they recompute")),
+        "loss_kernel": Field(Unknown("releases of TRL differ in how they compute the loss")),
+    }
+    found = training.reading("trl", started, ("hugging-face", "trl"), own, training_words.DECIDING)
+    return found._replace(fields={**found.fields, **_adapters(started, found.fields)})
+
+
+def _adapters(started: training.Program, fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Adapters count only where --use_peft asks for them; their matrices are PEFT's choice unless they are stated."""
+    asked = training.stated(started.words, ("trl",))[0].get("adapted")
+    if asked is None or asked.value is False:
+        return {"lora_rank": Field(None), "lora_targets": Field(None)}
+    if isinstance(asked.value, Unknown):
+        return {"lora_rank": asked}
+    return {
+        "lora_rank": fields.get("lora_rank", Field(RANK, asked.origins)),
+        "lora_targets": fields.get("lora_targets", Field(Unknown("PEFT chooses the matrices by the network"))),
+    }
+
+
+def _in_own_folder(started: training.Program) -> bool:
+    return any(folder in started.path for folder in OWN_FOLDERS)
+
+
+def _with_own_arguments(started: training.Program) -> bool:
+    """Whether a script of TRL's names takes the arguments of TRL's parser; it may be somebody's own all the same."""
     return started.gives("--model_name_or_path") and started.gives(*OWN_FLAGS)

@@ -1,0 +1,94 @@
+"""Training words: how trainers spell optimizers, sharding and the targets of adapters, and what their words leave open."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from gpulint.workload import Field, Unknown, Value
+
+DECIDING = (
+    *("optimizer", "parameter_dtype", "gradient_dtype", "master_weights", "sharding", "shard_group"),
+    *("activation_checkpointing", "lora_rank", "lora_targets", "adapter_dtype", "quantization"),
+    *("optimizer_offload", "parameter_offload", "loss_kernel", "training_kernels", "attention_backend"),
+    *("sequence_parallel", "virtual_stages", "compiled", "packed"),
+)
+"""Quantities that decide the memory of a training run: one that a trainer's words may state, in words that are not read,
+is unknown, never the glossary's "absent"."""
+OPTIMIZERS: Mapping[str, str] = {
+    "adamw_torch": "adamw",
+    "adamw_torch_fused": "adamw-fused",
+    "adamw_apex_fused": "adamw-fused",
+    "adamw_bnb_8bit": "adamw-8bit",
+    "adamw_8bit": "adamw-8bit",
+    "paged_adamw_32bit": "paged-adamw-single",
+    "paged_adamw_8bit": "paged-adamw-8bit",
+    "lion_32bit": "lion",
+    "lion_8bit": "lion-8bit",
+    "paged_lion_8bit": "paged-lion-8bit",
+    "adafactor": "adafactor",
+    "sgd": "sgd",
+    "adagrad": "adagrad",
+    "rmsprop": "rmsprop",
+}
+"""huggingface/transformers 5.23.0 training_args.py, OptimizerNames → ours."""
+SHARED_OUT: Mapping[frozenset[str], str] = {
+    frozenset({"full_shard"}): "fsdp",
+    frozenset({"true"}): "fsdp",
+    frozenset({"1"}): "fsdp",
+}
+"""Values of --fsdp that share everything out: huggingface/transformers 5.23.0 trainer_utils.py, FSDPOption, without auto_wrap,
+which says only how layers are grouped."""
+LETTERS: Mapping[str, str] = {
+    **{
+        f"{word}_proj": letter
+        for word, letter in zip(("q", "k", "v", "o", "gate", "up", "down"), "qkvogud", strict=True)
+    },
+    **dict.fromkeys(("all", "all-linear"), "qkvogud"),
+}
+"""Matrices of Llama and its like in PEFT's spelling."""
+
+
+def optimizer(text: str) -> Value | Unknown:
+    return OPTIMIZERS.get(text.lower(), Unknown(f"{text} is no optimizer that is listed"))
+
+
+def sharding(text: str) -> Value | Unknown:
+    """What --fsdp says; offloaded, hybrid and partial sharding are not read."""
+    words = frozenset(re.split(r"[\s,]+", text.strip().lower())) - {"auto_wrap", ""}
+    return SHARED_OUT.get(words, Unknown(f"how {text} shares states out is not read"))
+
+
+def letters(texts: Iterable[str]) -> Value | Unknown:
+    """The letters of adapted matrices; unknown as soon as one is."""
+    words = [word for text in texts for word in re.split(r"[\s,]+", text.strip("[]'\"")) if word]
+    unread = [word for word in words if word not in LETTERS]
+    if unread or not words:
+        return Unknown(f"{' '.join(unread) or 'nothing'} names no matrix that is listed")
+    return "".join(dict.fromkeys("".join(LETTERS[word] for word in words)))
+
+
+def undecided(stated: Iterable[str], settled: Iterable[str], trainer: str) -> dict[str, Field]:
+    """The deciding quantities that neither a word that is read nor a default of the trainer's own program settles."""
+    left_open = Unknown(f"what {trainer} trains and keeps is stated where it is not read", lacking="arguments")
+    return {name: Field(left_open) for name in DECIDING if name not in {*stated, *settled}}
+
+
+FLAGS: Mapping[str, str] = {
+    "activation_checkpointing": "--gradient_checkpointing={}",
+    "gradient_accumulation_steps": "--gradient_accumulation_steps={}",
+    "optimizer": "--optim={}",
+    "sharding": "--fsdp={}",
+}
+"""Arguments of Hugging Face's Trainer that state a quantity: huggingface/transformers 5.23.0 training_args.py."""
+SPELLED: Mapping[str, Mapping[object, str]] = {
+    "activation_checkpointing": {"full": "true"},
+    "optimizer": {"adamw-8bit": "adamw_bnb_8bit"},
+    "sharding": {"fsdp": "full_shard"},
+}
+
+
+def spelled(quantity: str, value: object) -> str | None:
+    """The argument of Hugging Face's Trainer that states a quantity; None where it has none."""
+    text = SPELLED.get(quantity, {}).get(value) if quantity in SPELLED else str(value)
+    return FLAGS[quantity].format(text) if quantity in FLAGS and text is not None else None

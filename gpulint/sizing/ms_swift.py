@@ -1,0 +1,29 @@
+"""ms-swift: what full fine-tuning leaves as it is."""
+
+from __future__ import annotations
+
+
+def trainable_parameters(
+    parameters: float, encoder_parameters: int, lora_rank: int | None, adapter_parameters: int, quantization: str | None
+) -> float:
+    """Parameters that a run trains: the towers of images and sound stay as they are.
+
+    trainable_parameters = adapter_parameters with LoRA, else parameters − encoder_parameters
+
+    Args:
+        parameters, encoder_parameters: of the network, and of its towers. lora_rank: None without LoRA.
+        adapter_parameters: of LoRA's matrices. quantization: of the base at load, else None: such weights are not trained.
+    Returns:
+        parameters
+    Validity: freeze_vit may be switched off; the tower's own weights are then counted too low.
+
+    >>> trainable_parameters(8292166656, 675750912, None, 0, None)
+    7616415744
+
+    Source: modelscope/ms-swift 3602360a5 swift/arguments/tuner_args.py, freeze_vit and freeze_aligner (on).
+    """
+    if lora_rank is not None:
+        return adapter_parameters
+    if quantization is not None:
+        raise LookupError(f"weights in {quantization} are not trained, and the rank of adapters is not stated")
+    return parameters - encoder_parameters

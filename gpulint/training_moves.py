@@ -1,0 +1,169 @@
+"""Training moves: the changes of a training run that are worth a try when its states or its step do not fit."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+
+from gpulint import hardware, moves
+from gpulint.facts import Facts
+from gpulint.moves import GPUS_OF_A_NODE, Move, priced
+from gpulint.workload import Value
+
+NODES = (2, 4, 8, 16)
+SHORTEST = 512
+RANK = 16
+EVERY_MATRIX = "qkvogud"
+HAVE_NO_ADAPTERS = frozenset({"torchtitan", "megatron-lm", "megatron-deepspeed", "nanotron", "maxtext", "llm-foundry"})
+"""Trainers of whole networks."""
+HELD = 0.8
+"""Share of a card that states may take before it is offered: activations are to come beside them."""
+LAYERS_RECOMPUTED = frozenset({"full", "offloaded"})
+RECOMPUTED = "a third more computation in every step"
+"""Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016: one more forward pass beside a forward and a backward."""
+GATHERED = "communication: weights are gathered for every layer, twice a step"
+
+
+def of(quantity: str, known: Facts) -> Iterator[Move]:
+    """The changes of one quantity of a training run that are worth a try, smallest or cheapest first."""
+    by_quantity: Mapping[str, Callable[[Facts], Iterator[Move]]] = {
+        "sharding": _sharding,
+        "lora_rank": _adapters,
+        "optimizer": _optimizer,
+        "activation_checkpointing": _recomputation,
+        "micro_batch_size": _micro_batch,
+        "sequence_length": _shorter,
+        "gpus_per_pod": _gpus,
+        "pods_per_replica": _pods,
+        "accelerator": _larger_card,
+    }
+    return by_quantity[quantity](known) if quantity in by_quantity else moves.moves(quantity, known)
+
+
+def _sharding(known: Facts) -> Iterator[Move]:
+    """What the data-parallel ranks may share out beyond today."""
+    ranks, by, stage = known.likely("shard_ranks"), known.likely("sharding"), known.likely("zero_stage")
+    if not isinstance(ranks, int) or ranks < 2:
+        return
+    if by == "deepspeed" and isinstance(stage, int):
+        for further in range(stage + 1, 4):
+            yield Move(
+                f"ZeRO stage {further} over {ranks} ranks", {"zero_stage": further}, GATHERED if further == 3 else ""
+            )
+    elif by == "fsdp" and stage == 2:
+        yield Move(f"full sharding over {ranks} ranks", {"zero_stage": 3}, GATHERED)
+    elif by == "megatron":
+        yield Move(f"the distributed optimizer over {ranks} ranks", {"sharding": "distributed-optimizer"}, "")
+    elif by in ("ddp", "none"):
+        yield Move(
+            f"FSDP: weights, gradients and optimizer state shared out over {ranks} ranks",
+            {"sharding": "fsdp"},
+            GATHERED,
+        )
+
+
+def _adapters(known: Facts) -> Iterator[Move]:
+    """Adapters instead of all weights, and below them a base in 4 bits."""
+    if known.role.text("engine") in HAVE_NO_ADAPTERS or known.likely("quantization") is not None:
+        return
+    given = "full fine-tuning: adapters alone are trained"
+    values: dict[str, Value] = {"lora_rank": RANK, "lora_targets": EVERY_MATRIX}
+    if known.likely("lora_rank") is None:
+        yield Move(f"LoRA of rank {RANK} in every linear layer", values, given)
+    elif isinstance(known.likely("lora_rank"), int):
+        values, given = {}, ""
+    if known.likely("checkpoint_quantization") is None and known.likely("sharding") in ("none", "ddp"):
+        lost = " and ".join(filter(None, (given, "a little accuracy of the base")))
+        yield Move("QLoRA: the base in 4 bits below the adapters", {**values, "quantization": "nf4"}, lost)
+
+
+def _optimizer(known: Facts) -> Iterator[Move]:
+    """Moments in 8 bits, where no library shares them out."""
+    now = known.likely("optimizer")
+    if now in ("adamw", "adamw-fused", "adam", "adam-fused") and known.likely("sharding") in ("none", "ddp"):
+        yield Move(
+            "moments of the optimizer in 8 bits", {"optimizer": "adamw-8bit"}, "a little accuracy of the moments"
+        )
+
+
+def _recomputation(known: Facts) -> Iterator[Move]:
+    """Recomputation, alone and with smaller micro-batches."""
+    if known.likely("activation_checkpointing") in LAYERS_RECOMPUTED:
+        return
+    alone = Move("activations recomputed in the backward pass", {"activation_checkpointing": "full"}, RECOMPUTED)
+    yield alone
+    for smaller in _micro_batch(known):
+        lost = f"{RECOMPUTED}, and {smaller.gives_up}"
+        yield Move(f"{alone.title}, {smaller.title}", {**alone.values, **smaller.values}, lost)
+
+
+def _micro_batch(known: Facts) -> Iterator[Move]:
+    """Smaller micro-batches, as many samples to a step."""
+    now, steps = known.likely("micro_batch_size"), known.likely("gradient_accumulation_steps")
+    if not isinstance(now, int):
+        return
+    for size in _halves(now):
+        added = now // size * (steps if isinstance(steps, int) else 1)
+        title = f"micro-batches of {size}, {added} of them to an optimizer step"
+        values = {"micro_batch_size": size, "gradient_accumulation_steps": added}
+        yield Move(title, values, "the speed of larger matrix products")
+
+
+def _halves(now: int) -> Iterator[int]:
+    """Smaller sizes of which a whole number makes the present one."""
+    size = now
+    while size % 2 == 0:
+        size //= 2
+        yield size
+    if size > 1:
+        yield 1
+
+
+def _shorter(known: Facts) -> Iterator[Move]:
+    now = known.likely("sequence_length")
+    lengths = (size for power in range(23, 8, -1) for size in (3 * 2 ** (power - 1), 2**power))
+    for length in itertools.islice((size for size in lengths if isinstance(now, int) and SHORTEST <= size < now), 4):
+        yield Move(f"sequences of at most {length:,} tokens", {"sequence_length": length}, "longer samples are cut")
+
+
+def _gpus(known: Facts) -> Iterator[Move]:
+    """More GPUs of the machine, over which the states are shared out."""
+    yield from (move for move in moves.moves("gpus_per_pod", known) if "tensor_parallel" not in move.values)
+    now, ranks = known.likely("gpus_per_pod"), known.role.fields.get("processes_per_pod")
+    most, key = known.likely("node_gpus"), known.role.arguments is not None and known.role.arguments.key
+    if ranks is None and not key:
+        return  # nothing says that more ranks would start
+    for count in GPUS_OF_A_NODE:
+        if isinstance(now, int) and now < count <= (most if isinstance(most, int) else GPUS_OF_A_NODE[-1]):
+            values: dict[str, Value] = {"gpus_per_pod": count, **({"processes_per_pod": count} if ranks else {})}
+            title = f"{count} GPUs, over which the states are shared out"
+            if known.likely("sharding") == "none":
+                yield Move(f"{title} (FSDP)", {**values, "sharding": "fsdp"}, GATHERED)
+            else:
+                yield Move(title, values, "")
+
+
+def _pods(known: Facts) -> Iterator[Move]:
+    """More machines, over which the states are shared out."""
+    now, gpus = known.likely("pods_per_replica"), known.likely("gpus_per_pod")
+    for count in NODES:
+        if isinstance(now, int) and isinstance(gpus, int) and now < count and gpus >= GPUS_OF_A_NODE[-1]:
+            title = f"{count} pods of {gpus} GPUs, over which the states are shared out"
+            yield Move(title, {"pods_per_replica": count}, "communication between machines")
+
+
+def _larger_card(known: Facts) -> Iterator[Move]:
+    """Products of the same maker that leave room beside the states and that the file can name, cheapest first."""
+    now, count = hardware.accelerator(known.role.text("accelerator")), known.likely("gpus_per_pod")
+    held = (known.likely(name) for name in ("state_bytes_per_gpu", "unadapted_weight_bytes"))
+    states = next((value for value in held if isinstance(value, int | float)), None)
+    if now is None or not isinstance(count, int) or states is None:
+        return
+    least = max(_memory(now) + 1, states / HELD)
+    for product, _ in priced(now, known.role):
+        if _memory(product) >= least and (product.compute_capability or 0) >= (now.compute_capability or 0):
+            yield Move(f"{count} × {product.name}", {"accelerator": product.id})
+
+
+def _memory(product: hardware.Accelerator) -> float:
+    return product.cuda_memory_bytes or product.driver_memory_bytes or 0
