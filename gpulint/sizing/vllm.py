@@ -133,24 +133,26 @@ def captured_graph_bytes(graph_bytes: float, enforce_eager: bool, graphs_in_budg
     return float(graph_bytes) if graphs_in_budget and not enforce_eager else 0.0
 
 
-def device_class(device_memory_bytes: float, generation: str) -> str:
+def device_class(device_memory_bytes: float, generation: str, first_core: bool) -> str:
     """Size class of the card in the engine's batch defaults.
 
     From 160 GiB, from 70 GiB unless it is an A100, all others, and those below compute capability 8.0.
 
     Args:
         device_memory_bytes: [bytes]. generation: the engine keeps A100 apart by name; no other Ampere card is as large.
-            Older generations stayed on the engine's first core until 0.10.1.
+            Older generations stayed on the engine's first core until 0.10.1. first_core: so do others, for another reason.
     Returns:
         a condition word of the table of defaults.
     Validity: releases 0.8.0 to 0.8.4 went by the names H100 and H200; 0.8.5 gave A100 80GB the large class.
 
-    >>> device_class(79.1 * 2**30, "hopper"), device_class(79.1 * 2**30, "ampere"), device_class(14.6 * 2**30, "turing")
-    ('memory-ge-70gib-not-a100', 'other', 'before-ampere')
+    >>> device_class(79.1 * 2**30, "hopper", False), device_class(79.1 * 2**30, "ampere", False)
+    ('memory-ge-70gib-not-a100', 'other')
+    >>> device_class(14.6 * 2**30, "turing", False), device_class(39.6 * 2**30, "ampere", True)
+    ('before-ampere', 'before-ampere')
 
-    Source: vLLM v0.9.0 and v0.28.0, engine/arg_utils.py, _set_default_args.
+    Source: vLLM v0.9.0 and v0.28.0, engine/arg_utils.py, _set_default_args; v0.8.2, _is_v1_supported_oracle.
     """
-    if generation in _BEFORE_AMPERE:
+    if generation in _BEFORE_AMPERE or first_core:
         return "before-ampere"
     if device_memory_bytes >= 160 * units.GIB:
         return "memory-ge-160gib"
@@ -237,7 +239,8 @@ def weight_buffer_bytes(rotary_table_bytes: float, rounding_bytes: float, loader
 
 
 def rotary_table_bytes(
-    trained_context: int,
+    rotary_positions: int | None,
+    max_model_len: int,
     head_dim: int,
     qk_rope_head_dim: int | None,
     bytes_per_activation: float,
@@ -245,23 +248,24 @@ def rotary_table_bytes(
 ) -> float:
     """Sines and cosines of every position that the checkpoint declares, kept on every GPU; one table serves all layers.
 
-    rotary_table_bytes = rotary_tables · trained_context · rotary width · B
+    rotary_table_bytes = rotary_tables · rotary_positions · rotary width · B
 
     Args:
-        trained_context: positions [tokens]. head_dim: rotary width; qk_rope_head_dim: that of MLA, else None.
+        rotary_positions: declared by the checkpoint; max_model_len stands for them where they are not known [tokens].
+        head_dim: rotary width; qk_rope_head_dim: that of MLA, else None.
         bytes_per_activation: B [bytes]. rotary_tables: tables of that length (fitted).
     Returns:
         [bytes]
     Validity: heads that rotate in part have a narrower table. Not shortened by --max-model-len.
 
-    >>> rotary_table_bytes(10485760, 128, None, 2, 1) / 2**30  # Llama-4-Scout: 53.12 GiB loaded of 50.59 GiB of weights
+    >>> rotary_table_bytes(10485760, 8192, 128, None, 2, 1) / 2**30  # Llama-4-Scout: 53.12 GiB loaded of 50.59 GiB of weights
     2.5
-    >>> rotary_table_bytes(131072, 128, None, 2, 1) / 2**30  # Llama-3.1-8B: 14.99 GiB loaded of 14.96
+    >>> rotary_table_bytes(131072, 8192, 128, None, 2, 1) / 2**30  # Llama-3.1-8B: 14.99 GiB loaded of 14.96
     0.03125
 
     Source: vLLM v0.19.0, model_executor/layers/rotary_embedding/base.py and linear_scaling_rope.py.
     """
-    return rotary_tables * trained_context * (qk_rope_head_dim or head_dim) * bytes_per_activation
+    return rotary_tables * (rotary_positions or max_model_len) * (qk_rope_head_dim or head_dim) * bytes_per_activation
 
 
 def rounding_bytes(
