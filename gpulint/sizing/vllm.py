@@ -238,87 +238,6 @@ def weight_buffer_bytes(rotary_table_bytes: float, rounding_bytes: float, loader
     return rotary_table_bytes + rounding_bytes + loader_slack_bytes
 
 
-def rotary_table_bytes(
-    rotary_positions: int | None,
-    max_model_len: int,
-    head_dim: int,
-    qk_rope_head_dim: int | None,
-    bytes_per_activation: float,
-    rotary_tables: float,
-) -> float:
-    """Sines and cosines of every position that the checkpoint declares, kept on every GPU; one table serves all layers.
-
-    rotary_table_bytes = rotary_tables · rotary_positions · rotary width · B
-
-    Args:
-        rotary_positions: declared by the checkpoint; max_model_len stands for them where they are not known [tokens].
-        head_dim: rotary width; qk_rope_head_dim: that of MLA, else None.
-        bytes_per_activation: B [bytes]. rotary_tables: tables of that length (fitted).
-    Returns:
-        [bytes]
-    Validity: heads that rotate in part have a narrower table. Not shortened by --max-model-len.
-
-    >>> rotary_table_bytes(10485760, 8192, 128, None, 2, 1) / 2**30  # Llama-4-Scout: 53.12 GiB loaded of 50.59 GiB of weights
-    2.5
-    >>> rotary_table_bytes(131072, 8192, 128, None, 2, 1) / 2**30  # Llama-3.1-8B: 14.99 GiB loaded of 14.96
-    0.03125
-
-    Source: vLLM v0.19.0, model_executor/layers/rotary_embedding/base.py and linear_scaling_rope.py.
-    """
-    return rotary_tables * (rotary_positions or max_model_len) * (qk_rope_head_dim or head_dim) * bytes_per_activation
-
-
-def rounding_bytes(
-    layers: int,
-    moe_layers: int,
-    hidden: int,
-    attention_heads: int,
-    kv_heads: int,
-    kv_lora_rank: int | None,
-    head_dim: int,
-    intermediate: int,
-    gated_mlp: bool,
-    tensor_parallel: int,
-    stage_share: float,
-    bytes_per_weight: float,
-) -> float:
-    """What PyTorch's allocator rounds the matrices of the dense layers up by on one GPU.
-
-    rounding_bytes = stage_share · (layers · (r(qkv) + r(output)) + dense layers · (r(gate and up) + r(down)))
-    r(size) = what is missing to whole 2 MiB, if at most 1 MiB, for matrices of 10 MiB or more; else 0
-
-    Args:
-        layers, moe_layers: counts. hidden, intermediate, head_dim: widths. attention_heads, kv_heads: counts.
-        kv_lora_rank: set for MLA, whose projections are left out. gated_mlp: gate and up are one matrix.
-        tensor_parallel: ranks. stage_share: of the layers on the fullest pipeline stage.
-        bytes_per_weight: of the format [bytes]; below one byte nothing is counted.
-    Returns:
-        [bytes]
-    Validity: a remainder above 1 MiB is split off and used again. Experts and vocabulary tables are left out: few and large.
-
-    >>> plain = (3584, 28, 4, None, 128, 18944, True, 1, 1.0, 2)  # Qwen2.5-7B: 259, 129.5 and 31.5 MiB a layer
-    >>> rounding_bytes(28, 0, *plain) / 2**20  # 28 · (1 + 0.5 + 0.5): 14.25 GiB loaded of 14.19
-    56.0
-    >>> rounding_bytes(40, 0, 5120, 40, 10, None, 128, 17920, True, 1, 1.0, 2) / 2**20  # phi-4: 27.39 GiB loaded of 27.31
-    80.0
-
-    Source: PyTorch v2.10.0, c10/cuda/CUDACachingAllocator.cpp, get_allocation_size and should_split.
-    """
-    size = math.floor(bytes_per_weight)
-    heads = 0 if kv_lora_rank else attention_heads * head_dim // tensor_parallel
-    qkv = heads + 2 * max(1, kv_heads // tensor_parallel) * head_dim if heads else 0
-    mlp = intermediate // tensor_parallel
-    attention = _rounded_up(qkv * hidden * size) + _rounded_up(heads * hidden * size)
-    dense = _rounded_up((2 if gated_mlp else 1) * mlp * hidden * size) + _rounded_up(mlp * hidden * size)
-    return stage_share * (layers * attention + (layers - moe_layers) * dense)
-
-
-def _rounded_up(size: int) -> int:
-    """Bytes that a block of the caching allocator holds beyond what was asked."""
-    missing = -size % (2 * units.MIB)
-    return missing if size >= 10 * units.MIB and missing <= units.MIB else 0
-
-
 def lora_bytes(
     enable_lora: bool,
     max_loras: int,
@@ -542,6 +461,54 @@ def _block_tokens(page: float, entry: float, block_size: int) -> int:
     """Tokens of a layer that one page holds: a whole multiple of the block size, or the block padded."""
     times = page / (block_size * entry)
     return block_size * max(1, int(times)) if times == int(times) else block_size
+
+
+def kv_cache_tokens(
+    kv_cache_bytes: float,
+    kv_needed_bytes: float,
+    max_model_len: int,
+    tokens_by_group: bool,
+    full_kv_layers: int,
+    sliding_kv_layers: int,
+    linear_attention_layers: int,
+    uniform_kv_cache: bool,
+    kv_group_layers: int,
+    kv_page_bytes: float,
+    kv_entry_bytes: float,
+    block_size: int,
+    stage_share: float,
+    encoder_layers: int,
+    draft_kv_bytes_per_token: float,
+) -> int:
+    """Tokens of the KV cache as vLLM prints them.
+
+    kv_cache_tokens = kv_cache_bytes / kv_needed_bytes · max_model_len
+                    = blocks / groups · tokens of a block, in earlier releases and for layers of several kinds
+
+    Args:
+        kv_cache_bytes: memory of the cache [bytes]. kv_needed_bytes: of one longest sequence [bytes].
+        max_model_len: [tokens]. tokens_by_group: every group counts as if it kept all tokens (before 0.21).
+        full_kv_layers, sliding_kv_layers, linear_attention_layers: counts of the kinds.
+        uniform_kv_cache: sliding layers count as full ones. kv_group_layers: layers of a group.
+        kv_page_bytes: of one block of one layer [bytes]. kv_entry_bytes: of one token [bytes]. block_size: [tokens].
+        stage_share: of the layers on the fullest stage. encoder_layers: of an encoder-decoder, else 0.
+        draft_kv_bytes_per_token: of the draft [bytes].
+    Returns:
+        [tokens]
+
+    >>> plain = (262144, True, 12, 0, 36, False, 12, 544 * 1024, 1024, 16, 1.0, 0, 0)
+    >>> kv_cache_tokens(44.59 * 2**30, 6.1 * 2**30, *plain)  # Qwen3-Next-80B on two H200 with 0.10.2 printed 973,760
+    973760
+
+    Source: vLLM v0.19.0, v1/core/kv_cache_utils.py, _report_kv_cache_config; v0.22.0, the same.
+    """
+    kinds = _kinds(full_kv_layers, sliding_kv_layers, linear_attention_layers, uniform_kv_cache)
+    several = sum(1 for layers in kinds if layers) > 1
+    if tokens_by_group and several and full_kv_layers and not encoder_layers and not draft_kv_bytes_per_token:
+        groups = sum(math.ceil(layers / kv_group_layers) for layers in kinds)
+        blocks = int(kv_cache_bytes / (kv_group_layers * stage_share * kv_page_bytes))
+        return max(0, blocks // groups) * _block_tokens(kv_page_bytes, kv_entry_bytes, block_size)
+    return max(0, int(kv_cache_bytes / kv_needed_bytes * max_model_len)) if kv_needed_bytes else 0
 
 
 def kv_needed_bytes(
