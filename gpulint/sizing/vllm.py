@@ -220,22 +220,24 @@ def loaded_bytes_per_gpu(
     return weight_bytes_per_gpu + weight_buffer_bytes + lora_bytes + draft_weight_bytes_per_gpu
 
 
-def weight_buffer_bytes(rotary_table_bytes: float, rounding_bytes: float, loader_slack_bytes: float) -> float:
+def weight_buffer_bytes(
+    rotary_table_bytes: float, rounding_bytes: float, absorbed_bytes: float, loader_slack_bytes: float
+) -> float:
     """What is loaded besides the weights themselves on one GPU.
 
-    weight_buffer_bytes = rotary_table_bytes + rounding_bytes + loader_slack_bytes
+    weight_buffer_bytes = rotary_table_bytes + rounding_bytes + absorbed_bytes + loader_slack_bytes
 
     Args:
-        rotary_table_bytes, rounding_bytes: [bytes]. loader_slack_bytes: (fitted) [bytes].
+        rotary_table_bytes, rounding_bytes, absorbed_bytes: [bytes]. loader_slack_bytes: (fitted) [bytes].
     Returns:
         [bytes]
 
-    >>> weight_buffer_bytes(4, 80, 0)
+    >>> weight_buffer_bytes(4, 80, 0, 0)
     84
 
     Source: vLLM v0.19.0, v1/worker/gpu_model_runner.py, load_model: what the allocator holds before and after.
     """
-    return rotary_table_bytes + rounding_bytes + loader_slack_bytes
+    return rotary_table_bytes + rounding_bytes + absorbed_bytes + loader_slack_bytes
 
 
 def lora_bytes(
