@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import csv
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,7 +27,7 @@ RUNS = Path(__file__).with_name("vllm_runs.csv")
 CARD = "h100-sxm-80gb"
 RELEASE = "0.19.0"
 TERMS: Mapping[str, tuple[str, float]] = {
-    "weights_gib": ("weight_bytes_per_gpu", units.GIB),
+    "weights_gib": ("loaded_bytes_per_gpu", units.GIB),
     "activation_gib": ("activation_bytes", units.GIB),
     "non_torch_gib": ("non_torch_bytes", units.GIB),
     "kv_cache_gib": ("kv_cache_bytes", units.GIB),
@@ -76,11 +76,13 @@ def terms(run: Mapping[str, str]) -> Iterator[Term]:
         yield Term(run["run"], name, float(run[name]), ours)  # type: ignore[arg-type]
 
 
-def table(found: list[Term]) -> str:
+def table(found: list[Term], names: Iterable[str] = TERMS) -> str:
     rows: list[tuple[str, ...]] = [("term", "answered", "median", "p90", "worst", "mean error", "in the worlds")]
-    for name in TERMS:
+    for name in names:
         own = [one for one in found if one.name == name]
         answered = [(one.printed, one.ours) for one in own if one.ours]
+        if not answered:
+            continue
         errors = sorted(abs(ours[1] - printed) for printed, ours in answered)
         mean = statistics.mean(ours[1] - printed for printed, ours in answered)
         inside = sum(min(ours) <= printed <= max(ours) for printed, ours in answered)

@@ -195,7 +195,7 @@ def spoken(report: Report) -> list[str]:
 
 
 def test_a_length_that_does_not_fit_is_cut_to_one_that_does() -> None:
-    assert titles(server(length=131072), "serving-does-not-fit")[0] == "sequences of at most 16,384 tokens"
+    assert titles(server(length=131072), "serving-does-not-fit")[0] == "sequences of at most 24,576 tokens"
 
 
 def test_a_length_beyond_the_trained_one_is_cut_to_it() -> None:

@@ -75,6 +75,11 @@ class Architecture:
         """Whether the shape is known, not only a parameter count read from a name."""
         return self.layers is not None
 
+    @property
+    def rotary_positions(self) -> int | None:
+        """Positions that the checkpoint declares, where they are read; nothing rests on them but the length of a table."""
+        return self.trained_context
+
 
 class Resolved(NamedTuple):
     """An architecture and how it was found; `assumption` is text for the report when the step is not exact."""

@@ -133,24 +133,26 @@ def captured_graph_bytes(graph_bytes: float, enforce_eager: bool, graphs_in_budg
     return float(graph_bytes) if graphs_in_budget and not enforce_eager else 0.0
 
 
-def device_class(device_memory_bytes: float, generation: str) -> str:
+def device_class(device_memory_bytes: float, generation: str, first_core: bool) -> str:
     """Size class of the card in the engine's batch defaults.
 
     From 160 GiB, from 70 GiB unless it is an A100, all others, and those below compute capability 8.0.
 
     Args:
         device_memory_bytes: [bytes]. generation: the engine keeps A100 apart by name; no other Ampere card is as large.
-            Older generations stayed on the engine's first core until 0.10.1.
+            Older generations stayed on the engine's first core until 0.10.1. first_core: so do others, for another reason.
     Returns:
         a condition word of the table of defaults.
     Validity: releases 0.8.0 to 0.8.4 went by the names H100 and H200; 0.8.5 gave A100 80GB the large class.
 
-    >>> device_class(79.1 * 2**30, "hopper"), device_class(79.1 * 2**30, "ampere"), device_class(14.6 * 2**30, "turing")
-    ('memory-ge-70gib-not-a100', 'other', 'before-ampere')
+    >>> device_class(79.1 * 2**30, "hopper", False), device_class(79.1 * 2**30, "ampere", False)
+    ('memory-ge-70gib-not-a100', 'other')
+    >>> device_class(14.6 * 2**30, "turing", False), device_class(39.6 * 2**30, "ampere", True)
+    ('before-ampere', 'before-ampere')
 
-    Source: vLLM v0.9.0 and v0.28.0, engine/arg_utils.py, _set_default_args.
+    Source: vLLM v0.9.0 and v0.28.0, engine/arg_utils.py, _set_default_args; v0.8.2, _is_v1_supported_oracle.
     """
-    if generation in _BEFORE_AMPERE:
+    if generation in _BEFORE_AMPERE or first_core:
         return "before-ampere"
     if device_memory_bytes >= 160 * units.GIB:
         return "memory-ge-160gib"
@@ -216,6 +218,26 @@ def loaded_bytes_per_gpu(
     Source: vLLM, v1/worker/gpu_model_runner.py, load_model: adapters' slots and the drafter are made inside what it measures.
     """
     return weight_bytes_per_gpu + weight_buffer_bytes + lora_bytes + draft_weight_bytes_per_gpu
+
+
+def weight_buffer_bytes(
+    rotary_table_bytes: float, rounding_bytes: float, absorbed_bytes: float, loader_slack_bytes: float
+) -> float:
+    """What is loaded besides the weights themselves on one GPU.
+
+    weight_buffer_bytes = rotary_table_bytes + rounding_bytes + absorbed_bytes + loader_slack_bytes
+
+    Args:
+        rotary_table_bytes, rounding_bytes, absorbed_bytes: [bytes]. loader_slack_bytes: (fitted) [bytes].
+    Returns:
+        [bytes]
+
+    >>> weight_buffer_bytes(4, 80, 0, 0)
+    84
+
+    Source: vLLM v0.19.0, v1/worker/gpu_model_runner.py, load_model: what the allocator holds before and after.
+    """
+    return rotary_table_bytes + rounding_bytes + absorbed_bytes + loader_slack_bytes
 
 
 def lora_bytes(
@@ -441,6 +463,54 @@ def _block_tokens(page: float, entry: float, block_size: int) -> int:
     """Tokens of a layer that one page holds: a whole multiple of the block size, or the block padded."""
     times = page / (block_size * entry)
     return block_size * max(1, int(times)) if times == int(times) else block_size
+
+
+def kv_cache_tokens(
+    kv_cache_bytes: float,
+    kv_needed_bytes: float,
+    max_model_len: int,
+    tokens_by_group: bool,
+    full_kv_layers: int,
+    sliding_kv_layers: int,
+    linear_attention_layers: int,
+    uniform_kv_cache: bool,
+    kv_group_layers: int,
+    kv_page_bytes: float,
+    kv_entry_bytes: float,
+    block_size: int,
+    stage_share: float,
+    encoder_layers: int,
+    draft_kv_bytes_per_token: float,
+) -> int:
+    """Tokens of the KV cache as vLLM prints them.
+
+    kv_cache_tokens = kv_cache_bytes / kv_needed_bytes · max_model_len
+                    = blocks / groups · tokens of a block, in earlier releases and for layers of several kinds
+
+    Args:
+        kv_cache_bytes: memory of the cache [bytes]. kv_needed_bytes: of one longest sequence [bytes].
+        max_model_len: [tokens]. tokens_by_group: every group counts as if it kept all tokens (before 0.21).
+        full_kv_layers, sliding_kv_layers, linear_attention_layers: counts of the kinds.
+        uniform_kv_cache: sliding layers count as full ones. kv_group_layers: layers of a group.
+        kv_page_bytes: of one block of one layer [bytes]. kv_entry_bytes: of one token [bytes]. block_size: [tokens].
+        stage_share: of the layers on the fullest stage. encoder_layers: of an encoder-decoder, else 0.
+        draft_kv_bytes_per_token: of the draft [bytes].
+    Returns:
+        [tokens]
+
+    >>> plain = (262144, True, 12, 0, 36, False, 12, 544 * 1024, 1024, 16, 1.0, 0, 0)
+    >>> kv_cache_tokens(44.59 * 2**30, 6.1 * 2**30, *plain)  # Qwen3-Next-80B on two H200 with 0.10.2 printed 973,760
+    973760
+
+    Source: vLLM v0.19.0, v1/core/kv_cache_utils.py, _report_kv_cache_config; v0.22.0, the same.
+    """
+    kinds = _kinds(full_kv_layers, sliding_kv_layers, linear_attention_layers, uniform_kv_cache)
+    several = sum(1 for layers in kinds if layers) > 1
+    if tokens_by_group and several and full_kv_layers and not encoder_layers and not draft_kv_bytes_per_token:
+        groups = sum(math.ceil(layers / kv_group_layers) for layers in kinds)
+        blocks = int(kv_cache_bytes / (kv_group_layers * stage_share * kv_page_bytes))
+        return max(0, blocks // groups) * _block_tokens(kv_page_bytes, kv_entry_bytes, block_size)
+    return max(0, int(kv_cache_bytes / kv_needed_bytes * max_model_len)) if kv_needed_bytes else 0
 
 
 def kv_needed_bytes(
