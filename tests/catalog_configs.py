@@ -24,6 +24,7 @@ MODEL_TYPES = {
     "deepseek-v3": "deepseek_v3",
     "deepseek-v3.2": "deepseek_v32",
     "distilbert": "distilbert",
+    "dots1": "dots1",
     "ernie-4.5": "ernie4_5",
     "ernie-4.5-moe": "ernie4_5_moe",
     "exaone": "exaone",
@@ -135,7 +136,14 @@ EXTRA: dict[str, dict[str, Any]] = {
 GRANITE_HYBRID = {"mamba_d_head": 64, "mamba_d_state": 128, "mamba_n_groups": 1}
 EXTRA_OF: dict[str, dict[str, Any]] = {
     "CohereLabs/c4ai-command-r-plus": {"use_qk_norm": True},
+    "OpenGVLab/InternVL2-26B": {"model_type": "internlm2", "bias": False},
+    "OpenGVLab/InternVL2-2B": {"model_type": "internlm2", "bias": False},
+    "OpenGVLab/InternVL2-8B": {"model_type": "internlm2", "bias": False},
     "OpenGVLab/InternVL3_5-14B-HF": {"model_type": "qwen3"},
+    "OpenGVLab/InternVL3_5-1B": {"model_type": "qwen3"},
+    "OpenGVLab/InternVL3_5-241B-A28B": {"model_type": "qwen3_moe"},
+    "OpenGVLab/InternVL3_5-30B-A3B": {"model_type": "qwen3_moe"},
+    "OpenGVLab/InternVL3_5-38B": {"model_type": "qwen3"},
     "OpenGVLab/InternVL3_5-4B-HF": {"model_type": "qwen3"},
     "OpenGVLab/InternVL3_5-8B-HF": {"model_type": "qwen3"},
     "Qwen/Qwen3-Reranker-4B": {"architectures": ["Qwen3Model"]},
