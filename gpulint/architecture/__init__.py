@@ -261,12 +261,12 @@ def _from_ending(reference: str) -> Resolved | None:
     """A checkpoint named like a known one in 16 bits with a format after it, such as TheBloke/Yi-34B-Chat-AWQ."""
     last = reference.rstrip("/").rsplit("/", 1)[-1].lower()
     rows = catalog.by("checkpoint_suffixes", "suffix")
-    for end in sorted((end for end in rows if last.endswith(end) and end not in ADAPTERS), key=len, reverse=True):
+    for end in sorted((end for end in rows if last.endswith(end) and end not in UNSETTLED), key=len, reverse=True):
         stem = last.removesuffix(end)
         base = _in_16_bits(stem[:-1]) if stem[-1:] in SEPARATORS else None
-        if base is None:
-            continue
         format_ = rows[end]["quantization"]
+        if base is None or (base.encoder_parameters and format_ in TOWERS_TOO):
+            continue
         said = f"{reference} is {base.id} in {format_ or 'a format that its name does not tell'}, by its name"
         shape = replace(base, id=reference, checkpoint_dtype=base.checkpoint_dtype if format_ else None)
         if format_ in PLAIN_FORMATS:
@@ -275,7 +275,10 @@ def _from_ending(reference: str) -> Resolved | None:
     return None
 
 
-ADAPTERS = frozenset({"adapter", "lora"})
+UNSETTLED = frozenset({"4bit", "adapter", "fp4", "lora", "mxfp4", "nvfp4"})
+"""Adapters, and formats that name no layout: by their hub totals, copies keep up to half of a network in 16 bits."""
+TOWERS_TOO = frozenset({"int4-bnb"})
+"""Formats of which some releases hold their vision tower and others do not."""
 SEPARATORS = ("-", "_", ".")
 PLAIN_FORMATS = ("bfloat16", "float16", "float32")
 CONVERTED = "-hf"
