@@ -23,7 +23,9 @@ def counted(shape: Architecture) -> Parts | None:
     mlps = _mlps(shape, layers, hidden)
     if mlps is None:
         return None
-    tables = Counter({parts.EMBEDDINGS: shape.vocab * hidden, parts.HEAD: 0 if shape.tied_embeddings else shape.vocab * hidden})
+    tables = Counter(
+        {parts.EMBEDDINGS: shape.vocab * hidden, parts.HEAD: 0 if shape.tied_embeddings else shape.vocab * hidden}
+    )
     attention = parts.times(parts.attention(hidden, heads, kv_heads, width, False, False), layers)
     return attention + mlps + tables + parts.vectors((NORMS * layers + 1) * hidden)
 
