@@ -133,5 +133,52 @@ def test_any_other_name_leaves_the_format_open(checkpoint: str) -> None:
     assert likely_format(checkpoint) == "fp8"
 
 
+@pytest.mark.parametrize(
+    ("reference", "base", "format_"),
+    [
+        pytest.param("TheBloke/Yi-34B-Chat-AWQ", "01-ai/Yi-34B-Chat", "int4-g128", id="AWQ"),
+        pytest.param("acme/Qwen3-14B-FP8-dynamic", "Qwen/Qwen3-14B", "fp8", id="the longest ending that is listed"),
+        pytest.param("acme/Qwen3-14B-quantized.w4a16", "Qwen/Qwen3-14B", "int4-g128-symmetric", id="a dot inside"),
+        pytest.param("/models/qwen3-14b_awq", "Qwen/Qwen3-14B", "int4-g128", id="a folder"),
+        pytest.param("TheBloke/Llama-2-70B-chat-GPTQ", "meta-llama/Llama-2-70b-chat", "int4-g128", id="without -hf"),
+    ],
+)
+def test_a_format_after_the_name_of_a_known_checkpoint_is_that_network_in_the_format(
+    reference: str, base: str, format_: str
+) -> None:
+    found = architecture.resolve(reference)
+    assert found.architecture is not None and found.architecture.checkpoint_quantization == format_
+    assert found.architecture.parameters == architecture.resolve(base).architecture.parameters  # type: ignore[union-attr]
+    assert found.how == "name" and "by its name" in found.assumption
+
+
+def test_16_bits_after_a_name_are_the_dtype() -> None:
+    found = architecture.resolve("acme/Qwen3-14B-fp16").architecture
+    assert found is not None and (found.checkpoint_dtype, found.checkpoint_quantization) == ("float16", None)
+
+
+def test_an_ending_that_tells_no_format_leaves_it_open() -> None:
+    found = architecture.resolve("acme/Qwen3-14B-GGUF").architecture
+    assert found is not None and found.known
+    assert (found.checkpoint_dtype, found.checkpoint_quantization) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "reference",
+    [
+        pytest.param("acme/Qwen3-14B-lora", id="an adapter is another network"),
+        pytest.param("acme/Qwen3-14B-NVFP4-mine", id="no ending"),
+        pytest.param("acme/Phi-4-reasoning-vision-NVFP4", id="no known network"),
+        pytest.param("acme/Qwen3-14BAWQ", id="no separator"),
+        pytest.param("acme/gemma-3-12b-it-NVFP4", id="releases differ in what they keep in 16 bits"),
+        pytest.param("acme/GLM-4.5V-bnb-4bit", id="the tower may be quantised or not"),
+        pytest.param("acme/Qwen3-8B-AWQ-fp8", id="the network is quantised already"),
+    ],
+)
+def test_other_endings_leave_the_network_unknown(reference: str) -> None:
+    found = architecture.resolve(reference).architecture
+    assert found is None or not found.known
+
+
 def test_a_suffix_states_the_format() -> None:
     assert likely_format("acme/secret-13b-awq") is None

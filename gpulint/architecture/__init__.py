@@ -92,7 +92,8 @@ class Resolved(NamedTuple):
 def resolve(
     reference: str, config: Callable[[str], str | None] | None = None, like: Mapping[str, str] | None = None
 ) -> Resolved:
-    """Climb the ladder: local config.json, exact id, listed copy, `like:`, parameter count in the name, unknown.
+    """Climb the ladder: local config.json, exact id, listed copy, `like:`, last part of the path, that part without the
+    format it ends in, parameter count in the name, unknown.
 
     `config` reads the text of a checkpoint's config.json inside the repository, `like` maps references to known ids.
     """
@@ -111,6 +112,8 @@ def resolve(
         return Resolved(found, f"like {twin} in gpulint.yaml", f"{reference} has the shape of {twin} (gpulint.yaml)")
     if (guess := _from_basename(reference)) is not None:
         return Resolved(guess, "name", f"{reference} is {guess.id}, by the last part of its path")
+    if (copy := _from_ending(reference)) is not None:
+        return copy
     if (billions := _billions(reference)) is not None:
         return _named(reference, billions)
     return Resolved(None, "unknown")
@@ -257,6 +260,41 @@ def _from_basename(reference: str) -> Architecture | None:
     last = reference.rstrip("/").rsplit("/", 1)[-1]
     name = _basenames().get(last.lower())
     return _known(name) if name else None
+
+
+def _from_ending(reference: str) -> Resolved | None:
+    """A checkpoint named like a known one in 16 bits with a format after it, such as TheBloke/Yi-34B-Chat-AWQ."""
+    last = reference.rstrip("/").rsplit("/", 1)[-1].lower()
+    rows = catalog.by("checkpoint_suffixes", "suffix")
+    for end in sorted((end for end in rows if last.endswith(end) and end not in UNSETTLED), key=len, reverse=True):
+        stem = last.removesuffix(end)
+        base = _in_16_bits(stem[:-1]) if stem[-1:] in SEPARATORS else None
+        format_ = rows[end]["quantization"]
+        if base is None or (base.encoder_parameters and format_ in TOWERS_TOO):
+            continue
+        said = f"{reference} is {base.id} in {format_ or 'a format that its name does not tell'}, by its name"
+        shape = replace(base, id=reference, checkpoint_dtype=base.checkpoint_dtype if format_ else None)
+        if format_ in PLAIN_FORMATS:
+            return Resolved(replace(shape, checkpoint_dtype=format_), "name", said)
+        return Resolved(replace(shape, checkpoint_quantization=format_ or None), "name", said)
+    return None
+
+
+UNSETTLED = frozenset({"4bit", "adapter", "fp4", "lora", "mxfp4", "nvfp4"})
+"""Adapters, and formats that name no layout: by their hub totals, copies keep up to half of a network in 16 bits."""
+TOWERS_TOO = frozenset({"int4-bnb"})
+"""Formats of which some releases hold their vision tower and others do not."""
+SEPARATORS = ("-", "_", ".")
+PLAIN_FORMATS = ("bfloat16", "float16", "float32")
+CONVERTED = "-hf"
+"""How the makers of Llama 2 and others call the release for Transformers, which copies drop from the name."""
+
+
+def _in_16_bits(last: str) -> Architecture | None:
+    """The network of the checkpoint whose id ends so, unless it is quantised itself."""
+    names = (_basenames().get(one) for one in (last, last + CONVERTED))
+    found = next((shape for name in names if name and (shape := _known(name))), None)
+    return found if found and found.checkpoint_quantization is None else None
 
 
 def _billions(reference: str) -> float | None:
