@@ -140,7 +140,8 @@ def described(case: Case, card: str | None, shapes: Mapping[str, Mapping[str, ob
     """One reading of a case as `gpulint size` would be told it."""
     stated = {name: value for name, value in _stated(case).items() if value is not None}
     role, resolved = sizes.from_checkpoint(str(case["model"]), stated, card, WorkTree(Path(__file__).parent))
-    gpus = {name: Field(case["gpu_count"]) for name in ("gpus_per_replica", "gpus_per_pod")}  # type: ignore[arg-type]
+    stated_gpus = ("gpus_per_replica", "gpus_per_pod") if case["gpu_count"] is not None else ()
+    gpus = {name: Field(case["gpu_count"]) for name in stated_gpus}  # type: ignore[arg-type]
     known = resolved is not None and resolved.architecture is not None and resolved.architecture.known
     if not known and (row := shapes.get(str(case["model"]))):
         family = _first(FAMILIES, str(case["model"]).lower()) or ""
