@@ -1,0 +1,523 @@
+"""Generation without a server: one static batch through plain PyTorch, its prompt first, then token by token."""
+
+from __future__ import annotations
+
+SIMPLE_GELU = frozenset({"gpt-2", "gpt-j", "gpt-neo", "phi-2"})
+"""Families whose activation is computed in single operations."""
+ONE_INPUT_MATRIX = frozenset({"phi-3", "glm-4"})
+"""Families with one matrix for gate and up, whose output stays whole."""
+MORE_STREAMS = {"gpt-2": 6, "stablelm-2": 6, "olmo-2": 3}
+"""Tensors of the stream that are alive beside the MLP where they are not four."""
+CAPPED_SCORES = frozenset({"gemma-2"})
+
+
+def generation_attention(attention_backend: str | None, default_attention: str) -> str:
+    """Attention kernels of a static batch.
+
+    Args:
+        attention_backend: as stated, else None. default_attention: of the program.
+    Returns:
+        eager, sdpa or flash.
+
+    >>> generation_attention(None, "sdpa"), generation_attention("flash", "sdpa")
+    ('sdpa', 'flash')
+
+    Source: huggingface/transformers 5.23.0, modeling_utils.py, attn_implementation.
+    """
+    return attention_backend or default_attention
+
+
+def generated_length(prompt_tokens: int, new_tokens: int, cache_tokens: int | None) -> int:
+    """Tokens of one sequence that the KV cache has room for at the end.
+
+    generated_length = max(prompt_tokens + new_tokens, cache_tokens) where a cache is allocated at once
+
+    Args:
+        prompt_tokens, new_tokens: of one sequence [tokens]. cache_tokens: of an allocated cache as stated, else None.
+    Returns:
+        [tokens]
+
+    >>> generated_length(30720, 2048, None), generated_length(6, 200, 8192)
+    (32768, 8192)
+
+    Source: huggingface/transformers 5.23.0, cache_utils.py, DynamicCache; pytorch/ao 054717eb
+        torchao/_models/llama/generate.py, cache_size.
+    """
+    return cache_tokens or prompt_tokens + new_tokens
+
+
+def sequence_cache_bytes(
+    full_kv_layers: int,
+    sliding_kv_layers: int,
+    kv_entry_bytes: float,
+    sliding_kv_entry_bytes: float,
+    stage_share: float,
+    state_bytes: float,
+    sliding_window: int | None,
+    kv_lora_rank: int | None,
+    generated_length: int,
+) -> float:
+    """KV cache of one sequence on the fullest GPU when it is complete.
+
+    sequence_cache_bytes = (full · entry · length + sliding · entry · min(length, window)) · stage_share + state
+
+    Args:
+        full_kv_layers, sliding_kv_layers: counts. kv_entry_bytes, sliding_kv_entry_bytes: of one layer and token [bytes].
+        stage_share: of the layers on the fullest GPU. state_bytes: of linear-attention layers [bytes].
+        sliding_window: [tokens] or None. kv_lora_rank: of MLA. generated_length: [tokens]
+    Returns:
+        [bytes]
+    Validity: not for MLA, which these programs unpack into heads of two widths.
+
+    >>> sequence_cache_bytes(28, 0, 4096, 4096, 1.0, 0, None, None, 6144) / 2**20  # Qwen3-0.6B: 672 MiB more at 6,144 tokens
+    672.0
+
+    Source: QwenLM/Qwen3 docs/source/getting_started/speed_benchmark.md: 1,394 MB at 1 token of input, 2,066 MB at 6,144.
+    """
+    if kv_lora_rank:
+        raise LookupError("how the program keeps the KV cache of MLA is not modelled")
+    window = min(generated_length, sliding_window or generated_length)
+    tokens = (
+        full_kv_layers * kv_entry_bytes * generated_length + sliding_kv_layers * sliding_kv_entry_bytes * window
+    )
+    return tokens * stage_share + state_bytes
+
+
+def generation_cache_bytes(sequence_cache_bytes: float, batch_size: int) -> float:
+    """KV cache of the whole batch on the fullest GPU when it is complete.
+
+    generation_cache_bytes = sequence_cache_bytes · batch_size
+
+    Args:
+        sequence_cache_bytes: of one sequence [bytes]. batch_size: sequences.
+    Returns:
+        [bytes]
+
+    >>> generation_cache_bytes(2.0, 8)
+    16.0
+
+    Source: definition.
+    """
+    return sequence_cache_bytes * batch_size
+
+
+def prompt_mlp_bytes(
+    family: str,
+    hidden: int,
+    intermediate: int | None,
+    gated_mlp: bool,
+    experts: int | None,
+    experts_per_token: int | None,
+    moe_intermediate: int | None,
+    shared_intermediate: int | None,
+    expert_token_share: float,
+    bytes_per_activation: float,
+    tensor_parallel: int,
+    batch_size: int,
+    prompt_tokens: int,
+) -> float:
+    """Most that the prompt's MLP takes in one layer, with what the stream keeps beside it.
+
+    prompt_mlp_bytes = tokens · B · (4 · hidden + 3 · intermediate / tp)           gated: gate, up and their product
+                       2 without a gate, 4 with GELU in single operations or one matrix for gate and up
+    routed           = tokens · B · (2 · hidden + visits · max(4 · moe_intermediate + hidden, 4.3 · hidden)), visits: the
+                       experts of a token that are computed at once
+
+    Args:
+        family: of the network. hidden, intermediate, moe_intermediate, shared_intermediate: widths. gated_mlp: three matrices.
+        experts, experts_per_token: of a routed layer. expert_token_share: of the visits that one grouped product computes
+        (fitted). bytes_per_activation: B [bytes]. tensor_parallel: ranks. batch_size: sequences. prompt_tokens: of each [tokens].
+    Returns:
+        [bytes]
+
+    >>> round(prompt_mlp_bytes("qwen2", 5120, 27648, True, None, None, None, None, 1, 2, 1, 1, 30720) / 2**30, 2)
+    5.92
+
+    Source: prefills of 34 checkpoints traced under fake tensors (torch 2.15.0, transformers 5.23.0); QwenLM/Qwen3 branch v2.5,
+        speed_benchmark.rst: Qwen2.5-32B takes 74.47 GiB at 30,720 tokens, of which 61.03 weights, 7.5 cache.
+    """
+    tokens = batch_size * prompt_tokens
+    stream = MORE_STREAMS.get(family, 4)
+    if experts and moe_intermediate and experts_per_token:
+        visit = max(4 * moe_intermediate / tensor_parallel + hidden, 4.3 * hidden)
+        shared = hidden + 2 * (shared_intermediate or 0) / tensor_parallel if shared_intermediate else 0
+        visits = experts_per_token * expert_token_share
+        return tokens * bytes_per_activation * (2 * hidden + shared + visits * visit)
+    whole = family in SIMPLE_GELU or family in ONE_INPUT_MATRIX
+    tensors = 4 if whole else 3 if gated_mlp else 2
+    return tokens * bytes_per_activation * (stream * hidden + tensors * (intermediate or 0) / tensor_parallel)
+
+
+def prompt_attention_bytes(
+    family: str,
+    hidden: int,
+    attention_heads: int,
+    kv_heads: int,
+    head_dim: int,
+    score_bytes: float,
+    bytes_per_activation: float,
+    tensor_parallel: int,
+    batch_size: int,
+    prompt_tokens: int,
+) -> float:
+    """Most that the prompt's attention takes in one layer, with what the stream keeps beside it.
+
+    prompt_attention_bytes = tokens · B · (3 · hidden + (2 · queries + 2 · copies + 2 · keys) / tp)
+                             + batch · heads / tp · prompt² · score_bytes                            where scores are kept
+
+    Args:
+        family: of the network; capped scores are kept once more. hidden, attention_heads, kv_heads, head_dim: shape.
+        score_bytes: of one score and its copies; 0 with kernels that never store them (fitted) [bytes].
+        bytes_per_activation: B [bytes]. tensor_parallel: ranks. batch_size: sequences. prompt_tokens: of each [tokens].
+    Returns:
+        [bytes]
+
+    >>> round(prompt_attention_bytes("mistral", 4096, 32, 8, 128, 10, 2, 1, 8, 2048) / 2**30, 1)  # AutoAWQ: 16.82 in all
+    10.3
+
+    Source: huggingface/transformers 5.23.0, eager_attention_forward: scores, 32-bit softmax, its cast; casper-hansen/AutoAWQ
+        v0.1.6 awq/modules/fused/attn.py: scores, their 32-bit copy and its softmax.
+    """
+    wide, narrow = attention_heads * head_dim, kv_heads * head_dim
+    copies = 2 * wide if score_bytes and narrow < wide else 0
+    stream = bytes_per_activation * (3 * hidden + (2 * wide + copies + 2 * narrow) / tensor_parallel)
+    capped = bytes_per_activation if score_bytes and family in CAPPED_SCORES else 0
+    scores = attention_heads / tensor_parallel * prompt_tokens * (score_bytes + capped)
+    return batch_size * prompt_tokens * (stream + scores)
+
+
+def prompt_logit_bytes(
+    vocab: int,
+    hidden: int,
+    logit_positions: str,
+    bytes_per_activation: float,
+    logit_copy_bytes: float,
+    tensor_parallel: int,
+    batch_size: int,
+    prompt_tokens: int,
+) -> float:
+    """Logits of the prompt: of its last token, or of every token.
+
+    prompt_logit_bytes = batch · positions · vocab · (B + logit_copy_bytes) + tokens · B · hidden
+
+    Args:
+        vocab, hidden: entries and width. logit_positions: all or last. bytes_per_activation: B [bytes].
+        logit_copy_bytes: of copies of one logit in 32 bits (fitted) [bytes]. tensor_parallel: ranks gather whole logits.
+        batch_size: sequences. prompt_tokens: of each [tokens].
+    Returns:
+        [bytes]
+
+    >>> round(prompt_logit_bytes(152064, 5120, "all", 2, 4, 1, 1, 30720) / 2**30, 1)  # Transformers before 4.45
+    26.4
+
+    Source: huggingface/transformers v4.44.2 models/llama/modeling_llama.py (logits of all positions, as float32) and v4.45.0
+        (num_logits_to_keep).
+    """
+    positions = prompt_tokens if logit_positions == "all" else 1
+    logits = batch_size * positions * vocab * (bytes_per_activation + logit_copy_bytes)
+    return logits + batch_size * prompt_tokens * bytes_per_activation * hidden
+
+
+def prompt_work_bytes(prompt_mlp_bytes: float, prompt_attention_bytes: float, prompt_logit_bytes: float) -> float:
+    """Most that the prompt takes beside weights and KV cache.
+
+    prompt_work_bytes = max(MLP, attention, logits)
+
+    Args:
+        prompt_mlp_bytes, prompt_attention_bytes, prompt_logit_bytes: at their fullest moments [bytes].
+    Returns:
+        [bytes]
+
+    >>> prompt_work_bytes(3.0, 2.0, 1.0)
+    3.0
+
+    Source: definition; a layer's attention is freed before its MLP runs.
+    """
+    return max(prompt_mlp_bytes, prompt_attention_bytes, prompt_logit_bytes)
+
+
+def decode_work_bytes(
+    attention_heads: int,
+    kv_heads: int,
+    head_dim: int,
+    decode_copy_bytes: float,
+    allocated_mask: bool,
+    generation_cache_bytes: float,
+    generation_cache: str,
+    layers: int,
+    stage_share: float,
+    tensor_parallel: int,
+    batch_size: int,
+    generated_length: int,
+    vocab: int,
+) -> float:
+    """What a decoding step takes beside weights and KV cache when the cache is complete.
+
+    decode_work_bytes = batch · length · heads / tp · head_dim · decode_copy_bytes + length² (a mask of the whole cache)
+                        + cache / (2 · layers) (keys of one layer while one more is joined to them) + 12 · batch · vocab
+
+    Args:
+        attention_heads, kv_heads, head_dim: shape. decode_copy_bytes: of copies of one layer's keys and values for every query
+        head (fitted) [bytes]. allocated_mask: the program keeps a mask for the whole cache. generation_cache_bytes: [bytes]
+        generation_cache: grown or allocated. layers: of the network. stage_share: of them. tensor_parallel: ranks.
+        batch_size: sequences. generated_length: of each [tokens]. vocab: entries; logits, their 32-bit copy and softmax.
+    Returns:
+        [bytes]
+
+    >>> round(decode_work_bytes(32, 8, 128, 16, True, 17179869184, "allocated", 32, 1.0, 1, 1, 131072, 128256) / 1e9, 1)
+    25.8
+
+    Source: pytorch/ao 054717eb torchao/_models/llama/generate.py (mathematical attention while decoding) and model.py
+        (repeat_interleave, tril of cache_size²); benchmark_results.txt: 59.27 GB at a cache of 131,072 tokens, of which
+        16.06 weights and 17.18 cache.
+    """
+    if generation_cache == "grown" and kv_heads == attention_heads:
+        decode_copy_bytes = 0
+    copied = batch_size * generated_length * attention_heads / tensor_parallel * head_dim * decode_copy_bytes
+    mask = generated_length**2 if allocated_mask else 0
+    joined = generation_cache_bytes / (2 * layers * stage_share) if generation_cache == "grown" else 0.0
+    return copied + mask + joined + 12 * batch_size * vocab
+
+
+def library_workspace_bytes(compute_capability: float | None) -> float:
+    """Workspace that PyTorch keeps for cuBLAS within its allocator.
+
+    library_workspace_bytes = 32 MiB on capability 9.0, 8.125 MiB otherwise
+
+    Args:
+        compute_capability: of the card, else None.
+    Returns:
+        [bytes]
+
+    >>> library_workspace_bytes(9.0) / 2**20, library_workspace_bytes(8.0) / 2**20
+    (32.0, 8.125)
+
+    Source: pytorch/pytorch aten/src/ATen/cuda/CublasHandlePool.cpp, parseChosenWorkspaceSize.
+    """
+    return _HOPPER_WORKSPACE if compute_capability == _HOPPER else _WORKSPACE
+
+
+_HOPPER = 9.0
+_HOPPER_WORKSPACE = 33554432.0
+_WORKSPACE = 8519680.0
+
+
+def generation_peak_bytes(
+    weight_bytes_per_gpu: float,
+    load_excess_bytes: float,
+    generation_cache: str,
+    generation_cache_bytes: float,
+    prompt_tokens: int,
+    generated_length: int,
+    prompt_work_bytes: float,
+    decode_work_bytes: float,
+    library_workspace_bytes: float,
+) -> float:
+    """Most memory that tensors take on one GPU while a batch is generated.
+
+    generation_peak_bytes = weights + workspace + max(
+        load_excess_bytes                                              loading
+        cache of the prompt (all of it, where it is allocated) + prompt_work_bytes
+        complete cache + decode_work_bytes )
+
+    Args:
+        weight_bytes_per_gpu: on the fullest GPU [bytes]. load_excess_bytes: of loading [bytes].
+        generation_cache: grown or allocated. generation_cache_bytes: complete [bytes]. prompt_tokens, generated_length: [tokens]
+        prompt_work_bytes, decode_work_bytes, library_workspace_bytes: [bytes]
+    Returns:
+        [bytes]
+
+    >>> generation_peak_bytes(10, 0, "grown", 4, 1, 2, 3, 1, 0), generation_peak_bytes(10, 0, "allocated", 4, 1, 2, 3, 1, 0)
+    (15, 17)
+
+    Source: definition; the tables named under its terms.
+    """
+    held = generation_cache_bytes * prompt_tokens / generated_length if generation_cache == "grown" else None
+    prompt = (generation_cache_bytes if held is None else held) + prompt_work_bytes
+    moving = max(load_excess_bytes, prompt, generation_cache_bytes + decode_work_bytes)
+    return weight_bytes_per_gpu + library_workspace_bytes + moving
+
+
+def load_excess_bytes(
+    joins_projections: bool,
+    hidden: int,
+    attention_heads: int,
+    kv_heads: int,
+    head_dim: int,
+    layers: int,
+    bytes_per_weight: float,
+    stage_share: float,
+    tensor_parallel: int,
+) -> float:
+    """What loading takes beyond the weights: copies of the projections that are joined into one matrix.
+
+    load_excess_bytes = layers · hidden · (queries + 2 · keys) · bytes_per_weight · stage_share / tp where they are joined, else 0
+
+    Args:
+        joins_projections: queries, keys and values become one matrix after loading. hidden, attention_heads, kv_heads, head_dim,
+        layers: shape. bytes_per_weight: [bytes]. stage_share: of the layers. tensor_parallel: ranks.
+    Returns:
+        [bytes]
+
+    >>> round(load_excess_bytes(True, 5120, 40, 40, 128, 40, 0.51953125, 1.0, 1) / 2**30, 2)  # Llama-2-13B: 8.47 of 6.75 GiB
+    1.52
+
+    Source: casper-hansen/AutoAWQ v0.1.6 awq/models/llama.py, LlamaFuser; README: 8.47 GB for Llama-2-13B at 64 tokens.
+    """
+    if not joins_projections:
+        return 0.0
+    width = (attention_heads + 2 * kv_heads) * head_dim
+    return layers * hidden * width * bytes_per_weight * stage_share / tensor_parallel
+
+
+def generation_reserved_bytes(
+    generation_peak_bytes: float,
+    generation_cache: str,
+    generation_cache_bytes: float,
+    cache_growth_excess: float,
+    generation_slack_bytes: float,
+) -> float:
+    """What PyTorch's allocator holds at the peak.
+
+    generation_reserved_bytes = generation_peak_bytes + cache_growth_excess · cache where it is grown + generation_slack_bytes
+
+    Args:
+        generation_peak_bytes: of tensors [bytes]. generation_cache: grown or allocated. generation_cache_bytes: complete [bytes].
+        cache_growth_excess: freed pieces of a cache that was joined anew for each token (fitted).
+        generation_slack_bytes: partly filled segments, graphs and what conversion left (fitted) [bytes].
+    Returns:
+        [bytes]
+
+    >>> generation_reserved_bytes(16.0, "grown", 1.0, 1.0, 0.5), generation_reserved_bytes(16.0, "allocated", 1.0, 1.0, 0.5)
+    (17.5, 16.5)
+
+    Source: QwenLM/Qwen README, profiles of Qwen-7B at 512 to 8,192 tokens: each costs twice its KV cache.
+    """
+    grown = cache_growth_excess * generation_cache_bytes if generation_cache == "grown" else 0.0
+    return generation_peak_bytes + grown + generation_slack_bytes
+
+
+def generation_device_bytes(generation_reserved_bytes: float, generation_context_bytes: float) -> float:
+    """What the driver counts as used by one process at the peak.
+
+    generation_device_bytes = generation_reserved_bytes + generation_context_bytes
+
+    Args:
+        generation_reserved_bytes: that the allocator holds [bytes]. generation_context_bytes: CUDA and libraries (fitted) [bytes].
+    Returns:
+        [bytes]
+
+    >>> generation_device_bytes(16.0, 0.5)
+    16.5
+
+    Source: PyTorch documentation, CUDA semantics, memory management.
+    """
+    return generation_reserved_bytes + generation_context_bytes
+
+
+def generation_total_bytes(
+    generation_peak_bytes: float,
+    weight_bytes_per_gpu: float,
+    generation_cache_bytes: float,
+    weight_bytes: float,
+    cpu_offload_bytes: float,
+    stage_share: float,
+    tensor_parallel: int,
+    pipeline_parallel: int,
+) -> float:
+    """Tensors at the peaks of all GPUs together.
+
+    generation_total_bytes = weights + cache / stage_share · tp + GPUs · (peak − weights and cache of the fullest)
+
+    Args:
+        generation_peak_bytes, weight_bytes_per_gpu, generation_cache_bytes: of the fullest GPU [bytes].
+        weight_bytes: of the whole network [bytes]. cpu_offload_bytes: kept in host memory [bytes].
+        stage_share: of the layers on the fullest GPU. tensor_parallel, pipeline_parallel: ranks.
+    Returns:
+        [bytes]
+
+    >>> generation_total_bytes(12, 6, 4, 10, 0, 0.5, 1, 2)
+    22.0
+
+    Source: QwenLM/Qwen3 examples/speed-benchmark/speed_benchmark_transformers.py adds up max_memory_allocated of all GPUs.
+    """
+    gpus = tensor_parallel * pipeline_parallel
+    work = max(0.0, generation_peak_bytes - weight_bytes_per_gpu - generation_cache_bytes)
+    cache = generation_cache_bytes / stage_share * tensor_parallel
+    return max(0.0, weight_bytes - cpu_offload_bytes) + cache + gpus * work
+
+
+def generation_total_reserved_bytes(
+    generation_total_bytes: float,
+    generation_reserved_bytes: float,
+    generation_peak_bytes: float,
+    tensor_parallel: int,
+    pipeline_parallel: int,
+) -> float:
+    """What the allocators of all GPUs hold together at the peak.
+
+    generation_total_reserved_bytes = generation_total_bytes + GPUs · (reserved − peak of one)
+
+    Args:
+        generation_total_bytes, generation_reserved_bytes, generation_peak_bytes: [bytes]
+        tensor_parallel, pipeline_parallel: ranks.
+    Returns:
+        [bytes]
+
+    >>> generation_total_reserved_bytes(22.0, 13.0, 12.0, 1, 2)
+    24.0
+
+    Source: definition.
+    """
+    excess = generation_reserved_bytes - generation_peak_bytes
+    return generation_total_bytes + tensor_parallel * pipeline_parallel * excess
+
+
+def generation_headroom_bytes(
+    device_memory_bytes: float,
+    generation_peak_bytes: float,
+    weight_bytes_per_gpu: float,
+    generation_context_bytes: float,
+    spills: bool,
+) -> float:
+    """What is left on one GPU; negative when the batch does not fit.
+
+    generation_headroom_bytes = device_memory_bytes − generation_peak_bytes − generation_context_bytes
+
+    Args:
+        device_memory_bytes: that a process can use [bytes]. generation_peak_bytes, weight_bytes_per_gpu: of tensors [bytes].
+        generation_context_bytes: CUDA and libraries (fitted) [bytes]. spills: layers that do not fit go to host memory.
+    Returns:
+        [bytes]
+
+    >>> generation_headroom_bytes(39.5, 17.0, 15.0, 0.5, False)
+    22.0
+
+    Source: PyTorch documentation, CUDA semantics: cached blocks are freed before an allocation fails.
+    """
+    generation_weight_headroom_bytes(device_memory_bytes, weight_bytes_per_gpu, generation_context_bytes, spills)
+    return device_memory_bytes - generation_peak_bytes - generation_context_bytes
+
+
+def generation_weight_headroom_bytes(
+    device_memory_bytes: float, weight_bytes_per_gpu: float, generation_context_bytes: float, spills: bool
+) -> float:
+    """What the weights leave on one GPU, whatever the batch; negative when nothing can be generated.
+
+    generation_weight_headroom_bytes = device_memory_bytes − weight_bytes_per_gpu − generation_context_bytes
+
+    Args:
+        device_memory_bytes: that a process can use [bytes]. weight_bytes_per_gpu: on the fullest GPU [bytes].
+        generation_context_bytes: CUDA and libraries (fitted) [bytes]. spills: layers that do not fit go to host memory.
+    Returns:
+        [bytes]
+
+    >>> generation_weight_headroom_bytes(39.5, 77.9, 0.5, False) < 0  # falcon-40b on an A100 40GB
+    True
+
+    Source: definition.
+    """
+    left = device_memory_bytes - weight_bytes_per_gpu - generation_context_bytes
+    if spills and left < 0:
+        raise LookupError("layers that do not fit are kept in host memory: how many is the loader's choice")
+    return left
