@@ -30,6 +30,18 @@ TRAINING_TERMS = (
     *("training_weight_bytes", "gradient_bytes", "optimizer_state_bytes", "kept_activation_bytes", "layer_work_bytes"),
     *("loss_bytes", "gathered_bytes", "reduction_bytes", "cast_bytes", "step_bytes", "training_context_bytes"),
 )
+GENERATION_TERMS = (
+    *("generation_weight_bytes", "load_excess_bytes", "generation_cache_bytes", "prompt_work_bytes"),
+    *("decode_work_bytes", "library_workspace_bytes", "generation_context_bytes"),
+)
+GENERATION_TOTALS = (
+    *("generation_held_bytes", "generation_peak_bytes", "generation_reserved_bytes", "generation_device_bytes"),
+    *("generation_total_bytes", "device_memory_bytes"),
+)
+TRAINING_LEFT = ("training_headroom_bytes", "training_state_headroom_bytes")
+GENERATION_LEFT = ("generation_headroom_bytes", "generation_weight_headroom_bytes")
+"""What is left of the card, and what is left of it whatever the batch."""
+BATCH = ("batch_size", "prompt_tokens", "new_tokens")
 TRAINING_TOTALS = (*("training_peak_bytes", "training_reserved_bytes", "training_device_bytes", "device_memory_bytes"),)
 
 
@@ -63,6 +75,8 @@ def from_checkpoint(
     """A role as the command line describes it."""
     fields = {"checkpoint": Field(reference), "device": Field("gpu"), **_stated(stated, accelerator)}
     fields["max_model_len_stated"] = Field("max_model_len" in fields)
+    if fields.keys() & set(BATCH):
+        fields.setdefault("task", Field("inference", source="a batch that is generated"))
     role = Role(reference, Origin(_nowhere(), ()), fields)
     return role, lint.resolve(role, "", repository, None)
 
@@ -101,7 +115,7 @@ def table(role: Role, resolved: Resolved | None) -> Table:
     """Each memory term of a role on its fullest GPU."""
     known = facts.of(role, resolved)
     device = known.likely("device_memory_bytes")
-    shown = (*TRAINING_TERMS, *TRAINING_TOTALS) if trains(role) else (*_terms(role), *TOTALS)
+    shown = _shown(known)
     rows = [row for name in shown if (row := _row(name, known, device))]
     missing = sorted(known.missing(shown))
     needs = tuple(
@@ -109,6 +123,15 @@ def table(role: Role, resolved: Resolved | None) -> Table:
     )
     assumed = tuple(summary.assumptions(role, resolved))
     return Table(_title(role, known), tuple(rows), verdict(known), needs, assumed, _stored(resolved))
+
+
+def _shown(known: Facts) -> tuple[str, ...]:
+    """The terms and totals of a role: of a training step, of a static batch, or of a server."""
+    if trains(known.role):
+        return (*TRAINING_TERMS, *TRAINING_TOTALS)
+    if generates(known):
+        return (*GENERATION_TERMS, *GENERATION_TOTALS)
+    return (*_terms(known.role), *TOTALS)
 
 
 def _terms(role: Role) -> tuple[str, ...]:
@@ -124,16 +147,22 @@ def _stored(resolved: Resolved | None) -> str:
 
 
 def trains(role: Role) -> bool:
-    """Whether a role trains a network: its engine is a trainer, or its spec says so."""
-    return role.text("task") == "training" or engines.purpose(role.text("engine")) == "training"
+    """Whether a role trains a network: its spec says so, or its engine is a trainer and its spec says nothing else."""
+    return (role.text("task") or engines.purpose(role.text("engine"))) == "training"
+
+
+def generates(known: Facts) -> bool:
+    """Whether a role generates static batches by a program that is no server."""
+    return not trains(known.role) and isinstance(known.likely("generation_cache"), str)
 
 
 def verdict(known: Facts) -> str:
     """Whether a role fits in memory, by what is left of a serving budget or of the card in a training step."""
-    if not trains(known.role):
+    if not trains(known.role) and not generates(known):
         return summary.verdict(known)
-    whole = summary.verdict(known, "training_headroom_bytes")
-    states = summary.verdict(known, "training_state_headroom_bytes") if whole == "cannot tell" else ""
+    left, least = TRAINING_LEFT if trains(known.role) else GENERATION_LEFT
+    whole = summary.verdict(known, left)
+    states = summary.verdict(known, least) if whole == "cannot tell" else ""
     return states if states == "does not fit" else whole
 
 

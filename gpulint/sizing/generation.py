@@ -8,7 +8,8 @@ ONE_INPUT_MATRIX = frozenset({"phi-3", "glm-4"})
 """Families with one matrix for gate and up, whose output stays whole."""
 MORE_STREAMS = {"gpt-2": 6, "stablelm-2": 6, "olmo-2": 3}
 """Tensors of the stream that are alive beside the MLP where they are not four."""
-CAPPED_SCORES = frozenset({"gemma-2"})
+JOINED = frozenset({"falcon", "mpt", "gpt-neox", "bloom", "gpt-2", "starcoder", "phi-3"})
+"""Families whose checkpoints have queries, keys and values in one matrix."""
 
 
 def generation_attention(attention_backend: str | None, default_attention: str) -> str:
@@ -149,7 +150,6 @@ def prompt_mlp_bytes(
 
 
 def prompt_attention_bytes(
-    family: str,
     hidden: int,
     attention_heads: int,
     kv_heads: int,
@@ -166,14 +166,14 @@ def prompt_attention_bytes(
                              + batch · heads / tp · prompt² · score_bytes                            where scores are kept
 
     Args:
-        family: of the network; capped scores are kept once more. hidden, attention_heads, kv_heads, head_dim: shape.
+        hidden, attention_heads, kv_heads, head_dim: shape.
         score_bytes: of one score and its copies; 0 with kernels that never store them (fitted) [bytes].
         bytes_per_activation: B [bytes]. tensor_parallel: ranks. batch_size: sequences. prompt_tokens: of each [tokens].
     Returns:
         [bytes]
 
-    >>> round(prompt_attention_bytes("mistral", 4096, 32, 8, 128, 10, 2, 1, 8, 2048) / 2**30, 1)  # AutoAWQ: 16.82 in all
-    10.3
+    >>> round(prompt_attention_bytes(4096, 32, 8, 128, 10, 2, 1, 8, 2048) / 2**30, 1)  # AutoAWQ: 16.82 in all
+    10.9
 
     Source: huggingface/transformers 5.23.0, eager_attention_forward: scores, 32-bit softmax, its cast; casper-hansen/AutoAWQ
         v0.1.6 awq/modules/fused/attn.py: scores, their 32-bit copy and its softmax.
@@ -181,8 +181,7 @@ def prompt_attention_bytes(
     wide, narrow = attention_heads * head_dim, kv_heads * head_dim
     copies = 2 * wide if score_bytes and narrow < wide else 0
     stream = bytes_per_activation * (3 * hidden + (2 * wide + copies + 2 * narrow) / tensor_parallel)
-    capped = bytes_per_activation if score_bytes and family in CAPPED_SCORES else 0
-    scores = attention_heads / tensor_parallel * prompt_tokens * (score_bytes + capped)
+    scores = attention_heads / tensor_parallel * prompt_tokens * score_bytes
     return batch_size * prompt_tokens * (stream + scores)
 
 
@@ -218,22 +217,25 @@ def prompt_logit_bytes(
     return logits + batch_size * prompt_tokens * bytes_per_activation * hidden
 
 
-def prompt_work_bytes(prompt_mlp_bytes: float, prompt_attention_bytes: float, prompt_logit_bytes: float) -> float:
+def prompt_work_bytes(
+    prompt_mlp_bytes: float, prompt_attention_bytes: float, prompt_logit_bytes: float, prompt_share: float
+) -> float:
     """Most that the prompt takes beside weights and KV cache.
 
-    prompt_work_bytes = max(MLP, attention, logits)
+    prompt_work_bytes = max(MLP, attention, logits) · prompt_share
 
     Args:
         prompt_mlp_bytes, prompt_attention_bytes, prompt_logit_bytes: at their fullest moments [bytes].
+        prompt_share: alive at once; a prompt computed in chunks needs less (fitted).
     Returns:
         [bytes]
 
-    >>> prompt_work_bytes(3.0, 2.0, 1.0)
+    >>> prompt_work_bytes(3.0, 2.0, 1.0, 1.0)
     3.0
 
     Source: definition; a layer's attention is freed before its MLP runs.
     """
-    return max(prompt_mlp_bytes, prompt_attention_bytes, prompt_logit_bytes)
+    return max(prompt_mlp_bytes, prompt_attention_bytes, prompt_logit_bytes) * prompt_share
 
 
 def decode_work_bytes(
@@ -302,69 +304,183 @@ _HOPPER_WORKSPACE = 33554432.0
 _WORKSPACE = 8519680.0
 
 
+def generation_weight_bytes(
+    weight_bytes_per_gpu: float, weight_ratio: float, head_copy_bytes: float, rotary_table_bytes: float
+) -> float:
+    """Weights of one GPU as a program keeps them, with the tables it adds.
+
+    generation_weight_bytes = weight_bytes_per_gpu · weight_ratio + head_copy_bytes + rotary_table_bytes
+
+    Args:
+        weight_bytes_per_gpu: on the fullest GPU [bytes]. weight_ratio: of the layout in memory (fitted).
+        head_copy_bytes, rotary_table_bytes: [bytes]
+    Returns:
+        [bytes]
+
+    >>> generation_weight_bytes(14.0, 1.0, 0.5, 0.25)
+    14.75
+
+    Source: definition.
+    """
+    return weight_bytes_per_gpu * weight_ratio + head_copy_bytes + rotary_table_bytes
+
+
+def rotary_table_bytes(
+    rotary_per_layer: bool,
+    layers: int,
+    stage_share: float,
+    trained_context: int | None,
+    head_dim: int,
+    bytes_per_activation: float,
+) -> float:
+    """Tables of rotary embeddings that the layers of one GPU keep.
+
+    rotary_table_bytes = layers · stage_share · 2 · trained_context · head_dim · B where each layer has one, else 0
+
+    Args:
+        rotary_per_layer: each layer has a table. layers: of the network. stage_share: of them. trained_context: [tokens]
+        head_dim: width of a head. bytes_per_activation: B [bytes].
+    Returns:
+        [bytes]
+
+    >>> rotary_table_bytes(True, 28, 1.0, 32768, 128, 2) / 2**30  # Qwen2-1.5B: 3.44 GiB of which 2.88 are weights
+    0.4375
+
+    Source: huggingface/transformers v4.45.2 models/qwen2/modeling_qwen2.py; QwenLM/Qwen3 branch v2.0 speed_benchmark.rst.
+    """
+    if not rotary_per_layer or trained_context is None:
+        return 0.0
+    return layers * stage_share * 2 * trained_context * head_dim * bytes_per_activation
+
+
+def generation_held_bytes(
+    generation_weight_bytes: float,
+    library_workspace_bytes: float,
+    generation_cache_bytes: float,
+    decode_work_bytes: float,
+) -> float:
+    """What tensors take on one GPU while the last tokens are generated.
+
+    generation_held_bytes = weights + workspace + complete cache + decode_work_bytes
+
+    Args:
+        generation_weight_bytes, library_workspace_bytes, generation_cache_bytes, decode_work_bytes: [bytes]
+    Returns:
+        [bytes]
+
+    >>> generation_held_bytes(10, 0, 4, 1)
+    15
+
+    Source: QwenLM/Qwen3 docs/source/getting_started/speed_benchmark.md: Qwen3-8B takes 15,947 MB at 1 token and 20,267 at 30,720,
+        which is its KV cache more and nothing of the prompt's work.
+    """
+    return generation_weight_bytes + library_workspace_bytes + generation_cache_bytes + decode_work_bytes
+
+
 def generation_peak_bytes(
-    weight_bytes_per_gpu: float,
+    generation_held_bytes: float,
+    generation_weight_bytes: float,
+    library_workspace_bytes: float,
     load_excess_bytes: float,
     generation_cache: str,
     generation_cache_bytes: float,
     prompt_tokens: int,
     generated_length: int,
     prompt_work_bytes: float,
-    decode_work_bytes: float,
-    library_workspace_bytes: float,
 ) -> float:
     """Most memory that tensors take on one GPU while a batch is generated.
 
-    generation_peak_bytes = weights + workspace + max(
-        load_excess_bytes                                              loading
-        cache of the prompt (all of it, where it is allocated) + prompt_work_bytes
-        complete cache + decode_work_bytes )
+    generation_peak_bytes = max( weights + workspace + load_excess_bytes
+                                 weights + workspace + cache of the prompt (all of it, where it is allocated) + prompt_work_bytes
+                                 generation_held_bytes )
 
     Args:
-        weight_bytes_per_gpu: on the fullest GPU [bytes]. load_excess_bytes: of loading [bytes].
+        generation_held_bytes: at the end [bytes]. generation_weight_bytes, library_workspace_bytes, load_excess_bytes: [bytes].
         generation_cache: grown or allocated. generation_cache_bytes: complete [bytes]. prompt_tokens, generated_length: [tokens]
-        prompt_work_bytes, decode_work_bytes, library_workspace_bytes: [bytes]
+        prompt_work_bytes: [bytes]
     Returns:
         [bytes]
 
-    >>> generation_peak_bytes(10, 0, "grown", 4, 1, 2, 3, 1, 0), generation_peak_bytes(10, 0, "allocated", 4, 1, 2, 3, 1, 0)
+    >>> generation_peak_bytes(15, 10, 0, 0, "grown", 4, 1, 2, 3), generation_peak_bytes(15, 10, 0, 0, "allocated", 4, 1, 2, 3)
     (15, 17)
 
     Source: definition; the tables named under its terms.
     """
-    held = generation_cache_bytes * prompt_tokens / generated_length if generation_cache == "grown" else None
-    prompt = (generation_cache_bytes if held is None else held) + prompt_work_bytes
-    moving = max(load_excess_bytes, prompt, generation_cache_bytes + decode_work_bytes)
-    return weight_bytes_per_gpu + library_workspace_bytes + moving
+    kept = generation_cache_bytes * prompt_tokens / generated_length if generation_cache == "grown" else None
+    prompt = (generation_cache_bytes if kept is None else kept) + prompt_work_bytes
+    resident = generation_weight_bytes + library_workspace_bytes
+    return max(generation_held_bytes, resident + max(load_excess_bytes, prompt))
+
+
+def head_copy_bytes(
+    tied_embeddings: bool,
+    unties_embeddings: bool,
+    vocab: int,
+    hidden: int,
+    weight_format: str,
+    bytes_per_weight: float,
+    bytes_per_activation: float,
+    tensor_parallel: int,
+) -> float:
+    """Output head that a program keeps although the checkpoint has one table for it and the embedding.
+
+    head_copy_bytes = vocab · hidden · bytes_per_weight / tp for a tied table that is untied, else 0; in 16 bits beside FP8
+
+    Args:
+        tied_embeddings: of the checkpoint. unties_embeddings: the program has a matrix of its own. vocab, hidden: of the table.
+        weight_format: in memory. bytes_per_weight, bytes_per_activation: [bytes]. tensor_parallel: ranks.
+    Returns:
+        [bytes]
+
+    >>> round(head_copy_bytes(True, True, 65024, 4544, "bfloat16", 2, 2, 1) / 1e9, 2)  # falcon-7b in litgpt: 14.5 of 13.84 GB
+    0.59
+
+    Source: Lightning-AI/litgpt 26857050 litgpt/model.py, GPT.lm_head; tutorials/quantize.md: falcon-7b takes 14.50 GB.
+    """
+    if not (tied_embeddings and unties_embeddings):
+        return 0.0
+    width = bytes_per_activation if weight_format == "fp8-block" else bytes_per_weight
+    return vocab * hidden * width / tensor_parallel
 
 
 def load_excess_bytes(
+    engine: str,
+    quantization: str | None,
     joins_projections: bool,
+    family: str,
     hidden: int,
     attention_heads: int,
     kv_heads: int,
     head_dim: int,
     layers: int,
+    vocab: int,
     bytes_per_weight: float,
+    bytes_per_activation: float,
     stage_share: float,
     tensor_parallel: int,
 ) -> float:
-    """What loading takes beyond the weights: copies of the projections that are joined into one matrix.
+    """What loading takes beyond the weights: copies of projections that are joined, tables that wait for their conversion.
 
-    load_excess_bytes = layers · hidden · (queries + 2 · keys) · bytes_per_weight · stage_share / tp where they are joined, else 0
+    load_excess_bytes = layers · hidden · (queries + 2 · keys) · bytes_per_weight · stage_share / tp where they are joined
+                      = 2 · vocab · hidden · B where litgpt quantises as it loads, else 0
 
     Args:
-        joins_projections: queries, keys and values become one matrix after loading. hidden, attention_heads, kv_heads, head_dim,
-        layers: shape. bytes_per_weight: [bytes]. stage_share: of the layers. tensor_parallel: ranks.
+        engine: litgpt quantises as it loads. quantization: as asked for, else None. joins_projections: queries, keys and values
+        become one matrix after loading. family: of the network; some checkpoints have them as one. hidden, attention_heads,
+        kv_heads, head_dim, layers, vocab: shape. bytes_per_weight, bytes_per_activation: B [bytes].
+        stage_share: of the layers. tensor_parallel: ranks.
     Returns:
         [bytes]
 
-    >>> round(load_excess_bytes(True, 5120, 40, 40, 128, 40, 0.51953125, 1.0, 1) / 2**30, 2)  # Llama-2-13B: 8.47 of 6.75 GiB
+    >>> round(load_excess_bytes("autoawq", None, True, "llama", 5120, 40, 40, 128, 40, 32000, 0.51953125, 2, 1.0, 1) / 2**30, 2)
     1.52
 
-    Source: casper-hansen/AutoAWQ v0.1.6 awq/models/llama.py, LlamaFuser; README: 8.47 GB for Llama-2-13B at 64 tokens.
+    Source: casper-hansen/AutoAWQ v0.1.6 awq/models/llama.py, LlamaFuser; README: 8.47 GB for Llama-2-13B at 64 tokens, of which
+        6.75 weights; Lightning-AI/litgpt tutorials/quantize.md: falcon-7b takes 1.2 GB more than its weights in each format.
     """
-    if not joins_projections:
+    if engine == "litgpt" and quantization:
+        return 2 * vocab * hidden * bytes_per_activation
+    if not joins_projections or family in JOINED:
         return 0.0
     width = (attention_heads + 2 * kv_heads) * head_dim
     return layers * hidden * width * bytes_per_weight * stage_share / tensor_parallel
@@ -374,27 +490,33 @@ def generation_reserved_bytes(
     generation_peak_bytes: float,
     generation_cache: str,
     generation_cache_bytes: float,
+    prompt_work_bytes: float,
+    prompt_excess: float,
     cache_growth_excess: float,
     generation_slack_bytes: float,
 ) -> float:
     """What PyTorch's allocator holds at the peak.
 
-    generation_reserved_bytes = generation_peak_bytes + cache_growth_excess · cache where it is grown + generation_slack_bytes
+    generation_reserved_bytes = generation_peak_bytes + generation_slack_bytes
+                                + (prompt_excess · prompt_work_bytes + cache_growth_excess · cache) where the cache is grown
 
     Args:
         generation_peak_bytes: of tensors [bytes]. generation_cache: grown or allocated. generation_cache_bytes: complete [bytes].
+        prompt_work_bytes: [bytes]. prompt_excess: blocks of it that stay (fitted).
         cache_growth_excess: freed pieces of a cache that was joined anew for each token (fitted).
         generation_slack_bytes: partly filled segments, graphs and what conversion left (fitted) [bytes].
     Returns:
         [bytes]
 
-    >>> generation_reserved_bytes(16.0, "grown", 1.0, 1.0, 0.5), generation_reserved_bytes(16.0, "allocated", 1.0, 1.0, 0.5)
+    >>> generation_reserved_bytes(16.0, "grown", 1.0, 0, 0.3, 1.0, 0.5), generation_reserved_bytes(16.0, "allocated", 1, 0, 0, 1, 0.5)
     (17.5, 16.5)
 
     Source: QwenLM/Qwen README, profiles of Qwen-7B at 512 to 8,192 tokens: each costs twice its KV cache.
     """
-    grown = cache_growth_excess * generation_cache_bytes if generation_cache == "grown" else 0.0
-    return generation_peak_bytes + grown + generation_slack_bytes
+    if generation_cache != "grown":
+        return generation_peak_bytes + generation_slack_bytes
+    freed = prompt_excess * prompt_work_bytes + cache_growth_excess * generation_cache_bytes
+    return generation_peak_bytes + freed + generation_slack_bytes
 
 
 def generation_device_bytes(generation_reserved_bytes: float, generation_context_bytes: float) -> float:
@@ -417,6 +539,7 @@ def generation_device_bytes(generation_reserved_bytes: float, generation_context
 
 def generation_total_bytes(
     generation_peak_bytes: float,
+    generation_weight_bytes: float,
     weight_bytes_per_gpu: float,
     generation_cache_bytes: float,
     weight_bytes: float,
@@ -430,21 +553,22 @@ def generation_total_bytes(
     generation_total_bytes = weights + cache / stage_share · tp + GPUs · (peak − weights and cache of the fullest)
 
     Args:
-        generation_peak_bytes, weight_bytes_per_gpu, generation_cache_bytes: of the fullest GPU [bytes].
+        generation_peak_bytes, generation_weight_bytes, weight_bytes_per_gpu, generation_cache_bytes: of the fullest GPU [bytes].
         weight_bytes: of the whole network [bytes]. cpu_offload_bytes: kept in host memory [bytes].
         stage_share: of the layers on the fullest GPU. tensor_parallel, pipeline_parallel: ranks.
     Returns:
         [bytes]
 
-    >>> generation_total_bytes(12, 6, 4, 10, 0, 0.5, 1, 2)
+    >>> generation_total_bytes(12, 6, 6, 4, 10, 0, 0.5, 1, 2)
     22.0
 
     Source: QwenLM/Qwen3 examples/speed-benchmark/speed_benchmark_transformers.py adds up max_memory_allocated of all GPUs.
     """
     gpus = tensor_parallel * pipeline_parallel
-    work = max(0.0, generation_peak_bytes - weight_bytes_per_gpu - generation_cache_bytes)
+    work = max(0.0, generation_peak_bytes - generation_weight_bytes - generation_cache_bytes)
+    tables = gpus * (generation_weight_bytes - weight_bytes_per_gpu)
     cache = generation_cache_bytes / stage_share * tensor_parallel
-    return max(0.0, weight_bytes - cpu_offload_bytes) + cache + gpus * work
+    return max(0.0, weight_bytes - cpu_offload_bytes) + tables + cache + gpus * work
 
 
 def generation_total_reserved_bytes(
