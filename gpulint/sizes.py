@@ -77,6 +77,8 @@ def from_checkpoint(
     fields["max_model_len_stated"] = Field("max_model_len" in fields)
     if fields.keys() & set(BATCH):
         fields.setdefault("task", Field("inference", source="a batch that is generated"))
+    elif engines.purpose(str(stated.get("engine", ""))) == "training":
+        fields.setdefault("task", Field("training", source="the engine is a trainer"))
     role = Role(reference, Origin(_nowhere(), ()), fields)
     return role, lint.resolve(role, "", repository, None)
 
