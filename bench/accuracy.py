@@ -112,9 +112,13 @@ def judged(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> Judged:
     assert isinstance(measured, dict)
     wanted = inference_cases.asked(case, told.engine)
     if told.known is None or told.reason:
-        unanswered = tuple(Figure(str(case["id"]), one.name, one.measured, None, told.reason, one.kind) for one in wanted)
+        unanswered = tuple(
+            Figure(str(case["id"]), one.name, one.measured, None, told.reason, one.kind) for one in wanted
+        )
         verdict = "cannot tell"
-        return Judged(str(case["id"]), unanswered, verdict, bool(measured["oom"]), told.reason, told.engine, told.reason)
+        return Judged(
+            str(case["id"]), unanswered, verdict, bool(measured["oom"]), told.reason, told.engine, told.reason
+        )
     figures = tuple(_figure(case, one, told.known) for one in wanted)
     left = "generation_headroom_bytes" if sizes.generates(told.known) else "headroom_bytes"
     lacking = ", ".join(sorted(told.known.missing([left])))
@@ -240,7 +244,15 @@ def outcomes_table(every: Iterable[Judged]) -> list[tuple[str, ...]]:
 
 def as_text(every: list[Judged], figures: list[tuple[str, ...]], what: str, listed: bool) -> str:
     """Both tables; each case below when they are asked for."""
-    lines = [f"{len(every)} cases of {what}", "", mapped_text(every), "", alone.table(figures), "", alone.table(outcomes_table(every))]
+    lines = [
+        f"{len(every)} cases of {what}",
+        "",
+        mapped_text(every),
+        "",
+        alone.table(figures),
+        "",
+        alone.table(outcomes_table(every)),
+    ]
     lacking = Counter(one.missing for one in every if one.verdict == "cannot tell")
     lines += ["", "cannot tell, for want of:", *(f"  {n:>3}  {what}" for what, n in lacking.most_common())]
     if listed:

@@ -21,12 +21,16 @@ Case = Mapping[str, object]
 ENGINES: Mapping[str, str] = {
     **{name: name for name in ("vllm", "sglang", "tensorrt-llm", "tgi", "lmdeploy", "llama.cpp", "ollama", "litgpt")},
     **{name: name for name in ("exllama", "autoawq", "deepspeed-inference", "transformers", "gpt-fast")},
-    **dict.fromkeys(("accelerate", "hf", "huggingface", "peft", "unsloth", "not", "auto-gptq", "autogptq"), "transformers"),
+    **dict.fromkeys(
+        ("accelerate", "hf", "huggingface", "peft", "unsloth", "not", "auto-gptq", "autogptq"), "transformers"
+    ),
     **dict.fromkeys(("torchao", "gptfast", "pytorch/ao"), "gpt-fast"),
     **dict.fromkeys(("lit-gpt", "lit-llama"), "litgpt"),
     **dict.fromkeys(("trt-llm", "trtllm", "tensorrt_llm"), "tensorrt-llm"),
     **dict.fromkeys(("text-generation-inference", "hf-tgi"), "tgi"),
-    **dict.fromkeys(("llamacpp", "llama-cpp", "llama_cpp", "llama-cpp-python", "llama-bench", "koboldcpp"), "llama.cpp"),
+    **dict.fromkeys(
+        ("llamacpp", "llama-cpp", "llama_cpp", "llama-cpp-python", "llama-bench", "koboldcpp"), "llama.cpp"
+    ),
     **dict.fromkeys(("deepspeed", "ds-inference", "deepspeed-mii"), "deepspeed-inference"),
     **dict.fromkeys(("exllamav1", "exllama-v1"), "exllama"),
 }
@@ -115,13 +119,13 @@ def told(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> Told:
     if card is None and (visible := _number(case["gpu_memory_gib"])):
         role = role.having(device_memory_bytes=Field(visible * units.GIB))
     shape = resolved.architecture if resolved else None
-    reason = "" if shape and (shape.known or shape.named_parameters) else f"the architecture of {case['model']} is not known"
+    reason = (
+        "" if shape and (shape.known or shape.named_parameters) else f"the architecture of {case['model']} is not known"
+    )
     return Told(name, facts.of(role, resolved), reason)
 
 
-def _shaped(
-    case: Case, resolved: Resolved | None, shapes: Mapping[str, Mapping[str, object]]
-) -> Resolved | None:
+def _shaped(case: Case, resolved: Resolved | None, shapes: Mapping[str, Mapping[str, object]]) -> Resolved | None:
     """The catalog's architecture, or what the case's source says of one that the catalog lacks."""
     known = resolved is not None and resolved.architecture is not None and resolved.architecture.known
     row = shapes.get(str(case["model"]))
@@ -193,7 +197,9 @@ def _of_llama_cpp(case: Case, other: str) -> dict[str, object]:
 def _layers(case: Case, other: str, stages: str) -> dict[str, object]:
     """Several GPUs under Transformers hold different layers, unless a tensor plan is asked for (`tp_plan`, 4.47 and later)."""
     shared = "tp_plan" in other or "tensor parallel" in other
-    found: dict[str, object] = {"spills": "device_map" in f"{case['engine']} {other}" or "accelerate" in str(case["engine"])}
+    found: dict[str, object] = {
+        "spills": "device_map" in f"{case['engine']} {other}" or "accelerate" in str(case["engine"])
+    }
     if case["gpu_count"] and not shared:
         found |= {"tensor_parallel": 1, "pipeline_parallel": int(stages) if stages.isdigit() else case["gpu_count"]}
     if "engine_version" not in case or not RELEASE.match(str(case["engine_version"])):
@@ -211,7 +217,10 @@ def _batch(case: Case, name: str, other: str) -> dict[str, object]:
     """Batch, prompt and generated tokens of a program without a server."""
     said = f"{other} | {case['notes']}".lower()
     found: dict[str, object] = {"batch_size": case["batch"] or case["max_num_seqs"]}
-    total, new = _number(case["seq_len"]), _tokens(r"(\d+) new tokens|generate (\d+) tokens|decode (\d+)|output (\d+)", said)
+    total, new = (
+        _number(case["seq_len"]),
+        _tokens(r"(\d+) new tokens|generate (\d+) tokens|decode (\d+)|output (\d+)", said),
+    )
     short = re.search(r"short (?:default )?prompt|prompt of a few", said) is not None
     if prefill := _tokens(r"prefill (\d+)|input (\d+)|prompt (\d+)", said):
         found["prompt_tokens"] = prefill
