@@ -42,7 +42,7 @@ RELEASES: Mapping[str, str] = {"deepseek-ai/DeepSeek-LLM": "4.35.0"}
 KNOB: Mapping[str, str] = {
     "vllm": "gpu_memory_utilization",
     "sglang": "static_memory_fraction",
-    "tgi": "static_memory_fraction",
+    "tgi": "gpu_memory_utilization",
     "tensorrt-llm": "kv_cache_free_fraction",
     "lmdeploy": "kv_cache_free_fraction",
 }
