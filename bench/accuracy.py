@@ -97,7 +97,10 @@ def judged_training(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> J
     name = f"{known.role.text('engine')} {kind}"
     figures = () if peak is None else (_compared(str(case["id"]), name, float(peak), known, fact, units.GIB),)
     lacking = ", ".join(sorted(known.missing([fact])))
-    return Judged(str(case["id"]), figures, sizes.verdict(known), bool(measured["oom"]), lacking)
+    shape = known.resolved.architecture if known.resolved else None
+    unmapped = "" if shape else f"the architecture of {case['model']} is not known"
+    engine = known.role.text("engine")
+    return Judged(str(case["id"]), figures, sizes.verdict(known), bool(measured["oom"]), lacking, engine, unmapped)
 
 
 def _card(case: Case) -> str | None:

@@ -54,6 +54,14 @@ DTYPES: Mapping[str, str] = {
     "bf16/fp16 (auto)": "auto",
 }
 METHODS = {"fp8": "fp8", "awq": "awq", "gptq": "gptq", "mxfp4": "mxfp4", "aqlm": "aqlm", "bnb": "bitsandbytes"}
+FILES: Mapping[str, str] = {"f16": "float16", "fp16": "float16", "bf16": "bfloat16", "f32": "float32", "mxfp4": "mxfp4"}
+"""Types of GGUF files that the catalog has under another name."""
+OWN_WORDS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "tgi": (("nf4", "bitsandbytes-nf4"), ("fp4", "bitsandbytes-fp4"), ("eetq", "eetq")),
+    "tensorrt-llm": (("awq", "w4a16_awq"), ("int8 weight", "w8a16"), ("nvfp4", "nvfp4")),
+    "lmdeploy": (("w4a16", "awq"),),
+}
+"""Formats that a server calls otherwise than the cases do."""
 RELEASE = re.compile(r"[~v]?(\d+\.\d+(?:\.\d+)?)")
 BLOCK = re.compile(r"--block-size=(\d+)")
 GRAPHS_OFF = "--enforce-eager"
@@ -170,8 +178,9 @@ def _stated(case: Case, name: str) -> dict[str, object]:
         found[KNOB[name]] = case["gpu_memory_utilization"]
     if name == "vllm":
         found |= _of_vllm(case, other)
-    if name == "llama.cpp":
+    if name in ("llama.cpp", "ollama"):
         found |= _of_llama_cpp(case, other)
+        found["quantization"] = found["quantization"] or FILES.get(str(case["dtype"]))
     return found
 
 
@@ -254,11 +263,17 @@ def _format(words: str, name: str) -> str | None:
     low = words.lower()
     if not low:
         return None
-    if name == "llama.cpp":
-        return f"gguf-{low}" if re.fullmatch(r"i?q\d\w*", low) else low
-    if name not in BATCHES:
-        short = next((method for start, method in METHODS.items() if low.startswith(start)), words)
-        return low.split()[0] if name == "tgi" and short == words else short
+    if name in ("llama.cpp", "ollama"):
+        return FILES.get(low, f"gguf-{low}")
+    if name in BATCHES:
+        return _kept(low) or words
+    if name in OWN_WORDS and (own := next((ours for word, ours in OWN_WORDS[name] if word in low), None)):
+        return own
+    return next((method for start, method in METHODS.items() if low.startswith(start)), words)
+
+
+def _kept(low: str) -> str | None:
+    """The format in which a program without a server keeps weights that a case calls quantised."""
     group = re.search(r"g(\d+)", low)
     if "nf4" in low or "fp4" in low:
         return "int4-bnb" if re.search(r"double|dq", low) else "nf4"
@@ -266,9 +281,9 @@ def _format(words: str, name: str) -> str | None:
         return "fp8-block"
     if re.search(r"int8|8-?bit", low):
         return "int8-g128" if "gptq" in low else "int8-bnb" if "bnb" in low or "bitsandbytes" in low else "int8"
-    if re.search(r"awq|gptq|int4|4-bit|4bit", low):
+    if re.search(r"awq|gptq|int4|4-?bit", low):
         return f"int4-g{group[1] if group else 128}"
-    return words
+    return None
 
 
 def asked(case: Case, name: str) -> list[Asked]:

@@ -124,6 +124,25 @@ def test_litgpt_takes_what_its_tutorial_says(stated: Mapping[str, object], gb: f
     assert likely(found, "generation_peak_bytes") / GB == pytest.approx(gb, rel=0.02)
 
 
+# Lightning-AI/litgpt tutorials/resource-tables.md, Single-GPU Inference, "Max GPU RAM" on an A100 40GB
+@pytest.mark.parametrize(
+    ("checkpoint", "quantization", "gb"),
+    [
+        ("meta-llama/Llama-2-7b-hf", None, 13.52),
+        ("meta-llama/Llama-2-7b-hf", "nf4", 4.57),
+        ("meta-llama/Llama-2-13b-hf", None, 26.21),
+        ("meta-llama/Llama-2-13b-hf", "int4-bnb", 7.72),
+        ("codellama/CodeLlama-34b-Instruct-hf", "nf4", 20.52),
+        ("tiiuae/falcon-40b", "nf4", 26.55),
+        ("meta-llama/Llama-2-70b-hf", "int4-bnb", 37.21),
+    ],
+)
+def test_litgpt_takes_what_its_resource_table_says(checkpoint: str, quantization: str | None, gb: float) -> None:
+    stated = {"quantization": quantization} if quantization else {}
+    found = known(checkpoint, "litgpt", "a100-sxm4-40gb", weight_dtype="bfloat16", **batch(1, 8, 50), **stated)
+    assert likely(found, "generation_peak_bytes") / GB == pytest.approx(gb, rel=0.02)
+
+
 # turboderp/exllama README: MB for 2,048 tokens
 def test_exllama_takes_what_its_readme_says() -> None:
     found = known("huggyllama/llama-7b", "exllama", "rtx-4090", cache_tokens=2048, **batch(1, 1920, 128))

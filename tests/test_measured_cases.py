@@ -90,6 +90,9 @@ def test_a_card_is_looked_up_by_every_word_of_its_name(
         ("awq int4 (marlin)", "vllm", "awq"),
         ("eetq int8", "tgi", "eetq"),
         ("Q4_K_M", "llama.cpp", "gguf-q4_k_m"),
+        ("F16", "llama.cpp", "float16"),
+        ("bnb nf4", "tgi", "bitsandbytes-nf4"),
+        ("awq int4", "tensorrt-llm", "w4a16_awq"),
         ("", "vllm", None),
     ],
 )
