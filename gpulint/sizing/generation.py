@@ -179,7 +179,7 @@ def rotary_table_bytes(
     >>> rotary_table_bytes(True, 28, 1.0, 32768, 128, 2) / 2**30  # Qwen2-1.5B: 3.44 GiB of which 2.88 are weights
     0.4375
 
-    Source: huggingface/transformers v4.45.2 models/qwen2/modeling_qwen2.py; QwenLM/Qwen3 branch v2.0 speed_benchmark.rst.
+    Source: huggingface/transformers v4.44.2 models/qwen2/modeling_qwen2.py; QwenLM/Qwen3 branch v2.0 speed_benchmark.rst.
     """
     if not rotary_per_layer or trained_context is None:
         return 0.0
