@@ -94,9 +94,8 @@ def test_what_stays_while_tokens_are_generated_is_what_qwen3_published(
 def test_a_fused_awq_batch_takes_what_autoawq_published(
     checkpoint: str, size: int, tokens: int, gpus: int, gib: float
 ) -> None:
-    found = known(
-        checkpoint, "autoawq", "rtx-4090", cache_tokens=tokens, pipeline_parallel=gpus, **batch(size, tokens, tokens)
-    )
+    stated = {"engine_version": "0.1.6", "cache_tokens": tokens, "pipeline_parallel": gpus}
+    found = known(checkpoint, "autoawq", "rtx-4090", **stated, **batch(size, tokens, tokens))
     assert likely(found, "generation_total_bytes") / GIB == pytest.approx(gib, rel=0.03)
 
 

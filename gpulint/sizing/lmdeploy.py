@@ -155,18 +155,21 @@ def reserve_bytes(
         kv_cache_free_fraction: share of free memory. engine_version: until 0.2.1 it is of all the card's memory.
     Returns:
         [bytes]
+    Validity: before 0.2.2 a share that weights and context leave no room for cannot be allocated: the reserve then exceeds
+        what is left by what is lacking.
 
     >>> round(reserve_bytes(80, 20, 1, 0, 0.8, None), 1), reserve_bytes(80, 20, 1, 0, 0.5, "0.1.0")
     (12.8, 20.0)
+    >>> reserve_bytes(80, 50, 1, 0, 0.5, "0.1.0")  # 11 too much
+    41.0
 
     Source: LMDeploy v0.18.0, lmdeploy/pytorch/engine/executor/base.py, _update_num_gpu_blocks; v0.16.0,
         src/turbomind/turbomind.cc, CreateEngine; v0.2.1 src/turbomind/models/llama/BlockManager.cc, GetBlockCount.
     """
     if _before_0_2_2(engine_version):
         left = device_memory_bytes * (1 - kv_cache_free_fraction) - loaded_bytes_per_gpu
-        if left < non_torch_bytes:
-            raise LookupError("weights and the share of the card for the KV cache are more than the card")
-        return left
+        lacking = non_torch_bytes - left
+        return left if lacking <= 0 else device_memory_bytes - loaded_bytes_per_gpu + lacking
     free = device_memory_bytes - loaded_bytes_per_gpu - non_torch_bytes
     return non_torch_bytes + free - kv_cache_free_fraction * (free - prefill_buffer_bytes)
 
