@@ -1,69 +1,37 @@
-"""The memory rules of vLLM and of training against measured cases: figures in three worlds, and whether it runs.
+"""The memory rules of serving, of generation without a server and of training against measured cases, in three worlds.
 
     python bench/accuracy.py CASES [--architectures FILE] [--list] [--format text|json]
 
-CASES is a cases.jsonl (one JSON object a line; the fields are those of the ground truth's README). Inference cases of vLLM
-are taken; each is described to gpulint with the facts the case states, as `gpulint size` would be told them, and the
-card's memory comes from the catalog. A checkpoint or card the catalog lacks leaves a case unanswered and counts
-against `answered`. Training cases are read by `training_cases`; FILE has the shapes of networks that the catalog
-lacks. A training peak is compared with what it measures: what tensors take (allocated), what PyTorch's allocator holds
-(reserved) or what the driver counts (device; where the case does not say, with which it is compared, unstated).
-Errors are absolute and relative to the measurement; `covered` counts measurements inside [low, high].
+CASES is a cases.jsonl (one JSON object a line; the fields are those of the ground truth's README). Each case is described to
+gpulint with the facts the case states, as `gpulint size` would be told them (`inference_cases`, `training_cases`), and the
+card's memory comes from the catalog. FILE has the shapes of networks that the catalog lacks. A case whose engine or network
+is not known is listed as not mappable, and counts against `answered`. A peak is compared with what it measures: what
+tensors take (allocated), what PyTorch's allocator holds (reserved) or what the driver counts (device); where a case does
+not say, with what the allocator holds, under `unstated`. Errors are absolute and relative to the measurement; `covered`
+counts measurements inside [low, high].
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import re
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 import alone
+import cards
+import inference_cases
 import training_cases
 from alone import share
 
-from gpulint import facts, sizes, summary, units
+from gpulint import sizes, summary, units
 from gpulint.facts import Facts, Missing
-from gpulint.repository import WorkTree
-from gpulint.workload import Field
 
 Case = Mapping[str, object]
-CARDS: Mapping[str, str] = {
-    "A100-40GB": "a100-sxm4-40gb",
-    "A100-80GB": "a100-sxm4-80gb",
-    "H100-80GB": "h100-sxm-80gb",
-    "H100-NVL-94GB": "h100-nvl-94gb",
-    "H200-NVL": "h200-nvl-141gb",
-    "L4": "l4",
-    "L40": "l40",
-    "L40S": "l40s",
-    "MI300X": "mi300x",
-    "RTX 3090": "rtx-3090",
-    "RTX 4090": "rtx-4090",
-    "RTX 5090": "rtx-5090",
-    "RTX A6000": "rtx-a6000",
-    "RTX PRO 6000 Blackwell 96GB": "rtx-pro-6000-ws",
-    "T4": "t4",
-}
-"""Names of the cases → catalog; where a case does not tell the form factor, the one usual in servers."""
-DTYPES: Mapping[str, str] = {"bf16": "bfloat16", "fp16": "float16", "bf16/fp16 (auto)": "auto"}
-METHODS = {"fp8": "fp8", "awq": "awq", "gptq": "gptq", "mxfp4": "mxfp4", "aqlm": "aqlm", "bnb": "bitsandbytes"}
 CLOSE = 0.1
-GRAPHS_OFF = "--enforce-eager"
-RELEASE = re.compile(r"~?(\d+\.\d+(?:\.\d+)?)")
-BLOCK = re.compile(r"--block-size=(\d+)")
-MEASURED: Mapping[str, tuple[str, float]] = {
-    "weights_gib": ("loaded_bytes_per_gpu", units.GIB),
-    "kv_cache_gib": ("kv_cache_bytes", units.GIB),
-    "kv_tokens": ("kv_cache_tokens", 1),
-    "activation_peak_gib": ("activation_bytes", units.GIB),
-    "non_torch_gib": ("non_torch_bytes", units.GIB),
-}
-"""Measured key → our fact and its scale. Graph memory is left out: as printed it may be negative."""
 
 
 class Figure(NamedTuple):
@@ -74,6 +42,7 @@ class Figure(NamedTuple):
     measured: float
     ours: tuple[float, float, float] | None
     missing: str = ""
+    kind: str = ""
 
     @property
     def error(self) -> float | None:
@@ -93,39 +62,16 @@ class Judged(NamedTuple):
     verdict: str
     refused: bool
     missing: str
+    engine: str = ""
+    unmapped: str = ""
 
 
-def cases(path: Path) -> Iterator[Case]:
-    """The inference cases of vLLM."""
+def served(path: Path) -> Iterator[Case]:
+    """The inference cases."""
     for line in path.read_text(encoding="utf-8").splitlines():
         case: Case = json.loads(line)
-        if case["kind"] == "inference" and str(case["engine"]).split()[0] == "vllm":
+        if case["kind"] == "inference":
             yield case
-
-
-def described(case: Case) -> Facts:
-    """The case as `gpulint size` would be told it."""
-    other = str(case["other_args"] or "")
-    stated: dict[str, object] = {"engine": "vllm", "enforce_eager": GRAPHS_OFF in other}
-    for ours, theirs in (("tensor_parallel", "tp"), ("pipeline_parallel", "pp"), ("data_parallel", "dp")):
-        stated[ours] = case[theirs] or 1
-    for name in ("max_model_len", "max_num_seqs", "max_num_batched_tokens", "gpu_memory_utilization", "kv_cache_dtype"):
-        if case[name] is not None:
-            stated[name] = case[name]
-    stated |= _formats(case)
-    if release := RELEASE.match(str(case["engine_version"])):
-        stated["engine_version"] = release[1]
-    if block := BLOCK.search(other):
-        stated["block_size"] = int(block[1])
-    if case["lora"]:
-        stated["enable_lora"] = True
-        if rank := case["lora"].get("rank"):  # type: ignore[attr-defined]
-            stated["max_lora_rank"] = rank
-    role, resolved = sizes.from_checkpoint(
-        str(case["model"]), stated, CARDS.get(str(case["gpu"])), WorkTree(Path(__file__).parent)
-    )
-    gpus = {name: Field(case["gpu_count"]) for name in ("gpus_per_pod", "gpus_per_replica")}  # type: ignore[arg-type]
-    return facts.of(role.having(**gpus), resolved)
 
 
 def trained(path: Path) -> Iterator[Case]:
@@ -138,7 +84,7 @@ def trained(path: Path) -> Iterator[Case]:
 
 def judged_training(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> Judged:
     """The peak of a training case, named by trainer and by what it measures, and its verdict."""
-    read = training_cases.readings(case, {**CARDS, **training_cases.CARDS}.get(str(case["gpu"])), shapes)
+    read = training_cases.readings(case, _card(case), shapes)
     known = read[0]
     measured, stated = case["measured"], training_cases.measured_fact(case)
     fact = stated or "training_device_bytes"
@@ -156,7 +102,10 @@ def judged_training(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> J
     lacking = ", ".join(sorted(known.missing([fact])))
     verdicts = sorted({sizes.verdict(one) for one in read}, key=MILDEST.index)
     told = len({"not" in verdict for verdict in verdicts}) == 1
-    return Judged(str(case["id"]), _either(found), verdicts[0] if told else MILDEST[0], bool(measured["oom"]), lacking)
+    shape = known.resolved.architecture if known.resolved else None
+    unmapped = "" if shape else f"the architecture of {case['model']} is not known"
+    verdict, engine = verdicts[0] if told else MILDEST[0], known.role.text("engine")
+    return Judged(str(case["id"]), _either(found), verdict, bool(measured["oom"]), lacking, engine, unmapped)
 
 
 MILDEST = ("cannot tell", "fits", "likely fits", "likely does not fit", "does not fit")
@@ -172,28 +121,45 @@ def _either(found: list[Figure]) -> tuple[Figure, ...]:
     return (found[0]._replace(ours=(low, likely, high)),)
 
 
-def _formats(case: Case) -> dict[str, object]:
-    """`--dtype` and `--quantization` as the case's words say them."""
-    words = str(case["quantization"] or "")
-    method = next((method for start, method in METHODS.items() if words.startswith(start)), words)
-    formats: dict[str, object] = {"quantization": method} if method else {}
-    if case["dtype"] is not None:
-        formats["weight_dtype"] = DTYPES.get(str(case["dtype"]), case["dtype"])
-    return formats
+def _card(case: Case) -> str | None:
+    """The case's card: one that training cases name, else by its words."""
+    name = str(case["gpu"])
+    return training_cases.CARDS.get(name) or cards.named(name)
 
 
-def judged(case: Case) -> Judged:
-    """Every figure of one case, and its verdict."""
-    known, measured = described(case), case["measured"]
+def judged(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> Judged:
+    """Every figure of one inference case, and its verdict; what cannot be mapped leaves its figures unanswered."""
+    told, measured = inference_cases.told(case, shapes), case["measured"]
     assert isinstance(measured, dict)
-    names = [name for name in MEASURED if measured.get(name) is not None]
-    figures = tuple(_figure(str(case["id"]), name, float(measured[name]), known) for name in names)
-    lacking = ", ".join(sorted(known.missing(["headroom_bytes"])))
-    return Judged(str(case["id"]), figures, summary.verdict(known), bool(measured["oom"]), lacking)
+    wanted = inference_cases.asked(case, told.engine)
+    if told.known is None or told.reason:
+        unanswered = tuple(
+            Figure(str(case["id"]), one.name, one.measured, None, told.reason, one.kind) for one in wanted
+        )
+        verdict = "cannot tell"
+        return Judged(
+            str(case["id"]), unanswered, verdict, bool(measured["oom"]), told.reason, told.engine, told.reason
+        )
+    figures = tuple(_figure(case, one, told.known) for one in wanted)
+    left = "generation_headroom_bytes" if summary.generates(told.known) else "headroom_bytes"
+    lacking = ", ".join(sorted(told.known.missing([left])))
+    return Judged(str(case["id"]), figures, sizes.verdict(told.known), bool(measured["oom"]), lacking, told.engine)
 
 
-def _figure(case: str, name: str, measured: float, known: Facts) -> Figure:
-    return _compared(case, name, measured, known, *MEASURED[name])
+def _figure(case: Case, one: inference_cases.Asked, known: Facts) -> Figure:
+    found = _compared(str(case["id"]), one.name, one.measured, known, one.fact, one.scale)
+    if found.ours and (less := _left_out(case, one, known)):
+        found = found._replace(ours=tuple(value - less for value in found.ours))  # type: ignore[arg-type]
+    return found._replace(kind=one.kind)
+
+
+def _left_out(case: Case, one: inference_cases.Asked, known: Facts) -> float:
+    """What a source leaves out of its figure: torchao's weights the embedding, a loader's total what it kept on the host."""
+    name = "cpu_offload_bytes" if one.kind == "weights" else "table_bytes"
+    if one.kind != "weights" and not (one.name == "weights_gib" and "torchao" in str(case["engine"])):
+        return 0.0
+    left = known.likely(name)
+    return float(left) / one.scale if isinstance(left, int | float) else 0.0
 
 
 def _compared(case: str, name: str, measured: float, known: Facts, fact: str, scale: float) -> Figure:
@@ -225,7 +191,43 @@ def training_table(every: Iterable[Judged], complete: frozenset[str]) -> list[tu
     ]
 
 
-def figures_table(every: Iterable[Judged], names: Iterable[str] = tuple(MEASURED)) -> list[tuple[str, ...]]:
+def inference_table(every: Iterable[Judged]) -> list[tuple[str, ...]]:
+    """Each figure over all cases, the peaks by what they count, and each figure by engine."""
+    every = list(every)
+    peaks = [_renamed(one, lambda figure: "peak" if figure.kind not in ("", "weights") else "") for one in every]
+    kinds = [_renamed(one, lambda figure: f"peak {figure.kind}" if figure.kind else "") for one in every]
+    engines = [_renamed(one, lambda figure, name=one.engine: f"{name} {figure.name}") for one in every]  # type: ignore[misc]
+    return [
+        *figures_table(every, [name for name in inference_cases.MEASURED if name not in PEAKS]),
+        *figures_table(peaks, ["peak"])[1:],
+        *(row for named in (kinds, engines) for row in figures_table(named, _names(named))[1:]),
+    ]
+
+
+PEAKS = frozenset({"peak_gib", "total_gib_all_gpus", "nvidia_smi_gib"})
+
+
+def _renamed(one: Judged, name: Callable[[Figure], str]) -> Judged:
+    return one._replace(figures=tuple(found._replace(name=name(found)) for found in one.figures if name(found)))
+
+
+def _names(every: Iterable[Judged]) -> list[str]:
+    return sorted({figure.name for one in every for figure in one.figures})
+
+
+def mapped_text(every: list[Judged]) -> str:
+    """Cases read, mapped, and not mappable with the reason; every `does not fit` on something that ran."""
+    unmapped = [one for one in every if one.unmapped]
+    wrong = [one for one in every if one.verdict == "does not fit" and not one.refused]
+    lines = [f"{len(every)} cases read, {share(len(every) - len(unmapped), len(every))} mapped, not mappable:"]
+    lines += [f"  {one.id}: {one.unmapped}" for one in unmapped] or ["  none"]
+    lines += ["`does not fit` on what ran:", *([f"  {one.id}" for one in wrong] or ["  none"])]
+    failures = [one for one in every if one.refused and one.verdict != "cannot tell"]
+    called = sum(one.verdict in ("does not fit", "likely does not fit") for one in failures)
+    return "\n".join([*lines, f"failures called at least likely, of those answered: {share(called, len(failures))}"])
+
+
+def figures_table(every: Iterable[Judged], names: Iterable[str]) -> list[tuple[str, ...]]:
     """For each measured figure: how many are answered, the errors, and the coverage of our intervals."""
     found = [figure for one in every for figure in one.figures]
     rows: list[tuple[str, ...]] = [
@@ -263,7 +265,15 @@ def outcomes_table(every: Iterable[Judged]) -> list[tuple[str, ...]]:
 
 def as_text(every: list[Judged], figures: list[tuple[str, ...]], what: str, listed: bool) -> str:
     """Both tables; each case below when they are asked for."""
-    lines = [f"{len(every)} cases of {what}", "", alone.table(figures), "", alone.table(outcomes_table(every))]
+    lines = [
+        f"{len(every)} cases of {what}",
+        "",
+        mapped_text(every),
+        "",
+        alone.table(figures),
+        "",
+        alone.table(outcomes_table(every)),
+    ]
     lacking = Counter(one.missing for one in every if one.verdict == "cannot tell")
     lines += ["", "cannot tell, for want of:", *(f"  {n:>3}  {what}" for what, n in lacking.most_common())]
     if listed:
@@ -297,13 +307,13 @@ def main() -> None:
     parser.add_argument("--architectures", type=Path, help="shapes of networks that the catalog does not list (JSON)")
     arguments = parser.parse_args()
     shapes = json.loads(arguments.architectures.read_text(encoding="utf-8")) if arguments.architectures else {}
-    served = [judged(case) for case in cases(arguments.cases)]
+    inference = [judged(case, shapes) for case in served(arguments.cases)]
     training = [judged_training(case, shapes) for case in trained(arguments.cases)]
     complete = frozenset(str(case["id"]) for case in trained(arguments.cases) if training_cases.fully_stated(case))
     if arguments.format == "json":
-        print(as_json([*served, *training]))
+        print(as_json([*inference, *training]))
         return
-    print(as_text(served, figures_table(served), "vLLM", arguments.listed), end="\n\n\n")
+    print(as_text(inference, inference_table(inference), "inference", arguments.listed), end="\n\n\n")
     print(as_text(training, training_table(training, complete), "training", arguments.listed))
 
 

@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 
 import accuracy
 import alone
+import cards
 import training_cases
 
 from gpulint import hardware, units
@@ -89,7 +90,7 @@ def device_memory_gib(case: Case) -> float | None:
     if stated:
         return float(stated)
     name = str(case["gpu"] or "")
-    product = hardware.named({**accuracy.CARDS, **training_cases.CARDS}.get(name, ""))
+    product = hardware.accelerator(training_cases.CARDS.get(name) or cards.named(name) or "")
     if product and (known := product.cuda_memory_bytes or product.driver_memory_bytes):
         return float(known) / units.GIB
     found = PRINTED.search(name)
@@ -117,14 +118,13 @@ def predictions(python: Path, name: str, lines: Iterable[dict[str, Any]]) -> dic
 
 def ours(path: Path, architectures: Mapping[str, Any]) -> dict[str, Prediction]:
     """Our likely values and verdicts, by the case's id: the ones that `accuracy.py` scores."""
-    found = {str(case["id"]): _served(case) for case in accuracy.cases(path)}
+    found = {str(case["id"]): _served(case, architectures) for case in accuracy.served(path)}
     return found | {str(case["id"]): _trained(case, architectures) for case in accuracy.trained(path)}
 
 
-def _served(case: accuracy.Case) -> Prediction:
-    judged, per_token = accuracy.judged(case), accuracy.described(case).likely("kv_bytes_per_token")
+def _served(case: accuracy.Case, architectures: Mapping[str, Any]) -> Prediction:
+    judged = accuracy.judged(case, architectures)
     values = {figure.name: figure.ours[1] for figure in judged.figures if figure.ours}
-    values |= {"kv_bytes_per_token": float(per_token)} if isinstance(per_token, int | float) else {}
     return {**values, "fits": _said(judged.verdict)}
 
 

@@ -1,4 +1,4 @@
-"""The training formulas against steps traced under fake tensors: the peak, by family and by whether anything was fitted on it.
+"""The formulas of training and of a prompt against runs traced under fake tensors: the peak, by family and split.
 
 python bench/traced_accuracy.py [bench/fake_tensors.csv …] [--list]
 """
@@ -85,28 +85,58 @@ def shared(fsdp: str) -> tuple[int, bool, int]:
     return int(ranks), kept == "kept", int(groups or 1)
 
 
-def compared(paths: Iterable[Path]) -> list[Compared]:
-    """Every training step; `ours` is None where the formulas do not answer."""
+def prompted(run: Run) -> Facts:
+    """The run as a static batch of Transformers of whose answer one token is computed."""
+    known = described(run)
+    stated: dict[str, int | str] = {
+        "task": "inference",
+        "engine_version": run["transformers"],
+        "batch_size": int(run["micro_batch"]),
+        "prompt_tokens": int(run["sequence"]),
+        "new_tokens": 1,
+        "weight_dtype": run["weight_dtype"],
+    }
+    shape = known.resolved.architecture if known.resolved else None
+    if shape is not None and shape.sliding_layers and shape.layers:
+        stated["sliding_layers"] = round(shape.sliding_layers * int(run["layers"]) / shape.layers)
+    return facts.of(known.role.having(**{name: Field(value) for name, value in stated.items()}), known.resolved)
+
+
+def prompt_peak(known: Facts) -> float | None:
+    """Weights, KV cache and work of a prompt; libraries' workspaces are not traced."""
+    terms = [known.likely(name) for name in ("weight_bytes_per_gpu", "prompt_cache_bytes", "prompt_work_bytes")]
+    found = [float(term) for term in terms if isinstance(term, int | float)]
+    return sum(found) if len(found) == len(terms) else None
+
+
+def compared(paths: Iterable[Path], task: str = "training") -> list[Compared]:
+    """Every run of a task, prompts on one device; `ours` is None where the formulas do not answer."""
     runs: list[Run] = []
     for path in paths:
         with path.open(encoding="utf-8", newline="") as file:
-            runs += [run for run in csv.DictReader(file) if run["task"] == "training"]
+            runs += [run for run in csv.DictReader(file) if run["task"] == task]
+    if task == "prefill":
+        alone = (run for run in runs if run.get("fsdp", "") in NONE)
+        return [Compared(run, int(run["peak_bytes"]), prompt_peak(prompted(run))) for run in alone]
     answers = [(run, described(run).likely("training_peak_bytes")) for run in runs]
     return [
         Compared(run, int(run["peak_bytes"]), ours if isinstance(ours, int | float) else None) for run, ours in answers
     ]
 
 
-def table(every: list[Compared]) -> list[tuple[str, ...]]:
+def table(every: list[Compared], what: str = "steps") -> list[tuple[str, ...]]:
     """Median, 90th percentile and worst error by split and by family."""
     groups: dict[str, list[float]] = defaultdict(list)
     for one in every:
         device = "one device" if one.run["fsdp"] in NONE else "fully_shard"
         for name in (one.run["split"], one.run["family"], device, "all"):
             groups[name].append(abs(one.error))
-    rows: list[tuple[str, ...]] = [("steps of", "answered", "median error", "p90 error", "worst")]
+    rows: list[tuple[str, ...]] = [(f"{what} of", "answered", "median error", "p90 error", "worst")]
     for name, errors in sorted(groups.items()):
         ordered = sorted(error for error in errors if error < inf)
+        if not ordered:
+            rows.append((name, f"0/{len(errors)}", "-", "-", "-"))
+            continue
         p90 = ordered[max(0, -(-9 * len(ordered) // 10) - 1)]
         shown = (f"{value:.2%}" for value in (statistics.median(ordered), p90, ordered[-1]))
         rows.append((name, f"{len(ordered)}/{len(errors)}", *shown))
@@ -118,10 +148,20 @@ def main() -> None:
     parser.add_argument("runs", type=Path, nargs="*", default=SHIPPED)
     parser.add_argument("--list", action="store_true", dest="listed", help="print the twenty worst runs")
     arguments = parser.parse_args()
-    every = compared(arguments.runs)
-    print(alone.table(table(every)))
-    shown = ("checkpoint", "layers", "sequence", "attention", "recomputation", "weight_dtype", "autocast", "lora_rank")
-    for one in sorted(every, key=lambda one: -abs(one.error))[: 20 if arguments.listed else 0]:
+    every, prompts = compared(arguments.runs), compared(arguments.runs, "prefill")
+    print(alone.table(table(every)), alone.table(table(prompts, "prompts")), sep="\n\n")
+    shown = (
+        "checkpoint",
+        "layers",
+        "task",
+        "sequence",
+        "attention",
+        "recomputation",
+        "weight_dtype",
+        "autocast",
+        "lora_rank",
+    )
+    for one in sorted([*every, *prompts], key=lambda one: -abs(one.error))[: 20 if arguments.listed else 0]:
         error, ours = ("unanswered", "") if one.ours is None else (f"{one.error:+.1%}", round(one.ours))
         print(error, *(one.run[name] for name in shown), one.traced, ours)
 

@@ -202,6 +202,9 @@ def _accelerator_names() -> list[str]:
 @click.option("--pp", "pipeline_parallel", type=click.IntRange(1), default=None, help="Pipeline parallel stages.")
 @click.option("--max-model-len", type=click.IntRange(1), default=None, help="Longest sequence, in tokens.")
 @click.option("--max-num-seqs", type=click.IntRange(1), default=None, help="Sequences decoded together at most.")
+@click.option("--batch-size", type=click.IntRange(1), default=None, help="Sequences of one call, without a server.")
+@click.option("--prompt-tokens", type=click.IntRange(1), default=None, help="Tokens of each prompt of that call.")
+@click.option("--new-tokens", type=click.IntRange(1), default=None, help="Tokens generated after each of them.")
 @click.option(
     "--max-num-batched-tokens", type=click.IntRange(1), default=None, help="Tokens of one forward pass at most."
 )

@@ -30,6 +30,15 @@ TRAINING_TERMS = (
     *("training_weight_bytes", "gradient_bytes", "optimizer_state_bytes", "kept_activation_bytes", "layer_work_bytes"),
     *("loss_bytes", "gathered_bytes", "reduction_bytes", "cast_bytes", "step_bytes", "training_context_bytes"),
 )
+GENERATION_TERMS = (
+    *("generation_weight_bytes", "load_excess_bytes", "generation_cache_bytes", "prompt_work_bytes"),
+    *("decode_work_bytes", "library_workspace_bytes", "generation_context_bytes"),
+)
+GENERATION_TOTALS = (
+    *("generation_held_bytes", "generation_peak_bytes", "generation_reserved_bytes", "generation_device_bytes"),
+    *("generation_total_bytes", "device_memory_bytes"),
+)
+BATCH = ("batch_size", "prompt_tokens", "new_tokens")
 TRAINING_TOTALS = (*("training_peak_bytes", "training_reserved_bytes", "training_device_bytes", "device_memory_bytes"),)
 
 
@@ -63,6 +72,10 @@ def from_checkpoint(
     """A role as the command line describes it."""
     fields = {"checkpoint": Field(reference), "device": Field("gpu"), **_stated(stated, accelerator)}
     fields["max_model_len_stated"] = Field("max_model_len" in fields)
+    if fields.keys() & set(BATCH):
+        fields.setdefault("task", Field("inference", source="a batch that is generated"))
+    elif engines.purpose(str(stated.get("engine", ""))) == "training":
+        fields.setdefault("task", Field("training", source="the engine is a trainer"))
     role = Role(reference, Origin(_nowhere(), ()), fields)
     return role, lint.resolve(role, "", repository, None)
 
@@ -101,7 +114,7 @@ def table(role: Role, resolved: Resolved | None) -> Table:
     """Each memory term of a role on its fullest GPU."""
     known = facts.of(role, resolved)
     device = known.likely("device_memory_bytes")
-    shown = (*TRAINING_TERMS, *TRAINING_TOTALS) if engines.trains(role) else (*_terms(role), *TOTALS)
+    shown = _shown(known)
     rows = [row for name in shown if (row := _row(name, known, device))]
     missing = sorted(known.missing(shown))
     needs = tuple(
@@ -109,6 +122,15 @@ def table(role: Role, resolved: Resolved | None) -> Table:
     )
     assumed = tuple(summary.assumptions(role, resolved))
     return Table(_title(role, known), tuple(rows), verdict(known), needs, assumed, _stored(resolved))
+
+
+def _shown(known: Facts) -> tuple[str, ...]:
+    """The terms and totals of a role: of a training step, of a static batch, or of a server."""
+    if engines.trains(known.role):
+        return (*TRAINING_TERMS, *TRAINING_TOTALS)
+    if summary.generates(known):
+        return (*GENERATION_TERMS, *GENERATION_TOTALS)
+    return (*_terms(known.role), *TOTALS)
 
 
 def _terms(role: Role) -> tuple[str, ...]:

@@ -70,17 +70,29 @@ def _verdict(known: Facts, outcome: check.Outcome) -> str:
 def verdict(known: Facts) -> str:
     """Whether it fits in memory, by in how many worlds something is left of a serving budget, or of the card in training.
 
-    A training run whose step is not known does not fit where its states or its weights alone do not.
+    A training run or a static batch whose whole is not known does not fit where its states or its weights alone do not.
     """
     if known.role.value("device") not in (None, "gpu"):
         return "no GPU"
-    if not engines.trains(known.role):
-        return _by_what_is_left(known, "headroom_bytes")
-    step = _by_what_is_left(known, "training_room_bytes")
-    if step != "cannot tell":
-        return step
-    parts = (_by_what_is_left(known, f"training_{part}_room_bytes") for part in ("state", "weight"))
-    return next((told for told in parts if told == "does not fit"), step)
+    whole, *parts = _judged_by(known)
+    told = _by_what_is_left(known, whole)
+    if told != "cannot tell":
+        return told
+    return next((part for name in parts if (part := _by_what_is_left(known, name)) == "does not fit"), told)
+
+
+def generates(known: Facts) -> bool:
+    """Whether a role generates static batches by a program that is no server."""
+    return not engines.trains(known.role) and isinstance(known.likely("generation_cache"), str)
+
+
+def _judged_by(known: Facts) -> tuple[str, ...]:
+    """What has to be left for a role to fit, and what has to be left in any case."""
+    if engines.trains(known.role):
+        return "training_room_bytes", "training_state_room_bytes", "training_weight_room_bytes"
+    if generates(known):
+        return "generation_headroom_bytes", "generation_weight_headroom_bytes"
+    return ("headroom_bytes",)
 
 
 def _by_what_is_left(known: Facts, name: str) -> str:

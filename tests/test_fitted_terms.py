@@ -32,7 +32,11 @@ ALSO: Mapping[tuple[str, str], tuple[str, Mapping[str, Any]]] = {
     ("llama.cpp", "sampler_bytes_per_logit"): (LLAMA, {"attention_backend": "on"}),
 }
 """Terms that matter in another role only."""
-TERMS = sorted({(row["engine"], row["name"]) for row in catalog.rows("fitted") if row["engine"] not in ("", "vllm")})
+BATCHES = ("transformers", "litgpt", "autoawq", "exllama", "gpt-fast")
+"""Programs without a server, whose terms are in test_generation.py."""
+TERMS = sorted(
+    {(row["engine"], row["name"]) for row in catalog.rows("fitted") if row["engine"] not in ("", "vllm", *BATCHES)}
+)
 
 
 def left(engine: str, term: str, value: float, fact: str) -> float | None:

@@ -97,8 +97,8 @@ def purpose(engine: str) -> str:
 
 
 def trains(role: Role) -> bool:
-    """Whether a role trains a network: its spec says so, or its engine is a trainer."""
-    return role.text("task") == "training" or purpose(role.text("engine")) == "training"
+    """Whether a role trains a network: its spec says so, or its engine is a trainer and its spec says nothing else."""
+    return (role.text("task") or purpose(role.text("engine"))) == "training"
 
 
 def named(engine: str, reference: str, origin: Origin) -> dict[str, Field]:

@@ -411,3 +411,21 @@ def required_bytes_per_gpu(
 
 
 _SHORTEST_FITTED = 4096
+
+
+def serving_peak_bytes(required_bytes_per_gpu: float) -> float:
+    """What the server takes on the fullest GPU: its cache has the size that was asked for.
+
+    serving_peak_bytes = required_bytes_per_gpu
+
+    Args:
+        required_bytes_per_gpu: [bytes]
+    Returns:
+        [bytes]
+
+    >>> serving_peak_bytes(5.0)
+    5.0
+
+    Source: definition.
+    """
+    return required_bytes_per_gpu

@@ -142,26 +142,42 @@ def reserve_bytes(
     non_torch_bytes: float,
     prefill_buffer_bytes: float,
     kv_cache_free_fraction: float,
+    engine_version: str | None,
 ) -> float:
     """Memory that neither weights nor KV cache get: context, communication, and the share left free for activations.
 
     reserve_bytes = non_torch_bytes + free − kv_cache_free_fraction · (free − prefill_buffer_bytes)
+                    device_memory_bytes · (1 − kv_cache_free_fraction) − loaded_bytes_per_gpu          before 0.2.2
     free = device_memory_bytes − loaded_bytes_per_gpu − non_torch_bytes
 
     Args:
         device_memory_bytes, loaded_bytes_per_gpu, prefill_buffer_bytes: [bytes]. non_torch_bytes: (fitted) [bytes].
-        kv_cache_free_fraction: share of free memory.
+        kv_cache_free_fraction: share of free memory. engine_version: until 0.2.1 it is of all the card's memory.
     Returns:
         [bytes]
+    Validity: before 0.2.2 a share that weights and context leave no room for cannot be allocated: the reserve then exceeds
+        what is left by what is lacking.
 
-    >>> round(reserve_bytes(80, 20, 1, 0, 0.8), 1)
-    12.8
+    >>> round(reserve_bytes(80, 20, 1, 0, 0.8, None), 1), reserve_bytes(80, 20, 1, 0, 0.5, "0.1.0")
+    (12.8, 20.0)
+    >>> reserve_bytes(80, 50, 1, 0, 0.5, "0.1.0")  # 11 too much
+    41.0
 
     Source: LMDeploy v0.18.0, lmdeploy/pytorch/engine/executor/base.py, _update_num_gpu_blocks; v0.16.0,
-        src/turbomind/turbomind.cc, CreateEngine.
+        src/turbomind/turbomind.cc, CreateEngine; v0.2.1 src/turbomind/models/llama/BlockManager.cc, GetBlockCount.
     """
+    if _before_0_2_2(engine_version):
+        left = device_memory_bytes * (1 - kv_cache_free_fraction) - loaded_bytes_per_gpu
+        lacking = non_torch_bytes - left
+        return left if lacking <= 0 else device_memory_bytes - loaded_bytes_per_gpu + lacking
     free = device_memory_bytes - loaded_bytes_per_gpu - non_torch_bytes
     return non_torch_bytes + free - kv_cache_free_fraction * (free - prefill_buffer_bytes)
+
+
+def _before_0_2_2(engine_version: str | None) -> bool:
+    """Whether a release is surely older than 0.2.2; of an unknown one it is not known."""
+    numbers = (engine_version or "").split(".")[:3]
+    return all(part.isdigit() for part in numbers) and [int(part) for part in numbers] < [0, 2, 2]
 
 
 def kv_cache_bytes(

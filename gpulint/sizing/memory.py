@@ -62,6 +62,24 @@ def required_bytes_per_gpu(loaded_bytes_per_gpu: float, reserve_bytes: float, kv
     return loaded_bytes_per_gpu + reserve_bytes + kv_needed_bytes
 
 
+def serving_peak_bytes(loaded_bytes_per_gpu: float, reserve_bytes: float, kv_cache_bytes: float) -> float:
+    """What a server takes on the fullest GPU once its KV cache is allocated.
+
+    serving_peak_bytes = loaded_bytes_per_gpu + reserve_bytes + kv_cache_bytes
+
+    Args:
+        loaded_bytes_per_gpu, reserve_bytes, kv_cache_bytes: [bytes]
+    Returns:
+        [bytes]
+
+    >>> serving_peak_bytes(15.0, 2.0, 54.0)
+    71.0
+
+    Source: definition.
+    """
+    return loaded_bytes_per_gpu + reserve_bytes + kv_cache_bytes
+
+
 def headroom_bytes(memory_budget_bytes: float, required_bytes_per_gpu: float) -> float:
     """What is left of the budget on one GPU; negative when it does not fit.
 

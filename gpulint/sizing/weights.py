@@ -34,7 +34,9 @@ def weight_format(
     return _SHORT.get(weight_dtype, weight_dtype)
 
 
-_AT_LOAD = {"fp8": "fp8", "bitsandbytes": "int4-bnb"}
+_LISTED = ("int8", "int8-bnb", "int8-g128", "int4-bnb", "nf4", "int4-g128", "int4-g64", "int4-g32", "fp8-block")
+"""Formats that programs convert to in place or read beside the stated checkpoint, by their names in the catalog."""
+_AT_LOAD = {"fp8": "fp8", "bitsandbytes": "int4-bnb", **{name: name for name in _LISTED}}
 _SHORT = {"half": "float16", "float": "float32"}
 
 
