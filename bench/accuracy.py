@@ -1,6 +1,6 @@
 """The memory rules of serving, of generation without a server and of training against measured cases, in three worlds.
 
-    python bench/accuracy.py CASES [--architectures FILE] [--list] [--format text|json]
+    python bench/accuracy.py CASES [--architectures FILE] [--half mended|kept] [--list] [--format text|json]
 
 CASES is a cases.jsonl (one JSON object a line; the fields are those of the ground truth's README). Each case is described to
 gpulint with the facts the case states, as `gpulint size` would be told them (`inference_cases`, `training_cases`), and the
@@ -14,6 +14,7 @@ counts measurements inside [low, high].
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import statistics
 from collections import Counter
@@ -32,6 +33,9 @@ from gpulint.facts import Facts, Missing
 
 Case = Mapping[str, object]
 CLOSE = 0.1
+
+HALVES = ("mended", "kept")
+"""Halves of a set of cases by source: one that terms may be mended by, and one that nothing is fitted on."""
 
 
 class Figure(NamedTuple):
@@ -66,19 +70,22 @@ class Judged(NamedTuple):
     unmapped: str = ""
 
 
-def served(path: Path) -> Iterator[Case]:
+def served(path: Path, half: str = "") -> Iterator[Case]:
     """The inference cases."""
-    for line in path.read_text(encoding="utf-8").splitlines():
-        case: Case = json.loads(line)
-        if case["kind"] == "inference":
-            yield case
+    return (case for case in _cases(path, half) if case["kind"] == "inference")
 
 
-def trained(path: Path) -> Iterator[Case]:
+def trained(path: Path, half: str = "") -> Iterator[Case]:
     """The training cases."""
+    return (case for case in _cases(path, half) if case["kind"] == "training")
+
+
+def _cases(path: Path, half: str) -> Iterator[Case]:
+    """Every case, or those of the sources that belong to one half: by the last bit of the source's SHA-256."""
     for line in path.read_text(encoding="utf-8").splitlines():
         case: Case = json.loads(line)
-        if case["kind"] == "training":
+        odd = hashlib.sha256(str(case["source"]).encode()).digest()[-1] & 1
+        if not half or HALVES[odd] == half:
             yield case
 
 
@@ -304,12 +311,16 @@ def main() -> None:
     parser.add_argument("cases", type=Path)
     parser.add_argument("--list", action="store_true", dest="listed", help="print each case")
     parser.add_argument("--format", choices=("text", "json"), default="text")
+    parser.add_argument(
+        "--half", choices=HALVES, default="", help="of the sources: those that terms were mended by, or the kept"
+    )
     parser.add_argument("--architectures", type=Path, help="shapes of networks that the catalog does not list (JSON)")
     arguments = parser.parse_args()
+    path, half = arguments.cases, arguments.half
     shapes = json.loads(arguments.architectures.read_text(encoding="utf-8")) if arguments.architectures else {}
-    inference = [judged(case, shapes) for case in served(arguments.cases)]
-    training = [judged_training(case, shapes) for case in trained(arguments.cases)]
-    complete = frozenset(str(case["id"]) for case in trained(arguments.cases) if training_cases.fully_stated(case))
+    inference = [judged(case, shapes) for case in served(path, half)]
+    training = [judged_training(case, shapes) for case in trained(path, half)]
+    complete = frozenset(str(case["id"]) for case in trained(path, half) if training_cases.fully_stated(case))
     if arguments.format == "json":
         print(as_json([*inference, *training]))
         return

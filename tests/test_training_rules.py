@@ -135,7 +135,7 @@ def test_torchtitans_own_run_on_eight_h100_fits() -> None:
     """pytorch/torchtitan benchmarks: Llama-3.1-8B, FSDP on 8 H100, batch 2, 8,192 tokens, selective recomputation."""
     stated = {**STEP_OF_8B, "micro_batch_size": 2, "activation_checkpointing": "products"}
     found = report(native(**stated))
-    assert severities(found) == {}
+    assert set(severities(found).values()) <= {Severity.NOTE}
     assert verdict(found) in ("fits", "likely fits")
 
 
@@ -256,7 +256,7 @@ SWIFT = (
 def test_runs_of_ms_swift_fit_where_its_examples_say_they_do(tuner: str, card: str, said: tuple[str, ...]) -> None:
     found = report(job(SWIFT.format(tuner), card))
     assert verdict(found) in said
-    assert bool(found.open) == (said == ("does not fit",))
+    assert any(one.severity > Severity.NOTE for one in found.open) == (said == ("does not fit",))
 
 
 def test_configurations_that_ms_swift_has_itself_are_known() -> None:
