@@ -249,11 +249,12 @@ def _field(row: Row, value: Argument | None, word: Argument | None = None) -> Fi
         return Field(Unknown(value.why or "its value cannot be read", value.category), origins)
     if value.text in NOTHING:
         return None
-    read = _read(kind, value.text, constant)
+    read = read_value(kind, value.text, constant)
     return None if read is None else Field(read, origins)
 
 
-def _read(kind: str, text: str, constant: str) -> Value | Unknown:
+def read_value(kind: str, text: str, constant: str = "") -> Value | Unknown:
+    """A value read as a kind of the table; Unknown where it is none."""
     if kind == "boolean":
         return constant if text.lower() in TRUE else None if text.lower() in FALSE else Unknown(f"{text} is no switch")
     if kind == "dtype":
