@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 
 from gpulint import adapters, documents
-from gpulint.adapters import instance, task
+from gpulint.adapters import instance, settings, task
 from gpulint.documents import Document
 from gpulint.engines import Reading
 from gpulint.repository import Repository
@@ -132,3 +132,14 @@ def deepspeed(document: Document, path: tuple[str | int, ...], find: Find) -> It
                 "zero_stage",
                 Field(Unknown("DeepSpeed's configuration states it", "another object"), (Origin(document, path),)),
             )
+
+
+def fsdp(document: Document, place: Origin, path: tuple[str | int, ...]) -> dict[str, Field]:
+    """What the settings of PyTorch's fully sharded data parallel state: the same keys with and without `fsdp_` in front."""
+    found = {**settings.stated(document, "fsdp", path), "sharding": Field("fsdp", (place,))}
+    strategy = found.pop("fsdp_strategy", None)
+    if strategy is not None and strategy.value == "none":
+        found["sharding"] = Field("ddp", strategy.origins)
+    elif strategy is not None and strategy.value != "full":
+        found["sharding"] = Field(Unknown("this strategy of FSDP is not modelled"), strategy.origins)
+    return found

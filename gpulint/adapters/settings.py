@@ -2,8 +2,9 @@
 
 `catalog/setting_keys.csv` has a row for each key of a format that states a quantity. Keys are paths with dots; of several
 that state one quantity the first in the table that stands in the file counts. Kinds: those of `engines/trainer_flags.csv`
-(int, from-zero, text, dtype), number, count (of a list), and `word:a=x;b=y;*=z` (the value by the word that stands there; a
-word without one states nothing; `*` is any other, `?` in place of a value leaves it unknown).
+(int, from-zero, text, dtype), number, count (of a list), optimizer, targets (matrices that carry adapters), and
+`word:a=x;b=y;*=z`: the value by the word that stands there; a word without one states nothing; `*` is any other, `?` in
+place of a value leaves it unknown.
 """
 
 from __future__ import annotations
@@ -23,6 +24,31 @@ OPEN = re.compile(r"\$\{?\w|\{\{|<[^<>\s]+>|(?i:\byour[-_]|\b(?:change|replace)[
 """A value that a tool or a reader completes."""
 LEFT = frozenset({"auto", "none", "null", "", "~"})
 """Words that leave a quantity to whoever reads the file."""
+
+
+OPTIMIZERS: Mapping[str, str] = {
+    **dict.fromkeys(("adamw_torch", "adamw_hf", "adamw", "adamw_anyprecision", "adamw_torch_npu_fused"), "adamw"),
+    **dict.fromkeys(("adamw_torch_fused", "adamw_apex_fused", "decoupled_adamw", "fusedadam"), "adamw-fused"),
+    **dict.fromkeys(("adamw_bnb_8bit", "adamw_8bit", "adamw8bit", "adamw_torch_8bit"), "adamw-8bit"),
+    **dict.fromkeys(("paged_adamw_8bit", "pagedadamw8bit"), "paged-adamw-8bit"),
+    **dict.fromkeys(("paged_adamw_32bit", "paged_adamw", "pagedadamw"), "paged-adamw"),
+    **dict.fromkeys(("lion_8bit", "lion_bnb_8bit", "paged_lion_8bit"), "lion-8bit"),
+    **dict.fromkeys(("lion_32bit", "lion_pytorch", "lion", "paged_lion_32bit", "decoupled_lionw"), "lion"),
+    **dict.fromkeys(("adafactor", "muon", "sgd", "rmsprop", "adagrad"), ""),
+    **dict.fromkeys(("adam", "fused_adam", "distributed_fused_adam"), "adam-fused"),
+}
+"""Optimizers as trainers spell them; empty for those that keep their name (transformers 5.23.0, OptimizerNames)."""
+LETTERS: Mapping[str, str] = {
+    **{f"{letter}_proj": letter for letter in "qkvo"},
+    **dict.fromkeys(("gate_proj", "w1"), "g"),
+    **dict.fromkeys(("up_proj", "w3"), "u"),
+    **dict.fromkeys(("down_proj", "w2", "linear_fc2"), "d"),
+    **dict.fromkeys(("output_proj", "linear_proj"), "o"),
+    **dict.fromkeys(("query_key_value", "qkv_proj", "c_attn", "linear_qkv", "attn_qkv"), "qkv"),
+    **dict.fromkeys(("gate_up_proj", "linear_fc1"), "gu"),
+    **dict.fromkeys(("all", "all-linear", "all_linear"), "qkvogud"),
+}
+"""Matrices that carry adapters, by the name of their module (peft, utils/constants.py; llama's module names)."""
 
 
 class Key(NamedTuple):
@@ -86,10 +112,15 @@ def _read(kind: str, found: object) -> Value | Unknown:
     text = _text(found)
     if kind == "word":
         return None if found is None else _by_word(words, text)
+    if kind == "targets":
+        return _targets(found)
     if isinstance(found, dict | list) or text.lower() in LEFT:
         return None
     if kind == "number":
         return _number(text)
+    if kind == "optimizer":
+        known = OPTIMIZERS.get(text.lower())
+        return Unknown(f"the optimizer {text} is not listed") if known is None else known or text.lower()
     return training.read_value(kind, text)
 
 
@@ -99,6 +130,15 @@ def _by_word(words: str, text: str) -> Value | Unknown:
     if value == "?":
         return Unknown(f"{text} is not modelled")
     return {"true": True, "false": False, "": None}.get(value, value)
+
+
+def _targets(found: object) -> Value | Unknown:
+    """The letters of the matrices that a list, or a text with commas, names."""
+    names = found if isinstance(found, list) else str(found or "").split(",")
+    letters = "".join(LETTERS.get(str(name).strip().lower(), "?") for name in names if str(name).strip())
+    if "?" in letters:
+        return Unknown(f"matrices beyond those of a decoder's layers carry adapters: {', '.join(map(str, names))}")
+    return "".join(dict.fromkeys(letters)) or None
 
 
 def _pairs(words: str) -> Iterator[tuple[str, str]]:

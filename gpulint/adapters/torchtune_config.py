@@ -16,8 +16,9 @@ ENGINE = "torchtune"
 
 
 def claims(document: Document) -> bool:
-    """A recipe that builds a network of torchtune's."""
-    return _component(document, "model").startswith("torchtune.") and document.get(("batch_size",)) is not None
+    """A recipe that builds something of torchtune's."""
+    data = document.data
+    return isinstance(data, dict) and any(_component(document, str(key)).startswith("torchtune.") for key in data)
 
 
 def kind(document: Document) -> str:
@@ -25,7 +26,9 @@ def kind(document: Document) -> str:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    yield configured.workload(sys.modules[__name__], document, repository)
+    """A recipe that trains; others generate, evaluate or quantise."""
+    if document.get(("batch_size",)) is not None and document.get(("optimizer",)) is not None:
+        yield configured.workload(sys.modules[__name__], document, repository)
 
 
 def stated(document: Document, find: configured.Find | None = None) -> Mapping[str, Field]:
