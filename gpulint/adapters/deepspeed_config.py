@@ -27,6 +27,8 @@ OWN = frozenset(
         *("prescale_gradients", "tensorboard", "flops_profiler", "compression_training", "data_efficiency", "aio"),
     }
 )
+FOREIGN = frozenset({"model", "num_layers", "pipe_parallel_size", "pipe-parallel-size", "model_parallel_size"})
+"""Keys of trainers that take DeepSpeed's among their own."""
 BATCH = ("global_batch_size", "micro_batch_size", "gradient_accumulation_steps")
 FORMATS = (("fp16", "float16"), ("bf16", "bfloat16"), ("bfloat16", "bfloat16"))
 
@@ -34,7 +36,7 @@ FORMATS = (("fp16", "float16"), ("bf16", "bfloat16"), ("bfloat16", "bfloat16"))
 def claims(document: Document) -> bool:
     """A mapping with keys that only DeepSpeed's configuration has together."""
     data = document.data
-    return isinstance(data, dict) and "model" not in data and _is_one(data)
+    return isinstance(data, dict) and not FOREIGN & data.keys() and _is_one(data)
 
 
 def kind(document: Document) -> str:

@@ -135,6 +135,8 @@ def _key(name: str, document: Document, path: Path, root: Path, left: int) -> ob
     if not steps or left <= 0:
         return Unknown(f"{name} refers to more than is followed")
     target = (*base, *steps)
+    if document.node(target) is None and not dots and len(steps) > 1:
+        target = (*base, *steps[1:])  # the whole file stands under that name where it is composed
     found = _at(document, target, root, left)
     return Unknown(f"{name} is stated elsewhere", "another object") if found is None else found
 

@@ -95,6 +95,8 @@ def product(*factors: Field | None) -> Field | None:
 def _field(document: Document, key: Key, root: Path, interpolated: bool) -> Field | None:
     path = (*root, *key.path)
     if document.node(path) is None:
+        path = (*path[:-1], str(path[-1]).replace("_", "-"))  # GPT-NeoX takes either
+    if document.node(path) is None:
         return None
     origin = Origin(document, path)
     found = omegaconf.value(document, path, root) if interpolated else document.get(path)
