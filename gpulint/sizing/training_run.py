@@ -183,17 +183,17 @@ def stage_layers_remainder(layers: int, pipeline_parallel: int, virtual_stages: 
     return layers % (max(1, pipeline_parallel) * virtual_stages)
 
 
-def experts_remainder(experts: int | None, expert_parallel_size: int | None) -> int:
+def trained_experts_remainder(experts: int | None, expert_parallel_size: int | None) -> int:
     """Routed experts left over after division over expert-parallel ranks.
 
-    experts_remainder = experts mod ep
+    trained_experts_remainder = experts mod ep
 
     Args:
         experts: of a layer, None for a dense network. expert_parallel_size: ranks, else None.
     Returns:
         experts
 
-    >>> experts_remainder(256, 3), experts_remainder(None, None)
+    >>> trained_experts_remainder(256, 3), trained_experts_remainder(None, None)
     (1, 0)
 
     Source: NVIDIA/Megatron-LM d98e8a64 megatron/core/transformer/moe/moe_layer.py: assert num_moe_experts % ep_size == 0.
