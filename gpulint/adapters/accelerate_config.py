@@ -26,7 +26,7 @@ OWN = frozenset(
         *("main_training_function", "rdzv_backend", "same_network", "use_cpu", "fsdp_config", "deepspeed_config"),
     }
 )
-ALONE = frozenset({"NO", "MULTI_GPU", "DEEPSPEED", "FSDP", "MEGATRON_LM"})
+ON_GPUS = frozenset({"NO", "MULTI_GPU", "MULTI_XPU", "DEEPSPEED", "FSDP", "MEGATRON_LM"})
 
 
 def claims(document: Document) -> bool:
@@ -40,14 +40,17 @@ def kind(document: Document) -> str:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """A file that counts its processes is a run of a program that it does not name."""
-    if _on_gpus(document) and document.get(("num_processes",)) is not None:
+    """A run of a program that the file does not name."""
+    if _on_gpus(document):
         yield configured.workload(sys.modules[__name__], document, repository)
 
 
 def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
     """Processes of a machine, machines, and the sharing of states."""
     found = settings.stated(document, "accelerate")
+    if document.get(("parallelism_config",)) is None and str(document.get(("distributed_type",))) != "MEGATRON_LM":
+        alone = Field(1, source="default of accelerate")
+        found |= {"tensor_parallel": alone, "pipeline_parallel": alone}
     machines = found.get("pods_per_replica") or Field(1, source="default of accelerate")
     if (whole := found.pop("processes", None)) is not None:
         found["processes_per_pod"] = _each(whole, machines)
@@ -57,14 +60,16 @@ def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
         found = {**found, "sharding": Field("deepspeed", (place,)), **_deepspeed(document, find)}
     elif how == "FSDP":
         found |= configured.fsdp(document, place, ("fsdp_config",))
-    elif how in ("MULTI_GPU", "NO"):
-        found["sharding"] = Field("ddp" if how == "MULTI_GPU" else "none", (place,))
+    elif how == "NO":
+        found |= {"sharding": Field("none", (place,)), "processes_per_pod": Field(1, (place,))}
+    elif how.startswith("MULTI"):
+        found["sharding"] = Field("ddp", (place,))
     return found
 
 
 def _on_gpus(document: Document) -> bool:
     how = str(document.get(("distributed_type",)) or "NO").upper()
-    return how in ALONE and document.get(("use_cpu",)) not in (True, "true")
+    return how in ON_GPUS and document.get(("use_cpu",)) not in (True, "true")
 
 
 def _each(whole: Field, machines: Field) -> Field:

@@ -19,8 +19,6 @@ OWN = frozenset(
         *("gradient_accumulation_steps", "dataset_prepared_path", "wandb_project", "lr_scheduler", "special_tokens"),
     }
 )
-OTHERS: Mapping[str, str] = {"ipo": "", "dpo": "", "orpo": "", "simpo": "", "kto": "", "grpo": ""}
-"""Kinds of preference training, which keep more than the network."""
 
 
 def claims(document: Document) -> bool:
@@ -44,6 +42,11 @@ def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
         found = {**found, **dict(configured.deepspeed(document, ("deepspeed",), find))}
     elif document.get(("fsdp",)) or document.get(("fsdp_config",)) or _shards(document):
         found |= configured.fsdp(document, _key(document, "fsdp_config", "fsdp", "dp_shard_size"), ("fsdp_config",))
+    if _shards(document):
+        names = ("dp_shard_size", "dp_replicate_size", "tensor_parallel_size", "context_parallel_size")
+        whole = settings.product(*(settings.field(document, (name,), "int") for name in names))
+        group = settings.field(document, ("dp_shard_size",), "int")
+        found |= {"gpus_per_replica": whole, "shard_group": group} if whole and group else {}
     if document.get(("rl",)):
         found["trainable_parameters"] = Field(
             Unknown("what preference training keeps besides the network is not modelled"), (Origin(document, ("rl",)),)

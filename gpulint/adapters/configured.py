@@ -35,6 +35,10 @@ def workload(module: ModuleType, document: Document, repository: Repository) -> 
     find = functools.partial(beside, repository, document.path)
     found: dict[str, Field] = dict(module.stated(document, find))
     anchor = Origin(document, ())
+    if not OWN_WORLD & found.keys():
+        from gpulint.adapters import launched_by
+
+        found |= launched_by.fields(document, repository)
     pods = found.get("pods_per_replica", Field(1, source="one node unless said otherwise"))
     gpus = found.get("gpus_per_pod") or found.get("processes_per_pod") or Field(LAUNCHER, (anchor,))
     counts = {

@@ -29,7 +29,6 @@ OWN = frozenset(
 )
 FOREIGN = frozenset({"model", "num_layers", "pipe_parallel_size", "pipe-parallel-size", "model_parallel_size"})
 """Keys of trainers that take DeepSpeed's among their own."""
-BATCH = ("global_batch_size", "micro_batch_size", "gradient_accumulation_steps")
 FORMATS = (("fp16", "float16"), ("bf16", "bfloat16"), ("bfloat16", "bfloat16"))
 
 
@@ -44,9 +43,8 @@ def kind(document: Document) -> str:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """A file that states a batch is a run whose program is unknown; one of `auto` only says how states are shared out."""
-    if stated(document).keys() & set(BATCH):
-        yield configured.workload(sys.modules[__name__], document, repository)
+    """A run whose program and network are unknown."""
+    yield configured.workload(sys.modules[__name__], document, repository)
 
 
 def stated(document: Document, find: configured.Find | None = None) -> Mapping[str, Field]:
