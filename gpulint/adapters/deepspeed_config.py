@@ -68,5 +68,6 @@ def _is_one(data: Mapping[str, object]) -> bool:
     zero = data.get("zero_optimization")
     if isinstance(zero, dict) and len(OWN & data.keys()) >= 2:
         return True
-    batch = {"train_micro_batch_size_per_gpu", "train_batch_size"} & data.keys()
-    return bool(batch) and len(OWN & data.keys()) >= 3
+    if "train_micro_batch_size_per_gpu" in data:
+        return len(OWN & data.keys()) >= 2
+    return "train_batch_size" in data and len(OWN & data.keys()) >= 3

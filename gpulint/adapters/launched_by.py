@@ -23,6 +23,7 @@ STARTS = re.compile(
 """A line of a comment that is a command: one of a launcher that takes a configuration."""
 CONTINUED = re.compile(r"\\\s*\n\s*#?\s*")
 COMMENT = re.compile(r"(?m)^[ \t]*#[ \t]?(.*)$")
+SUFFIX = re.compile(r"\.(?:ya?ml|json|toml)$")
 CHARACTERS_MAX = 20_000
 WORDS_MAX = 200
 SCRIPTS_MAX = 20
@@ -60,8 +61,8 @@ def _in_comments(document: Document) -> Iterator[Counts]:
 def _names(document: Document, command: str) -> bool:
     """Whether a command names the file: by its path, or by the end of it without the suffix."""
     words = command.split()
-    whole = posixpath.splitext(document.path)[0]
-    bare = [posixpath.splitext(word)[0] for word in words if "/" in word or word.endswith((".yaml", ".yml", ".json"))]
+    whole = SUFFIX.sub("", document.path)
+    bare = [SUFFIX.sub("", word) for word in words if "/" in word or SUFFIX.search(word)]
     return any(whole == one or whole.endswith(f"/{one.lstrip('./')}") for one in bare)
 
 

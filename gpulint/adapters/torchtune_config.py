@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from gpulint.adapters import configured, settings
 from gpulint.documents import Document
 from gpulint.repository import Repository
-from gpulint.workload import Field, Workload
+from gpulint.workload import Field, Unknown, Workload
 
 MENTIONS = ("torchtune.",)
 READS = ("plain",)
@@ -33,7 +34,19 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
 
 def stated(document: Document, find: configured.Find | None = None) -> Mapping[str, Field]:
     """The recipe's settings."""
-    return settings.stated(document, "torchtune", interpolated=True)
+    found = settings.stated(document, "torchtune", interpolated=True)
+    attention = settings.field(document, ("model", "lora_attn_modules"), "targets")
+    if attention is not None and "lora_rank" in found:
+        found["lora_targets"] = _targets(document, attention)
+    return found
+
+
+def _targets(document: Document, attention: Field) -> Field:
+    """The matrices of the attention that carry adapters, and those of the MLP; the output head is not modelled."""
+    if document.get(("model", "apply_lora_to_output")) is True:
+        return Field(Unknown("the output head carries an adapter"), attention.origins)
+    mlp = "gud" if document.get(("model", "apply_lora_to_mlp")) is True else ""
+    return replace(attention, value=f"{attention.value}{mlp}") if isinstance(attention.value, str) else attention
 
 
 def _component(document: Document, key: str) -> str:

@@ -38,4 +38,9 @@ def stated(document: Document, find: configured.Find | None = None) -> Mapping[s
     """The machines, the batch and the parallelism of the actor and of its rollout."""
     found = settings.stated(document, "verl", interpolated=True)
     place = Origin(document, ("actor_rollout_ref",), key=True)
+    if batch := settings.product(
+        settings.field(document, ("actor_rollout_ref", "actor", "ppo_mini_batch_size"), "int", interpolated=True),
+        settings.field(document, ("actor_rollout_ref", "rollout", "n"), "int", interpolated=True),
+    ):
+        found["global_batch_size"] = batch
     return {**found, "trainable_parameters": Field(WHY, (place,))}

@@ -40,7 +40,7 @@ RECIPE = Unknown("the trainer's recipe that the command names states it", "anoth
 OWN_FIELDS = frozenset(
     {
         *("shape", "model_type", "recipe", "config_path", "config_name"),
-        *("loaded_dtype", "deepspeed", "prompt_length", "response_length"),
+        *("loaded_dtype", "deepspeed", "prompt_length", "response_length", "mini_batch", "answers"),
     }
 )
 """Fields of the table that stand for no quantity: other fields follow from them."""
@@ -268,6 +268,19 @@ def read_value(kind: str, text: str, constant: str = "") -> Value | Unknown:
     if number == -1:
         return Unknown("-1 is what remains of the GPUs")
     return number if number >= (0 if kind == "from-zero" else 1) else Unknown(f"{text} cannot be")
+
+
+def multiplied(first: Field | None, *others: Field | None) -> Field | None:
+    """The product of counts that are all known, of which those that nothing states count once."""
+    if first is None:
+        return None
+    total, origins = first.value, first.origins
+    for other in others:
+        if other is not None:
+            known = isinstance(total, int) and isinstance(other.value, int)
+            total = total * other.value if known else Unknown("a factor of it is not known")  # type: ignore[operator]
+            origins = (*origins, *other.origins)
+    return Field(total, origins)
 
 
 def summed(found: Iterable[Field | None]) -> Field | None:
