@@ -62,6 +62,8 @@ class Repository(Protocol):
 
     def neighbours(self, kind: str, name: str, near: str) -> tuple[Document, ...]: ...
 
+    def beside(self, near: str) -> Iterator[Source]: ...
+
 
 class _Held(NamedTuple):
     """What one file seems to hold: words that follow `kind:` and `name:` anywhere in it."""
@@ -157,6 +159,10 @@ class WorkTree:
         if folder not in self._beside:
             self._beside[folder] = tuple(_held(one) for one in self._files_in(folder) if _holds_objects(one))
         return tuple(self._held(self._beside[folder], kind, name))
+
+    def beside(self, near: str) -> Iterator[Source]:
+        """The files of the folder of `near`, in sorted order."""
+        return self._files_in(pathlib.Path(os.path.normpath(self.base / near)).parent)
 
     def _indexed(self, base: pathlib.Path) -> tuple[_Held, ...]:
         """What each file below a folder seems to hold, read once."""

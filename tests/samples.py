@@ -44,6 +44,9 @@ class Alone:
         held = self.neighbours(kind, name, near)
         return tuple(one for one in held if one.get(("metadata", "name")) == name)
 
+    def beside(self, near: str) -> Iterator[Source]:
+        return iter(())
+
     def neighbours(self, kind: str, name: str, near: str) -> tuple[Document, ...]:
         held = (one for path, content in self.files.items() for one in documents.load(path, content).documents)
         return tuple(one for one in held if one.get(("kind",)) == kind and name in one.text)

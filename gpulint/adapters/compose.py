@@ -84,7 +84,7 @@ def _workload(service: Service, repository: Repository) -> Iterator[Workload]:
         *compose_program.invocations(service, environment, given.get("gpus_per_pod") or Field(None), find, repository)
     ]
     invocations = tuple(config_file.expanded(one, find) for one in started)
-    readings = [(_placed(reading, one), one) for reading, one in task.read(invocations)]
+    readings = [(_placed(reading, one), one) for reading, one in task.read(invocations, find)]
     if not given and not any(one.arguments and not _on_processors(reading) for reading, one in readings):
         return
     unasked = Field(Unknown(UNASKED, compose_devices.HOST), (service.origin,))

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from gpulint import documents
 from gpulint.adapters import config_map, nested
 from gpulint.documents import Document, Path
-from gpulint.engines import Argument, Invocation
+from gpulint.engines import Argument, Invocation, Reading
 from gpulint.repository import Repository
 from gpulint.workload import Origin
 
@@ -25,6 +25,7 @@ OPTIONS = {
     "trtllm-serve": ("--extra_llm_api_options", "--config"),
     "dynamo.trtllm": ("--extra-engine-args",),
 }
+NAMES_A_FILE = frozenset({"training_config", "deepspeed_config"})
 OF_PYTHON = frozenset({"-m", "-u"})
 OF_TENSORRT_LLM: Mapping[tuple[str, ...], str] = {
     ("tensor_parallel_size",): "--tp_size",
@@ -71,6 +72,30 @@ def of_repository(repository: Repository, folder: str, name: str) -> Origin | No
     return Origin(found[0], ()) if len(found) == 1 else None
 
 
+def of_repository_above(repository: Repository, folder: str, name: str) -> Origin | None:
+    """The same from a folder or one above it, where commands are often run."""
+    found = of_repository(repository, folder, name)
+    return (
+        found if found is not None or not folder else of_repository_above(repository, posixpath.dirname(folder), name)
+    )
+
+
+def trainer(reading: Reading | None, find: Callable[[str], Origin | None]) -> Reading | None:
+    """What a trainer's command states together with the configuration files that it names."""
+    if reading is None or not NAMES_A_FILE & reading.fields.keys():
+        return reading
+    from gpulint.adapters import configured
+
+    return configured.joined(reading, lambda name: _document(find(name)))
+
+
+def _document(place: Origin | None) -> Document | None:
+    """The document that a file of a container or of the repository holds."""
+    if place is None:
+        return None
+    return nested.document(place.document, place.path) if place.path else place.document
+
+
 def _engine(invocation: Invocation) -> str:
     """The server whose settings file is understood; by its program, else by its image."""
     named = [word.text or "" for word in invocation.arguments[:6]] + [invocation.image.text or ""]
@@ -83,10 +108,7 @@ def _option(word: Argument) -> str:
 
 def _held(file: Argument, find: Callable[[str], Origin | None]) -> Document | None:
     """The settings of a file; None where it cannot be read, which the engine takes for arguments that are not known."""
-    place = find(file.text) if file.text else None
-    held = None
-    if place is not None:
-        held = nested.document(place.document, place.path) if place.path else place.document
+    held = _document(find(file.text)) if file.text else None
     return held if held is not None and isinstance(held.data, dict) else None
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from gpulint import catalog, units
-from gpulint.adapters import command, counted, instance, rented, shapes, task
+from gpulint.adapters import command, config_file, counted, instance, rented, shapes, task
 from gpulint.adapters.rented import DECIDED, Choice
 from gpulint.documents import Document, Path
 from gpulint.engines import Argument, Invocation
@@ -81,7 +83,8 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
         return
     name = document.get(("name",))
     label = str(name) if isinstance(name, str) else task.stem(document.path)
-    roles = tuple(role for part in _parts(document, label) for role in _roles(document, part))
+    find = functools.partial(config_file.of_repository_above, repository, posixpath.dirname(document.path))
+    roles = tuple(role for part in _parts(document, label) for role in _roles(document, part, find))
     if roles:
         purpose = "inference" if named == "service" else task.purpose(roles)
         yield Workload(label, purpose, "dstack", document, (), roles)
@@ -99,7 +102,7 @@ def _parts(document: Document, label: str) -> Iterator[Part]:
     yield Part(label, ())
 
 
-def _roles(document: Document, part: Part) -> Iterator[Role]:
+def _roles(document: Document, part: Part, find: Callable[[str], Origin | None]) -> Iterator[Role]:
     request = _request(document, (*part.path, "resources", "gpu"))
     anchor = _anchor(document, part)
     if request is not None and (request.gpus == 0 or _other(request)):
@@ -107,7 +110,7 @@ def _roles(document: Document, part: Part) -> Iterator[Role]:
     given = _asked(request) if request else {}
     fields = {**given, **_counted(document, part, given, anchor)}
     invocations = tuple(_invocations(document, part, fields))
-    found = task.read(invocations)
+    found = task.read(invocations, find)
     if not given and not found:
         return
     program = {} if found else task.program(invocations, anchor)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from gpulint import engines, hardware, units
@@ -75,8 +75,9 @@ def _container(
 ) -> Iterator[Role]:
     resources = _resources(document, path)
     environment = command.environment(document, path, supplied)
-    invocations = _invocations(document, spec, path, environment)
-    read = [(reading, one) for one in invocations if (reading := _read(one))]
+    find = functools.partial(mounted.file, document, spec, path)
+    invocations = _invocations(document, path, environment, find)
+    read = [(reading, one) for one in invocations if (reading := config_file.trainer(_read(one), find))]
     if not resources:
         read = [(reading, one) for reading, one in read if one.arguments]
     claimed = {} if resources else _claimed(document, spec, path)
@@ -114,10 +115,9 @@ def _container(
 
 
 def _invocations(
-    document: Document, spec: Path, path: Path, environment: command.Environment
+    document: Document, path: Path, environment: command.Environment, find: Callable[[str], Origin | None]
 ) -> tuple[Invocation, ...]:
     """The programs of a container, with the arguments that files which are mounted into it hold."""
-    find = functools.partial(mounted.file, document, spec, path)
     started = command.invocations(document, path, environment, find)
     return tuple(config_file.expanded(one, find) for one in started)
 
@@ -135,8 +135,10 @@ def launched(document: Document, spec: Path, supplied: Mapping[str, Argument]) -
     """What the first container of a pod without GPUs starts in the pods of others: an engine, or else a program."""
     for path in _containers(document, spec):
         environment = command.environment(document, path, supplied)
-        invocations = _invocations(document, spec, path, environment)
-        read = [reading for one in invocations if one.arguments and (reading := engines.read(one))]
+        find = functools.partial(mounted.file, document, spec, path)
+        invocations = _invocations(document, path, environment, find)
+        started = (config_file.trainer(engines.read(one), find) for one in invocations if one.arguments)
+        read = [reading for reading in started if reading is not None]
         if len(read) == 1:
             return read[0]
         from gpulint.adapters import launched as programs  # most containers start an engine by itself

@@ -75,7 +75,9 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     if any(repository.exists(path) for path in sources):
         found = _found(Reader(document, repository).read())
     folder = posixpath.dirname(document.path)
-    found = tuple(_configured(each, functools.partial(config_file.of_repository, repository, folder)) for each in found)
+    found = tuple(
+        _configured(each, functools.partial(config_file.of_repository_above, repository, folder)) for each in found
+    )
     name = _job_name(found) or SUFFIX.sub("", posixpath.basename(document.path))
     purposes = [_purpose(each) for each in found]
     if "training" in purposes:
@@ -87,12 +89,13 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
 
 
 def _configured(found: Found, find: Callable[[str], Origin | None]) -> Found:
-    """A server that takes settings from a file of the repository, with those."""
+    """A server or a trainer that takes settings from a file of the repository, with those."""
     if found.reading is None:
         return found
     started = _invocation(found.one)
     whole = config_file.expanded(started, find)
-    return found if whole is started else found._replace(reading=engines.read(whole) or found.reading)
+    reading = found.reading if whole is started else engines.read(whole) or found.reading
+    return found._replace(reading=config_file.trainer(reading, find))
 
 
 @functools.lru_cache(maxsize=2)

@@ -66,9 +66,9 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     choices = tuple(_choices(document))
     given = _asked(document, choices)
     counts = {**given, **_counted(document, given)}
-    find = functools.partial(config_file.of_repository, repository, posixpath.dirname(document.path))
+    find = functools.partial(config_file.of_repository_above, repository, posixpath.dirname(document.path))
     invocations = tuple(config_file.expanded(one, find) for one in _invocations(document, counts))
-    found = task.read(invocations)
+    found = task.read(invocations, find)
     if not given and not found:
         return
     fields = counts | ({} if found or not given else task.program(invocations, _anchor(document)))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from gpulint import engines
-from gpulint.adapters import launch, pod, ranks
+from gpulint.adapters import config_file, launch, pod, ranks
 from gpulint.adapters import program as programs
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.workload import Field, Origin, Role, Unknown
@@ -19,9 +19,9 @@ CHECKPOINT = re.compile(r"--(?:pretrained[-_])?model[-_]name[-_]or[-_]path")
 OF_TRAINING = frozenset({"torchrun", "accelerate", "deepspeed", "horovodrun", "colossalai", "composer", "tune run"})
 
 
-def read(invocations: Iterable[Invocation]) -> list[Read]:
-    """The engines, and the programs behind a launcher of training, that commands start."""
-    found = ((_read(one), one) for one in invocations)
+def read(invocations: Iterable[Invocation], find: Callable[[str], Origin | None] = lambda name: None) -> list[Read]:
+    """The engines, and the programs behind a launcher of training, that commands start; `find` tells where a file stands."""
+    found = ((config_file.trainer(_read(one), find), one) for one in invocations)
     return [(reading, one) for reading, one in found if reading is not None]
 
 

@@ -47,6 +47,23 @@ _TRIGGERS = (
     *("#sbatch", "accelerate launch", "mpirun", "axolotl", "nvcr.io/", "llama.cpp", "llama-server", "tritonserver"),
     *("lmdeploy", "/dev/kfd", "dstack", "max_batch_size", "data_type: type_", "slurm_", "srun ", "torch.distributed"),
     *("--nproc", "horovodrun", "colossalai", "openrlhf", "llamafactory", "per_device_train", "num-attention-heads"),
+    *(
+        "zero_optimization",
+        "train_micro_batch_size",
+        "train_batch_size",
+        "base_model",
+        "distributed_type",
+        "_component_",
+    ),
+    *(
+        "pipe_parallel_size",
+        "pipe-parallel-size",
+        "actor_rollout_ref",
+        "per_device_eval",
+        "finetuning_type",
+        "micro_batch",
+    ),
+    *("sequence_len", "compute_environment", "tensor_model_parallel", "parallelism", "activation_checkpoint"),
     *("verl.", "swift sft", "swift rlhf", "composer ", "ray start"),
 )
 _TEMPLATE = r"\{\{|\{%|<%|@\w+@"

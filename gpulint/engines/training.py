@@ -51,11 +51,15 @@ OWN_FIELDS = frozenset(
             "adapted",
             "quantised_by",
         ),
+        *("mini_batch", "answers"),
     }
 )
 """Fields of the table that stand for no quantity: other fields follow from them."""
-CONFIGURING = frozenset({"deepspeed_config", "fsdp_config"})
-"""Files that decide what no word states."""
+CONFIGURING: Mapping[str, frozenset[str]] = {
+    "deepspeed_config": frozenset({"sharding", "optimizer", "optimizer_offload", "parameter_offload"}),
+    "fsdp_config": frozenset({"sharding", "shard_group", "parameter_offload", "activation_checkpointing"}),
+}
+"""Files that decide what no word states, and what they decide."""
 CONFIGURING_VARIABLE = re.compile(r"ACCELERATE_\w+|FSDP_\w+|USE_(?:MCA|MEGATRON_BRIDGE|RAY|KT)")
 """huggingface/accelerate 16cb6eb8 src/accelerate/utils/dataclasses.py; hiyouga/LLaMA-Factory ff6d4d12
 src/llamafactory/launcher.py."""
@@ -138,7 +142,9 @@ def reading(
     fields = {**_settled(fields), **fields}
     known = () if defaults is None else {*defaults, *(row.field for row in rows(tuple(tables)).values())}
     fields = {
-        **training_words.undecided(fields, known if fields.keys().isdisjoint(CONFIGURING) else (), trainer),
+        **training_words.undecided(
+            fields, set(known).difference(*(CONFIGURING[name] for name in CONFIGURING if name in fields)), trainer
+        ),
         **fields,
     }
     if "training_config" in fields or "recipe" in fields:
@@ -309,11 +315,12 @@ def _field(row: Row, value: Argument | None, word: Argument | None = None) -> Fi
         return Field(Unknown(value.why or "its value cannot be read", value.category), origins)
     if value.text in NOTHING:
         return None
-    read = _read(kind, value.text, constant)
+    read = read_value(kind, value.text, constant)
     return None if read is None else Field(read, origins)
 
 
-def _read(kind: str, text: str, constant: str) -> Value | Unknown:
+def read_value(kind: str, text: str, constant: str = "") -> Value | Unknown:
+    """A value read as a kind of the table; Unknown where it is none."""
     if kind == "boolean":
         return _switched(text, *constant.partition("|")[::2])
     if kind in ("optimizer", "sharding"):
@@ -342,6 +349,19 @@ def _switched(text: str, on: str, off: str) -> Value | Unknown:
 
 def _constant(text: str) -> Value:
     return text == "true" if text in ("true", "false") else text
+
+
+def multiplied(first: Field | None, *others: Field | None) -> Field | None:
+    """The product of counts that are all known, of which those that nothing states count once."""
+    if first is None:
+        return None
+    total, origins = first.value, first.origins
+    for other in others:
+        if other is not None:
+            known = isinstance(total, int) and isinstance(other.value, int)
+            total = total * other.value if known else Unknown("a factor of it is not known")  # type: ignore[operator]
+            origins = (*origins, *other.origins)
+    return Field(total, origins)
 
 
 def summed(found: Iterable[Field | None]) -> Field | None:

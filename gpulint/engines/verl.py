@@ -31,4 +31,8 @@ def read(invocation: Invocation) -> Reading | None:
         return None
     found, _ = training.stated(started.words, ("verl",))
     length = training.summed(found.get(name) for name in ("prompt_length", "response_length"))
-    return training.reading("verl", started, ("verl",), {"sequence_length": length})
+    own = {
+        "sequence_length": length,
+        "global_batch_size": training.multiplied(found.get("mini_batch"), found.get("answers")),
+    }
+    return training.reading("verl", started, ("verl",), own)

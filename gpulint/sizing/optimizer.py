@@ -165,7 +165,7 @@ MOMENTS = {
 }
 """Optimizers with moments as wide as what they update, and how many."""
 FOREACH = frozenset({"adam", "adamw"})
-WIDTHS = {"float32": 4, "float16": 2, "bfloat16": 2}
+WIDTHS = {"float32": 4, "float16": 2, "bfloat16": 2, "bfloat16-or-float16": 2}
 
 
 def _width(dtype: str) -> int:

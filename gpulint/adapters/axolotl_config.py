@@ -1,0 +1,76 @@
+"""Axolotl: the YAML of a fine-tuning run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+
+from gpulint.adapters import configured, settings
+from gpulint.documents import Document
+from gpulint.repository import Repository
+from gpulint.workload import Field, Origin, Unknown, Workload
+
+MENTIONS = ("base_model",)
+READS = ("plain",)
+ENGINE = "axolotl"
+OWN = frozenset(
+    {
+        *("sequence_len", "micro_batch_size", "datasets", "val_set_size", "num_epochs", "adapter", "sample_packing"),
+        *("gradient_accumulation_steps", "dataset_prepared_path", "wandb_project", "lr_scheduler", "special_tokens"),
+    }
+)
+
+
+def claims(document: Document) -> bool:
+    """A base model with settings that only Axolotl calls so."""
+    data = document.data
+    return isinstance(data, dict) and "base_model" in data and len(OWN & data.keys()) >= 3
+
+
+def kind(document: Document) -> str:
+    return "Axolotl configuration"
+
+
+def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
+    yield configured.workload(sys.modules[__name__], document, repository)
+
+
+def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
+    """The settings; states are shared out by DeepSpeed or FSDP where the file says so."""
+    found = {**settings.stated(document, "axolotl"), **_adapters(document)}
+    if document.get(("deepspeed",)):
+        found = {**found, **dict(configured.deepspeed(document, ("deepspeed",), find))}
+    elif document.get(("fsdp",)) or document.get(("fsdp_config",)) or _shards(document):
+        found |= configured.fsdp(document, _key(document, "fsdp_config", "fsdp", "dp_shard_size"), ("fsdp_config",))
+    if _shards(document):
+        names = ("dp_shard_size", "dp_replicate_size", "tensor_parallel_size", "context_parallel_size")
+        whole = settings.product(*(settings.field(document, (name,), "int") for name in names))
+        group = settings.field(document, ("dp_shard_size",), "int")
+        found |= {"gpus_per_replica": whole, "shard_group": group} if whole and group else {}
+    if document.get(("rl",)):
+        found["trainable_parameters"] = Field(
+            Unknown("what preference training keeps besides the network is not modelled"), (Origin(document, ("rl",)),)
+        )
+    return found
+
+
+def _shards(document: Document) -> bool:
+    count = document.get(("dp_shard_size",))
+    return isinstance(count, int) and count > 1
+
+
+def _key(document: Document, *names: str) -> Origin:
+    return Origin(document, (next(name for name in names if document.get((name,))),), key=True)
+
+
+def _adapters(document: Document) -> dict[str, Field]:
+    """LoRA's rank and matrices; none where nothing but the weights is trained."""
+    adapter = document.get(("adapter",))
+    if not adapter:
+        return {}
+    found = settings.stated(document, "axolotl lora")
+    if document.get(("lora_target_linear",)) is True:
+        found["lora_targets"] = Field("qkvogud", (Origin(document, ("lora_target_linear",)),))
+    if document.get(("load_in_4bit",)) is True or (adapter == "qlora" and document.get(("load_in_4bit",)) is None):
+        found["quantization"] = Field("nf4-double", (Origin(document, ("adapter",)),))
+    return found

@@ -1,0 +1,158 @@
+"""Configured: a trainer's configuration file, by itself as a workload, and as what a command that names it states.
+
+An adapter of such files has `ENGINE`, `claims(document)`, `kind(document)` and `stated(document, find)`: its fields by glossary
+name, where `find` gives the document of a file that this one names.
+"""
+
+from __future__ import annotations
+
+import functools
+import posixpath
+from collections.abc import Callable, Iterator, Mapping
+from types import ModuleType
+
+from gpulint import adapters, documents
+from gpulint.adapters import instance, settings, task
+from gpulint.documents import Document
+from gpulint.engines import Reading, training_words
+from gpulint.repository import Repository
+from gpulint.workload import Field, Origin, Role, Unknown, Workload
+
+Find = Callable[[str], Document | None]
+
+FOLDERS_MAX = 6
+LAUNCHER = Unknown("whatever starts it decides on how many GPUs it runs", "caller's variable")
+CONFIGURED = "the training configuration states more"
+"""Why a reading is open that names a configuration file (engines/training.py)."""
+NAMED = ("training_config", "deepspeed_config")
+"""Quantities whose value is the path of a file that states more."""
+OWN_WORLD = frozenset({"pods_per_replica", "processes_per_pod", "gpus_per_pod", "gpus_per_replica"})
+"""What a file says of the machines it is meant for; where a command runs it there, that counts."""
+
+
+def workload(module: ModuleType, document: Document, repository: Repository) -> Workload:
+    """A configuration file by itself: a training run whose hardware only a launcher knows, unless the file says it."""
+    find = functools.partial(beside, repository, document.path)
+    found: dict[str, Field] = dict(module.stated(document, find))
+    anchor = Origin(document, ())
+    if not OWN_WORLD & found.keys():
+        from gpulint.adapters import launched_by
+
+        found |= launched_by.fields(document, repository)
+    pods = found.get("pods_per_replica", Field(1, source="one node unless said otherwise"))
+    gpus = found.get("gpus_per_pod") or found.get("processes_per_pod") or Field(LAUNCHER, (anchor,))
+    counts = {
+        "gpus_per_pod": gpus,
+        "pods_per_replica": pods,
+        "gpus_per_replica": instance.product(gpus, pods),
+        "replicas": Field(1, source="one run"),
+    }
+    engine = {"engine": Field(module.ENGINE, (anchor,))} if module.ENGINE else {}
+    fields = {**counts, **engine, "task": Field("training"), **_left_open(module, document, found), **found}
+    name = task.stem(document.path)
+    role = Role(name, _anchor(document), fields)
+    return Workload(name, "training", adapters.name(module), document, (), (role,))
+
+
+def joined(reading: Reading, find: Find) -> Reading:
+    """A command with what the configuration files say that it names: what it states itself counts."""
+    found = dict(reading.fields)
+    open_ended, read = reading.open_ended, False
+    for name in NAMED:
+        more = _of_file(found.get(name), find)
+        if more is None:
+            continue
+        unread = {key for key, field in found.items() if _deferred(field)}
+        found = {**more, **{key: field for key, field in found.items() if key not in unread or key not in more}}
+        read = read or name == "training_config"
+    if not read:
+        return reading._replace(fields=found) if found != reading.fields else reading
+    kept = {name: field for name, field in found.items() if not (_deferred(field) and name != "checkpoint")}
+    return reading._replace(fields=kept, open_ended="" if open_ended == CONFIGURED else open_ended)
+
+
+def beside(repository: Repository, path: str, name: str) -> Document | None:
+    """A file that another one names: from its own folder, or from one above it, where commands are often run."""
+    if name.startswith(("/", "~")) or "://" in name or not name.strip():
+        return None
+    folder = posixpath.dirname(path)
+    for _ in range(FOLDERS_MAX):
+        there = posixpath.normpath(posixpath.join(folder, name))
+        if there.startswith(".."):
+            return None
+        if (content := repository.read(there)) is not None:
+            loaded = documents.load(there, content).documents
+            return loaded[0] if len(loaded) == 1 and loaded[0].format in adapters.DATA else None
+        if not folder:
+            return None
+        folder = posixpath.dirname(folder)
+    return None
+
+
+def _of_file(named: Field | None, find: Find) -> Mapping[str, Field] | None:
+    """What the file that a field names states; None where it cannot be read as one of a trainer's."""
+    if named is None or not isinstance(named.value, str):
+        return None
+    held = find(named.value)
+    module = adapters.claiming(held) if held is not None else None
+    if held is None or module is None or not hasattr(module, "stated"):
+        return None
+    within = dict(module.stated(held, find))
+    if module.ENGINE or "engine" in within:
+        within = {**_left_open(module, held, within), **within}
+    fields = {name: field for name, field in within.items() if name not in OWN_WORLD}
+    return {name: _placed(field, named) for name, field in fields.items()}
+
+
+def _placed(field: Field, named: Field) -> Field:
+    """A field of another file: the word that names the file first, then where it really stands."""
+    origins = (*named.origins[:1], *field.origins)
+    return Field(field.value, tuple(dict.fromkeys(origins)), field.source, field.assumption)
+
+
+def _deferred(field: Field) -> bool:
+    """Whether a field only says that something decides it that was not read."""
+    return isinstance(field.value, Unknown) and (
+        field.value.category == "another object" or field.value.lacking == "arguments"
+    )
+
+
+def _left_open(module: ModuleType, document: Document, found: Mapping[str, Field]) -> dict[str, Field]:
+    """What decides memory and may stand in the file under keys that are not read."""
+    return training_words.undecided(found, getattr(module, "SETTLES", ()), adapters.kind(module, document))
+
+
+def _anchor(document: Document) -> Origin:
+    first = next(iter(document.data), None) if isinstance(document.data, dict) else None
+    return Origin(document, (str(first),) if first is not None else (), key=first is not None)
+
+
+def deepspeed(document: Document, path: tuple[str | int, ...], find: Find) -> Iterator[tuple[str, Field]]:
+    """What a key states that holds DeepSpeed's configuration, or names its file."""
+    from gpulint.adapters import deepspeed_config
+
+    value = document.get(path)
+    if isinstance(value, dict):
+        yield from deepspeed_config.within(document, path).items()
+    elif isinstance(value, str) and value:
+        yield "deepspeed_config", Field(value, (Origin(document, path),))
+        held = find(value)
+        if held is not None and deepspeed_config.claims(held):
+            named = Field(value, (Origin(document, path),))
+            yield from ((name, _placed(one, named)) for name, one in deepspeed_config.stated(held, find).items())
+        else:
+            yield (
+                "zero_stage",
+                Field(Unknown("DeepSpeed's configuration states it", "another object"), (Origin(document, path),)),
+            )
+
+
+def fsdp(document: Document, place: Origin, path: tuple[str | int, ...]) -> dict[str, Field]:
+    """What the settings of PyTorch's fully sharded data parallel state: the same keys with and without `fsdp_` in front."""
+    found = {**settings.stated(document, "fsdp", path), "sharding": Field("fsdp", (place,))}
+    strategy = found.pop("fsdp_strategy", None)
+    if strategy is not None and strategy.value == "none":
+        found["sharding"] = Field("ddp", strategy.origins)
+    elif strategy is not None and strategy.value != "full":
+        found["sharding"] = Field(Unknown("this strategy of FSDP is not modelled"), strategy.origins)
+    return found

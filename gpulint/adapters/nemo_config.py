@@ -1,0 +1,67 @@
+"""NeMo: the Hydra configuration of a run (`trainer`, `model`), and the files that its launcher composes around it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+
+from gpulint.adapters import configured, settings
+from gpulint.documents import Document
+from gpulint.repository import Repository
+from gpulint.workload import Field, Origin, Unknown, Workload
+
+MENTIONS = ("trainer", "gpus_per_task", "train_settings", "megatron", "nemo")
+READS = ("plain",)
+ENGINE = "nemo"
+TRAINER = frozenset({"devices", "num_nodes", "precision", "accumulate_grad_batches", "gradient_clip_val"})
+CLUSTER = frozenset(
+    {"partition", "account", "gpus_per_task", "gpus_per_node", "exclusive", "job_name_prefix", "srun_args"}
+)
+LAUNCHED = frozenset({"run", "trainer", "exp_manager", "model", "train_settings", "inference", "cluster"})
+STAGES = frozenset({"time_limit", "results_dir", "dependency", "convert_name", "job_name", "model_train_name"})
+ACTOR = "ppo"
+
+
+def claims(document: Document) -> bool:
+    """A trainer of Lightning's beside a network, or a stage or cluster of NeMo's launcher."""
+    data = document.data
+    if not isinstance(data, dict) or "apiVersion" in data:
+        return False
+    return _is_run(data) or _is_launchers(data)
+
+
+def kind(document: Document) -> str:
+    data = document.data
+    return "NeMo configuration" if isinstance(data, dict) and _is_run(data) else "NeMo launcher configuration"
+
+
+def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
+    """A file whose network is trained: one that states its batch."""
+    if document.get(("model", "micro_batch_size")) is not None and document.get(("inference",)) is None:
+        yield configured.workload(sys.modules[__name__], document, repository)
+
+
+def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
+    """The run's machines, batch and parallelism, and the shape of its network."""
+    found = settings.stated(document, "nemo", interpolated=True)
+    if document.get(("trainer", ACTOR)) is not None:
+        why = Unknown("what reinforcement learning keeps besides the network is not modelled")
+        found["trainable_parameters"] = Field(why, (Origin(document, ("trainer", ACTOR), key=True),))
+    return found
+
+
+def _is_run(data: Mapping[str, object]) -> bool:
+    trainer, model = data.get("trainer"), data.get("model")
+    if not isinstance(trainer, dict) or "devices" not in trainer:
+        return False
+    return len(TRAINER & trainer.keys()) >= 2 and (isinstance(model, dict) or "exp_manager" in data)
+
+
+def _is_launchers(data: Mapping[str, object]) -> bool:
+    """A stage, a cluster or a search of the launcher, told by keys that stand together nowhere else."""
+    if len(CLUSTER & data.keys()) >= 4:
+        return True
+    run, train = data.get("run"), data.get("train_settings")
+    if isinstance(train, dict) and {"model_size_in_b", "num_nodes"} <= train.keys():
+        return True
+    return isinstance(run, dict) and len(STAGES & run.keys()) >= 2

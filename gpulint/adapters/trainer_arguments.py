@@ -1,0 +1,96 @@
+"""Trainer arguments: the YAML or JSON that Transformers' Trainer, TRL and Open-R1 parse, and LLaMA-Factory's own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+
+from gpulint.adapters import configured, settings
+from gpulint.documents import Document
+from gpulint.repository import Repository
+from gpulint.workload import Field, Origin, Unknown, Workload
+
+MENTIONS = ("per_device_train_batch_size", "model_name_or_path")
+READS = ("plain",)
+ENGINE = ""
+OWN = frozenset(
+    {
+        *("per_device_train_batch_size", "num_train_epochs", "learning_rate", "gradient_checkpointing", "max_steps"),
+        *(
+            "lr_scheduler_type",
+            "output_dir",
+            "logging_steps",
+            "save_strategy",
+            "warmup_ratio",
+            "optim",
+            "bf16",
+            "do_train",
+        ),
+    }
+)
+LLAMA_FACTORY = frozenset({"finetuning_type", "stage", "cutoff_len", "template"})
+OPEN_R1 = frozenset({"reward_funcs", "hub_model_revision", "dataset_prompt_column"})
+TRL = frozenset({"dataset_name", "max_length", "max_seq_length", "packing", "use_peft", "beta", "loss_type"})
+GENERATES = frozenset({"use_vllm", "num_generations", "max_completion_length", "reward_funcs"})
+
+
+def claims(document: Document) -> bool:
+    """A checkpoint, and three of the arguments that the Trainer calls so."""
+    data = document.data
+    if not isinstance(data, dict) or "apiVersion" in data:
+        return False
+    if "per_device_train_batch_size" in data:
+        return len(OWN & data.keys()) >= 3
+    return "model_name_or_path" in data and len((OWN | TRL | OPEN_R1 | GENERATES) & data.keys()) >= 3
+
+
+def kind(document: Document) -> str:
+    return {"llama-factory": "LLaMA-Factory configuration"}.get(_engine(document), "trainer arguments")
+
+
+def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
+    """Arguments of a run that trains: others filter data or generate."""
+    data = document.data
+    if isinstance(data, dict) and len(OWN & data.keys()) >= 3:
+        yield configured.workload(sys.modules[__name__], document, repository)
+
+
+def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
+    """The arguments of the run, with DeepSpeed's and FSDP's."""
+    engine = _engine(document)
+    first = next(iter(document.data), "") if isinstance(document.data, dict) else ""
+    found = {"engine": Field(engine, (Origin(document, (str(first),), key=True),))}
+    found |= settings.stated(document, engine if engine == "llama-factory" else "trainer")
+    found |= _adapters(document, engine)
+    if document.get(("deepspeed",)):
+        found = {**found, **dict(configured.deepspeed(document, ("deepspeed",), find))}
+    elif document.get(("fsdp",)):
+        found |= configured.fsdp(document, Origin(document, ("fsdp",)), ("fsdp_config",))
+    if isinstance(document.data, dict) and GENERATES & document.data.keys():
+        place = Origin(document, (min(GENERATES & document.data.keys()),), key=True)
+        why = Unknown("what reinforcement learning keeps besides the network is not modelled")
+        found["trainable_parameters"] = Field(why, (place,))
+    return found
+
+
+def _engine(document: Document) -> str:
+    keys = document.data.keys() if isinstance(document.data, dict) else ()
+    if len(LLAMA_FACTORY & set(keys)) >= 2 or "finetuning_type" in keys:
+        return "llama-factory"
+    if OPEN_R1 & set(keys):
+        return "open-r1"
+    return "trl" if TRL & set(keys) else "transformers"
+
+
+def _adapters(document: Document, engine: str) -> dict[str, Field]:
+    """LoRA as LLaMA-Factory's `finetuning_type` or TRL's `use_peft` asks for it."""
+    asked = document.get(("finetuning_type",)) == "lora" or document.get(("use_peft",)) is True
+    if engine == "llama-factory" and document.get(("finetuning_type",)) is None:
+        asked = True  # its default (LLaMA-Factory src/llamafactory/hparams/finetuning_args.py)
+    if not asked:
+        return {}
+    found = settings.stated(document, "llama-factory lora" if engine == "llama-factory" else "trainer lora")
+    if document.get(("load_in_4bit",)) is True or document.get(("quantization_bit",)) == 4:
+        path = ("load_in_4bit",) if document.get(("load_in_4bit",)) else ("quantization_bit",)
+        found["quantization"] = Field("nf4-double", (Origin(document, path),))
+    return found
