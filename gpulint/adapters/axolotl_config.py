@@ -7,12 +7,20 @@ from collections.abc import Iterator, Mapping
 
 from gpulint.adapters import configured, settings
 from gpulint.documents import Document
+from gpulint.engines import training_words
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
 
 MENTIONS = ("base_model",)
 READS = ("plain",)
 ENGINE = "axolotl"
+UNSETTLE = (
+    *("rl", "peft_use_dora", "lora_modules_to_save", "lora_target_parameters", "unfrozen_parameters", "relora", "gptq"),
+    *("load_in_8bit", "lisa_n_layers", "reward_model", "process_reward_model", "llama4_linearized_experts"),
+)
+"""Keys that change what is trained or kept in ways that are not modelled."""
+SETTLES = training_words.DECIDING
+"""Every key of Axolotl's that decides memory is read, or leaves what is trained unknown."""
 OWN = frozenset(
     {
         *("sequence_len", "micro_batch_size", "datasets", "val_set_size", "num_epochs", "adapter", "sample_packing"),
@@ -47,10 +55,10 @@ def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
         whole = settings.product(*(settings.field(document, (name,), "int") for name in names))
         group = settings.field(document, ("dp_shard_size",), "int")
         found |= {"gpus_per_replica": whole, "shard_group": group} if whole and group else {}
-    if document.get(("rl",)):
-        found["trainable_parameters"] = Field(
-            Unknown("what preference training keeps besides the network is not modelled"), (Origin(document, ("rl",)),)
-        )
+    for name in UNSETTLE:
+        if document.get((name,)):
+            why = Unknown(f"what {name} trains or keeps is not modelled")
+            found["trainable_parameters"] = Field(why, (Origin(document, (name,), key=True),))
     return found
 
 
