@@ -63,7 +63,14 @@ _TRIGGERS = (
         "finetuning_type",
         "micro_batch",
     ),
-    *("sequence_len", "compute_environment", "tensor_model_parallel", "parallelism", "activation_checkpoint"),
+    *(
+        "sequence_len",
+        "model_name_or_path",
+        "compute_environment",
+        "tensor_model_parallel",
+        "parallelism",
+        "activation_checkpoint",
+    ),
     *("verl.", "swift sft", "swift rlhf", "composer ", "ray start"),
 )
 _TEMPLATE = r"\{\{|\{%|<%|@\w+@"
