@@ -54,7 +54,7 @@ def of(role: Role, known: Facts, resolved: Resolved | None, outcome: check.Outco
         assumptions=tuple(assumptions(role, resolved)),
         unknown=dict(sorted(known.reasons.items())),
         explained=tuple(explanations(role, resolved)),
-        not_evaluated=outcome.not_evaluated,
+        not_evaluated=() if _is_part_of_a_run(role) else outcome.not_evaluated,
     )
 
 
@@ -84,6 +84,11 @@ def verdict(known: Facts) -> str:
 def generates(known: Facts) -> bool:
     """Whether a role generates static batches by a program that is no server."""
     return not engines.trains(known.role) and isinstance(known.likely("generation_cache"), str)
+
+
+def _is_part_of_a_run(role: Role) -> bool:
+    """Whether a file states how states are shared out and no more: what it lacks stands in another one."""
+    return role.text("task") == "training" and not {"engine", "checkpoint", "program"} & role.fields.keys()
 
 
 def _judged_by(known: Facts) -> tuple[str, ...]:

@@ -60,6 +60,10 @@ def _sharding(known: Facts) -> Iterator[Move]:
             {"sharding": "fsdp"},
             GATHERED,
         )
+        for further in (*_pods(known), *_adapters(known)):
+            if "quantization" not in further.values:
+                lost = "; ".join(filter(None, (GATHERED, further.gives_up)))
+                yield Move(f"FSDP with {further.title}", {"sharding": "fsdp", **further.values}, lost)
 
 
 def _adapters(known: Facts) -> Iterator[Move]:

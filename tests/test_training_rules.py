@@ -164,6 +164,7 @@ CLM = "transformers/examples/pytorch/language-modeling/run_clm.py --model_name_o
         (f"llamafactory-cli train {FULL.partition(' ')[2]}", "nvidia-h100-80gb", 8),
         (SFT, "nvidia-l4", 1),  # 7.6 billion · 8 bytes = 56.7 GiB
         (f"torchrun --nproc_per_node=2 {CLM} --torch_dtype bfloat16", "nvidia-l4", 2),
+        (f"python {CLM}", "nvidia-l4", 1),  # releases load 16 or 32 bits: 8 or 16 bytes a parameter, 54 GiB at least
     ],
 )
 def test_states_of_a_command_line_are_judged(command: str, card: str, gpus: int) -> None:
@@ -200,7 +201,6 @@ def test_weights_below_adapters_need_no_targets() -> None:
         f"{FULL} --deepspeed=ds_z3_offload.json",
         f"{FULL} --fsdp_config=fsdp.json --fsdp=full_shard",
         CLM.replace("transformers/examples/pytorch/language-modeling/", "") + " --torch_dtype bfloat16",
-        CLM,  # releases differ in the number format that weights are loaded in
         "python train.py --model_name_or_path mistralai/Mistral-7B-v0.1 --bf16 --per_device_train_batch_size 1 --do_train",
         "swift sft --model Qwen/Qwen2.5-7B-Instruct --torch_dtype bfloat16",
         "litgpt finetune_full meta-llama/Llama-3.1-8B --precision bf16-true",
@@ -270,3 +270,23 @@ def test_an_alternative_is_written_in_the_trainers_own_words() -> None:
     (finding,) = of_rule(report(job(f"torchrun --nproc_per_node=8 {FULL}", gpus=8)), STATES)
     written = [edit.new for suggestion in finding.suggestions for edit in suggestion.edits]
     assert "--fsdp=full_shard" in written
+
+
+def test_a_whole_70b_on_eight_cards_without_sharding_is_cured_by_sharding_and_nodes_or_by_adapters() -> None:
+    """70.6 billion parameters of 16 bits are 131 GiB; 16 bytes each over 16 ranks of FSDP are 66 GiB, below 79."""
+    stated = {
+        **STEP_OF_8B,
+        "checkpoint": "meta-llama/Llama-3.1-70B",
+        "engine": "trl",
+        "sharding": "ddp",
+        "micro_batch_size": 1,
+        "parameter_dtype": "bfloat16",
+        "activation_checkpointing": "full",
+    }
+    text = native(**stated)
+    (finding,) = report(text).open
+    assert finding.severity is Severity.ERROR
+    assert "sharding" in text.split("\n")[finding.location.line - 1]
+    assert any("FSDP with 2 pods" in one.title for one in finding.suggestions)
+    for suggestion in finding.suggestions:
+        assert verdict(report(changed(text, suggestion))) in ("fits", "likely fits")

@@ -315,6 +315,7 @@ TERMS: Mapping[str, Mapping[str, Any]] = {
     "gathered_tables": {"sharding": "fsdp", "gpus_per_replica": 8, "activation_checkpointing": "full"},
     "foreach_copies": {"optimizer": "adamw", "sequence_length": 64},
     "quantised_inputs": {"quantization": "nf4", "lora_rank": 8, "lora_targets": "qv"},
+    "loaded_parameter_bytes": {"parameter_dtype": "as-loaded"},
 }
 """Each fitted term of training, and a role in which it matters."""
 

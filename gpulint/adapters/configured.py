@@ -14,7 +14,7 @@ from types import ModuleType
 from gpulint import adapters, documents
 from gpulint.adapters import instance, settings, task
 from gpulint.documents import Document
-from gpulint.engines import Reading, training_words
+from gpulint.engines import Reading, training, training_words
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
@@ -63,6 +63,8 @@ def joined(reading: Reading, find: Find) -> Reading:
         if more is None:
             continue
         unread = {key for key, field in found.items() if _deferred(field)}
+        decided = training.CONFIGURING.get(name, frozenset())
+        found = {key: field for key, field in found.items() if key not in decided & unread - more.keys()}
         found = {**more, **{key: field for key, field in found.items() if key not in unread or key not in more}}
         read = read or name == "training_config"
     if not read:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 
-def parameter_bytes(parameter_dtype: str) -> int:
+def parameter_bytes(parameter_dtype: str, loaded_parameter_bytes: int) -> int:
     """Bytes of one trained weight as it is kept.
 
+    parameter_bytes = width of parameter_dtype; loaded_parameter_bytes where weights stay as a release loads them
+
     Args:
-        parameter_dtype: number format of the trained weights.
+        parameter_dtype: number format of the trained weights. loaded_parameter_bytes: by release (fitted) [bytes].
     Returns:
         [bytes]
 
-    >>> parameter_bytes("float32"), parameter_bytes("bfloat16")
-    (4, 2)
+    >>> parameter_bytes("float32", 4), parameter_bytes("bfloat16", 4), parameter_bytes("as-loaded", 4)
+    (4, 2, 4)
 
     Source: IEEE 754-2019; Intel BFLOAT16 hardware numerics definition, 2018.
     """
-    return _width(parameter_dtype)
+    return loaded_parameter_bytes if parameter_dtype == "as-loaded" else _width(parameter_dtype)
 
 
 def compute_bytes(training_dtype: str | None) -> int:
