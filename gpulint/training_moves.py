@@ -60,10 +60,10 @@ def _sharding(known: Facts) -> Iterator[Move]:
             {"sharding": "fsdp"},
             GATHERED,
         )
-        for further in (*_pods(known), *_adapters(known)):
-            if "quantization" not in further.values:
-                lost = "; ".join(filter(None, (GATHERED, further.gives_up)))
-                yield Move(f"FSDP with {further.title}", {"sharding": "fsdp", **further.values}, lost)
+        for more in (*_pods(known), *_adapters(known)):
+            if "quantization" not in more.values:
+                lost = "; ".join(filter(None, (GATHERED, more.gives_up)))
+                yield Move(f"FSDP with {more.title}", {"sharding": "fsdp", **more.values}, lost)
 
 
 def _adapters(known: Facts) -> Iterator[Move]:
