@@ -62,6 +62,8 @@ class Repository(Protocol):
 
     def neighbours(self, kind: str, name: str, near: str) -> tuple[Document, ...]: ...
 
+    def gathered(self, names: str, words: str, near: str) -> tuple[Document, ...]: ...
+
 
 class _Held(NamedTuple):
     """What one file seems to hold: words that follow `kind:` and `name:` anywhere in it."""
@@ -89,6 +91,7 @@ class WorkTree:
         self._index: dict[pathlib.Path, tuple[_Held, ...]] = {}
         self._beside: dict[pathlib.Path, tuple[_Held, ...]] = {}
         self._read: dict[str, tuple[Document, ...]] = {}
+        self._gathered: dict[tuple[str, str, pathlib.Path], tuple[Document, ...]] = {}
 
     def sources(self, paths: Sequence[str]) -> Iterator[Source | Skip]:
         """The files named, and those below the folders named that git would not ignore, in sorted order."""
@@ -157,6 +160,15 @@ class WorkTree:
         if folder not in self._beside:
             self._beside[folder] = tuple(_held(one) for one in self._files_in(folder) if _holds_objects(one))
         return tuple(self._held(self._beside[folder], kind, name))
+
+    def gathered(self, names: str, words: str, near: str) -> tuple[Document, ...]:
+        """The documents of all files whose path one regular expression is found in, or whose content another, read once."""
+        key = names, words, self._whole(near)
+        if key not in self._gathered:
+            named, wanted = re.compile(names), re.compile(words.encode())
+            held = (one for one in self._files(key[2]) if named.search(one.path) or wanted.search(one.content))
+            self._gathered[key] = tuple(document for one in held for document in self._documents(one.path))
+        return self._gathered[key]
 
     def _indexed(self, base: pathlib.Path) -> tuple[_Held, ...]:
         """What each file below a folder seems to hold, read once."""

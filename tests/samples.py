@@ -48,6 +48,14 @@ class Alone:
         held = (one for path, content in self.files.items() for one in documents.load(path, content).documents)
         return tuple(one for one in held if one.get(("kind",)) == kind and name in one.text)
 
+    def gathered(self, names: str, words: str, near: str) -> tuple[Document, ...]:
+        held = (
+            (path, content)
+            for path, content in self.files.items()
+            if re.search(names, path) or re.search(words.encode(), content)
+        )
+        return tuple(one for path, content in held for one in documents.load(path, content).documents)
+
 
 def report(
     text: str,

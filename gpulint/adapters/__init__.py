@@ -51,9 +51,9 @@ def workloads(adapter: ModuleType, document: Document, repository: Repository) -
 
         joins.complete(document, repository)
     for workload in adapter.workloads(document, repository):
-        from gpulint.adapters import autoscaling
+        from gpulint.adapters import autoscaling, pools
 
-        yield autoscaling.joined(workload, repository)
+        yield autoscaling.joined(pools.joined(workload, repository), repository)
 
 
 def problems(adapter: ModuleType, document: Document) -> Iterator[Problem]:

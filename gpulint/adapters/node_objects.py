@@ -1,0 +1,250 @@
+"""Pools of nodes that objects describe: eksctl's ClusterConfig, Karpenter's NodePools, GKE's ComputeClasses.
+
+eksctl.io/v1alpha5 (eksctl-io/eksctl pkg/apis), karpenter.sh/v1, v1beta1 and v1alpha5 (aws/karpenter-provider-aws
+website/content/en/docs/concepts), cloud.google.com/v1 ComputeClass (cloud.google.com/kubernetes-engine/docs/reference/crds).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from gpulint import hardware
+from gpulint.adapters import instance
+from gpulint.adapters import pools as nodes
+from gpulint.adapters.pools import Pool, Taint
+from gpulint.documents import Document, Path
+from gpulint.workload import Field, Origin, Unknown
+
+KARPENTER = {"karpenter.sh/v1": "NodePool", "karpenter.sh/v1beta1": "NodePool", "karpenter.sh/v1alpha5": "Provisioner"}
+INSTANCE = "node.kubernetes.io/instance-type"
+AWS = "karpenter.k8s.aws/instance-"
+COUNT_OPERATORS = frozenset({"Gt", "Lt", "Gte", "Lte"})
+
+
+class Requirement(NamedTuple):
+    """What a NodePool demands of the label of a machine."""
+
+    key: str
+    operator: str
+    values: frozenset[str]
+    path: Path
+
+
+def pools(found: Iterable[Document]) -> Iterator[Pool]:
+    """The pools of all such objects among the documents."""
+    for document in found:
+        version, kind = str(document.get(("apiVersion",)) or ""), str(document.get(("kind",)) or "")
+        if version.startswith("eksctl.io/") and kind == "ClusterConfig":
+            yield from _of_eksctl(document)
+        elif KARPENTER.get(version) == kind:
+            yield _of_karpenter(document)
+        elif version.startswith("cloud.google.com/") and kind == "ComputeClass":
+            yield from _of_compute_class(document)
+
+
+def _text(document: Document, path: Path) -> Field | None:
+    """A text as a field; one that a tool completes is unknown."""
+    value = document.get(path)
+    if value is None or isinstance(value, dict | list):
+        return None
+    origin = (Origin(document, path),)
+    if "$" in str(value) or "{{" in str(value) or str(value).startswith("<"):
+        return Field(Unknown(f"{value} is filled in elsewhere", "placeholder"), origin)
+    return Field(str(value).lower() if isinstance(value, bool) else str(value), origin)
+
+
+def _labels(document: Document, path: Path) -> dict[str, frozenset[str]]:
+    given = document.get(path)
+    labels = {}
+    for key in given if isinstance(given, dict) else ():
+        field = _text(document, (*path, key))
+        if field is not None and isinstance(field.value, str):
+            labels[str(key)] = frozenset({field.value})
+    return labels
+
+
+def _taints(document: Document, path: Path) -> tuple[Taint, ...]:
+    """Taints as a list of mappings, or eksctl's older map from keys to `value:effect`."""
+    given = document.get(path)
+    if isinstance(given, dict):
+        texts = (f"{key}={value}" for key, value in given.items())
+        return tuple(taint for text in texts if (taint := nodes.taint(text)))
+    listed = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
+    found = [[str(one.get(key) if one.get(key) is not None else "") for key in ("key", "value", "effect")] for one in listed]
+    return tuple(Taint(*parts) for parts in found)
+
+
+# ---- eksctl
+
+
+def _of_eksctl(document: Document) -> Iterator[Pool]:
+    for group in ("managedNodeGroups", "nodeGroups"):
+        for path in instance.items(document, (group,)):
+            yield _node_group(document, path, managed=group == "managedNodeGroups")
+
+
+def _node_group(document: Document, path: Path, managed: bool) -> Pool:
+    name = _text(document, (*path, "name"))
+    kinds = _kinds(document, path)
+    labels = _labels(document, (*path, "labels"))
+    if name is not None and isinstance(name.value, str):
+        labels["alpha.eksctl.io/nodegroup-name"] = frozenset({name.value})
+        labels |= {"eks.amazonaws.com/nodegroup": frozenset({name.value})} if managed else {}
+    texts = [kind.value for kind in kinds if isinstance(kind.value, str)]
+    if kinds and len(texts) == len(kinds):
+        labels[INSTANCE] = labels["beta.kubernetes.io/instance-type"] = frozenset(texts)
+    card, count, kind = of_kinds(kinds, "aws")
+    taints = _taints(document, (*path, "taints"))
+    called = str(name.value) if name is not None and isinstance(name.value, str) else path[0]
+    return Pool(str(called), Origin(document, path), labels, card, count, kind, taints, name is None)
+
+
+def _kinds(document: Document, path: Path) -> list[Field]:
+    listed = document.get((*path, "instanceTypes")) or document.get((*path, "instancesDistribution", "instanceTypes"))
+    key: Path = ("instanceTypes",) if document.get((*path, "instanceTypes")) else ("instancesDistribution", "instanceTypes")
+    if isinstance(listed, list):
+        found = (_text(document, (*path, *key, at)) for at in range(len(listed)))
+        return [field for field in found if field is not None]
+    single = _text(document, (*path, "instanceType"))
+    return [] if single is None or single.value == "mixed" else [single]
+
+
+def of_kinds(kinds: Sequence[Field], cloud: str) -> tuple[Field, Field | None, Field | None]:
+    """The card, count and machine type of nodes that are of one of several types."""
+    if not kinds:
+        return Field(Unknown("the machine type is not stated")), None, None
+    held = [nodes.held(kind, None, None, cloud) for kind in kinds]
+    cards = list(dict.fromkeys(card.value for card, _ in held))
+    origins = tuple(origin for kind in kinds for origin in kind.origins)
+    unknown = next((card for card in cards if isinstance(card, Unknown)), None)
+    if unknown is not None or len(cards) > 1:
+        return Field(unknown or Unknown(f"one of {', '.join(map(str, cards))}", nodes.DECIDED), origins), None, None
+    counts = {count.value for _, count in held if count is not None}
+    one = kinds[0] if len(kinds) == 1 and nodes.of_type(str(kinds[0].value), cloud) else None
+    return Field(cards[0], origins), held[0][1] if len(counts) == 1 else None, one
+
+
+# ---- Karpenter
+
+
+def _of_karpenter(document: Document) -> Pool:
+    """A NodePool: its nodes may be of every machine type that meets its requirements."""
+    spec = template(document)
+    name = _text(document, ("metadata", "name"))
+    labels = _labels(document, metadata(document))
+    demands = requirements(document, (*spec, "requirements"))
+    for one in demands:
+        if one.operator == "In" and one.values and not any("$" in value for value in one.values):
+            labels[one.key] = one.values
+    if name is not None and isinstance(name.value, str):
+        key = "karpenter.sh/provisioner-name" if document.get(("kind",)) == "Provisioner" else "karpenter.sh/nodepool"
+        labels[key] = frozenset({name.value})
+    card, count, kind = _met(document, demands)
+    taints = _taints(document, (*spec, "taints"))
+    called = str(name.value) if name is not None and isinstance(name.value, str) else "NodePool"
+    return Pool(called, Origin(document, ("metadata", "name")), labels, card, count, kind, taints, True)
+
+
+def template(document: Document) -> Path:
+    return ("spec",) if document.get(("kind",)) == "Provisioner" else ("spec", "template", "spec")
+
+
+def metadata(document: Document) -> Path:
+    return ("spec", "labels") if document.get(("kind",)) == "Provisioner" else ("spec", "template", "metadata", "labels")
+
+
+def requirements(document: Document, path: Path) -> list[Requirement]:
+    found = []
+    for at in instance.items(document, path):
+        values = document.get((*at, "values"))
+        texts = frozenset(map(str, values)) if isinstance(values, list) else frozenset()
+        found.append(Requirement(str(document.get((*at, "key"))), str(document.get((*at, "operator"))), texts, at))
+    return found
+
+
+def _met(document: Document, demands: Sequence[Requirement]) -> tuple[Field, Field | None, Field | None]:
+    """The card of the machines that requirements leave, where all of them are listed in the catalog."""
+    told = [one for one in demands if one.operator == "In" and one.key in KEYS and one.values]
+    origins = tuple(Origin(document, one.path) for one in told)
+    if any("$" in value for one in told for value in one.values):
+        return Field(Unknown("the requirements are filled in elsewhere", "placeholder"), origins), None, None
+    if not any(one.key in (INSTANCE, f"{AWS}family", f"{AWS}gpu-name", "beta.kubernetes.io/instance-type") for one in told):
+        reason = "its requirements name no machine type, family or card"
+        return Field(Unknown(reason, nodes.DECIDED), origins or (Origin(document, ("metadata", "name")),)), None, None
+    left = [node for node in hardware.nodes() if node.cloud == "aws" and all(_meets(node, one) for one in told)]
+    strangers = strange(told)
+    if strangers:
+        return Field(Unknown(f"the catalog does not list all machines of {strangers[0]}"), origins), None, None
+    cards = sorted({node.accelerator for node in left})
+    if len(cards) != 1:
+        cpu = Field(None, origins) if not cards else Field(Unknown(f"one of {', '.join(cards)}", nodes.DECIDED), origins)
+        return cpu, None, None
+    counts = {node.node_gpus for node in left}
+    kind = Field(left[0].instance_type, origins) if len(left) == 1 else None
+    return Field(cards[0], origins), Field(counts.pop(), origins) if len(counts) == 1 else None, kind
+
+
+def strange(told: Sequence[Requirement]) -> list[str]:
+    """Families, machine types and cards that may hold GPUs and that the catalog does not list."""
+    families = {node.instance_type.partition(".")[0] for node in hardware.nodes() if node.cloud == "aws"}
+    names = {value for (key, value) in hardware.labels() if key == f"{AWS}gpu-name"}
+    found = []
+    for one in told:
+        for value in sorted(one.values):
+            listed = value in names if one.key.endswith("gpu-name") else value.partition(".")[0] in families
+            judged = one.key in (INSTANCE, f"{AWS}family", f"{AWS}gpu-name", "beta.kubernetes.io/instance-type")
+            cpu = not one.key.endswith("gpu-name") and nodes.has_gpus(f"{value.partition('.')[0]}.large", "aws") is False
+            if judged and not listed and not cpu:
+                found.append(value)
+    return found
+
+
+def _meets(node: hardware.Node, one: Requirement) -> bool:
+    return KEYS[one.key](node) in one.values
+
+
+def _gpu_name(node: hardware.Node) -> str:
+    key = f"{AWS}gpu-name"
+    values = [value for (label, value), card in hardware.labels().items() if label == key and card == node.accelerator]
+    return values[0] if values else ""
+
+
+KEYS: Mapping[str, Callable[[hardware.Node], str]] = {
+    INSTANCE: lambda node: node.instance_type,
+    "beta.kubernetes.io/instance-type": lambda node: node.instance_type,
+    f"{AWS}family": lambda node: node.instance_type.partition(".")[0],
+    f"{AWS}size": lambda node: node.instance_type.partition(".")[2],
+    f"{AWS}category": lambda node: node.instance_type[:1],
+    f"{AWS}gpu-name": _gpu_name,
+    f"{AWS}gpu-count": lambda node: str(node.node_gpus),
+    f"{AWS}gpu-manufacturer": lambda node: "nvidia",
+}
+"""What Karpenter's AWS provider labels a machine type with: karpenter.sh/docs/reference/instance-types."""
+
+
+# ---- GKE
+
+
+def _of_compute_class(document: Document) -> Iterator[Pool]:
+    """The priorities of a ComputeClass: each is a pool that GKE may make for whoever names the class."""
+    name = _text(document, ("metadata", "name"))
+    if name is None or not isinstance(name.value, str):
+        return
+    labels = {"cloud.google.com/compute-class": frozenset({name.value})}
+    for path in instance.items(document, ("spec", "priorities")):
+        guest, count = (_text(document, (*path, "gpu", key)) for key in ("type", "count"))
+        kind = _text(document, (*path, "machineType"))
+        if guest is None and kind is None:
+            unknown = Field(Unknown("a priority of the class names no card"), (Origin(document, path),))
+            yield Pool(name.value, Origin(document, path), labels, unknown, is_open=True)
+            continue
+        card, held = nodes.held(kind, guest, _number(count), "gcp")
+        one = kind if kind is not None and nodes.of_type(str(kind.value), "gcp") else None
+        yield Pool(name.value, Origin(document, path), labels, card, held, one, (), True)
+
+
+def _number(field: Field | None) -> Field | None:
+    if field is None or not isinstance(field.value, str) or not field.value.isdecimal():
+        return field
+    return Field(int(field.value), field.origins)

@@ -1,0 +1,343 @@
+"""Pools of nodes that a repository defines, and the join: from a selector, queue or partition to the card that they hold.
+
+A pool is what Terraform, eksctl, Karpenter, a Cluster Toolkit blueprint or Slurm's settings say of nodes that are alike, or
+what `pools` of gpulint.yaml does. A workload is joined with those that its labels name, and only where nothing nearer tells
+its card; pools that may take it and hold different cards leave the card unknown.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from gpulint import catalog, hardware
+from gpulint.adapters import placement
+from gpulint.adapters.placement import Label
+from gpulint.documents import Document, Path
+from gpulint.repository import Repository
+from gpulint.workload import Field, Origin, Role, Unknown, Workload
+
+NAMES = r"\.(?:tf|tfvars)(?:\.\w+)?$|(?:^|/)(?:slurm|gres)\.conf$"
+WORDS = r"eksctl\.io/|karpenter\.(?:sh|k8s\.aws|azure\.com)/|kueue\.x-k8s\.io/|deployment_groups\s*:|ComputeClass"
+"""What the files are called, or hold, that may define pools or queues."""
+DECIDED = "queue or partition"
+NAMING = (
+    *("cloud.google.com/gke-nodepool", "eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name"),
+    *("kubernetes.azure.com/agentpool", "agentpool", "karpenter.sh/nodepool", "karpenter.sh/provisioner-name"),
+)
+"""Labels whose value is the name of a pool, which its cloud or autoscaler sets."""
+UNTOLERATED = frozenset({"NoSchedule", "NoExecute"})
+AWS_TYPE = re.compile(r"[a-z]+\d[\w-]*\.[\w-]+")
+AWS_ACCELERATED = re.compile(r"(?:g|gr|p|inf|trn|dl|vt|f)\d")
+"""docs.aws.amazon.com/ec2/latest/instancetypes/ac.html: the families of accelerated computing."""
+AZURE_CPU = re.compile(r"(?i)standard_[abdefhlm]c?\w*_?")
+"""learn.microsoft.com/azure/virtual-machines/sizes/overview: GPUs are those of the N family; NP holds FPGAs."""
+NO_CARD = Field(None, source="a machine without GPUs")
+
+
+class Taint(NamedTuple):
+    """What keeps pods off a pool that do not tolerate it."""
+
+    key: str
+    value: str
+    effect: str
+
+    def __str__(self) -> str:
+        return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+
+
+class Pool(NamedTuple):
+    """Nodes that are alike: the values that each label of them may have, and what they hold.
+
+    `is_open` says that nodes may carry labels that are not known here; an `accelerator` of None is no card at all.
+    """
+
+    name: str
+    origin: Origin | None
+    labels: Mapping[str, frozenset[str]]
+    accelerator: Field
+    gpus: Field | None = None
+    machine: Field | None = None
+    taints: tuple[Taint, ...] = ()
+    is_open: bool = False
+    source: str = ""
+
+    def has_card(self) -> bool:
+        return self.accelerator.value is not None and (self.gpus is None or self.gpus.value != 0)
+
+    def place(self) -> tuple[Origin, ...]:
+        return (self.origin,) if self.origin else ()
+
+
+# ---- what a machine holds
+
+
+def held(machine: Field | None, guest: Field | None, count: Field | None, cloud: str) -> tuple[Field, Field | None]:
+    """The card of a machine and how many there are: those attached to it, else those of its type."""
+    if guest is not None:
+        return _attached(guest), count or Field(Unknown("the count of the attached GPUs is not stated"), guest.origins)
+    if machine is None:
+        return Field(Unknown("the machine type is not stated")), None
+    if isinstance(machine.value, Unknown):
+        return Field(machine.value, machine.origins), None
+    node = of_type(str(machine.value), cloud)
+    if node is not None:
+        return Field(node.accelerator or None, machine.origins), Field(node.node_gpus, machine.origins)
+    if has_gpus(str(machine.value), cloud) is False:
+        return replace(NO_CARD, origins=machine.origins), Field(0, machine.origins)
+    return Field(Unknown(f"the catalog has no machine type {machine.value}"), machine.origins), None
+
+
+def _attached(guest: Field) -> Field:
+    if isinstance(guest.value, Unknown):
+        return guest
+    named = str(guest.value).removesuffix("-vws")
+    product = hardware.labels().get(("cloud.google.com/gke-accelerator", named))
+    return Field(product or Unknown(f"the catalog has no accelerator {guest.value}"), guest.origins)
+
+
+def of_type(name: str, cloud: str) -> hardware.Node | None:
+    """The machine type of that name; Azure's names are the same in either case."""
+    return hardware.node(name) or (_azure().get(name.lower()) if cloud == "azure" else None)
+
+
+def has_gpus(machine: str, cloud: str) -> bool | None:
+    """Whether a machine type that the catalog lacks holds GPUs, by its series; None where that is not known."""
+    if cloud == "gcp":
+        told = series(machine)
+        return None if told is None else told == "built-in"
+    if cloud == "aws" and AWS_TYPE.fullmatch(machine) and not AWS_ACCELERATED.match(machine):
+        return False
+    if cloud == "azure" and AZURE_CPU.match(machine):
+        return False
+    return None
+
+
+def series(machine: str) -> str | None:
+    """How a machine series of Google's has GPUs: `built-in`, `attached` or `none`; None of a series that is not listed."""
+    return _series().get(machine.partition("-")[0])
+
+
+@functools.cache
+def _series() -> Mapping[str, str]:
+    return {row["series"]: row["gpus"] for row in catalog.rows("machine_series") if row["cloud"] == "gcp"}
+
+
+@functools.cache
+def _azure() -> Mapping[str, hardware.Node]:
+    return {node.instance_type.lower(): node for node in hardware.nodes() if node.cloud == "azure"}
+
+
+# ---- the pools of a repository
+
+
+def of_repository(document: Document, repository: Repository) -> tuple[Pool, ...]:
+    """All the pools that the files of a repository define, and those beside a document in its file."""
+    found = repository.gathered(NAMES, WORDS, document.path)
+    return _all(found) + _all(_beside(document, found))
+
+
+def documents_of(document: Document, repository: Repository) -> tuple[Document, ...]:
+    """The documents of a repository that may define pools or queues, and those beside a document in its file."""
+    found = repository.gathered(NAMES, WORDS, document.path)
+    return found + _beside(document, found)
+
+
+def _beside(document: Document, found: tuple[Document, ...]) -> tuple[Document, ...]:
+    paths = {one.path for one in found}
+    return tuple(one for one in document.beside if one.path not in paths)
+
+
+@functools.lru_cache(maxsize=4)
+def _all(found: tuple[Document, ...]) -> tuple[Pool, ...]:
+    from gpulint.adapters import blueprint, node_objects, slurm_settings, terraform_pools
+
+    if not found:
+        return ()
+    readers = (terraform_pools.pools, node_objects.pools, blueprint.pools, slurm_settings.pools)
+    return tuple(pool for read in readers for pool in read(found))
+
+
+# ---- the join
+
+
+def joined(workload: Workload, repository: Repository) -> Workload:
+    """A workload whose roles have the card of the pool that their labels, queue or partition lead to."""
+    from gpulint.adapters import queues
+
+    workload = queues.joined(workload, repository)
+    if not any(_is_led(role) for role in workload.roles):
+        return workload
+    known = of_repository(workload.document, repository)
+    if not known:
+        return workload
+    return replace(workload, roles=tuple(_joined(role, known) if _is_led(role) else role for role in workload.roles))
+
+
+def joined_with(workload: Workload, named: Sequence[Pool]) -> Workload:
+    """A workload with the pools that gpulint.yaml names, where the repository leaves a card unknown."""
+    if not named or not any(_is_led(role) for role in workload.roles):
+        return workload
+    return replace(workload, roles=tuple(_joined(role, named) if _is_led(role) else role for role in workload.roles))
+
+
+def _is_led(role: Role) -> bool:
+    """Whether the cluster decides the card of a role, and something names where in it the role is to run."""
+    card = role.fields.get("accelerator")
+    return (
+        card is not None and isinstance(card.value, Unknown) and card.value.category == DECIDED and bool(card.origins)
+    )
+
+
+def _joined(role: Role, known: Sequence[Pool]) -> Role:
+    asked = _asked(role)
+    taking = matching(asked, known)
+    if not taking:
+        return role.having(**_nameless(asked, known))
+    return with_pools(role, taking)
+
+
+def with_pools(role: Role, taking: Sequence[Pool]) -> Role:
+    """A role with what all the pools agree on that may take it."""
+    places = tuple(dict.fromkeys(place for pool in taking for place in pool.place()))
+    card = role.fields["accelerator"]
+    fields = {
+        "accelerator": _agreed([pool.accelerator for pool in taking], taking, card.origins),
+        "instance_type": _shared([pool.machine for pool in taking]),
+        "pool_gpus": _shared([pool.gpus for pool in taking]),
+        "pool_taint": _kept_off(role, taking),
+    }
+    stated = {name: field for name, field in fields.items() if field is not None}
+    names = " or ".join(dict.fromkeys(pool.name for pool in taking))
+    return role.having(**stated, node_pool=Field(names, (*card.origins, *places), source=taking[0].source))
+
+
+def _agreed(cards: Sequence[Field], taking: Sequence[Pool], asked: tuple[Origin, ...]) -> Field:
+    """The card of all pools; unknown, with the reason, where one is not known or they differ."""
+    origins = tuple(dict.fromkeys((*asked, *(origin for card in cards for origin in card.origins))))
+    if unknown := next((card for card in cards if isinstance(card.value, Unknown)), None):
+        reason = unknown.value.reason if isinstance(unknown.value, Unknown) else ""
+        return Field(Unknown(f"of the pool {taking[cards.index(unknown)].name}, {reason}", DECIDED), origins)
+    values = sorted({str(card.value) for card in cards})
+    if len(values) > 1:
+        return Field(Unknown(f"pools with {', '.join(values)} may take it", DECIDED), origins)
+    first = taking[0]
+    where = first.source or (f"{first.origin.document.path}" if first.origin else "")
+    return Field(values[0], origins, assumption=f"{values[0]}, the card of the pool {first.name} ({where})")
+
+
+def _shared(stated: Sequence[Field | None]) -> Field | None:
+    """What all pools state alike."""
+    first = stated[0]
+    if first is None or isinstance(first.value, Unknown):
+        return None
+    return first if all(one is not None and one.value == first.value for one in stated) else None
+
+
+# ---- labels
+
+
+def _asked(role: Role) -> tuple[Label, ...]:
+    """The labels that nodes need for a role: of its selector, and of its required affinity where that has one term."""
+    origin = role.fields["accelerator"].origins[0]
+    if partition := role.fields.get("partition"):
+        constraint = role.fields.get("node_features")
+        named = (partition, "partition"), (constraint, "feature")
+        return tuple(
+            Label(key, tuple((one, field.origins[0]) for one in _words(field)))
+            for field, key in named
+            if field is not None and field.origins and _words(field)
+        )
+    for key in ("nodeSelector", "affinity"):
+        if key in origin.path:
+            spec = origin.path[: origin.path.index(key)]
+            return tuple(placement.required(origin.document, spec))
+    return ()
+
+
+def _words(field: Field) -> tuple[str, ...]:
+    value = field.value
+    return tuple(re.split(r"[,&|]", value)) if isinstance(value, str) and re.fullmatch(r"[\w.,&|-]+", value) else ()
+
+
+def matching(asked: Sequence[Label], known: Sequence[Pool]) -> tuple[Pool, ...]:
+    """The pools with cards whose nodes carry all the labels, and at least one of those that tell pools apart."""
+    return tuple(pool for pool in known if pool.has_card() and _takes(pool, asked))
+
+
+def _takes(pool: Pool, asked: Sequence[Label]) -> bool:
+    met = 0
+    for label in asked:
+        wanted = {value for value, _ in label.values}
+        if label.key in pool.labels:
+            if not wanted & pool.labels[label.key]:
+                return False
+            met += not placement.MUTE_KEYS.fullmatch(label.key)
+        elif not (placement.MUTE_KEYS.fullmatch(label.key) or pool.is_open):
+            return False
+    return met > 0
+
+
+def _nameless(asked: Sequence[Label], known: Sequence[Pool]) -> dict[str, Field]:
+    """That no pool has the name that a selector states, where the repository names pools by that label."""
+    for label in asked:
+        if label.key not in NAMING or len(label.values) != 1:
+            continue
+        of_cloud = [pool for pool in known if label.key in pool.labels or pool.is_open]
+        names = sorted({name for pool in of_cloud for name in pool.labels.get(label.key, ())})
+        ((value, origin),) = label.values
+        written = re.fullmatch(r"[\w.-]+", value) is not None
+        if names and written and value not in names and not any(pool.is_open for pool in of_cloud):
+            listed = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+            return {"unmatched_pool": Field(value, (origin,)), "pool_names": Field(listed, source="the repository")}
+    return {}
+
+
+# ---- taints
+
+
+def _kept_off(role: Role, taking: Sequence[Pool]) -> Field | None:
+    """A taint of every pool that the pod does not tolerate."""
+    origin = role.fields["accelerator"].origins[0]
+    key = next((key for key in ("nodeSelector", "affinity") if key in origin.path), None)
+    if key is None:
+        return None
+    spec = origin.path[: origin.path.index(key)]
+    kept = [_first_untolerated(pool, origin.document, spec, role.text("accelerator_resource")) for pool in taking]
+    if any(taint is None for taint in kept):
+        return None
+    return Field(str(kept[0]), taking[0].place())
+
+
+def _first_untolerated(pool: Pool, document: Document, spec: Path, resource: str) -> Taint | None:
+    """The first taint that keeps the pod off; one that is called after the resource is tolerated for the pod.
+
+    The admission plugin ExtendedResourceToleration does so on GKE and, since 1.19, on EKS.
+    """
+    listed = document.get((*spec, "tolerations"))
+    tolerations = [one for one in (listed if isinstance(listed, list) else ()) if isinstance(one, dict)]
+    hard = (taint for taint in pool.taints if taint.effect in UNTOLERATED and taint.key not in (resource, "nvidia.com/gpu"))
+    return next((taint for taint in hard if not any(_tolerates(one, taint) for one in tolerations)), None)
+
+
+def _tolerates(toleration: Mapping[str, object], taint: Taint) -> bool:
+    key, effect = toleration.get("key"), toleration.get("effect")
+    if effect not in (None, "", taint.effect) or (key not in (None, "") and key != taint.key):
+        return False
+    if toleration.get("operator") == "Exists":
+        return True
+    value = toleration.get("value")
+    return key is not None and ("$" in str(value) or str(value if value is not None else "") == taint.value)
+
+
+def taint(text: str) -> Taint | None:
+    """`key=value:effect`, as command lines and kubelets write it."""
+    match = re.fullmatch(r"(?P<key>[^=:]+)(?:=(?P<value>[^:]*))?:(?P<effect>\w+)", text)
+    return Taint(match["key"], match["value"] or "", match["effect"]) if match else None
+
+
+def strings(values: Iterable[object]) -> Iterator[str]:
+    return (value for value in values if isinstance(value, str))
