@@ -57,9 +57,15 @@ class Alone:
         return tuple(one for path, content in held for one in documents.load(path, content).documents)
 
 
+def path_of(text: str) -> str:
+    """The file of a sample: the one that its first line names in a comment, else a YAML file."""
+    named = re.match(r"# ([\w-]+\.[a-z]+)\n", text)
+    return named[1] if named else "spec.yaml"
+
+
 def report(
     text: str,
-    path: str = "spec.yaml",
+    path: str = "",
     rules: Sequence[Rule] | None = None,
     files: Mapping[str, bytes] | None = None,
     **given: Any,
@@ -67,7 +73,7 @@ def report(
     """The report on one text under the shipped rules, or under those given."""
     chosen = tuple(shipped_rules().values()) if rules is None else tuple(rules)
     every = tuple(dict.fromkeys((*shipped_rules(), *(rule.name for rule in chosen))))
-    source = Source(path, text.encode())
+    source = Source(path or path_of(text), text.encode())
     return lint.lint([source], Alone(files), lint.Given(chosen, every, **given))
 
 

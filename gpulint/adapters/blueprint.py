@@ -78,7 +78,8 @@ def _node_pool(document: Document, path: Path) -> Pool:
     if machine is not None and isinstance(machine.value, str):
         labels["node.kubernetes.io/instance-type"] = frozenset({machine.value})
     called = str(document.get((*path, "id")))
-    return Pool(called, Origin(document, (*path, "id")), labels, card, count, _listed(machine), (), True)
+    pool = Pool(called, Origin(document, (*path, "id")), labels, card, count, _listed(machine), (), True)
+    return pool._replace(naming=("cloud.google.com/gke-nodepool",))
 
 
 def _partition(document: Document, name: str, path: Path, inner: Path) -> Pool:

@@ -71,7 +71,9 @@ def _taints(document: Document, path: Path) -> tuple[Taint, ...]:
         texts = (f"{key}={value}" for key, value in given.items())
         return tuple(taint for text in texts if (taint := nodes.taint(text)))
     listed = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
-    found = [[str(one.get(key) if one.get(key) is not None else "") for key in ("key", "value", "effect")] for one in listed]
+    found = [
+        [str(one.get(key) if one.get(key) is not None else "") for key in ("key", "value", "effect")] for one in listed
+    ]
     return tuple(Taint(*parts) for parts in found)
 
 
@@ -97,12 +99,17 @@ def _node_group(document: Document, path: Path, managed: bool) -> Pool:
     card, count, kind = of_kinds(kinds, "aws")
     taints = _taints(document, (*path, "taints"))
     called = str(name.value) if name is not None and isinstance(name.value, str) else path[0]
-    return Pool(str(called), Origin(document, path), labels, card, count, kind, taints, name is None)
+    pool = Pool(str(called), Origin(document, path), labels, card, count, kind, taints, name is None)
+    return pool._replace(
+        naming=("alpha.eksctl.io/nodegroup-name", *(("eks.amazonaws.com/nodegroup",) if managed else ()))
+    )
 
 
 def _kinds(document: Document, path: Path) -> list[Field]:
     listed = document.get((*path, "instanceTypes")) or document.get((*path, "instancesDistribution", "instanceTypes"))
-    key: Path = ("instanceTypes",) if document.get((*path, "instanceTypes")) else ("instancesDistribution", "instanceTypes")
+    key: Path = (
+        ("instanceTypes",) if document.get((*path, "instanceTypes")) else ("instancesDistribution", "instanceTypes")
+    )
     if isinstance(listed, list):
         found = (_text(document, (*path, *key, at)) for at in range(len(listed)))
         return [field for field in found if field is not None]
@@ -137,13 +144,14 @@ def _of_karpenter(document: Document) -> Pool:
     for one in demands:
         if one.operator == "In" and one.values and not any("$" in value for value in one.values):
             labels[one.key] = one.values
+    key = "karpenter.sh/provisioner-name" if document.get(("kind",)) == "Provisioner" else "karpenter.sh/nodepool"
     if name is not None and isinstance(name.value, str):
-        key = "karpenter.sh/provisioner-name" if document.get(("kind",)) == "Provisioner" else "karpenter.sh/nodepool"
         labels[key] = frozenset({name.value})
     card, count, kind = _met(document, demands)
     taints = _taints(document, (*spec, "taints"))
     called = str(name.value) if name is not None and isinstance(name.value, str) else "NodePool"
-    return Pool(called, Origin(document, ("metadata", "name")), labels, card, count, kind, taints, True)
+    pool = Pool(called, Origin(document, ("metadata", "name")), labels, card, count, kind, taints, True)
+    return pool._replace(naming=(key,))
 
 
 def template(document: Document) -> Path:
@@ -151,7 +159,9 @@ def template(document: Document) -> Path:
 
 
 def metadata(document: Document) -> Path:
-    return ("spec", "labels") if document.get(("kind",)) == "Provisioner" else ("spec", "template", "metadata", "labels")
+    return (
+        ("spec", "labels") if document.get(("kind",)) == "Provisioner" else ("spec", "template", "metadata", "labels")
+    )
 
 
 def requirements(document: Document, path: Path) -> list[Requirement]:
@@ -169,16 +179,20 @@ def _met(document: Document, demands: Sequence[Requirement]) -> tuple[Field, Fie
     origins = tuple(Origin(document, one.path) for one in told)
     if any("$" in value for one in told for value in one.values):
         return Field(Unknown("the requirements are filled in elsewhere", "placeholder"), origins), None, None
-    if not any(one.key in (INSTANCE, f"{AWS}family", f"{AWS}gpu-name", "beta.kubernetes.io/instance-type") for one in told):
+    if not any(
+        one.key in (INSTANCE, f"{AWS}family", f"{AWS}gpu-name", "beta.kubernetes.io/instance-type") for one in told
+    ):
         reason = "its requirements name no machine type, family or card"
         return Field(Unknown(reason, nodes.DECIDED), origins or (Origin(document, ("metadata", "name")),)), None, None
-    left = [node for node in hardware.nodes() if node.cloud == "aws" and all(_meets(node, one) for one in told)]
+    left = [node for node in hardware.nodes() if node.cloud == "aws" and meets(node, told)]
     strangers = strange(told)
     if strangers:
         return Field(Unknown(f"the catalog does not list all machines of {strangers[0]}"), origins), None, None
     cards = sorted({node.accelerator for node in left})
     if len(cards) != 1:
-        cpu = Field(None, origins) if not cards else Field(Unknown(f"one of {', '.join(cards)}", nodes.DECIDED), origins)
+        cpu = (
+            Field(None, origins) if not cards else Field(Unknown(f"one of {', '.join(cards)}", nodes.DECIDED), origins)
+        )
         return cpu, None, None
     counts = {node.node_gpus for node in left}
     kind = Field(left[0].instance_type, origins) if len(left) == 1 else None
@@ -194,14 +208,17 @@ def strange(told: Sequence[Requirement]) -> list[str]:
         for value in sorted(one.values):
             listed = value in names if one.key.endswith("gpu-name") else value.partition(".")[0] in families
             judged = one.key in (INSTANCE, f"{AWS}family", f"{AWS}gpu-name", "beta.kubernetes.io/instance-type")
-            cpu = not one.key.endswith("gpu-name") and nodes.has_gpus(f"{value.partition('.')[0]}.large", "aws") is False
+            cpu = (
+                not one.key.endswith("gpu-name") and nodes.has_gpus(f"{value.partition('.')[0]}.large", "aws") is False
+            )
             if judged and not listed and not cpu:
                 found.append(value)
     return found
 
 
-def _meets(node: hardware.Node, one: Requirement) -> bool:
-    return KEYS[one.key](node) in one.values
+def meets(node: hardware.Node, told: Iterable[Requirement]) -> bool:
+    """Whether a machine type meets all of these requirements."""
+    return all(KEYS[one.key](node) in one.values for one in told)
 
 
 def _gpu_name(node: hardware.Node) -> str:

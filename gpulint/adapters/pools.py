@@ -23,12 +23,10 @@ from gpulint.workload import Field, Origin, Role, Unknown, Workload
 NAMES = r"\.(?:tf|tfvars)(?:\.\w+)?$|(?:^|/)(?:slurm|gres)\.conf$"
 WORDS = r"eksctl\.io/|karpenter\.(?:sh|k8s\.aws|azure\.com)/|kueue\.x-k8s\.io/|deployment_groups\s*:|ComputeClass"
 """What the files are called, or hold, that may define pools or queues."""
+QUEUES = ("kueue.x-k8s.io/queue-name", "scheduling.volcano.sh/queue-name", "kai.scheduler/queue", "runai/queue")
+"""Labels that name a queue, whose flavours decide the nodes."""
+SETTINGS = "pools in gpulint.yaml"
 DECIDED = "queue or partition"
-NAMING = (
-    *("cloud.google.com/gke-nodepool", "eks.amazonaws.com/nodegroup", "alpha.eksctl.io/nodegroup-name"),
-    *("kubernetes.azure.com/agentpool", "agentpool", "karpenter.sh/nodepool", "karpenter.sh/provisioner-name"),
-)
-"""Labels whose value is the name of a pool, which its cloud or autoscaler sets."""
 UNTOLERATED = frozenset({"NoSchedule", "NoExecute"})
 AWS_TYPE = re.compile(r"[a-z]+\d[\w-]*\.[\w-]+")
 AWS_ACCELERATED = re.compile(r"(?:g|gr|p|inf|trn|dl|vt|f)\d")
@@ -52,7 +50,8 @@ class Taint(NamedTuple):
 class Pool(NamedTuple):
     """Nodes that are alike: the values that each label of them may have, and what they hold.
 
-    `is_open` says that nodes may carry labels that are not known here; an `accelerator` of None is no card at all.
+    `is_open` says that nodes may carry labels that are not known here, `naming` which labels hold the pool's name; an
+    `accelerator` of None is no card at all.
     """
 
     name: str
@@ -64,6 +63,7 @@ class Pool(NamedTuple):
     taints: tuple[Taint, ...] = ()
     is_open: bool = False
     source: str = ""
+    naming: tuple[str, ...] = ()
 
     def has_card(self) -> bool:
         return self.accelerator.value is not None and (self.gpus is None or self.gpus.value != 0)
@@ -243,29 +243,45 @@ def _shared(stated: Sequence[Field | None]) -> Field | None:
 def _asked(role: Role) -> tuple[Label, ...]:
     """The labels that nodes need for a role: of its selector, and of its required affinity where that has one term."""
     origin = role.fields["accelerator"].origins[0]
-    if partition := role.fields.get("partition"):
-        constraint = role.fields.get("node_features")
-        named = (partition, "partition"), (constraint, "feature")
-        return tuple(
-            Label(key, tuple((one, field.origins[0]) for one in _words(field)))
-            for field, key in named
-            if field is not None and field.origins and _words(field)
-        )
+    if "partition" in role.fields:
+        return tuple(_of_job(role))
     for key in ("nodeSelector", "affinity"):
         if key in origin.path:
             spec = origin.path[: origin.path.index(key)]
             return tuple(placement.required(origin.document, spec))
+    if origin.path and origin.path[-1] in QUEUES:
+        return (Label("queue", ((origin.text(), origin),)),)
     return ()
 
 
-def _words(field: Field) -> tuple[str, ...]:
+def _of_job(role: Role) -> Iterator[Label]:
+    """The partitions that a job may run in, and each feature that it demands."""
+    partition, features = role.fields["partition"], role.fields.get("node_features")
+    yield Label("partition", tuple((one, partition.origins[0]) for one in _words(partition, ",")))
+    for feature in _words(features, "&") if features else ():
+        if features:
+            yield Label("feature", tuple((one, features.origins[0]) for one in feature.split("|")))
+
+
+def _words(field: Field, separator: str) -> tuple[str, ...]:
     value = field.value
-    return tuple(re.split(r"[,&|]", value)) if isinstance(value, str) and re.fullmatch(r"[\w.,&|-]+", value) else ()
+    return tuple(value.split(separator)) if isinstance(value, str) and re.fullmatch(r"[\w.,&|-]+", value) else ()
 
 
 def matching(asked: Sequence[Label], known: Sequence[Pool]) -> tuple[Pool, ...]:
-    """The pools with cards whose nodes carry all the labels, and at least one of those that tell pools apart."""
-    return tuple(pool for pool in known if pool.has_card() and _takes(pool, asked))
+    """The pools with cards whose nodes carry all the labels, and at least one of those that tell pools apart.
+
+    None where a label may have a further value, of which no pool that is known has any.
+    """
+    found = tuple(pool for pool in known if pool.has_card() and _takes(pool, asked))
+    return found if all(_covered(label, known) for label in asked) else ()
+
+
+def _covered(label: Label, known: Sequence[Pool]) -> bool:
+    """Whether every value that a label may have is one of a known pool, as far as any is."""
+    there = frozenset().union(*(pool.labels.get(label.key, frozenset()) for pool in known))
+    wanted = {value for value, _ in label.values}
+    return not wanted & there or wanted <= there
 
 
 def _takes(pool: Pool, asked: Sequence[Label]) -> bool:
@@ -284,13 +300,12 @@ def _takes(pool: Pool, asked: Sequence[Label]) -> bool:
 def _nameless(asked: Sequence[Label], known: Sequence[Pool]) -> dict[str, Field]:
     """That no pool has the name that a selector states, where the repository names pools by that label."""
     for label in asked:
-        if label.key not in NAMING or len(label.values) != 1:
+        alike = [pool for pool in known if label.key in pool.naming]
+        if len(label.values) != 1 or not alike or any(label.key not in pool.labels for pool in alike):
             continue
-        of_cloud = [pool for pool in known if label.key in pool.labels or pool.is_open]
-        names = sorted({name for pool in of_cloud for name in pool.labels.get(label.key, ())})
+        names = sorted({name for pool in alike for name in pool.labels[label.key]})
         ((value, origin),) = label.values
-        written = re.fullmatch(r"[\w.-]+", value) is not None
-        if names and written and value not in names and not any(pool.is_open for pool in of_cloud):
+        if re.fullmatch(r"[\w.-]+", value) and value not in names:
             listed = ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
             return {"unmatched_pool": Field(value, (origin,)), "pool_names": Field(listed, source="the repository")}
     return {}
@@ -319,7 +334,9 @@ def _first_untolerated(pool: Pool, document: Document, spec: Path, resource: str
     """
     listed = document.get((*spec, "tolerations"))
     tolerations = [one for one in (listed if isinstance(listed, list) else ()) if isinstance(one, dict)]
-    hard = (taint for taint in pool.taints if taint.effect in UNTOLERATED and taint.key not in (resource, "nvidia.com/gpu"))
+    hard = (
+        taint for taint in pool.taints if taint.effect in UNTOLERATED and taint.key not in (resource, "nvidia.com/gpu")
+    )
     return next((taint for taint in hard if not any(_tolerates(one, taint) for one in tolerations)), None)
 
 
@@ -331,6 +348,35 @@ def _tolerates(toleration: Mapping[str, object], taint: Taint) -> bool:
         return True
     value = toleration.get("value")
     return key is not None and ("$" in str(value) or str(value if value is not None else "") == taint.value)
+
+
+# ---- pools of gpulint.yaml
+
+
+def named(
+    name: str,
+    labels: Mapping[str, str],
+    partition: str,
+    queue: str,
+    accelerator: str,
+    gpus: int,
+    instance_type: str,
+) -> Pool:
+    """A pool as gpulint.yaml states it: its card, else that of its machine type."""
+    product, node = hardware.named(accelerator), hardware.node(instance_type)
+    card = product.id if product else node.accelerator if node else None
+    count = gpus or (node.node_gpus if node else 0)
+    led = {**labels, **({"partition": partition} if partition else {}), **({"queue": queue} if queue else {})}
+    return Pool(
+        name,
+        None,
+        {key: frozenset({value}) for key, value in led.items()},
+        Field(card or Unknown("gpulint.yaml does not say which card it holds"), source=SETTINGS),
+        Field(count, source=SETTINGS) if count else None,
+        Field(instance_type, source=SETTINGS) if instance_type else None,
+        is_open=True,
+        source=SETTINGS,
+    )
 
 
 def taint(text: str) -> Taint | None:

@@ -113,17 +113,23 @@ def _count(value: object) -> int | None:
 def _amount(quotas: Sequence[Quota], document: Document) -> dict[str, Field]:
     """The GPUs that the largest flavour may ever admit; none where a run may start with fewer than it asks for."""
     amounts = [quota.amount for quota in quotas]
-    if any(isinstance(amount.value, Unknown) for amount in amounts) or document.get(("metadata", "annotations", PARTIAL)):
+    if any(isinstance(amount.value, Unknown) for amount in amounts) or document.get(
+        ("metadata", "annotations", PARTIAL)
+    ):
         return {}
     largest = max(amounts, key=lambda amount: amount.value if isinstance(amount.value, int) else 0)
     return {"queue_gpus": largest}
 
 
-def _card(label: Origin, quotas: Sequence[Quota], found: Sequence[Document], known: Sequence[nodes.Pool]) -> Field | None:
+def _card(
+    label: Origin, quotas: Sequence[Quota], found: Sequence[Document], known: Sequence[nodes.Pool]
+) -> Field | None:
     """The one card that all flavours of a queue lead to; unknown where they lead to several."""
     cards = []
     for quota in quotas:
-        flavours = [one for one in found if _is(one, "ResourceFlavor") and one.get(("metadata", "name")) == quota.flavour]
+        flavours = [
+            one for one in found if _is(one, "ResourceFlavor") and one.get(("metadata", "name")) == quota.flavour
+        ]
         if len(flavours) != 1:
             return None
         cards.append(_of_flavour(flavours[0], known))
@@ -136,7 +142,9 @@ def _card(label: Origin, quotas: Sequence[Quota], found: Sequence[Document], kno
     (card,) = named
     if isinstance(card, Unknown):
         return None
-    return Field(card, origins, assumption=f"{card}, the card of the queue {label.text()} ({origins[-1].document.path})")
+    return Field(
+        card, origins, assumption=f"{card}, the card of the queue {label.text()} ({origins[-1].document.path})"
+    )
 
 
 def _of_flavour(flavour: Document, known: Sequence[nodes.Pool]) -> Field | None:

@@ -26,6 +26,9 @@ EFFECTS: Mapping[str, str] = {
 }
 GKE_MODULE = "terraform-google-modules/kubernetes-engine/google"
 EKS_MODULE = "terraform-aws-modules/eks/aws"
+GKE_NAME = "cloud.google.com/gke-nodepool"
+EKS_NAME = "eks.amazonaws.com/nodegroup"
+AKS_NAMES = ("agentpool", "kubernetes.azure.com/agentpool")
 
 
 class Machine(NamedTuple):
@@ -106,16 +109,16 @@ def machine(config: Spot, modules: Modules) -> Machine:
 
 
 def _gke(spot: Spot, modules: Modules) -> Iterator[Pool]:
-    for config in _blocks(spot.below("node_config"), modules):
+    for config in blocks(spot.below("node_config"), modules):
         yield _gke_pool(spot, config, modules.field(spot.below("name")), modules)
 
 
 def _gke_cluster(spot: Spot, modules: Modules) -> Iterator[Pool]:
     removed = modules.field(spot.below("remove_default_node_pool"))
     if removed is None:
-        for config in _blocks(spot.below("node_config"), modules):
+        for config in blocks(spot.below("node_config"), modules):
             yield _gke_pool(spot, config, Field("default-pool", source="GKE"), modules)
-    for inner in _blocks(spot.below("node_pool"), modules):
+    for inner in blocks(spot.below("node_pool"), modules):
         yield from _gke(inner, modules)
 
 
@@ -142,13 +145,14 @@ def google_pool(
         _label(labels, "cloud.google.com/gke-gpu-partition-size", of.partition)
     if of.guest is None and isinstance(card.value, str):
         labels["cloud.google.com/gke-accelerator"] = _written(card.value)
-    _label(labels, "cloud.google.com/gke-nodepool", name)
+    _label(labels, GKE_NAME, name)
     _label(labels, "node.kubernetes.io/instance-type", of.kind)
     _label(labels, "beta.kubernetes.io/instance-type", of.kind)
     if of.partition is not None:
         count = Field(Unknown("the cards are cut into slices"), of.partition.origins)
     is_open = is_open or not isinstance(name.value if name else None, str)
-    return Pool(_called(name, spot), spot.origin(), labels, card, count, _type(of.kind), taints, is_open)
+    pool = Pool(_called(name, spot), spot.origin(), labels, card, count, _type(of.kind), taints, is_open)
+    return pool._replace(naming=(GKE_NAME,))
 
 
 def _holds_cards(kind: Field | None) -> bool:
@@ -219,15 +223,29 @@ def _eks_pool(spot: Spot, inner: Spot, kind: Field | None, name: Field | None, t
     card, count = nodes.held(kind, None, None, "aws")
     items = modules.items(inner.below("instance_types"))
     several = not isinstance(items, Unknown) and len(items) > 1
-    _label(labels, "eks.amazonaws.com/nodegroup", name)
+    _label(labels, EKS_NAME, name)
     if not several:
         _label(labels, "node.kubernetes.io/instance-type", kind)
         _label(labels, "beta.kubernetes.io/instance-type", kind)
     is_open = unknown or not isinstance(name.value if name else None, str)
-    called = _called(name, spot)
-    return Pool(
-        called, spot.origin(), labels, card, None if several else count, None if several else _type(kind), taints, is_open
-    )
+    if several:
+        count = machine_type = None
+    else:
+        machine_type = _type(kind)
+    pool = Pool(_called(name, spot), spot.origin(), labels, card, count, machine_type, taints, is_open)
+    return pool._replace(naming=(EKS_NAME,))
+
+
+def groups(document: Document, modules: Modules) -> Iterator[tuple[Spot, Field | None, Field | None]]:
+    """The node groups of a file: where each stands, its one machine type, and its image."""
+    for spot in resources(document, "aws_eks_node_group", modules):
+        yield spot, _one_type(spot, modules), modules.field(spot.below("ami_type"))
+    for name in _names(document.get(("module",))):
+        spot = Spot(document, ("module", name))
+        if str(spot.below("source").value()).partition("//")[0] == EKS_MODULE:
+            entries = modules.entries(spot.below("eks_managed_node_groups"))
+            for group in () if isinstance(entries, Unknown) else entries.values():
+                yield group, _one_type(group, modules), modules.field(group.below("ami_type"))
 
 
 # ---- Azure, Oracle, Nebius
@@ -242,15 +260,16 @@ def _aks(spot: Spot, modules: Modules) -> Iterator[Pool]:
     texts = [field.value for item in listed if (field := modules.field(item)) is not None]
     taints = tuple(taint for text in nodes.strings(texts) if (taint := nodes.taint(text)))
     card, count = nodes.held(kind, None, None, "azure")
-    for key in ("agentpool", "kubernetes.azure.com/agentpool"):
+    for key in AKS_NAMES:
         _label(labels, key, name)
     _label(labels, "node.kubernetes.io/instance-type", kind)
     is_open = unknown or not isinstance(name.value if name else None, str)
-    yield Pool(_called(name, spot), spot.origin(), labels, card, count, _type(kind, "azure"), taints, is_open)
+    pool = Pool(_called(name, spot), spot.origin(), labels, card, count, _type(kind, "azure"), taints, is_open)
+    yield pool._replace(naming=AKS_NAMES)
 
 
 def _aks_cluster(spot: Spot, modules: Modules) -> Iterator[Pool]:
-    for inner in _blocks(spot.below("default_node_pool"), modules):
+    for inner in blocks(spot.below("default_node_pool"), modules):
         yield from _aks(inner, modules)
 
 
@@ -258,7 +277,7 @@ def _oke(spot: Spot, modules: Modules) -> Iterator[Pool]:
     name, kind = modules.field(spot.below("name")), modules.field(spot.below("node_shape"))
     labels: dict[str, frozenset[str]] = {}
     is_open = False
-    for inner in _blocks(spot.below("initial_node_labels"), modules):
+    for inner in blocks(spot.below("initial_node_labels"), modules):
         key, value = (modules.field(inner.below(part)) for part in ("key", "value"))
         if key is None or not isinstance(key.value, str):
             is_open = True
@@ -299,7 +318,8 @@ RESOURCES: Mapping[str, Callable[[Spot, Modules], Iterator[Pool]]] = {
 # ---- parts
 
 
-def _blocks(spot: Spot, modules: Modules) -> tuple[Spot, ...]:
+def blocks(spot: Spot, modules: Modules) -> tuple[Spot, ...]:
+    """The blocks of a kind that stand in another one."""
     items = modules.items(spot)
     return () if isinstance(items, Unknown) else items
 

@@ -18,9 +18,13 @@ from gpulint.workload import Field, Origin, Unknown
 
 DEPTH_MAX = 24
 WHOLE = re.compile(r"\$\{(?P<expression>(?:[^{}\"]|\"[^\"]*\"|\{[^{}]*\})*)\}", re.DOTALL)
-REFERENCE = re.compile(r"(?P<root>var|local|each|self)\.(?P<name>[\w-]+)(?P<rest>(?:\.[\w-]+|\[\d+\]|\[\"[^\"\]]*\"\])*)")
+REFERENCE = re.compile(
+    r"(?P<root>var|local|each|self)\.(?P<name>[\w-]+)(?P<rest>(?:\.[\w-]+|\[\d+\]|\[\"[^\"\]]*\"\])*)"
+)
 STEP = re.compile(r"\.([\w-]+)|\[(\d+)\]|\[\"([^\"\]]*)\"\]")
-CALL = re.compile(r"(?P<name>try|coalesce|lookup|tostring|tonumber|tobool|tolist|toset|tomap)\((?P<arguments>.*)\)", re.DOTALL)
+CALL = re.compile(
+    r"(?P<name>try|coalesce|lookup|tostring|tonumber|tobool|tolist|toset|tomap)\((?P<arguments>.*)\)", re.DOTALL
+)
 JOINING = re.compile(r"(?P<name>concat|merge)\((?P<arguments>.*)\)", re.DOTALL)
 LITERAL = re.compile(r"\"(?P<text>[^\"$\\]*)\"|(?P<number>-?\d+(?:\.\d+)?)|(?P<word>true|false|null)")
 CALLER = "caller's variable"
