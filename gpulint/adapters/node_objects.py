@@ -19,7 +19,6 @@ from gpulint.workload import Field, Origin, Unknown
 KARPENTER = {"karpenter.sh/v1": "NodePool", "karpenter.sh/v1beta1": "NodePool", "karpenter.sh/v1alpha5": "Provisioner"}
 INSTANCE = "node.kubernetes.io/instance-type"
 AWS = "karpenter.k8s.aws/instance-"
-COUNT_OPERATORS = frozenset({"Gt", "Lt", "Gte", "Lte"})
 
 
 class Requirement(NamedTuple):
@@ -179,9 +178,10 @@ def _met(document: Document, demands: Sequence[Requirement]) -> tuple[Field, Fie
     origins = tuple(Origin(document, one.path) for one in told)
     if any("$" in value for one in told for value in one.values):
         return Field(Unknown("the requirements are filled in elsewhere", "placeholder"), origins), None, None
-    if not any(
-        one.key in (INSTANCE, f"{AWS}family", f"{AWS}gpu-name", "beta.kubernetes.io/instance-type") for one in told
-    ):
+    categories = [one.values for one in told if one.key == f"{AWS}category"]
+    if categories and not any(category & {"g", "gr", "p"} for category in categories):
+        return Field(None, origins), None, None
+    if not any(one.key in DECIDING for one in told):
         reason = "its requirements name no machine type, family or card"
         return Field(Unknown(reason, nodes.DECIDED), origins or (Origin(document, ("metadata", "name")),)), None, None
     left = [node for node in hardware.nodes() if node.cloud == "aws" and meets(node, told)]
@@ -200,20 +200,15 @@ def _met(document: Document, demands: Sequence[Requirement]) -> tuple[Field, Fie
 
 
 def strange(told: Sequence[Requirement]) -> list[str]:
-    """Families, machine types and cards that may hold GPUs and that the catalog does not list."""
-    families = {node.instance_type.partition(".")[0] for node in hardware.nodes() if node.cloud == "aws"}
-    names = {value for (key, value) in hardware.labels() if key == f"{AWS}gpu-name"}
-    found = []
-    for one in told:
-        for value in sorted(one.values):
-            listed = value in names if one.key.endswith("gpu-name") else value.partition(".")[0] in families
-            judged = one.key in (INSTANCE, f"{AWS}family", f"{AWS}gpu-name", "beta.kubernetes.io/instance-type")
-            cpu = (
-                not one.key.endswith("gpu-name") and nodes.has_gpus(f"{value.partition('.')[0]}.large", "aws") is False
-            )
-            if judged and not listed and not cpu:
-                found.append(value)
-    return found
+    """Families, machine types, sizes and cards that may be those of GPUs and that the catalog does not list."""
+    listed = {key: {read(node) for node in hardware.nodes() if node.cloud == "aws"} for key, read in KEYS.items()}
+    return [
+        value
+        for one in told
+        if one.key in NAMING
+        for value in sorted(one.values - listed[one.key])
+        if one.key in CARDS or nodes.has_gpus(f"{value.partition('.')[0]}.large", "aws") is not False
+    ]
 
 
 def meets(node: hardware.Node, told: Iterable[Requirement]) -> bool:
@@ -238,6 +233,11 @@ KEYS: Mapping[str, Callable[[hardware.Node], str]] = {
     f"{AWS}gpu-manufacturer": lambda node: "nvidia",
 }
 """What Karpenter's AWS provider labels a machine type with: karpenter.sh/docs/reference/instance-types."""
+DECIDING = frozenset({INSTANCE, "beta.kubernetes.io/instance-type", f"{AWS}family", f"{AWS}gpu-name"})
+"""Labels one of which tells which cards the machines hold."""
+CARDS = frozenset({f"{AWS}gpu-name", f"{AWS}size"})
+NAMING = frozenset({INSTANCE, "beta.kubernetes.io/instance-type", f"{AWS}family", *CARDS})
+"""Labels whose values the catalog may lack, so that nothing is told of the machines that have them."""
 
 
 # ---- GKE

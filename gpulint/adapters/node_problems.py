@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
-from gpulint import catalog, hardware
+from gpulint import hardware
 from gpulint.adapters import blueprint, instance, node_objects, pools
 from gpulint.adapters.terraform_values import Modules, Spot
 from gpulint.documents import Document, Path, Problem
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin
 
-GPU_IMAGES = ("_GPU", "_NVIDIA")
-"""How the EKS-optimized images with NVIDIA's driver end: docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html."""
-OWN_IMAGES = frozenset({"CUSTOM"})
+STANDARD_IMAGE = re.compile(r"(?:AL2|BOTTLEROCKET)_(?:x86_64|ARM_64)(?:_FIPS)?|AL2023_(?:x86_64|ARM_64)_STANDARD")
+"""Images of EKS that have a sibling with NVIDIA's driver: docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html."""
 MACHINES = ("google_compute_instance", "google_compute_instance_template", "google_compute_region_instance_template")
 SLICES = ("mig-devices",)
+PROFILE = re.compile(r"(\d+)g\.\d+gb")
+WHOLE = re.compile(r"[47]g\.")
+"""The profile that takes a whole card, which ends the tables of those that the catalog lists completely."""
+COMPUTE_SLICES_MAX = 7
+"""docs.nvidia.com/datacenter/tesla/mig-user-guide: at most seven instances on a card, each of one compute slice or more."""
 
 
 def of(document: Document, repository: Repository) -> Iterator[Problem]:
@@ -47,8 +52,8 @@ def _of_terraform(document: Document, repository: Repository) -> Iterator[Proble
     for config in _configs(held, modules):
         of = terraform_pools.machine(config, modules)
         yield from _attached(of.kind, of.guest, of.guests, of.partition)
-    for spot, kind, image in terraform_pools.groups(held, modules):
-        yield from _driverless(spot, kind, image)
+    for kinds, image in terraform_pools.groups(held, modules):
+        yield from _driverless(kinds, image)
 
 
 def _configs(document: Document, modules: Modules) -> Iterator[Spot]:
@@ -119,15 +124,18 @@ def _name(product: str) -> str:
 
 
 def _sliced(profile: str, product: str, origin: Origin, place: Origin) -> Iterator[Problem]:
-    """A slice that a card is not cut into."""
-    if profile not in {one for one, _ in hardware.slices(product)}:
-        message = f"{_name(product)} has no MIG profile {profile}{_profiles(product)}"
-        yield _problem("mig-profile-of-another-card", message, origin, ("the card here", place))
+    """A slice that a card is not cut into: one without MIG, or one of which the catalog has the whole table."""
+    known = [one for one, _ in hardware.slices(product)]
+    card = hardware.accelerator(product)
+    if card is None or profile in known or (card.mig and not any(WHOLE.match(one) for one in known)):
+        return
+    message = f"{card.name} has no MIG profile {profile}{_profiles(known)}"
+    yield _problem("mig-profile-of-another-card", message, origin, ("the card here", place))
 
 
-def _profiles(product: str) -> str:
-    known = [profile for profile, _ in hardware.slices(product) if "+" not in profile]
-    return f"; it has {', '.join(known)}" if known else ", nor any other"
+def _profiles(known: list[str]) -> str:
+    plain = [profile for profile in known if "+" not in profile]
+    return f"; it has {', '.join(plain)}" if plain else ", nor any other"
 
 
 def _of_layouts(document: Document) -> Iterator[Problem]:
@@ -147,42 +155,30 @@ def _of_layouts(document: Document) -> Iterator[Problem]:
 
 
 def _layout(document: Document, path: Path, counts: Mapping[str, int]) -> Iterator[Problem]:
-    """Why no card holds a layout: more slices than any that has these profiles has room for."""
-    able = [held for held in _rows().values() if counts.keys() <= held.keys()]
-    if able and not any(_fits(held, counts) for held in able):
-        listed = ", ".join(f"{count} × {profile}" for profile, count in counts.items())
-        yield _problem("mig-layout-impossible", f"no card has room for {listed}", Origin(document, path, key=True))
-
-
-def _fits(held: Mapping[str, tuple[int, int, int]], counts: Mapping[str, int]) -> bool:
-    """Whether slices fit on a card with these profiles: their compute slices together, and each kind by itself."""
-    used = sum(held[profile][0] * count for profile, count in counts.items())
-    whole = max(total for _, total, _ in held.values())
-    return used <= whole and all(count <= held[profile][2] for profile, count in counts.items())
-
-
-def _rows() -> dict[str, dict[str, tuple[int, int, int]]]:
-    """By card and profile: the compute slices of one instance, those of the card, and the most instances."""
-    rows: dict[str, dict[str, tuple[int, int, int]]] = {}
-    for row in catalog.rows("mig_profiles"):
-        told = [row[name] for name in ("compute_slices", "compute_slices_total", "max_instances")]
-        slices, total, most = (int(text) if text.isdecimal() else 0 for text in told)
-        rows.setdefault(row["accelerator"], {})[row["profile"]] = (slices, total or 1_000, most or 1_000)
-    return rows
+    """More compute slices than a card has of any model."""
+    sizes = [(PROFILE.match(profile), count) for profile, count in counts.items()]
+    used = sum(int(match[1]) * count for match, count in sizes if match)
+    if used > COMPUTE_SLICES_MAX:
+        listed = " + ".join(f"{count} × {profile}" for profile, count in counts.items())
+        message = f"{listed} are {used} compute slices; no card has more than {COMPUTE_SLICES_MAX}"
+        yield _problem("mig-layout-impossible", message, Origin(document, path, key=True))
 
 
 # ---- images and requirements
 
 
-def _driverless(spot: Spot, kind: Field | None, image: Field | None) -> Iterator[Problem]:
-    """A node group of GPU machines whose image of EKS has no driver for them."""
-    if kind is None or image is None or not isinstance(image.value, str) or not isinstance(kind.value, str):
+def _driverless(kinds: Sequence[Field], image: Field | None) -> Iterator[Problem]:
+    """A node group of GPU machines, all of them, whose image of EKS has no driver for them."""
+    machines = [pools.of_type(str(kind.value), "aws") for kind in kinds]
+    held = [node for node in machines if node is not None and node.accelerator]
+    if image is None or not isinstance(image.value, str) or not held or len(held) < len(kinds):
         return
-    node = pools.of_type(kind.value, "aws")
-    if node is None or not node.accelerator or image.value.endswith(GPU_IMAGES) or image.value in OWN_IMAGES:
-        return
-    message = f"{image.value} has no NVIDIA driver; {kind.value} holds {node.node_gpus} × {_name(node.accelerator)}"
-    yield _problem("node-image-without-driver", message, image.origins[0], (f"{kind.value} here", kind.origins[0]))
+    if STANDARD_IMAGE.fullmatch(image.value):
+        node = held[0]
+        what = f"{node.instance_type} holds {node.node_gpus} × {_name(node.accelerator)}"
+        message = f"{image.value} has no NVIDIA driver; {what}"
+        related = (f"{node.instance_type} here", kinds[0].origins[0])
+        yield _problem("node-image-without-driver", message, image.origins[0], related)
 
 
 def _of_karpenter(document: Document) -> Iterator[Problem]:
@@ -192,16 +188,13 @@ def _of_karpenter(document: Document) -> Iterator[Problem]:
     told = [one for one in demands if one.operator == "In" and one.key in node_objects.KEYS and one.values]
     if not _for_gpus(document, demands) or any("$" in value for one in told for value in one.values):
         return
-    if node_objects.strange(told) or not any(one.key in DECIDING for one in told):
+    if node_objects.strange(told) or not any(one.key in node_objects.DECIDING for one in told):
         return
     if any(node_objects.meets(node, told) for node in hardware.nodes() if node.cloud == "aws"):
         return
     stated = "; ".join(f"{one.key.rpartition('/')[2]} {' or '.join(sorted(one.values)[:4])}" for one in told)
     message = f"no GPU machine has {stated}"
     yield _problem("requirements-without-gpu-machine", message, Origin(document, path, key=True))
-
-
-DECIDING = frozenset({node_objects.INSTANCE, *(f"{node_objects.AWS}{key}" for key in ("family", "gpu-name"))})
 
 
 def _for_gpus(document: Document, demands: list[node_objects.Requirement]) -> bool:

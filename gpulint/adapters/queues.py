@@ -46,7 +46,7 @@ def _joined(role: Role, document: Document, found: Sequence[Document], repositor
     if label is None or cluster is None:
         return role
     quotas = list(_quotas(cluster, role.text("accelerator_resource")))
-    fields = {} if not quotas else _amount(quotas, document)
+    fields = {} if not quotas else {**_amount(quotas, document), "queued_gpus": _together(role, document)}
     card = role.fields.get("accelerator")
     if quotas and card is not None and isinstance(card.value, Unknown) and card.value.category == nodes.DECIDED:
         led = _card(label, quotas, found, nodes.of_repository(document, repository))
@@ -111,14 +111,25 @@ def _count(value: object) -> int | None:
 
 
 def _amount(quotas: Sequence[Quota], document: Document) -> dict[str, Field]:
-    """The GPUs that the largest flavour may ever admit; none where a run may start with fewer than it asks for."""
+    """The GPUs that all flavours may ever admit together, of which each set of pods gets one; none of a partial start."""
     amounts = [quota.amount for quota in quotas]
-    if any(isinstance(amount.value, Unknown) for amount in amounts) or document.get(
-        ("metadata", "annotations", PARTIAL)
-    ):
+    counts = [amount.value for amount in amounts if isinstance(amount.value, int)]
+    if len(counts) < len(amounts) or document.get(("metadata", "annotations", PARTIAL)):
         return {}
-    largest = max(amounts, key=lambda amount: amount.value if isinstance(amount.value, int) else 0)
-    return {"queue_gpus": largest}
+    return {"queue_gpus": Field(sum(counts), tuple(origin for amount in amounts for origin in amount.origins))}
+
+
+def _together(role: Role, document: Document) -> Field:
+    """The GPUs that are admitted together: of a Job, those of the pods that run side by side."""
+    whole = role.fields["gpus_per_replica"]
+    if (document.get(("apiVersion",)), document.get(("kind",))) != ("batch/v1", "Job"):
+        return whole
+    pods = instance.count(document, ("spec", "parallelism"), 1)
+    completions = instance.count(document, ("spec", "completions"), 1)
+    if document.get(("spec", "completions")) is not None and isinstance(completions.value, int):
+        fewer = isinstance(pods.value, int) and completions.value < pods.value
+        pods = completions if fewer else pods
+    return instance.product(role.fields["gpus_per_pod"], pods)
 
 
 def _card(

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import functools
 import posixpath
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint import hardware
+from gpulint.adapters import nested, node_objects
 from gpulint.adapters import pools as nodes
 from gpulint.adapters.pools import Pool, Taint
 from gpulint.adapters.terraform_values import Modules, Spot
@@ -49,6 +50,19 @@ def pools(found: Iterable[Document]) -> Iterator[Pool]:
     modules = modules_of(code)
     for document in code:
         yield from _of_document(document, modules)
+        yield from node_objects.pools(_manifests(document))
+
+
+def _manifests(document: Document) -> Iterator[Document]:
+    """The objects of Kubernetes that a file applies: as a text, or as a map of Terraform's."""
+    for name in _names(document.get(("resource", "kubectl_manifest"))):
+        inner = nested.document(document, ("resource", "kubectl_manifest", name, "yaml_body"))
+        if inner is not None:
+            yield inner
+    for name in _names(document.get(("resource", "kubernetes_manifest"))):
+        node = document.node(("resource", "kubernetes_manifest", name, "manifest"))
+        if node is not None and node.kind == "mapping":
+            yield Document(document.path, document.index, document.text, node, document.format)
 
 
 @functools.lru_cache(maxsize=4)
@@ -187,7 +201,7 @@ def _gke_module(spot: Spot, modules: Modules) -> Iterator[Pool]:
 
 def _eks(spot: Spot, modules: Modules) -> Iterator[Pool]:
     name = modules.field(spot.below("node_group_name"))
-    yield _eks_pool(spot, spot, _one_type(spot, modules), name, "taint", modules)
+    yield _eks_pool(spot, spot, _kinds(spot, modules), name, "taint", modules)
 
 
 def _eks_module(spot: Spot, modules: Modules) -> Iterator[Pool]:
@@ -197,55 +211,49 @@ def _eks_module(spot: Spot, modules: Modules) -> Iterator[Pool]:
         for name, group in () if isinstance(entries, Unknown) else entries.items():
             found = modules.at(group)
             inner = found if isinstance(found, Spot) else group
-            kind = _one_type(inner, modules) or _one_type(spot.below(key.removesuffix("s") + "_defaults"), modules)
-            pool = _eks_pool(group, inner, kind, None, "taints", modules)
+            shared = spot.below(f"{key.removesuffix('s')}_defaults")
+            kinds = _kinds(inner, modules) or _kinds(shared, modules)
+            pool = _eks_pool(group, inner, kinds, None, "taints", modules)
             yield pool._replace(name=name)
 
 
-def _one_type(spot: Spot, modules: Modules) -> Field | None:
-    """The one instance type of a group; unknown where it lists several."""
+def _kinds(spot: Spot, modules: Modules) -> list[Field]:
+    """The instance types of a group; one that is unknown stands for a list that is."""
     if single := modules.field(spot.below("instance_type")):
-        return single
-    items = modules.items(spot.below("instance_types"))
+        return [single]
+    listed = spot.below("instance_types")
+    items = modules.items(listed)
     if isinstance(items, Unknown):
-        return Field(items, (spot.below("instance_types").origin(),))
-    kinds = [kind for item in items if (kind := modules.field(item)) is not None]
-    cards = {str(node.accelerator) for kind in kinds if (node := nodes.of_type(str(kind.value), "aws"))}
-    if len(kinds) > 1 and (len(cards) != 1 or any(nodes.of_type(str(kind.value), "aws") is None for kind in kinds)):
-        return Field(Unknown("instances of several types are launched"), kinds[0].origins)
-    return kinds[0] if kinds else None
+        return [Field(items, (listed.origin(),))]
+    return [kind for item in items if (kind := modules.field(item)) is not None]
 
 
-def _eks_pool(spot: Spot, inner: Spot, kind: Field | None, name: Field | None, taint: str, modules: Modules) -> Pool:
+def _eks_pool(
+    spot: Spot, inner: Spot, kinds: Sequence[Field], name: Field | None, taint: str, modules: Modules
+) -> Pool:
     """A group of EKS with the labels that it sets itself: docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html."""
     labels, unknown = _labels(inner.below("labels"), modules)
     taints = _taints(inner.below(taint), modules)
-    card, count = nodes.held(kind, None, None, "aws")
-    items = modules.items(inner.below("instance_types"))
-    several = not isinstance(items, Unknown) and len(items) > 1
+    card, count, machine_type = node_objects.of_kinds(kinds, "aws")
     _label(labels, EKS_NAME, name)
-    if not several:
-        _label(labels, "node.kubernetes.io/instance-type", kind)
-        _label(labels, "beta.kubernetes.io/instance-type", kind)
+    if kinds and all(isinstance(kind.value, str) for kind in kinds):
+        values = frozenset(str(kind.value) for kind in kinds)
+        labels |= dict.fromkeys(("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"), values)
     is_open = unknown or not isinstance(name.value if name else None, str)
-    if several:
-        count = machine_type = None
-    else:
-        machine_type = _type(kind)
     pool = Pool(_called(name, spot), spot.origin(), labels, card, count, machine_type, taints, is_open)
     return pool._replace(naming=(EKS_NAME,))
 
 
-def groups(document: Document, modules: Modules) -> Iterator[tuple[Spot, Field | None, Field | None]]:
-    """The node groups of a file: where each stands, its one machine type, and its image."""
+def groups(document: Document, modules: Modules) -> Iterator[tuple[list[Field], Field | None]]:
+    """The node groups of a file: the machine types of each, and its image."""
     for spot in resources(document, "aws_eks_node_group", modules):
-        yield spot, _one_type(spot, modules), modules.field(spot.below("ami_type"))
+        yield _kinds(spot, modules), modules.field(spot.below("ami_type"))
     for name in _names(document.get(("module",))):
         spot = Spot(document, ("module", name))
         if str(spot.below("source").value()).partition("//")[0] == EKS_MODULE:
             entries = modules.entries(spot.below("eks_managed_node_groups"))
             for group in () if isinstance(entries, Unknown) else entries.values():
-                yield group, _one_type(group, modules), modules.field(group.below("ami_type"))
+                yield _kinds(group, modules), modules.field(group.below("ami_type"))
 
 
 # ---- Azure, Oracle, Nebius
