@@ -128,6 +128,33 @@ def test_a_pool_of_several_machine_types_has_neither_type_nor_count_unless_alike
     assert [of.value(name) for name in ("instance_type", "pool_gpus")] == [None, 4]
 
 
+def test_the_pools_of_the_nearest_cluster_are_those_that_are_meant() -> None:
+    files = {
+        "a/cluster.yaml": EKSCTL,
+        "b/cluster.yaml": EKSCTL.replace("p5.48xlarge", "p4d.24xlarge"),
+        "a/k8s/pod.yaml": pod("nodeSelector: {pool: big}"),
+        "b/k8s/pod.yaml": pod("nodeSelector: {pool: big}"),
+        "pod.yaml": pod("nodeSelector: {pool: big}"),
+        "c/pod.yaml": pod("nodeSelector: {pool: small}"),
+        "a/k8s/other.yaml": pod("nodeSelector: {pool: elsewhere}"),
+    }
+    assert [card(role(files, path)) for path in files if path.endswith("pod.yaml")] == [
+        "h100-sxm-80gb",
+        "a100-sxm4-40gb",
+        "? pools with a100-sxm4-40gb, h100-sxm-80gb may take it",
+        "l4",
+    ]
+
+
+def test_a_pool_of_another_cluster_is_not_meant_where_a_nearer_one_has_no_such_label() -> None:
+    files = {
+        "a/cluster.yaml": EKSCTL.replace("pool: big", "pool: large"),
+        "b/cluster.yaml": EKSCTL,
+        "a/pod.yaml": pod("nodeSelector: {pool: big}"),
+    }
+    assert card(role(files, "a/pod.yaml")) == "? the nodes that are labelled pool big decide the card"
+
+
 # ---- taints and names
 
 

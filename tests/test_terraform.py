@@ -114,10 +114,25 @@ def value(expression: str) -> str:
             "a",
             id="lookup",
         ),
+        pytest.param({"main.tf": value('var.on ? "a" : "b"') + 'variable "on" { default = true }'}, "a", id="a flag"),
         pytest.param(
-            {"main.tf": value('var.on ? "a" : "b"') + 'variable "on" { default = true }'},
-            'var.on ? "a" : "b" is computed',
-            id="a condition is not evaluated",
+            {
+                "main.tf": value('!var.on ? "a" : var.x')
+                + 'variable "on" { default = true }\nvariable "x" { default = "b" }'
+            },
+            "b",
+            id="a flag that is negated",
+        ),
+        pytest.param(
+            {"main.tf": value('var.on == "" ? "a" : "b"') + 'variable "on" { default = "x" }'}, "b", id="a comparison"
+        ),
+        pytest.param(
+            {"main.tf": value('var.n > 1 ? "a" : "b"') + 'variable "n" { default = 2 }'},
+            "var.n > 1 is computed",
+            id="an order is not evaluated",
+        ),
+        pytest.param(
+            {"main.tf": value('var.on ? "a" : "b"') + 'variable "on" {}'}, "var.on has no default", id="an unknown flag"
         ),
         pytest.param({"main.tf": value("local.value")}, "references lead nowhere", id="a circle"),
         pytest.param({"main.tf": value("aws_instance.a.type")}, "aws_instance.a.type is computed", id="a resource"),
@@ -149,6 +164,22 @@ def test_two_calls_that_differ_leave_a_variable_unknown() -> None:
 
 
 # ---- pools
+
+
+def test_slices_and_shares_of_a_pool_leave_no_count() -> None:
+    cut = 'guest_accelerator {\n  type = "nvidia-a100-80gb"\n  count = 8\n  gpu_partition_size = "1g.10gb"\n}'
+    shared = (
+        'guest_accelerator {\n  type = "nvidia-a100-80gb"\n  count = 8\n'
+        '  gpu_sharing_config {\n    gpu_sharing_strategy = "TIME_SHARING"\n  }\n}'
+    )
+    (sliced,), (split,) = (
+        made({"main.tf": GKE.format(machine='"a2-ultragpu-8g"', more=more)}) for more in (cut, shared)
+    )
+    assert [pool.accelerator.value for pool in (sliced, split)] == ["a100-sxm4-80gb"] * 2
+    assert all(pool.gpus is not None and isinstance(pool.gpus.value, Unknown) for pool in (sliced, split))
+    assert sliced.mig_profile is not None
+    assert split.sharing is not None
+    assert (sliced.mig_profile.value, split.sharing.value) == ("1g.10gb", "TIME_SHARING")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,10 @@ its card; pools that may take it and hold different cards leave the card unknown
 from __future__ import annotations
 
 import functools
+import itertools
+import posixpath
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -64,6 +67,8 @@ class Pool(NamedTuple):
     is_open: bool = False
     source: str = ""
     naming: tuple[str, ...] = ()
+    mig_profile: Field | None = None
+    sharing: Field | None = None
 
     def has_card(self) -> bool:
         return self.accelerator.value is not None and (self.gpus is None or self.gpus.value != 0)
@@ -194,10 +199,38 @@ def _is_led(role: Role) -> bool:
 
 def _joined(role: Role, known: Sequence[Pool]) -> Role:
     asked = _asked(role)
-    taking = matching(asked, known)
+    near = _nearest(asked, known, role.anchor.document.path)
+    taking = matching(asked, near)
     if not taking:
-        return role.having(**_nameless(asked, known))
+        return role.having(**_nameless(asked, near))
     return with_pools(role, taking)
+
+
+def _nearest(asked: Sequence[Label], known: Sequence[Pool], path: str) -> list[Pool]:
+    """The pools without those of other clusters: of each label, the ones defined nearest to a file carry it for that file."""
+    keys = [label.key for label in asked if not placement.MUTE_KEYS.fullmatch(label.key)]
+    depths = [_shared_folders(pool, path) for pool in known]
+    least = {
+        key: max((depth for depth, pool in zip(depths, known, strict=True) if _tells(pool, key)), default=0)
+        for key in keys
+    }
+    return [
+        pool
+        for depth, pool in zip(depths, known, strict=True)
+        if all(depth >= least[key] for key in keys if _tells(pool, key))
+    ]
+
+
+def _tells(pool: Pool, key: str) -> bool:
+    return key in pool.labels or key in pool.naming
+
+
+def _shared_folders(pool: Pool, path: str) -> int:
+    """How many folders lead both to the file that defines a pool and to another one; those that nothing defines are near."""
+    if pool.origin is None:
+        return sys.maxsize
+    here, there = (posixpath.dirname(one).split("/") for one in (path, pool.origin.document.path))
+    return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1] != "", zip(here, there, strict=False)))
 
 
 def with_pools(role: Role, taking: Sequence[Pool]) -> Role:
@@ -209,7 +242,13 @@ def with_pools(role: Role, taking: Sequence[Pool]) -> Role:
         "instance_type": _shared([pool.machine for pool in taking]),
         "pool_gpus": _shared([pool.gpus for pool in taking]),
         "pool_taint": _kept_off(role, taking),
+        "mig_profile": _shared([pool.mig_profile for pool in taking]),
+        "sharing": next((pool.sharing for pool in taking if pool.sharing is not None), None),
     }
+    if len({pool.mig_profile.value if pool.mig_profile else None for pool in taking}) > 1:
+        fields["accelerator"] = Field(
+            Unknown("pools that cut their cards differently may take it", DECIDED), card.origins
+        )
     stated = {name: field for name, field in fields.items() if field is not None}
     names = " or ".join(dict.fromkeys(pool.name for pool in taking))
     return role.having(**stated, node_pool=Field(names, (*card.origins, *places), source=taking[0].source))

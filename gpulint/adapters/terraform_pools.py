@@ -40,6 +40,7 @@ class Machine(NamedTuple):
     guest: Field | None
     guests: Field | None
     partition: Field | None
+    sharing: Field | None = None
 
 
 def pools(found: Iterable[Document]) -> Iterator[Pool]:
@@ -119,7 +120,17 @@ def machine(config: Spot, modules: Modules) -> Machine:
         modules.field(guests[0].below("type")),
         modules.field(guests[0].below("count")),
         None if blank else partition,
+        _sharing(guests[0], modules),
     )
+
+
+def _sharing(guest: Spot, modules: Modules) -> Field | None:
+    """How GKE shares the cards of a pool out: by time or by MPS."""
+    for settings in blocks(guest.below("gpu_sharing_config"), modules):
+        stated = modules.field(settings.below("gpu_sharing_strategy"))
+        named = str(stated.value) if stated is not None and isinstance(stated.value, str) else "shared"
+        return Field(named, (settings.origin(),))
+    return None
 
 
 def _gke(spot: Spot, modules: Modules) -> Iterator[Pool]:
@@ -162,11 +173,13 @@ def google_pool(
     _label(labels, GKE_NAME, name)
     _label(labels, "node.kubernetes.io/instance-type", of.kind)
     _label(labels, "beta.kubernetes.io/instance-type", of.kind)
-    if of.partition is not None:
-        count = Field(Unknown("the cards are cut into slices"), of.partition.origins)
+    if of.partition is not None or of.sharing is not None:
+        parts = of.partition or of.sharing
+        count = Field(Unknown("the cards are shared out in parts"), parts.origins if parts else ())
     is_open = is_open or not isinstance(name.value if name else None, str)
     pool = Pool(_called(name, spot), spot.origin(), labels, card, count, _type(of.kind), taints, is_open)
-    return pool._replace(naming=(GKE_NAME,))
+    cut = of.partition if of.partition is None or isinstance(of.partition.value, str) else None
+    return pool._replace(naming=(GKE_NAME,), mig_profile=cut, sharing=of.sharing)
 
 
 def _holds_cards(kind: Field | None) -> bool:

@@ -25,6 +25,7 @@ STEP = re.compile(r"\.([\w-]+)|\[(\d+)\]|\[\"([^\"\]]*)\"\]")
 CALL = re.compile(
     r"(?P<name>try|coalesce|lookup|tostring|tonumber|tobool|tolist|toset|tomap)\((?P<arguments>.*)\)", re.DOTALL
 )
+COMPARISON = re.compile(r"(?P<left>[^=!<>&|]+?)\s*(?P<sign>==|!=)\s*(?P<right>[^=!<>&|]+)")
 JOINING = re.compile(r"(?P<name>concat|merge)\((?P<arguments>.*)\)", re.DOTALL)
 LITERAL = re.compile(r"\"(?P<text>[^\"$\\]*)\"|(?P<number>-?\d+(?:\.\d+)?)|(?P<word>true|false|null)")
 CALLER = "caller's variable"
@@ -192,7 +193,23 @@ class Modules:
             return self._referred(match, spot, depth)
         if match := CALL.fullmatch(expression):
             return self._chosen(match["name"], _arguments(match["arguments"]), spot, depth)
+        if sides := _sides(expression):
+            condition, *both = sides
+            truth = self._holds(condition, spot, depth + 1)
+            return truth if isinstance(truth, Unknown) else self._of(both[0 if truth else 1], spot, depth + 1)
         return Unknown(f"{_short(expression)} is computed")
+
+    def _holds(self, condition: str, spot: Spot, depth: int) -> bool | Unknown:
+        """Whether a condition holds: a flag, its negation, or a comparison of two values."""
+        if match := COMPARISON.fullmatch(condition):
+            sides = [self._of(match[name].strip(), spot, depth) for name in ("left", "right")]
+            unknown = next((one for one in sides if isinstance(one, Unknown)), None)
+            return unknown or (_plain(sides[0]) == _plain(sides[1])) == (match["sign"] == "==")
+        found = self._of(condition.removeprefix("!").strip(), spot, depth)
+        value = found if isinstance(found, Unknown) else _plain(found)
+        if isinstance(value, bool):
+            return value != condition.startswith("!")
+        return value if isinstance(value, Unknown) else Unknown(f"{_short(condition)} is computed")
 
     def _chosen(self, name: str, arguments: Sequence[str], spot: Spot, depth: int) -> Found:
         """What a function chooses: `try` and `coalesce` the first that there is, `lookup` an entry or its default."""
@@ -319,6 +336,22 @@ def _arguments(text: str) -> list[str]:
                 parts.append(text[start:at].strip())
                 start = at + 1
     return [part for part in (*parts, text[start:].strip()) if part]
+
+
+def _sides(expression: str) -> tuple[str, str, str] | None:
+    """Condition and both sides of `a ? b : c`, where nothing encloses the signs; None of any other expression."""
+    places, depth, quoted = [], 0, False
+    for at, character in enumerate(expression):
+        if character == '"':
+            quoted = not quoted
+        elif not quoted:
+            depth += (character in "([{") - (character in ")]}")
+            if depth == 0 and character in "?:":
+                places.append((character, at))
+    if [sign for sign, _ in places] != ["?", ":"]:
+        return None
+    (_, first), (_, second) = places
+    return expression[:first].strip(), expression[first + 1 : second].strip(), expression[second + 1 :].strip()
 
 
 def _agreed(name: str, found: Sequence[Found]) -> Found:
