@@ -300,6 +300,15 @@ def test_a_blueprint_makes_pools_and_partitions() -> None:
     assert (card(of), of.value("instance_type"), of.value("pool_gpus")) == ("a100-sxm4-80gb", "a2-ultragpu-4g", 4)
 
 
+def test_a_pool_of_a_blueprint_is_called_after_its_machine_and_module_where_nothing_names_it() -> None:
+    """cluster-toolkit, modules/compute/gke-node-pool/main.tf: machine type, a dash, the id without other characters."""
+    unnamed = BLUEPRINT.replace("name: $(vars.name), ", "").replace("id: pool", "id: a3_mega-pool")
+    assert (
+        card(led("nodeSelector: {cloud.google.com/gke-nodepool: a3-megagpu-8g-a3mega-pool}", unnamed))
+        == "h100-sxm-80gb"
+    )
+
+
 CONF = """\
 ClusterName=training  # one line, several values
 NodeName=gpu[01-04] CPUs=64 Gres=gpu:h100:8 \\
@@ -328,6 +337,27 @@ PartitionName=cpu Nodes=cpu1
 )
 def test_a_partition_leads_to_the_cards_of_its_nodes(partition: str, more: str, expected: object) -> None:
     assert card(job(partition, CONF, "etc/slurm.conf", more)) == expected
+
+
+def test_a_queue_of_parallel_cluster_is_a_partition() -> None:
+    text = """\
+    Region: us-east-1
+    Scheduling:
+      Scheduler: slurm
+      SlurmQueues:
+        - Name: gpu
+          ComputeResources:
+            - Name: p5
+              InstanceType: p5.48xlarge
+              Efa: {Enabled: true}
+        - Name: mixed
+          ComputeResources:
+            - {Name: a, Instances: [{InstanceType: g5.xlarge}, {InstanceType: g5.2xlarge}]}
+            - {Name: b, InstanceType: g6.xlarge}
+    """
+    read = [job(name, textwrap.dedent(text), "cluster.yaml") for name in ("gpu", "mixed")]
+    assert [card(of) for of in read] == ["h100-sxm-80gb", "? pools with a10g, l4 may take it"]
+    assert [of.value("pool_gpus") for of in read] == [8, 1]
 
 
 @pytest.mark.parametrize(

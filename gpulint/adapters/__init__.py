@@ -29,7 +29,7 @@ SCALERS: Mapping[str, str] = {
 """Objects that say how many pods of another one run, by kind and group."""
 OF_OBJECTS = ("beta", "ScaledObject")
 """Words without which nothing is wrong with an object by itself."""
-OF_NODES = ("guest_accelerator", "mig-configs", "ami_type", "karpenter.sh/")
+OF_NODES = ("guest_accelerator", "mig-configs", "ami_type", "karpenter.sh/", "efaEnabled", "efa_support", "SlurmQueues")
 """Words without which nothing is wrong with nodes."""
 OBJECTS = ("object",)
 """What a module reads that does not say it in `READS`."""

@@ -67,8 +67,8 @@ def _of_blueprint(document: Document) -> Iterator[Pool]:
 
 
 def _node_pool(document: Document, path: Path) -> Pool:
-    name = field(document, (*path, "settings", "name"))
     card, count, machine = _machine(document, path)
+    name = _name(document, path, machine)
     labels = {}
     if name is not None and isinstance(name.value, str):
         labels["cloud.google.com/gke-nodepool"] = frozenset({name.value})
@@ -80,6 +80,17 @@ def _node_pool(document: Document, path: Path) -> Pool:
     called = str(document.get((*path, "id")))
     pool = Pool(called, Origin(document, (*path, "id")), labels, card, count, _listed(machine), (), True)
     return pool._replace(naming=("cloud.google.com/gke-nodepool",))
+
+
+def _name(document: Document, path: Path, machine: Field | None) -> Field | None:
+    """The name of a node pool: as set, else its machine type and the module's id; each of several has a number behind it."""
+    if any(document.get((*path, "settings", key), 1) != 1 for key in ("num_node_pools", "num_slices")):
+        return None
+    stated = field(document, (*path, "settings", "name"))
+    if stated is not None or machine is None or not isinstance(machine.value, str):
+        return stated
+    module = re.sub(r"[^a-z0-9-]", "", str(document.get((*path, "id"))).lower())
+    return Field(f"{machine.value}-{module}", (Origin(document, (*path, "id")),))
 
 
 def _partition(document: Document, name: str, path: Path, inner: Path) -> Pool:

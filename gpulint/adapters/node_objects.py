@@ -34,7 +34,7 @@ def pools(found: Iterable[Document]) -> Iterator[Pool]:
     """The pools of all such objects among the documents."""
     for document in found:
         version, kind = str(document.get(("apiVersion",)) or ""), str(document.get(("kind",)) or "")
-        if version.startswith("eksctl.io/") and kind == "ClusterConfig":
+        if is_eksctl(document):
             yield from _of_eksctl(document)
         elif KARPENTER.get(version) == kind:
             yield _of_karpenter(document)
@@ -42,7 +42,12 @@ def pools(found: Iterable[Document]) -> Iterator[Pool]:
             yield from _of_compute_class(document)
 
 
-def _text(document: Document, path: Path) -> Field | None:
+def is_eksctl(document: Document) -> bool:
+    version, kind = document.get(("apiVersion",)), document.get(("kind",))
+    return isinstance(version, str) and version.startswith("eksctl.io/") and kind == "ClusterConfig"
+
+
+def text(document: Document, path: Path) -> Field | None:
     """A text as a field; one that a tool completes is unknown."""
     value = document.get(path)
     if value is None or isinstance(value, dict | list):
@@ -57,7 +62,7 @@ def _labels(document: Document, path: Path) -> dict[str, frozenset[str]]:
     given = document.get(path)
     labels = {}
     for key in given if isinstance(given, dict) else ():
-        field = _text(document, (*path, key))
+        field = text(document, (*path, key))
         if field is not None and isinstance(field.value, str):
             labels[str(key)] = frozenset({field.value})
     return labels
@@ -86,16 +91,16 @@ def _of_eksctl(document: Document) -> Iterator[Pool]:
 
 
 def _node_group(document: Document, path: Path, managed: bool) -> Pool:
-    name = _text(document, (*path, "name"))
-    kinds = _kinds(document, path)
+    name = text(document, (*path, "name"))
+    types = kinds(document, path)
     labels = _labels(document, (*path, "labels"))
     if name is not None and isinstance(name.value, str):
         labels["alpha.eksctl.io/nodegroup-name"] = frozenset({name.value})
         labels |= {"eks.amazonaws.com/nodegroup": frozenset({name.value})} if managed else {}
-    texts = [kind.value for kind in kinds if isinstance(kind.value, str)]
-    if kinds and len(texts) == len(kinds):
+    texts = [kind.value for kind in types if isinstance(kind.value, str)]
+    if types and len(texts) == len(types):
         labels[INSTANCE] = labels["beta.kubernetes.io/instance-type"] = frozenset(texts)
-    card, count, kind = of_kinds(kinds, "aws")
+    card, count, kind = of_kinds(types, "aws")
     taints = _taints(document, (*path, "taints"))
     called = str(name.value) if name is not None and isinstance(name.value, str) else path[0]
     pool = Pool(str(called), Origin(document, path), labels, card, count, kind, taints, name is None)
@@ -104,30 +109,31 @@ def _node_group(document: Document, path: Path, managed: bool) -> Pool:
     )
 
 
-def _kinds(document: Document, path: Path) -> list[Field]:
+def kinds(document: Document, path: Path) -> list[Field]:
+    """The machine types of a node group."""
     listed = document.get((*path, "instanceTypes")) or document.get((*path, "instancesDistribution", "instanceTypes"))
     key: Path = (
         ("instanceTypes",) if document.get((*path, "instanceTypes")) else ("instancesDistribution", "instanceTypes")
     )
     if isinstance(listed, list):
-        found = (_text(document, (*path, *key, at)) for at in range(len(listed)))
+        found = (text(document, (*path, *key, at)) for at in range(len(listed)))
         return [field for field in found if field is not None]
-    single = _text(document, (*path, "instanceType"))
+    single = text(document, (*path, "instanceType"))
     return [] if single is None or single.value == "mixed" else [single]
 
 
-def of_kinds(kinds: Sequence[Field], cloud: str) -> tuple[Field, Field | None, Field | None]:
+def of_kinds(types: Sequence[Field], cloud: str) -> tuple[Field, Field | None, Field | None]:
     """The card, count and machine type of nodes that are of one of several types."""
-    if not kinds:
+    if not types:
         return Field(Unknown("the machine type is not stated")), None, None
-    held = [nodes.held(kind, None, None, cloud) for kind in kinds]
+    held = [nodes.held(kind, None, None, cloud) for kind in types]
     cards = list(dict.fromkeys(card.value for card, _ in held))
-    origins = tuple(origin for kind in kinds for origin in kind.origins)
+    origins = tuple(origin for kind in types for origin in kind.origins)
     unknown = next((card for card in cards if isinstance(card, Unknown)), None)
     if unknown is not None or len(cards) > 1:
         return Field(unknown or Unknown(f"one of {', '.join(map(str, cards))}", nodes.DECIDED), origins), None, None
     counts = {count.value for _, count in held if count is not None}
-    one = kinds[0] if len(kinds) == 1 and nodes.of_type(str(kinds[0].value), cloud) else None
+    one = types[0] if len(types) == 1 and nodes.of_type(str(types[0].value), cloud) else None
     return Field(cards[0], origins), held[0][1] if len(counts) == 1 else None, one
 
 
@@ -137,7 +143,7 @@ def of_kinds(kinds: Sequence[Field], cloud: str) -> tuple[Field, Field | None, F
 def _of_karpenter(document: Document) -> Pool:
     """A NodePool: its nodes may be of every machine type that meets its requirements."""
     spec = template(document)
-    name = _text(document, ("metadata", "name"))
+    name = text(document, ("metadata", "name"))
     labels = _labels(document, metadata(document))
     demands = requirements(document, (*spec, "requirements"))
     for one in demands:
@@ -245,13 +251,13 @@ NAMING = frozenset({INSTANCE, "beta.kubernetes.io/instance-type", f"{AWS}family"
 
 def _of_compute_class(document: Document) -> Iterator[Pool]:
     """The priorities of a ComputeClass: each is a pool that GKE may make for whoever names the class."""
-    name = _text(document, ("metadata", "name"))
+    name = text(document, ("metadata", "name"))
     if name is None or not isinstance(name.value, str):
         return
     labels = {"cloud.google.com/compute-class": frozenset({name.value})}
     for path in instance.items(document, ("spec", "priorities")):
-        guest, count = (_text(document, (*path, "gpu", key)) for key in ("type", "count"))
-        kind = _text(document, (*path, "machineType"))
+        guest, count = (text(document, (*path, "gpu", key)) for key in ("type", "count"))
+        kind = text(document, (*path, "machineType"))
         if guest is None and kind is None:
             unknown = Field(Unknown("a priority of the class names no card"), (Origin(document, path),))
             yield Pool(name.value, Origin(document, path), labels, unknown, is_open=True)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpulint import hardware
-from gpulint.adapters import blueprint, instance, node_objects, pools
+from gpulint.adapters import blueprint, instance, node_objects, parallel_cluster, pools
 from gpulint.adapters.terraform_values import Modules, Spot
 from gpulint.documents import Document, Path, Problem
 from gpulint.repository import Repository
@@ -31,6 +31,10 @@ def of(document: Document, repository: Repository) -> Iterator[Problem]:
         yield from _of_blueprint(document)
     elif isinstance(document.data, dict) and isinstance(document.data.get("mig-configs"), dict):
         yield from _of_layouts(document)
+    elif node_objects.is_eksctl(document):
+        yield from _of_eksctl(document)
+    elif parallel_cluster.claims(document):
+        yield from _of_parallel_cluster(document)
     elif node_objects.KARPENTER.get(str(document.get(("apiVersion",)))) == document.get(("kind",)):
         yield from _of_karpenter(document)
 
@@ -52,8 +56,9 @@ def _of_terraform(document: Document, repository: Repository) -> Iterator[Proble
     for config in _configs(held, modules):
         of = terraform_pools.machine(config, modules)
         yield from _attached(of.kind, of.guest, of.guests, of.partition)
-    for kinds, image in terraform_pools.groups(held, modules):
-        yield from _driverless(kinds, image)
+    for group in terraform_pools.groups(held, modules):
+        yield from _driverless(group.kinds, group.image)
+        yield from _without_efa(group.kinds, group.efa)
 
 
 def _configs(document: Document, modules: Modules) -> Iterator[Spot]:
@@ -179,6 +184,33 @@ def _driverless(kinds: Sequence[Field], image: Field | None) -> Iterator[Problem
         message = f"{image.value} has no NVIDIA driver; {what}"
         related = (f"{node.instance_type} here", kinds[0].origins[0])
         yield _problem("node-image-without-driver", message, image.origins[0], related)
+
+
+def _without_efa(kinds: Sequence[Field], efa: Field | None) -> Iterator[Problem]:
+    """Interfaces for EFA on a machine type that has none."""
+    for kind in kinds if efa is not None and efa.value is True else ():
+        node = pools.of_type(str(kind.value), "aws")
+        if efa is not None and node is not None and node.rdma == "none":
+            message = f"{node.instance_type} has no EFA"
+            related = (f"{node.instance_type} here", kind.origins[0])
+            yield _problem("efa-on-machine-without-it", message, efa.origins[0], related)
+            return
+
+
+def _of_eksctl(document: Document) -> Iterator[Problem]:
+    for group in ("managedNodeGroups", "nodeGroups"):
+        for path in instance.items(document, (group,)):
+            efa = Field(True, (Origin(document, (*path, "efaEnabled")),))
+            if document.get((*path, "efaEnabled")) is True:
+                yield from _without_efa(node_objects.kinds(document, path), efa)
+
+
+def _of_parallel_cluster(document: Document) -> Iterator[Problem]:
+    for queue in instance.items(document, parallel_cluster.QUEUES):
+        for path, types in parallel_cluster.compute_resources(document, queue):
+            efa = (*path, "Efa", "Enabled")
+            if document.get(efa) is True:
+                yield from _without_efa(types, Field(True, (Origin(document, efa),)))
 
 
 def _of_karpenter(document: Document) -> Iterator[Problem]:

@@ -24,7 +24,7 @@ from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 NAMES = r"\.(?:tf|tfvars)(?:\.\w+)?$|(?:^|/)(?:slurm|gres)\.conf$"
-WORDS = r"eksctl\.io/|karpenter\.(?:sh|k8s\.aws|azure\.com)/|kueue\.x-k8s\.io/|deployment_groups\s*:|ComputeClass"
+WORDS = r"eksctl\.io/|karpenter\.(?:sh|k8s\.aws|azure\.com)/|kueue\.x-k8s\.io/|deployment_groups\s*:|ComputeClass|SlurmQueues\s*:"
 """What the files are called, or hold, that may define pools or queues."""
 QUEUES = ("kueue.x-k8s.io/queue-name", "scheduling.volcano.sh/queue-name", "kai.scheduler/queue", "runai/queue")
 """Labels that name a queue, whose flavours decide the nodes."""
@@ -158,12 +158,12 @@ def _beside(document: Document, found: tuple[Document, ...]) -> tuple[Document, 
 
 @functools.lru_cache(maxsize=4)
 def _all(found: tuple[Document, ...]) -> tuple[Pool, ...]:
-    from gpulint.adapters import blueprint, node_objects, slurm_settings, terraform_pools
+    from gpulint.adapters import blueprint, node_objects, parallel_cluster, slurm_settings, terraform_pools
 
     if not found:
         return ()
-    readers = (terraform_pools.pools, node_objects.pools, blueprint.pools, slurm_settings.pools)
-    return tuple(pool for read in readers for pool in read(found))
+    readers = (terraform_pools, node_objects, blueprint, slurm_settings, parallel_cluster)
+    return tuple(pool for reader in readers for pool in reader.pools(found))
 
 
 # ---- the join

@@ -177,7 +177,7 @@ def google_pool(
         parts = of.partition or of.sharing
         count = Field(Unknown("the cards are shared out in parts"), parts.origins if parts else ())
     is_open = is_open or not isinstance(name.value if name else None, str)
-    pool = Pool(_called(name, spot), spot.origin(), labels, card, count, _type(of.kind), taints, is_open)
+    pool = Pool(_called(name, spot), spot.name(), labels, card, count, _type(of.kind), taints, is_open)
     cut = of.partition if of.partition is None or isinstance(of.partition.value, str) else None
     return pool._replace(naming=(GKE_NAME,), mig_profile=cut, sharing=of.sharing)
 
@@ -253,20 +253,29 @@ def _eks_pool(
         values = frozenset(str(kind.value) for kind in kinds)
         labels |= dict.fromkeys(("node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"), values)
     is_open = unknown or not isinstance(name.value if name else None, str)
-    pool = Pool(_called(name, spot), spot.origin(), labels, card, count, machine_type, taints, is_open)
+    pool = Pool(_called(name, spot), spot.name(), labels, card, count, machine_type, taints, is_open)
     return pool._replace(naming=(EKS_NAME,))
 
 
-def groups(document: Document, modules: Modules) -> Iterator[tuple[list[Field], Field | None]]:
-    """The node groups of a file: the machine types of each, and its image."""
+class Group(NamedTuple):
+    """A node group of EKS: its machine types, its image, and whether it has interfaces for EFA."""
+
+    kinds: list[Field]
+    image: Field | None
+    efa: Field | None
+
+
+def groups(document: Document, modules: Modules) -> Iterator[Group]:
+    """The node groups of a file."""
     for spot in resources(document, "aws_eks_node_group", modules):
-        yield _kinds(spot, modules), modules.field(spot.below("ami_type"))
+        yield Group(_kinds(spot, modules), modules.field(spot.below("ami_type")), None)
     for name in _names(document.get(("module",))):
         spot = Spot(document, ("module", name))
         if str(spot.below("source").value()).partition("//")[0] == EKS_MODULE:
             entries = modules.entries(spot.below("eks_managed_node_groups"))
             for group in () if isinstance(entries, Unknown) else entries.values():
-                yield _kinds(group, modules), modules.field(group.below("ami_type"))
+                fields = (modules.field(group.below(key)) for key in ("ami_type", "enable_efa_support"))
+                yield Group(_kinds(group, modules), *fields)
 
 
 # ---- Azure, Oracle, Nebius
@@ -285,7 +294,7 @@ def _aks(spot: Spot, modules: Modules) -> Iterator[Pool]:
         _label(labels, key, name)
     _label(labels, "node.kubernetes.io/instance-type", kind)
     is_open = unknown or not isinstance(name.value if name else None, str)
-    pool = Pool(_called(name, spot), spot.origin(), labels, card, count, _type(kind, "azure"), taints, is_open)
+    pool = Pool(_called(name, spot), spot.name(), labels, card, count, _type(kind, "azure"), taints, is_open)
     yield pool._replace(naming=AKS_NAMES)
 
 
@@ -306,7 +315,7 @@ def _oke(spot: Spot, modules: Modules) -> Iterator[Pool]:
             _label(labels, key.value, value)
     _label(labels, "node.kubernetes.io/instance-type", kind)
     card, count = nodes.held(kind, None, None, "oci")
-    yield Pool(_called(name, spot), spot.origin(), labels, card, count, _type(kind), (), is_open)
+    yield Pool(_called(name, spot), spot.name(), labels, card, count, _type(kind), (), is_open)
 
 
 def _nebius(spot: Spot, modules: Modules) -> Iterator[Pool]:
@@ -322,7 +331,7 @@ def _nebius(spot: Spot, modules: Modules) -> Iterator[Pool]:
     else:
         card, count = nodes.held(kind, None, None, "nebius")
     name = modules.field(spot.below("name"))
-    yield Pool(_called(name, spot), spot.origin(), labels, card, count, _type(kind), (), unknown)
+    yield Pool(_called(name, spot), spot.name(), labels, card, count, _type(kind), (), unknown)
 
 
 RESOURCES: Mapping[str, Callable[[Spot, Modules], Iterator[Pool]]] = {

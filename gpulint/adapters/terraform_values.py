@@ -47,6 +47,10 @@ class Spot(NamedTuple):
     def origin(self) -> Origin:
         return Origin(self.document, self.path)
 
+    def name(self) -> Origin:
+        """Where the name of a block or an entry stands."""
+        return Origin(self.document, self.path, key=True)
+
 
 class Each(NamedTuple):
     """One item of a `for_each`: its key, and where its value stands."""
