@@ -8,9 +8,10 @@ from collections.abc import Mapping
 import pytest
 
 from gpulint import documents
-from gpulint.adapters import pools, terraform_pools
+from gpulint.adapters import machines, terraform_pools
 from gpulint.adapters.pools import Pool
-from gpulint.adapters.terraform_values import Modules, Spot
+from gpulint.adapters.terraform_folders import Spot
+from gpulint.adapters.terraform_values import Modules
 from gpulint.documents import Document
 from gpulint.workload import Unknown
 
@@ -37,7 +38,7 @@ def made(files: Mapping[str, str]) -> list[Pool]:
     return list(terraform_pools.pools(read(files)))
 
 
-def machine(files: Mapping[str, str]) -> object:
+def resolved(files: Mapping[str, str]) -> object:
     """What `value` of main.tf is in the end; the reason where it is unknown."""
     found = read(files)
     main = next(one for one in found if one.path == "main.tf")
@@ -139,7 +140,52 @@ def value(expression: str) -> str:
     ],
 )
 def test_a_value_is_what_its_references_lead_to(files: Mapping[str, str], expected: object) -> None:
-    assert machine(files) == expected
+    assert resolved(files) == expected
+
+
+def test_lists_that_are_put_together_are_followed_through_their_names() -> None:
+    text = """
+    variable "a" { default = [{ name = "a", machine_type = "g2-standard-4" }] }
+    locals {
+      all  = concat(var.a, local.more, [])
+      more = [{ name = "b", machine_type = "a2-highgpu-1g" }]
+    }
+    module "gke" {
+      source     = "terraform-google-modules/kubernetes-engine/google"
+      node_pools = local.all
+    }
+    """
+    assert [pool.name for pool in made({"main.tf": text})] == []
+    known = text.replace(", []", "")
+    assert [(pool.name, *shown(pool)) for pool in made({"main.tf": known})] == [
+        ("a", "l4", 1),
+        ("b", "a100-sxm4-40gb", 1),
+    ]
+
+
+def test_a_text_that_doubles_with_every_name_is_left_alone() -> None:
+    names = "".join(f'  l{at} = "${{local.l{at + 1}}}${{local.l{at + 1}}}"\n' for at in range(22))
+    text = f'locals {{\n  value = local.l0\n{names}  l22 = "lol"\n}}\n'
+    assert resolved({"main.tf": text}) == "it is computed from more than is followed"
+
+
+def test_a_list_that_holds_itself_twice_is_left_alone() -> None:
+    text = """
+    locals {
+      value = 1
+      all = concat(local.all, local.all)
+    }
+    module "gke" {
+      source     = "terraform-google-modules/kubernetes-engine/google"
+      node_pools = local.all
+    }
+    """
+    assert made({"main.tf": text}) == []
+
+
+def test_a_long_condition_is_left_alone() -> None:
+    text = f"locals {{\n  value = a{' ' * 100_000}b ? 1 : 2\n}}\n"
+    assert resolved({"main.tf": text}) == "it is computed from more than is followed"
 
 
 def test_the_call_of_a_module_decides_its_variables() -> None:
@@ -384,10 +430,10 @@ def test_a_pool_of_karpenter_that_terraform_applies_is_one() -> None:
 
 
 def test_series_of_machines_tell_whether_they_hold_cards() -> None:
-    assert pools.has_gpus("n2-standard-8", "gcp") is False
-    assert pools.has_gpus("a4-highgpu-8g", "gcp") is True
-    assert pools.has_gpus("ct6e-standard-4t", "gcp") is None
-    assert pools.has_gpus("m7i.large", "aws") is False
-    assert pools.has_gpus("trn2.48xlarge", "aws") is None
-    assert pools.has_gpus("Standard_D4s_v5", "azure") is False
-    assert pools.has_gpus("Standard_NP10s", "azure") is None
+    assert machines.has_gpus("n2-standard-8", "gcp") is False
+    assert machines.has_gpus("a4-highgpu-8g", "gcp") is True
+    assert machines.has_gpus("ct6e-standard-4t", "gcp") is None
+    assert machines.has_gpus("m7i.large", "aws") is False
+    assert machines.has_gpus("trn2.48xlarge", "aws") is None
+    assert machines.has_gpus("Standard_D4s_v5", "azure") is False
+    assert machines.has_gpus("Standard_NP10s", "azure") is None

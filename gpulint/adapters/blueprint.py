@@ -10,8 +10,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 
-from gpulint.adapters import instance
-from gpulint.adapters import pools as nodes
+from gpulint.adapters import instance, machines
 from gpulint.adapters.pools import Pool
 from gpulint.documents import Document, Path
 from gpulint.repository import Repository
@@ -103,8 +102,8 @@ def _machine(document: Document, path: Path) -> tuple[Field, Field | None, Field
     """The card, count and machine type of a module's settings."""
     machine = field(document, (*path, "settings", "machine_type"))
     guest, count = guests(document, path)
-    holds = machine is not None and nodes.of_type(str(machine.value), "gcp") is not None
-    card, held = nodes.held(machine, None if holds else guest, None if holds else count, "gcp")
+    holds = machine is not None and machines.of_type(str(machine.value), "gcp") is not None
+    card, held = machines.held(machine, None if holds else guest, None if holds else count, "gcp")
     return card, held, machine
 
 
@@ -135,4 +134,4 @@ def field(document: Document, path: Path, depth: int = 0) -> Field | None:
 
 
 def _listed(machine: Field | None) -> Field | None:
-    return machine if machine is not None and nodes.of_type(str(machine.value), "gcp") else None
+    return machine if machine is not None and machines.of_type(str(machine.value), "gcp") else None

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint import hardware
-from gpulint.adapters import instance
-from gpulint.adapters import pools as nodes
-from gpulint.adapters.pools import Pool, Taint
+from gpulint.adapters import instance, machines, taints
+from gpulint.adapters.pools import DECIDED, Pool
+from gpulint.adapters.taints import Taint
 from gpulint.documents import Document, Path
 from gpulint.workload import Field, Origin, Unknown
 
@@ -73,7 +73,7 @@ def _taints(document: Document, path: Path) -> tuple[Taint, ...]:
     given = document.get(path)
     if isinstance(given, dict):
         texts = (f"{key}={value}" for key, value in given.items())
-        return tuple(taint for text in texts if (taint := nodes.taint(text)))
+        return tuple(taint for text in texts if (taint := taints.read(text)))
     listed = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
     found = [
         [str(one.get(key) if one.get(key) is not None else "") for key in ("key", "value", "effect")] for one in listed
@@ -101,9 +101,9 @@ def _node_group(document: Document, path: Path, managed: bool) -> Pool:
     if types and len(texts) == len(types):
         labels[INSTANCE] = labels["beta.kubernetes.io/instance-type"] = frozenset(texts)
     card, count, kind = of_kinds(types, "aws")
-    taints = _taints(document, (*path, "taints"))
+    tainted = _taints(document, (*path, "taints"))
     called = str(name.value) if name is not None and isinstance(name.value, str) else path[0]
-    pool = Pool(str(called), Origin(document, path), labels, card, count, kind, taints, name is None)
+    pool = Pool(str(called), Origin(document, path), labels, card, count, kind, tainted, name is None)
     return pool._replace(
         naming=("alpha.eksctl.io/nodegroup-name", *(("eks.amazonaws.com/nodegroup",) if managed else ()))
     )
@@ -126,14 +126,14 @@ def of_kinds(types: Sequence[Field], cloud: str) -> tuple[Field, Field | None, F
     """The card, count and machine type of nodes that are of one of several types."""
     if not types:
         return Field(Unknown("the machine type is not stated")), None, None
-    held = [nodes.held(kind, None, None, cloud) for kind in types]
+    held = [machines.held(kind, None, None, cloud) for kind in types]
     cards = list(dict.fromkeys(card.value for card, _ in held))
     origins = tuple(origin for kind in types for origin in kind.origins)
     unknown = next((card for card in cards if isinstance(card, Unknown)), None)
     if unknown is not None or len(cards) > 1:
-        return Field(unknown or Unknown(f"one of {', '.join(map(str, cards))}", nodes.DECIDED), origins), None, None
+        return Field(unknown or Unknown(f"one of {', '.join(map(str, cards))}", DECIDED), origins), None, None
     counts = {count.value for _, count in held if count is not None}
-    one = types[0] if len(types) == 1 and nodes.of_type(str(types[0].value), cloud) else None
+    one = types[0] if len(types) == 1 and machines.of_type(str(types[0].value), cloud) else None
     return Field(cards[0], origins), held[0][1] if len(counts) == 1 else None, one
 
 
@@ -153,9 +153,9 @@ def _of_karpenter(document: Document) -> Pool:
     if name is not None and isinstance(name.value, str):
         labels[key] = frozenset({name.value})
     card, count, kind = _met(document, demands)
-    taints = _taints(document, (*spec, "taints"))
+    tainted = _taints(document, (*spec, "taints"))
     called = str(name.value) if name is not None and isinstance(name.value, str) else "NodePool"
-    pool = Pool(called, Origin(document, ("metadata", "name")), labels, card, count, kind, taints, True)
+    pool = Pool(called, Origin(document, ("metadata", "name")), labels, card, count, kind, tainted, True)
     return pool._replace(naming=(key,))
 
 
@@ -189,16 +189,14 @@ def _met(document: Document, demands: Sequence[Requirement]) -> tuple[Field, Fie
         return Field(None, origins), None, None
     if not any(one.key in DECIDING for one in told):
         reason = "its requirements name no machine type, family or card"
-        return Field(Unknown(reason, nodes.DECIDED), origins or (Origin(document, ("metadata", "name")),)), None, None
+        return Field(Unknown(reason, DECIDED), origins or (Origin(document, ("metadata", "name")),)), None, None
     left = [node for node in hardware.nodes() if node.cloud == "aws" and meets(node, told)]
     strangers = strange(told)
     if strangers:
         return Field(Unknown(f"the catalog does not list all machines of {strangers[0]}"), origins), None, None
     cards = sorted({node.accelerator for node in left})
     if len(cards) != 1:
-        cpu = (
-            Field(None, origins) if not cards else Field(Unknown(f"one of {', '.join(cards)}", nodes.DECIDED), origins)
-        )
+        cpu = Field(None, origins) if not cards else Field(Unknown(f"one of {', '.join(cards)}", DECIDED), origins)
         return cpu, None, None
     counts = {node.node_gpus for node in left}
     kind = Field(left[0].instance_type, origins) if len(left) == 1 else None
@@ -213,7 +211,7 @@ def strange(told: Sequence[Requirement]) -> list[str]:
         for one in told
         if one.key in NAMING
         for value in sorted(one.values - listed[one.key])
-        if one.key in CARDS or nodes.has_gpus(f"{value.partition('.')[0]}.large", "aws") is not False
+        if one.key in CARDS or machines.has_gpus(f"{value.partition('.')[0]}.large", "aws") is not False
     ]
 
 
@@ -262,8 +260,8 @@ def _of_compute_class(document: Document) -> Iterator[Pool]:
             unknown = Field(Unknown("a priority of the class names no card"), (Origin(document, path),))
             yield Pool(name.value, Origin(document, path), labels, unknown, is_open=True)
             continue
-        card, held = nodes.held(kind, guest, _number(count), "gcp")
-        one = kind if kind is not None and nodes.of_type(str(kind.value), "gcp") else None
+        card, held = machines.held(kind, guest, _number(count), "gcp")
+        one = kind if kind is not None and machines.of_type(str(kind.value), "gcp") else None
         yield Pool(name.value, Origin(document, path), labels, card, held, one, (), True)
 
 

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpulint import hardware
-from gpulint.adapters import blueprint, instance, node_objects, parallel_cluster, pools
-from gpulint.adapters.terraform_values import Modules, Spot
+from gpulint.adapters import blueprint, instance, machines, node_objects, parallel_cluster, pools
+from gpulint.adapters.terraform_folders import Spot
+from gpulint.adapters.terraform_values import Modules
 from gpulint.documents import Document, Path, Problem
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin
@@ -47,14 +48,14 @@ def _problem(rule: str, message: str, origin: Origin, *related: tuple[str, Origi
 
 
 def _of_terraform(document: Document, repository: Repository) -> Iterator[Problem]:
-    from gpulint.adapters import terraform_pools  # and with it what reads HCL, which few runs need
+    from gpulint.adapters import terraform_google, terraform_pools
 
     found = tuple(one for one in pools.documents_of(document, repository) if one.format == "hcl")
     own = next((one for one in found if one.path == document.path), None)
     modules = terraform_pools.modules_of(found if own is not None else (*found, document))
     held = own or document
     for config in _configs(held, modules):
-        of = terraform_pools.machine(config, modules)
+        of = terraform_google.machine(config, modules)
         yield from _attached(of.kind, of.guest, of.guests, of.partition)
     for group in terraform_pools.groups(held, modules):
         yield from _driverless(group.kinds, group.image)
@@ -63,11 +64,11 @@ def _of_terraform(document: Document, repository: Repository) -> Iterator[Proble
 
 def _configs(document: Document, modules: Modules) -> Iterator[Spot]:
     """The blocks of a file that describe machines of Google's."""
-    from gpulint.adapters import terraform_pools
+    from gpulint.adapters import terraform_parts, terraform_pools
 
     for kind in ("google_container_node_pool", "google_container_cluster"):
         for spot in terraform_pools.resources(document, kind, modules):
-            yield from terraform_pools.blocks(spot.below("node_config"), modules)
+            yield from terraform_parts.blocks(spot.below("node_config"), modules)
     for kind in MACHINES:
         yield from terraform_pools.resources(document, kind, modules)
 
@@ -103,7 +104,7 @@ def _together(
     machine: str, guest: str, product: str | None, kind: Field, attached: Field, count: Field | None
 ) -> Iterator[Problem]:
     node, place = hardware.node(machine), attached.origins[0]
-    if pools.series(machine) == "none":
+    if machines.series(machine) == "none":
         message = f"no GPU can be attached to {machine}; {guest} takes {_machines(product)}"
         yield _problem("card-of-another-machine-type", message, place, (f"{machine} here", kind.origins[0]))
     elif node is not None and node.accelerator and product is not None and product != node.accelerator:
@@ -174,8 +175,8 @@ def _layout(document: Document, path: Path, counts: Mapping[str, int]) -> Iterat
 
 def _driverless(kinds: Sequence[Field], image: Field | None) -> Iterator[Problem]:
     """A node group of GPU machines, all of them, whose image of EKS has no driver for them."""
-    machines = [pools.of_type(str(kind.value), "aws") for kind in kinds]
-    held = [node for node in machines if node is not None and node.accelerator]
+    found = [machines.of_type(str(kind.value), "aws") for kind in kinds]
+    held = [node for node in found if node is not None and node.accelerator]
     if image is None or not isinstance(image.value, str) or not held or len(held) < len(kinds):
         return
     if STANDARD_IMAGE.fullmatch(image.value):
@@ -189,7 +190,7 @@ def _driverless(kinds: Sequence[Field], image: Field | None) -> Iterator[Problem
 def _without_efa(kinds: Sequence[Field], efa: Field | None) -> Iterator[Problem]:
     """Interfaces for EFA on a machine type that has none."""
     for kind in kinds if efa is not None and efa.value is True else ():
-        node = pools.of_type(str(kind.value), "aws")
+        node = machines.of_type(str(kind.value), "aws")
         if efa is not None and node is not None and node.rdma == "none":
             message = f"{node.instance_type} has no EFA"
             related = (f"{node.instance_type} here", kind.origins[0])

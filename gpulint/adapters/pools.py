@@ -12,14 +12,15 @@ import itertools
 import posixpath
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from gpulint import catalog, hardware
-from gpulint.adapters import placement
+from gpulint import hardware
+from gpulint.adapters import placement, taints
 from gpulint.adapters.placement import Label
-from gpulint.documents import Document, Path
+from gpulint.adapters.taints import Taint
+from gpulint.documents import Document
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
@@ -30,24 +31,6 @@ QUEUES = ("kueue.x-k8s.io/queue-name", "scheduling.volcano.sh/queue-name", "kai.
 """Labels that name a queue, whose flavours decide the nodes."""
 SETTINGS = "pools in gpulint.yaml"
 DECIDED = "queue or partition"
-UNTOLERATED = frozenset({"NoSchedule", "NoExecute"})
-AWS_TYPE = re.compile(r"[a-z]+\d[\w-]*\.[\w-]+")
-AWS_ACCELERATED = re.compile(r"(?:g|gr|p|inf|trn|dl|vt|f)\d")
-"""docs.aws.amazon.com/ec2/latest/instancetypes/ac.html: the families of accelerated computing."""
-AZURE_CPU = re.compile(r"(?i)standard_[abdefhlm]c?\w*_?")
-"""learn.microsoft.com/azure/virtual-machines/sizes/overview: GPUs are those of the N family; NP holds FPGAs."""
-NO_CARD = Field(None, source="a machine without GPUs")
-
-
-class Taint(NamedTuple):
-    """What keeps pods off a pool that do not tolerate it."""
-
-    key: str
-    value: str
-    effect: str
-
-    def __str__(self) -> str:
-        return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
 
 
 class Pool(NamedTuple):
@@ -75,65 +58,6 @@ class Pool(NamedTuple):
 
     def place(self) -> tuple[Origin, ...]:
         return (self.origin,) if self.origin else ()
-
-
-# ---- what a machine holds
-
-
-def held(machine: Field | None, guest: Field | None, count: Field | None, cloud: str) -> tuple[Field, Field | None]:
-    """The card of a machine and how many there are: those attached to it, else those of its type."""
-    if guest is not None:
-        return _attached(guest), count or Field(Unknown("the count of the attached GPUs is not stated"), guest.origins)
-    if machine is None:
-        return Field(Unknown("the machine type is not stated")), None
-    if isinstance(machine.value, Unknown):
-        return Field(machine.value, machine.origins), None
-    node = of_type(str(machine.value), cloud)
-    if node is not None:
-        return Field(node.accelerator or None, machine.origins), Field(node.node_gpus, machine.origins)
-    if has_gpus(str(machine.value), cloud) is False:
-        return replace(NO_CARD, origins=machine.origins), Field(0, machine.origins)
-    return Field(Unknown(f"the catalog has no machine type {machine.value}"), machine.origins), None
-
-
-def _attached(guest: Field) -> Field:
-    if isinstance(guest.value, Unknown):
-        return guest
-    named = str(guest.value).removesuffix("-vws")
-    product = hardware.labels().get(("cloud.google.com/gke-accelerator", named))
-    return Field(product or Unknown(f"the catalog has no accelerator {guest.value}"), guest.origins)
-
-
-def of_type(name: str, cloud: str) -> hardware.Node | None:
-    """The machine type of that name; Azure's names are the same in either case."""
-    return hardware.node(name) or (_azure().get(name.lower()) if cloud == "azure" else None)
-
-
-def has_gpus(machine: str, cloud: str) -> bool | None:
-    """Whether a machine type that the catalog lacks holds GPUs, by its series; None where that is not known."""
-    if cloud == "gcp":
-        told = series(machine)
-        return None if told is None else told == "built-in"
-    if cloud == "aws" and AWS_TYPE.fullmatch(machine) and not AWS_ACCELERATED.match(machine):
-        return False
-    if cloud == "azure" and AZURE_CPU.match(machine):
-        return False
-    return None
-
-
-def series(machine: str) -> str | None:
-    """How a machine series of Google's has GPUs: `built-in`, `attached` or `none`; None of a series that is not listed."""
-    return _series().get(machine.partition("-")[0])
-
-
-@functools.cache
-def _series() -> Mapping[str, str]:
-    return {row["series"]: row["gpus"] for row in catalog.rows("machine_series") if row["cloud"] == "gcp"}
-
-
-@functools.cache
-def _azure() -> Mapping[str, hardware.Node]:
-    return {node.instance_type.lower(): node for node in hardware.nodes() if node.cloud == "azure"}
 
 
 # ---- the pools of a repository
@@ -360,33 +284,13 @@ def _kept_off(role: Role, taking: Sequence[Pool]) -> Field | None:
     if key is None:
         return None
     spec = origin.path[: origin.path.index(key)]
-    kept = [_first_untolerated(pool, origin.document, spec, role.text("accelerator_resource")) for pool in taking]
+    kept = [
+        taints.first_untolerated(pool.taints, origin.document, spec, role.text("accelerator_resource"))
+        for pool in taking
+    ]
     if any(taint is None for taint in kept):
         return None
     return Field(str(kept[0]), taking[0].place())
-
-
-def _first_untolerated(pool: Pool, document: Document, spec: Path, resource: str) -> Taint | None:
-    """The first taint that keeps the pod off; one that is called after the resource is tolerated for the pod.
-
-    The admission plugin ExtendedResourceToleration does so on GKE and, since 1.19, on EKS.
-    """
-    listed = document.get((*spec, "tolerations"))
-    tolerations = [one for one in (listed if isinstance(listed, list) else ()) if isinstance(one, dict)]
-    hard = (
-        taint for taint in pool.taints if taint.effect in UNTOLERATED and taint.key not in (resource, "nvidia.com/gpu")
-    )
-    return next((taint for taint in hard if not any(_tolerates(one, taint) for one in tolerations)), None)
-
-
-def _tolerates(toleration: Mapping[str, object], taint: Taint) -> bool:
-    key, effect = toleration.get("key"), toleration.get("effect")
-    if effect not in (None, "", taint.effect) or (key not in (None, "") and key != taint.key):
-        return False
-    if toleration.get("operator") == "Exists":
-        return True
-    value = toleration.get("value")
-    return key is not None and ("$" in str(value) or str(value if value is not None else "") == taint.value)
 
 
 # ---- pools of gpulint.yaml
@@ -416,13 +320,3 @@ def named(
         is_open=True,
         source=SETTINGS,
     )
-
-
-def taint(text: str) -> Taint | None:
-    """`key=value:effect`, as command lines and kubelets write it."""
-    match = re.fullmatch(r"(?P<key>[^=:]+)(?:=(?P<value>[^:]*))?:(?P<effect>\w+)", text)
-    return Taint(match["key"], match["value"] or "", match["effect"]) if match else None
-
-
-def strings(values: Iterable[object]) -> Iterator[str]:
-    return (value for value in values if isinstance(value, str))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,7 +16,8 @@ from gpulint.workload import Field, Origin, Unknown, Workload
 MENTIONS = ("=",)
 READS = ("slurm",)
 RANGE = re.compile(r"(?P<head>[^\[\],]*)\[(?P<list>[\d,-]+)\](?P<tail>[^\[\],]*)|(?P<plain>[^\[\],]+)")
-HOSTS_MAX = 100_000
+HOSTS_MAX = 20_000
+PAIRS_MAX = 10_000
 EVERY = "all"
 """slurm.conf(5): `Nodes=ALL` are all nodes that the file defines."""
 
@@ -43,11 +45,15 @@ def pools(found: Iterable[Document]) -> Iterator[Pool]:
 def _of_document(document: Document) -> Iterator[Pool]:
     lines = document.data if isinstance(document.data, list) else []
     machines = [at for at, line in enumerate(lines) if "nodename" in line and line["nodename"].lower() != "default"]
+    pairs = PAIRS_MAX
     for at, line in enumerate(lines):
         name = line.get("partitionname")
         if not name or name.lower() == "default" or "nodes" not in line:
             continue
         wanted = hosts(line["nodes"])
+        pairs -= len(machines)
+        if pairs < 0:
+            return
         for machine in machines:
             own = hosts(lines[machine]["nodename"])
             if line["nodes"].lower() == EVERY or wanted is None or own is None or wanted & own:
@@ -77,6 +83,7 @@ def _card(names: set[str | None], origin: Origin) -> Field:
     return Field(product or Unknown(f"{name} is the cluster's own name"), (origin,))
 
 
+@functools.lru_cache(maxsize=64)
 def hosts(text: str) -> frozenset[str] | None:
     """The names of a host list such as `gpu[01-03,7],login`; None of one that is too long to be written out."""
     found: list[str] = []
@@ -89,5 +96,7 @@ def hosts(text: str) -> frozenset[str] | None:
             if not first.isdecimal() or (last and not last.isdecimal()) or int(last or first) - int(first) > HOSTS_MAX:
                 return None
             numbers = range(int(first), int(last or first) + 1)
+            if len(found) + len(numbers) > HOSTS_MAX:
+                return None
             found += [f"{match['head']}{number:0{len(first)}}{match['tail']}" for number in numbers]
     return frozenset(found)

@@ -10,53 +10,20 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from gpulint.adapters import terraform_expressions as expressions
+from gpulint.adapters import terraform_folders
+from gpulint.adapters.terraform_folders import Each, Folder, Spot
 from gpulint.documents import Document, Path
-from gpulint.workload import Field, Origin, Unknown
+from gpulint.workload import Field, Unknown
 
 DEPTH_MAX = 24
-WHOLE = re.compile(r"\$\{(?P<expression>(?:[^{}\"]|\"[^\"]*\"|\{[^{}]*\})*)\}", re.DOTALL)
-REFERENCE = re.compile(
-    r"(?P<root>var|local|each|self)\.(?P<name>[\w-]+)(?P<rest>(?:\.[\w-]+|\[\d+\]|\[\"[^\"\]]*\"\])*)"
-)
-STEP = re.compile(r"\.([\w-]+)|\[(\d+)\]|\[\"([^\"\]]*)\"\]")
-CALL = re.compile(
-    r"(?P<name>try|coalesce|lookup|tostring|tonumber|tobool|tolist|toset|tomap)\((?P<arguments>.*)\)", re.DOTALL
-)
-COMPARISON = re.compile(r"(?P<left>[^=!<>&|]+?)\s*(?P<sign>==|!=)\s*(?P<right>[^=!<>&|]+)")
-JOINING = re.compile(r"(?P<name>concat|merge)\((?P<arguments>.*)\)", re.DOTALL)
-LITERAL = re.compile(r"\"(?P<text>[^\"$\\]*)\"|(?P<number>-?\d+(?:\.\d+)?)|(?P<word>true|false|null)")
+STEPS_MAX = 10_000
+CHARACTERS_MAX = 4_000
+TOO_LONG = Unknown("it is computed from more than is followed")
 CALLER = "caller's variable"
-
-
-class Spot(NamedTuple):
-    """A place of a document, inside what one item of a `for_each` makes where `each` is set."""
-
-    document: Document
-    path: Path
-    each: Each | None = None
-
-    def value(self) -> object:
-        return self.document.get(self.path)
-
-    def below(self, *path: str | int) -> Spot:
-        return self._replace(path=(*self.path, *path))
-
-    def origin(self) -> Origin:
-        return Origin(self.document, self.path)
-
-    def name(self) -> Origin:
-        """Where the name of a block or an entry stands."""
-        return Origin(self.document, self.path, key=True)
-
-
-class Each(NamedTuple):
-    """One item of a `for_each`: its key, and where its value stands."""
-
-    key: str
-    value: Spot
 
 
 class Literal(NamedTuple):
@@ -69,32 +36,19 @@ class Literal(NamedTuple):
 Found = Spot | Literal | Unknown
 
 
-class Folder(NamedTuple):
-    """The files of one folder, which Terraform reads as one module, and the calls of it in other folders."""
-
-    path: str
-    documents: tuple[Document, ...]
-    given: tuple[Document, ...]
-    further: tuple[Document, ...]
-    calls: tuple[Spot, ...]
-
-
 class Modules:
     """All the modules of a repository, by folder."""
 
     def __init__(self, documents: Iterable[Document]) -> None:
-        held: dict[str, list[Document]] = {}
-        for document in documents:
-            held.setdefault(posixpath.dirname(document.path), []).append(document)
-        calls = _calls(held)
-        self.folders = {path: _folder(path, found, calls.get(path, [])) for path, found in held.items()}
+        self.folders = terraform_folders.read(documents)
+        self.left = STEPS_MAX
 
     def at(self, spot: Spot, depth: int = 0) -> Found:
         """What stands at a place in the end: the place of a literal value, list or map, or why it is not known."""
         value = spot.value()
         if not isinstance(value, str) or "${" not in value:
             return spot
-        whole = WHOLE.fullmatch(value)
+        whole = expressions.WHOLE.fullmatch(value)
         if whole is None:
             return self._interpolated(spot, value, depth)
         return self._of(whole["expression"].strip(), spot, depth)
@@ -103,6 +57,7 @@ class Modules:
         """The text, number or flag at a place, with the places that state it; None where nothing or null stands there."""
         if spot.value() is None:
             return None
+        self.left = STEPS_MAX
         found = self.at(spot)
         if isinstance(found, Unknown):
             category = "" if found.category == ABSENT else found.category
@@ -112,21 +67,26 @@ class Modules:
         if value is None:
             return None
         places = (spot.origin(),) if deciding == spot else (deciding.origin(), spot.origin())
-        if not isinstance(value, str | int | float | bool):
+        if not isinstance(value, str | int | float | bool) or _is_joined(found):
             return Field(Unknown("it is a list or a map"), places)
         return Field(value, places)
 
-    def items(self, spot: Spot) -> tuple[Spot, ...] | Unknown:
+    def items(self, spot: Spot, depth: int = 0) -> tuple[Spot, ...] | Unknown:
         """The items of a list; none where nothing stands there."""
         if spot.value() is None:
             return ()
+        self.left = self.left - 1 if depth else STEPS_MAX
+        if depth > DEPTH_MAX or self.left < 0:
+            return TOO_LONG
         if parts := self._parts(spot, "concat"):
-            lists = [self.items(part) for part in parts]
+            lists = [self.items(part, depth + 1) for part in parts]
             unknown = next((one for one in lists if isinstance(one, Unknown)), None)
             return unknown or tuple(item for one in lists if not isinstance(one, Unknown) for item in one)
-        found = self.at(spot)
+        found = self.at(spot, depth)
         if isinstance(found, Unknown):
             return found
+        if _is_joined(found) and isinstance(found, Spot) and found != spot:
+            return self.items(found, depth + 1)
         listed = None if isinstance(found, Literal) else found.value()
         if listed is None:
             return ()
@@ -134,17 +94,22 @@ class Modules:
             return Unknown("it is no list")
         return tuple(found.below(at) for at in range(len(listed)))
 
-    def entries(self, spot: Spot) -> Mapping[str, Spot] | Unknown:
+    def entries(self, spot: Spot, depth: int = 0) -> Mapping[str, Spot] | Unknown:
         """The entries of a map by key; none where nothing stands there."""
         if spot.value() is None:
             return {}
+        self.left = self.left - 1 if depth else STEPS_MAX
+        if depth > DEPTH_MAX or self.left < 0:
+            return TOO_LONG
         if parts := self._parts(spot, "merge"):
-            maps = [self.entries(part) for part in parts]
+            maps = [self.entries(part, depth + 1) for part in parts]
             unknown = next((one for one in maps if isinstance(one, Unknown)), None)
             return unknown or {key: value for one in maps if isinstance(one, Mapping) for key, value in one.items()}
-        found = self.at(spot)
+        found = self.at(spot, depth)
         if isinstance(found, Unknown):
             return found
+        if _is_joined(found) and isinstance(found, Spot) and found != spot:
+            return self.entries(found, depth + 1)
         mapped = None if isinstance(found, Literal) else found.value()
         if mapped is None:
             return {}
@@ -180,32 +145,37 @@ class Modules:
     def _parts(self, spot: Spot, name: str) -> tuple[Spot, ...]:
         """What a function that puts lists or maps together is called with, each as the place that it refers to."""
         value = spot.value()
-        whole = WHOLE.fullmatch(value) if isinstance(value, str) else None
-        call = JOINING.fullmatch(whole["expression"].strip()) if whole else None
+        whole = expressions.WHOLE.fullmatch(value) if isinstance(value, str) else None
+        call = expressions.JOINING.fullmatch(whole["expression"].strip()) if whole else None
         if call is None or call["name"] != name:
             return ()
-        found = [self._of(argument, spot, 0) for argument in _arguments(call["arguments"])]
+        found = [self._of(argument, spot, 0) for argument in expressions.arguments(call["arguments"])]
         spots = tuple(one for one in found if isinstance(one, Spot))
         return spots if len(spots) == len(found) else ()
 
     def _of(self, expression: str, spot: Spot, depth: int) -> Found:
+        self.left -= 1
         if depth > DEPTH_MAX:
             return Unknown("references lead nowhere")
-        if match := LITERAL.fullmatch(expression):
-            return Literal(_literal(match), spot)
-        if match := REFERENCE.fullmatch(expression):
+        if self.left < 0 or len(expression) > CHARACTERS_MAX:
+            return TOO_LONG
+        if match := expressions.LITERAL.fullmatch(expression):
+            return Literal(expressions.literal(match), spot)
+        if match := expressions.REFERENCE.fullmatch(expression):
             return self._referred(match, spot, depth)
-        if match := CALL.fullmatch(expression):
-            return self._chosen(match["name"], _arguments(match["arguments"]), spot, depth)
-        if sides := _sides(expression):
+        if match := expressions.CALL.fullmatch(expression):
+            return self._chosen(match["name"], expressions.arguments(match["arguments"]), spot, depth)
+        if expressions.JOINING.fullmatch(expression) and spot.value() == f"${{{expression}}}":
+            return spot
+        if sides := expressions.sides(expression):
             condition, *both = sides
             truth = self._holds(condition, spot, depth + 1)
             return truth if isinstance(truth, Unknown) else self._of(both[0 if truth else 1], spot, depth + 1)
-        return Unknown(f"{_short(expression)} is computed")
+        return Unknown(f"{expressions.short(expression)} is computed")
 
     def _holds(self, condition: str, spot: Spot, depth: int) -> bool | Unknown:
         """Whether a condition holds: a flag, its negation, or a comparison of two values."""
-        if match := COMPARISON.fullmatch(condition):
+        if match := expressions.COMPARISON.fullmatch(condition):
             sides = [self._of(match[name].strip(), spot, depth) for name in ("left", "right")]
             unknown = next((one for one in sides if isinstance(one, Unknown)), None)
             return unknown or (_plain(sides[0]) == _plain(sides[1])) == (match["sign"] == "==")
@@ -213,15 +183,17 @@ class Modules:
         value = found if isinstance(found, Unknown) else _plain(found)
         if isinstance(value, bool):
             return value != condition.startswith("!")
-        return value if isinstance(value, Unknown) else Unknown(f"{_short(condition)} is computed")
+        return value if isinstance(value, Unknown) else Unknown(f"{expressions.short(condition)} is computed")
 
     def _chosen(self, name: str, arguments: Sequence[str], spot: Spot, depth: int) -> Found:
         """What a function chooses: `try` and `coalesce` the first that there is, `lookup` an entry or its default."""
         if name == "lookup" and len(arguments) in (2, 3):
-            key = LITERAL.fullmatch(arguments[1])
+            key = expressions.LITERAL.fullmatch(arguments[1])
             whole = self._of(arguments[0], spot, depth + 1)
             if key is None or key["text"] is None or not isinstance(whole, Spot):
-                return whole if isinstance(whole, Unknown) else Unknown(f"{_short(arguments[0])} is computed")
+                return (
+                    whole if isinstance(whole, Unknown) else Unknown(f"{expressions.short(arguments[0])} is computed")
+                )
             inner = whole.below(key["text"])
             if inner.value() is not None:
                 return self.at(inner, depth + 1)
@@ -249,7 +221,7 @@ class Modules:
             start = self._local(name, spot, depth)
         else:
             return Unknown(f"{match[0]} is computed")
-        for step in STEP.finditer(match["rest"]):
+        for step in expressions.STEP.finditer(match["rest"]):
             if not isinstance(start, Spot):
                 return start if isinstance(start, Unknown) else Unknown(f"{match[0]} is computed")
             inner = start.below(int(step[2]) if step[2] else step[1] or step[3])
@@ -302,16 +274,18 @@ class Modules:
             return Unknown("it is a template")
         written, at = [], 0
         while (start := text.find("${", at)) >= 0:
-            match = WHOLE.match(text, start)
+            match = expressions.WHOLE.match(text, start)
             if match is None:
                 return Unknown("it is a template")
             found = self._of(match["expression"].strip(), spot, depth + 1)
             if isinstance(found, Unknown):
                 return found
             value = found.value if isinstance(found, Literal) else found.value()
-            if not isinstance(value, str | int) or isinstance(value, bool):
-                return Unknown(f"{_short(match['expression'])} is computed")
+            if not isinstance(value, str | int) or isinstance(value, bool) or _is_joined(found):
+                return Unknown(f"{expressions.short(match['expression'])} is computed")
             written += [text[at:start], str(value)]
+            if sum(map(len, written)) > CHARACTERS_MAX:
+                return TOO_LONG
             at = match.end()
         return Literal("".join([*written, text[at:]]), spot)
 
@@ -320,42 +294,10 @@ ABSENT = "absent"
 """That what an expression refers to is not there, which `try` passes over."""
 
 
-def _literal(match: re.Match[str]) -> object:
-    if match["text"] is not None:
-        return match["text"]
-    if match["number"]:
-        return float(match["number"]) if "." in match["number"] else int(match["number"])
-    return {"true": True, "false": False}.get(match["word"])
-
-
-def _arguments(text: str) -> list[str]:
-    """The arguments of a call, at the commas that nothing encloses."""
-    parts, depth, quoted, start = [], 0, False, 0
-    for at, character in enumerate(text):
-        if character == '"':
-            quoted = not quoted
-        elif not quoted:
-            depth += (character in "([{") - (character in ")]}")
-            if character == "," and depth == 0:
-                parts.append(text[start:at].strip())
-                start = at + 1
-    return [part for part in (*parts, text[start:].strip()) if part]
-
-
-def _sides(expression: str) -> tuple[str, str, str] | None:
-    """Condition and both sides of `a ? b : c`, where nothing encloses the signs; None of any other expression."""
-    places, depth, quoted = [], 0, False
-    for at, character in enumerate(expression):
-        if character == '"':
-            quoted = not quoted
-        elif not quoted:
-            depth += (character in "([{") - (character in ")]}")
-            if depth == 0 and character in "?:":
-                places.append((character, at))
-    if [sign for sign, _ in places] != ["?", ":"]:
-        return None
-    (_, first), (_, second) = places
-    return expression[:first].strip(), expression[first + 1 : second].strip(), expression[second + 1 :].strip()
+def _is_joined(found: Found) -> bool:
+    """Whether lists or maps that are put together stand there, which have no place of their own."""
+    value = found.value() if isinstance(found, Spot) else None
+    return isinstance(value, str) and "${" in value
 
 
 def _agreed(name: str, found: Sequence[Found]) -> Found:
@@ -374,47 +316,3 @@ def _plain(found: Found) -> object:
 
 def _first(documents: Iterable[Document], path: Path) -> Spot | None:
     return next((Spot(one, path) for one in documents if one.node(path) is not None), None)
-
-
-def _short(expression: str) -> str:
-    line = " ".join(expression.split())
-    return line if len(line) <= 60 else f"{line[:57]}…"
-
-
-# ---- folders
-
-
-def _folder(path: str, documents: Sequence[Document], calls: Sequence[Spot]) -> Folder:
-    files = sorted(documents, key=lambda one: one.path)
-    settings = [one for one in files if ".tfvars" in posixpath.basename(one.path)]
-    given = [one for one in settings if _loaded(posixpath.basename(one.path))]
-    further = [one for one in settings if one not in given]
-    code = [one for one in files if one not in settings]
-    given.sort(key=lambda one: (posixpath.basename(one.path) != "terraform.tfvars", one.path))
-    return Folder(path, tuple(code), tuple(given), tuple(further), tuple(calls))
-
-
-def _loaded(name: str) -> bool:
-    """Whether Terraform reads a file of variables without being told to."""
-    return name == "terraform.tfvars" or name.endswith(".auto.tfvars")
-
-
-def _calls(held: Mapping[str, Sequence[Document]]) -> dict[str, list[Spot]]:
-    """The calls of modules that lie in the repository, by their folder."""
-    found: dict[str, list[Spot]] = {}
-    for folder, documents in held.items():
-        for spot, source in _sources(documents):
-            if source.startswith("."):
-                found.setdefault(posixpath.normpath(posixpath.join(folder, source)).removeprefix("./"), []).append(spot)
-    if "." in found:
-        found.setdefault("", []).extend(found["."])
-    return found
-
-
-def _sources(documents: Iterable[Document]) -> Iterator[tuple[Spot, str]]:
-    for document in documents:
-        called = document.get(("module",))
-        for name in called if isinstance(called, dict) else ():
-            source = document.get(("module", name, "source"))
-            if isinstance(source, str):
-                yield Spot(document, ("module", name)), source
