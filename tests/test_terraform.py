@@ -155,17 +155,15 @@ def test_lists_that_are_put_together_are_followed_through_their_names() -> None:
       node_pools = local.all
     }
     """
-    assert [pool.name for pool in made({"main.tf": text})] == []
-    known = text.replace(", []", "")
-    assert [(pool.name, *shown(pool)) for pool in made({"main.tf": known})] == [
+    assert [(pool.name, *shown(pool)) for pool in made({"main.tf": text})] == [
         ("a", "l4", 1),
         ("b", "a100-sxm4-40gb", 1),
     ]
 
 
 def test_a_text_that_doubles_with_every_name_is_left_alone() -> None:
-    names = "".join(f'  l{at} = "${{local.l{at + 1}}}${{local.l{at + 1}}}"\n' for at in range(22))
-    text = f'locals {{\n  value = local.l0\n{names}  l22 = "lol"\n}}\n'
+    names = "".join(f'  l{at} = "${{local.l{at + 1}}}${{local.l{at + 1}}}"\n' for at in range(10))
+    text = f'locals {{\n  value = local.l0\n{names}  l10 = "lol and lol"\n}}\n'
     assert resolved({"main.tf": text}) == "it is computed from more than is followed"
 
 
@@ -184,7 +182,7 @@ def test_a_list_that_holds_itself_twice_is_left_alone() -> None:
 
 
 def test_a_long_condition_is_left_alone() -> None:
-    text = f"locals {{\n  value = a{' ' * 100_000}b ? 1 : 2\n}}\n"
+    text = f'locals {{\n  value = var.a =={" " * 100_000}"b" ? 1 : 2\n}}\n'
     assert resolved({"main.tf": text}) == "it is computed from more than is followed"
 
 

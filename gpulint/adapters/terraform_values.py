@@ -149,7 +149,8 @@ class Modules:
         call = expressions.JOINING.fullmatch(whole["expression"].strip()) if whole else None
         if call is None or call["name"] != name:
             return ()
-        found = [self._of(argument, spot, 0) for argument in expressions.arguments(call["arguments"])]
+        told = [argument for argument in expressions.arguments(call["arguments"]) if argument not in ("[]", "{}")]
+        found = [self._of(argument, spot, 0) for argument in told]
         spots = tuple(one for one in found if isinstance(one, Spot))
         return spots if len(spots) == len(found) else ()
 

@@ -49,6 +49,7 @@ class _Composer:
     def __init__(self, text: str) -> None:
         self.text = text
         self.offsets = None if text.isascii() else _character_offsets(text)
+        self.entries: dict[tuple[int, str], Node] = {}
         self.made = 0
 
     def compose(self, file: Any) -> Node:
@@ -82,20 +83,24 @@ class _Composer:
         if parents:
             table.value.append((last, made))
             return
-        listed = next((value for key, value in table.value if key.value == last.value), None)
+        listed = self.entries.get((id(table), last.value))
         if listed is None or listed.kind != "sequence":
             listed = self._node("sequence", made.start, made.end, [])
-            table.value.append((last, listed))
+            self._enter(table, last, listed)
         listed.value.append(made)
         listed.end = made.end
 
     def _below(self, table: Node, name: Node) -> Node:
         """The mapping of that name, made if it is new."""
-        found = next((value for key, value in table.value if key.value == name.value), None)
+        found = self.entries.get((id(table), name.value))
         if found is None or found.kind != "mapping":
             found = self._node("mapping", name.start, name.end, [])
-            table.value.append((name, found))
+            self._enter(table, name, found)
         return found
+
+    def _enter(self, table: Node, name: Node, value: Node) -> None:
+        self.entries[id(table), name.value] = value
+        table.value.append((name, value))
 
     def _key(self, part: Any) -> Node:
         start, end = self._span(part)
