@@ -204,6 +204,17 @@ def test_a_selector_that_names_a_pool_which_is_not_there(label: str, unmatched: 
     assert led(f"nodeSelector: {{{label}}}").value("unmatched_pool") == unmatched
 
 
+def test_pools_of_several_clusters_do_not_tell_that_one_is_not_there() -> None:
+    files = {
+        "a/cluster.yaml": EKSCTL,
+        "b/cluster.yaml": EKSCTL,
+        "c/pod.yaml": pod("nodeSelector: {eks.amazonaws.com/nodegroup: elsewhere}"),
+        "a/pod.yaml": pod("nodeSelector: {eks.amazonaws.com/nodegroup: elsewhere}"),
+    }
+    found = [role(files, path).value("unmatched_pool") for path in ("c/pod.yaml", "a/pod.yaml")]
+    assert found == [None, "elsewhere"]
+
+
 # ---- objects
 
 

@@ -261,10 +261,11 @@ def _takes(pool: Pool, asked: Sequence[Label]) -> bool:
 
 
 def _nameless(asked: Sequence[Label], known: Sequence[Pool]) -> dict[str, Field]:
-    """That no pool has the name that a selector states, where the repository names pools by that label."""
+    """That no pool has the name that a selector states, where one folder of the repository names pools by that label."""
     for label in asked:
         alike = [pool for pool in known if label.key in pool.naming]
-        if len(label.values) != 1 or not alike or any(label.key not in pool.labels for pool in alike):
+        folders = {posixpath.dirname(origin.document.path) for pool in alike for origin in pool.place()}
+        if len(label.values) != 1 or len(folders) != 1 or any(label.key not in pool.labels for pool in alike):
             continue
         names = sorted({name for pool in alike for name in pool.labels[label.key]})
         ((value, origin),) = label.values
