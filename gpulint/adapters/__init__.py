@@ -53,9 +53,10 @@ def workloads(adapter: ModuleType, document: Document, repository: Repository) -
 
         joins.complete(document, repository)
     for workload in adapter.workloads(document, repository):
-        from gpulint.adapters import autoscaling, pools
+        from gpulint.adapters import autoscaling, pools, slices
 
-        yield autoscaling.joined(pools.joined(workload, repository), repository)
+        placed = slices.checked(pools.joined(workload, repository))
+        yield autoscaling.joined(placed, repository)
 
 
 def problems(adapter: ModuleType, document: Document, repository: Repository) -> Iterator[Problem]:

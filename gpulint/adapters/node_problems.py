@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from gpulint import hardware
-from gpulint.adapters import blueprint, instance, machines, node_objects, parallel_cluster, pools
+from gpulint.adapters import blueprint, instance, machines, node_objects, parallel_cluster, pools, slices
 from gpulint.adapters.terraform_folders import Spot
 from gpulint.adapters.terraform_values import Modules
 from gpulint.documents import Document, Path, Problem
@@ -18,8 +18,6 @@ STANDARD_IMAGE = re.compile(r"(?:AL2|BOTTLEROCKET)_(?:x86_64|ARM_64)(?:_FIPS)?|A
 MACHINES = ("google_compute_instance", "google_compute_instance_template", "google_compute_region_instance_template")
 SLICES = ("mig-devices",)
 PROFILE = re.compile(r"(\d+)g\.\d+gb")
-WHOLE = re.compile(r"[47]g\.")
-"""The profile that takes a whole card, which ends the tables of those that the catalog lists completely."""
 COMPUTE_SLICES_MAX = 7
 """docs.nvidia.com/datacenter/tesla/mig-user-guide: at most seven instances on a card, each of one compute slice or more."""
 
@@ -130,18 +128,10 @@ def _name(product: str) -> str:
 
 
 def _sliced(profile: str, product: str, origin: Origin, place: Origin) -> Iterator[Problem]:
-    """A slice that a card is not cut into: one without MIG, or one of which the catalog has the whole table."""
-    known = [one for one, _ in hardware.slices(product)]
-    card = hardware.accelerator(product)
-    if card is None or profile in known or (card.mig and not any(WHOLE.match(one) for one in known)):
-        return
-    message = f"{card.name} has no MIG profile {profile}{_profiles(known)}"
-    yield _problem("mig-profile-of-another-card", message, origin, ("the card here", place))
-
-
-def _profiles(known: list[str]) -> str:
-    plain = [profile for profile in known if "+" not in profile]
-    return f"; it has {', '.join(plain)}" if plain else ", nor any other"
+    """A slice that a card is not cut into."""
+    if slices.lacks(product, profile):
+        message = f"{_name(product)} has no MIG profile {profile}; {slices.listed(product)}"
+        yield _problem("mig-profile-of-another-card", message, origin, ("the card here", place))
 
 
 def _of_layouts(document: Document) -> Iterator[Problem]:
