@@ -331,6 +331,10 @@ PartitionName=h100 Nodes=gpu[01-02]
 PartitionName=mixed Nodes=gpu[03-04],old1
 PartitionName=every Nodes=ALL
 PartitionName=cpu Nodes=cpu1
+PartitionName=part Nodes=gpu01,elsewhere
+NodeName=DEFAULT Gres=gpu:a100-80g:8
+NodeName=new[1-4] Feature=new
+PartitionName=new Nodes=new[1-2]
 """
 
 
@@ -340,7 +344,9 @@ PartitionName=cpu Nodes=cpu1
         ("h100", "", "h100-sxm-80gb"),
         ("mixed", "", "? pools with h100-sxm-80gb, t4 may take it"),
         ("mixed", "#SBATCH --constraint=nvlink", "h100-sxm-80gb"),
-        ("every", "", "? pools with h100-sxm-80gb, t4 may take it"),
+        ("every", "", "? pools with a100-sxm4-80gb, h100-sxm-80gb, t4 may take it"),
+        ("part", "", "? of the pool part, not all of its nodes are defined in the file"),
+        ("new", "", "a100-sxm4-80gb"),
         ("h100,elsewhere", "", "? partition h100,elsewhere leaves the card to the cluster"),
         ("cpu", "", "? partition cpu leaves the card to the cluster"),
         ("elsewhere", "", "? partition elsewhere leaves the card to the cluster"),

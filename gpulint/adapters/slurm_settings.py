@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from gpulint.adapters import slurm
 from gpulint.adapters.pools import Pool
-from gpulint.documents import Document, Path
+from gpulint.documents import Document
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
 
@@ -42,37 +43,65 @@ def pools(found: Iterable[Document]) -> Iterator[Pool]:
             yield from _of_document(document)
 
 
+class _Nodes(NamedTuple):
+    """Nodes that are alike: their names, what is said of them, and the line of each of that."""
+
+    hosts: frozenset[str] | None
+    stated: Mapping[str, str]
+    lines: Mapping[str, int]
+
+
+def _nodes(lines: Sequence[Mapping[str, str]]) -> Iterator[_Nodes]:
+    """The nodes of a file; what `NodeName=DEFAULT` says holds for those behind it."""
+    default = _Nodes(None, {}, {})
+    for at, line in enumerate(lines):
+        if "nodename" not in line:
+            continue
+        places = dict.fromkeys(line, at)
+        found = _Nodes(hosts(line["nodename"]), {**default.stated, **line}, {**default.lines, **places})
+        if line["nodename"].lower() == "default":
+            default = found
+        else:
+            yield found
+
+
 def _of_document(document: Document) -> Iterator[Pool]:
     lines = document.data if isinstance(document.data, list) else []
-    machines = [at for at, line in enumerate(lines) if "nodename" in line and line["nodename"].lower() != "default"]
+    machines = list(_nodes(lines))
+    every = frozenset().union(*(one.hosts or frozenset() for one in machines))
     pairs = PAIRS_MAX
     for at, line in enumerate(lines):
         name = line.get("partitionname")
         if not name or name.lower() == "default" or "nodes" not in line:
             continue
-        wanted = hosts(line["nodes"])
+        whole = line["nodes"].lower() == EVERY
+        wanted = every if whole else hosts(line["nodes"])
         pairs -= len(machines)
         if pairs < 0:
             return
+        place = Origin(document, (at, "partitionname"))
+        if wanted is None or not wanted <= every:
+            unknown = Field(Unknown("not all of its nodes are defined in the file"), (Origin(document, (at, "nodes")),))
+            yield Pool(name, place, {"partition": frozenset({name})}, unknown, is_open=True)
         for machine in machines:
-            own = hosts(lines[machine]["nodename"])
-            if line["nodes"].lower() == EVERY or wanted is None or own is None or wanted & own:
-                yield _pool(document, name, (at, "partitionname"), machine, lines[machine])
+            if wanted is None or machine.hosts is None or wanted & machine.hosts:
+                yield _pool(document, name, place, machine)
 
 
-def _pool(document: Document, partition: str, path: Path, at: int, line: Mapping[str, str]) -> Pool:
+def _pool(document: Document, partition: str, place: Origin, machine: _Nodes) -> Pool:
     labels = {"partition": frozenset({partition})}
-    features = frozenset(re.split(r"[,&]", line.get("feature") or line.get("features") or "")) - {""}
+    features = frozenset(re.split(r"[,&]", machine.stated.get("feature") or machine.stated.get("features") or "")) - {
+        ""
+    }
     if features:
         labels["feature"] = features
-    origin = Origin(document, (at, "gres"))
-    gres = line.get("gres", "")
-    cards = [match for part in re.split(r",(?![^(]*\))", gres) if (match := slurm.GRES_GPU.fullmatch(part.strip()))]
+    parts = re.split(r",(?![^(]*\))", machine.stated.get("gres", ""))
+    cards = [match for part in parts if (match := slurm.GRES_GPU.fullmatch(part.strip()))]
     if not cards:
-        return Pool(partition, Origin(document, path), labels, Field(None, source="a node without GPUs"))
+        return Pool(partition, place, labels, Field(None, source="a node without GPUs"))
+    origin = Origin(document, (machine.lines["gres"], "gres"))
     count = Field(sum(int(card["count"] or 1) for card in cards), (origin,))
-    names = {card["type"] for card in cards}
-    return Pool(partition, Origin(document, path), labels, _card(names, origin), count)
+    return Pool(partition, place, labels, _card({card["type"] for card in cards}, origin), count)
 
 
 def _card(names: set[str | None], origin: Origin) -> Field:
