@@ -136,7 +136,24 @@ def _given(
         rules = policy.selected(select or settings.select, [*settings.ignore, *ignore], [*settings.rules, *folders])
     except (SettingsError, rule.RuleError) as error:
         raise Misuse(str(error)) from None
-    return lint.Given(rules, tuple(one.name for one in every), named, settings.hints, settings.like)
+    _check_pools(settings)
+    names = tuple(one.name for one in every)
+    return lint.Given(rules, names, named, settings.hints, settings.pools, settings.like)
+
+
+def _check_pools(settings: Settings) -> None:
+    """That the pools of gpulint.yaml name accelerators and machine types of the catalog."""
+    from gpulint import hardware
+
+    for pool in settings.pools:
+        if pool.accelerator and hardware.named(pool.accelerator) is None:
+            near = _near(pool.accelerator, _accelerator_names())
+            raise Misuse(
+                f"{settings.path}: the pool {pool.name} names {pool.accelerator}, no accelerator of the catalog{near}"
+            )
+        if pool.instance_type and hardware.node(pool.instance_type) is None:
+            near = _near(pool.instance_type, [node.instance_type for node in hardware.nodes()])
+            raise Misuse(f"{settings.path}: no machine type of the catalog is called {pool.instance_type}{near}")
 
 
 def _report(paths: Sequence[str], exclude: Sequence[str], given: lint.Given, stdin_filename: str | None) -> Report:

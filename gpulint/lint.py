@@ -15,7 +15,7 @@ from gpulint.facts import glossary
 from gpulint.findings import Failure, Finding, Location, Recognised, Report, RoleSummary, Skip, WorkloadSummary
 from gpulint.policy import cel, check, policy
 from gpulint.policy.rule import Rule
-from gpulint.policy.settings import Hint
+from gpulint.policy.settings import Hint, NamedPool
 from gpulint.repository import Repository, Source
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
@@ -38,6 +38,7 @@ class Given:
     every_rule: tuple[str, ...] = ()
     accelerator: str = ""
     hints: tuple[Hint, ...] = ()
+    pools: tuple[NamedPool, ...] = ()
     like: Mapping[str, str] | None = None
     alternatives: bool = True
 
@@ -103,9 +104,10 @@ def _file(source: Source, repository: Repository, given: Given) -> Report:
         if adapter is None:
             continue
         recognised.append(_recognised(adapter, document))
-        found.extend(_problems(adapters.problems(adapter, document), given.rules))
+        found.extend(_problems(adapters.problems(adapter, document, repository), given.rules))
         for workload in adapters.workloads(adapter, document, repository):
-            hinted = hints.applied(_beside(workload, services), told, given.hints, given.accelerator)
+            placed = _placed(_beside(workload, services), given)
+            hinted = hints.applied(placed, told, given.hints, given.accelerator)
             understood, own = _workload(hinted, repository, given)
             summaries.append(understood)
             found.extend(own)
@@ -128,8 +130,18 @@ def _of_targets(found: Sequence[Document], repository: Repository, given: Given)
 
         for target in autoscaling.targets(document, repository):
             for workload in adapters.read(target, repository):
-                _, own = _workload(hints.applied(workload, (), given.hints, given.accelerator), repository, given)
+                hinted = hints.applied(_placed(workload, given), (), given.hints, given.accelerator)
+                _, own = _workload(hinted, repository, given)
                 yield from (one for one in own if one.location.path == document.path)
+
+
+def _placed(workload: Workload, given: Given) -> Workload:
+    """A workload with the pools that gpulint.yaml names."""
+    if not given.pools:
+        return workload
+    from gpulint.adapters import pools
+
+    return pools.joined_with(workload, tuple(pools.named(**one._asdict()) for one in given.pools))
 
 
 def _at_comment(loaded: documents.Loaded, comment: documents.Comment) -> Location:

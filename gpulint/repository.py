@@ -64,6 +64,8 @@ class Repository(Protocol):
 
     def beside(self, near: str) -> Iterator[Source]: ...
 
+    def gathered(self, names: str, words: str, near: str) -> tuple[Document, ...]: ...
+
 
 class _Held(NamedTuple):
     """What one file seems to hold: words that follow `kind:` and `name:` anywhere in it."""
@@ -91,6 +93,7 @@ class WorkTree:
         self._index: dict[pathlib.Path, tuple[_Held, ...]] = {}
         self._beside: dict[pathlib.Path, tuple[_Held, ...]] = {}
         self._read: dict[str, tuple[Document, ...]] = {}
+        self._gathered: dict[tuple[str, str, pathlib.Path], tuple[Document, ...]] = {}
 
     def sources(self, paths: Sequence[str]) -> Iterator[Source | Skip]:
         """The files named, and those below the folders named that git would not ignore, in sorted order."""
@@ -163,6 +166,15 @@ class WorkTree:
     def beside(self, near: str) -> Iterator[Source]:
         """The files of the folder of `near`, in sorted order."""
         return self._files_in(pathlib.Path(os.path.normpath(self.base / near)).parent)
+
+    def gathered(self, names: str, words: str, near: str) -> tuple[Document, ...]:
+        """The documents of all files whose path one regular expression is found in, or whose content another, read once."""
+        key = names, words, self._whole(near)
+        if key not in self._gathered:
+            named, wanted = re.compile(names), re.compile(words.encode())
+            held = (one for one in self._files(key[2]) if named.search(one.path) or wanted.search(one.content))
+            self._gathered[key] = tuple(document for one in held for document in self._documents(one.path))
+        return self._gathered[key]
 
     def _indexed(self, base: pathlib.Path) -> tuple[_Held, ...]:
         """What each file below a folder seems to hold, read once."""

@@ -51,10 +51,24 @@ class Alone:
         held = (one for path, content in self.files.items() for one in documents.load(path, content).documents)
         return tuple(one for one in held if one.get(("kind",)) == kind and name in one.text)
 
+    def gathered(self, names: str, words: str, near: str) -> tuple[Document, ...]:
+        held = (
+            (path, content)
+            for path, content in self.files.items()
+            if re.search(names, path) or re.search(words.encode(), content)
+        )
+        return tuple(one for path, content in held for one in documents.load(path, content).documents)
+
+
+def path_of(text: str) -> str:
+    """The file of a sample: the one that its first line names in a comment, else a YAML file."""
+    named = re.match(r"# ([\w-]+\.[a-z]+)\n", text)
+    return named[1] if named else "spec.yaml"
+
 
 def report(
     text: str,
-    path: str = "spec.yaml",
+    path: str = "",
     rules: Sequence[Rule] | None = None,
     files: Mapping[str, bytes] | None = None,
     **given: Any,
@@ -62,7 +76,7 @@ def report(
     """The report on one text under the shipped rules, or under those given."""
     chosen = tuple(shipped_rules().values()) if rules is None else tuple(rules)
     every = tuple(dict.fromkeys((*shipped_rules(), *(rule.name for rule in chosen))))
-    source = Source(path, text.encode())
+    source = Source(path or path_of(text), text.encode())
     return lint.lint([source], Alone(files), lint.Given(chosen, every, **given))
 
 

@@ -24,6 +24,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "schemas"
 OPEN_MAPS = {
     *("facts", "unknown"),  # report: by fact name
     "like",  # policy: by checkpoint
+    "labels",  # policy: by the key of a node label
 }
 """Keys whose mappings hold names that no contract lists."""
 

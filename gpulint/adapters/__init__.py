@@ -29,6 +29,8 @@ SCALERS: Mapping[str, str] = {
 """Objects that say how many pods of another one run, by kind and group."""
 OF_OBJECTS = ("beta", "ScaledObject")
 """Words without which nothing is wrong with an object by itself."""
+OF_NODES = ("guest_accelerator", "mig-configs", "ami_type", "karpenter.sh/", "efaEnabled", "efa_support", "SlurmQueues")
+"""Words without which nothing is wrong with nodes."""
 OBJECTS = ("object",)
 """What a module reads that does not say it in `READS`."""
 
@@ -51,17 +53,22 @@ def workloads(adapter: ModuleType, document: Document, repository: Repository) -
 
         joins.complete(document, repository)
     for workload in adapter.workloads(document, repository):
-        from gpulint.adapters import autoscaling
+        from gpulint.adapters import autoscaling, pools, slices
 
-        yield autoscaling.joined(workload, repository)
+        placed = slices.checked(pools.joined(workload, repository))
+        yield autoscaling.joined(placed, repository)
 
 
-def problems(adapter: ModuleType, document: Document) -> Iterator[Problem]:
-    """What is wrong with a document as one of its adapter's format, or as an object of Kubernetes."""
+def problems(adapter: ModuleType, document: Document, repository: Repository) -> Iterator[Problem]:
+    """What is wrong with a document as one of its adapter's format, as an object of Kubernetes, or as nodes."""
     if document.get(("apiVersion",)) is not None and any(word in document.text for word in OF_OBJECTS):
         from gpulint.adapters import object_problems
 
         yield from object_problems.of(document)
+    if any(word in document.text for word in OF_NODES):
+        from gpulint.adapters import node_problems
+
+        yield from node_problems.of(document, repository)
     yield from adapter.problems(document) if hasattr(adapter, "problems") else ()
 
 

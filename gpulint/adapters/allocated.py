@@ -55,7 +55,7 @@ def fields(one: Started, anchor: Origin, repository: Repository) -> dict[str, Fi
     nodes = _nodes(one, stated, found)
     found |= _visible(one.environment) | _shared_out(one, found, nodes)
     gpus = _gpus_per_node(one, stated, found, anchor)
-    found |= {**_container(one), **slurm.placed(stated), **_host(stated)}
+    found |= {**_container(one), **slurm.placed(stated), **slurm.sent(stated), **_host(stated)}
     found["gpus_per_pod"], found["pods_per_replica"] = gpus, nodes
     found["gpus_per_replica"] = _of_job(one, stated) or instance.product(gpus, nodes)
     found["replicas"] = _replicas(stated)

@@ -15,6 +15,7 @@ from gpulint.adapters import (
     kustomize_patches,
     operators,
     pod,
+    pools,
     ray_cluster,
     training_kinds,
 )
@@ -51,8 +52,6 @@ WRAPPERS: Mapping[tuple[str, str], tuple[Path, str]] = {
 
 An OpenShift Template (openshift/api 344baf8 template/v1/types.go) says `${NAME}` where whoever uses it decides.
 """
-QUEUES = ("kueue.x-k8s.io/queue-name", "scheduling.volcano.sh/queue-name", "kai.scheduler/queue", "runai/queue")
-"""Labels that name a queue, whose flavours decide the nodes."""
 LAUNCHERS = frozenset({"launcher", "master"})
 """Templates of a run whose one pod may start the ranks of the others."""
 NODE_AGENTS = frozenset({"DaemonSet"})
@@ -207,7 +206,7 @@ def _queued(document: Document, template: Template, fields: Mapping[str, Field])
     if "accelerator" in fields or fields["gpus_per_pod"].value == 0:
         return {}
     for path in (("metadata", "labels"), (*template.spec[:-1], "metadata", "labels")):
-        for key in QUEUES:
+        for key in pools.QUEUES:
             if isinstance(name := document.get((*path, key)), str):
                 decided = Unknown(f"the queue {name} decides the cards", "queue or partition")
                 return {"accelerator": Field(decided, (Origin(document, (*path, key)),))}
@@ -298,7 +297,7 @@ def _steered(document: Document, spec: Path) -> bool:
         return True
     metadata = [document.get(path) for path in (("metadata",), (*spec[:-1], "metadata"))]
     given = [one.get(part) for one in metadata if isinstance(one, dict) for part in ("labels", "annotations")]
-    return any(key in QUEUES or "topology" in str(key) for one in given if isinstance(one, dict) for key in one)
+    return any(key in pools.QUEUES or "topology" in str(key) for one in given if isinstance(one, dict) for key in one)
 
 
 def _lacking(document: Document, template: Template, other: Role) -> Field:

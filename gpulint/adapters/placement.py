@@ -70,6 +70,17 @@ def fields(document: Document, spec: Path) -> dict[str, Field]:
     return found | _unmatched([*selector, *(terms[0] if len(terms) == 1 else [])])
 
 
+def required(document: Document, spec: Path) -> tuple[Label, ...]:
+    """The labels that a node must carry: those of the selector, and of the affinity where it has one term."""
+    terms = list(_terms(document, spec))
+    return (*_selector(document, spec), *(terms[0] if len(terms) == 1 else ()))
+
+
+def card(labels: list[Label]) -> Field | None:
+    """The product that a set of labels leaves."""
+    return _accelerator([_narrowed(labels)])
+
+
 def _selector(document: Document, spec: Path) -> Iterator[Label]:
     selector = document.get((*spec, "nodeSelector"))
     for key, value in selector.items() if isinstance(selector, dict) else ():

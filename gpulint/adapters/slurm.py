@@ -270,6 +270,16 @@ def placed(stated: Mapping[str, Argument]) -> dict[str, Field]:
     return {"accelerator": Field(reason, ranks.origins(stated[deciding]))}
 
 
+def sent(stated: Mapping[str, Argument]) -> dict[str, Field]:
+    """The partition and the features of nodes that a job names."""
+    named = {"partition": "partition", "constraint": "node_features"}
+    return {
+        quantity: Field(stated[name].text, ranks.origins(stated[name]))
+        for name, quantity in named.items()
+        if name in stated and stated[name].text
+    }
+
+
 def _typed(word: Argument, types: re.Pattern[str]) -> dict[str, Field]:
     """What the type of a GPU in `gpu:a100:8` or `a100:8` names."""
     parts = (types.fullmatch(part.strip()) for part in re.split(r",(?![^(]*\))", word.text or ""))

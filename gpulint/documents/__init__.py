@@ -1,4 +1,6 @@
-"""Documents: the bytes of a YAML, JSON, TOML or textproto file, or a script, as plain data with the place of every value.
+"""Documents: the bytes of a YAML, JSON, TOML, HCL or textproto file, of Slurm's settings or of a script, as plain data.
+
+Every value keeps its place.
 
 Nothing is executed, constructed or expanded without bound: the input is a stranger's pull request. A format's reader
 is imported when the first file of that format is read.
@@ -32,12 +34,15 @@ _SUFFIXES = {
     "json": "json",
     "toml": "toml",
     "pbtxt": "pbtxt",
+    **dict.fromkeys(("tf", "tfvars"), "hcl"),
 }
 _TEMPLATES = frozenset({"tpl", "tmpl", "template", "j2", "gotmpl", "tftpl"})
 """Files that a tool completes; those that parse as what they will be are read all the same."""
 _TEXTS = frozenset({"shell", "template"})
 """Formats whose document is one text: a `#` in it may well start a comment."""
 _WITHOUT_SUFFIX = {"Kustomization": "yaml"}
+_NAMES = {"slurm.conf": "slurm", "gres.conf": "slurm"}
+"""Files whose whole name tells their format."""
 _SHELL = r"#![^\n]*\b(?:ba|da|a|k|z)?sh\b"
 _SCRIPT = "#!"
 _TRIGGERS = (
@@ -158,10 +163,13 @@ def is_read(name: str) -> bool:
 
 def _format(name: str) -> str:
     """The format that a file's name tells; that of the inner suffix where the last one is a template's."""
-    stem, dot, suffix = name.rpartition("/")[2].rpartition(".")
+    last = name.rpartition("/")[2]
+    if last in _NAMES:
+        return _NAMES[last]
+    stem, dot, suffix = last.rpartition(".")
     if suffix in _TEMPLATES and dot:
         return _format(stem) or "yaml"
-    return _SUFFIXES.get(suffix, "") if dot else _WITHOUT_SUFFIX.get(name.rpartition("/")[2], "")
+    return _SUFFIXES.get(suffix, "") if dot else _WITHOUT_SUFFIX.get(last, "")
 
 
 def _format_of(path: str, text: str) -> str:
@@ -191,6 +199,10 @@ class _Loading:
                 self._json()
             case "pbtxt":
                 self._pbtxt()
+            case "hcl":
+                self._hcl()
+            case "slurm":
+                self._slurm()
             case "shell":
                 root = Node("scalar", 0, len(self.text), self.text)
                 self.documents.append(Document(self.path, 0, self.text, root, "shell", self.text))
@@ -211,6 +223,16 @@ class _Loading:
         from gpulint.documents import pbtxt
 
         self._part(self.text, "pbtxt", lambda: pbtxt.read(self.text))
+
+    def _hcl(self) -> None:
+        from gpulint.documents import hcl
+
+        self._part(self.text, "hcl", lambda: hcl.read(self.text, self.skips.append))
+
+    def _slurm(self) -> None:
+        from gpulint.documents import slurm_conf
+
+        self._part(self.text, "slurm", lambda: slurm_conf.read(self.text))
 
     def _yaml(self) -> None:
         from gpulint.documents import yaml

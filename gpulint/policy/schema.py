@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -37,6 +37,20 @@ class HintFile(Strict):
     nodes: int = pydantic.Field(0, ge=0, description="pods or nodes of one instance")
 
 
+class PoolFile(Strict):
+    """Nodes that no file of the repository defines: what leads to them, and what they hold."""
+
+    name: str = pydantic.Field(min_length=1)
+    labels: dict[str, str] = pydantic.Field(
+        {}, description="node labels; a selector that states all it has of them leads here"
+    )
+    partition: str = pydantic.Field("", description="Slurm partition, or queue of another batch system")
+    queue: str = pydantic.Field("", description="queue of Kueue or Volcano, as the workload's label names it")
+    accelerator: str = pydantic.Field("", description="as `gpulint catalog accelerators` lists it")
+    gpus: int = pydantic.Field(0, ge=0, description="GPUs of one node")
+    instance_type: str = pydantic.Field("", alias="instance-type", description="machine type of the cloud")
+
+
 class PolicyFile(Strict):
     """gpulint.yaml"""
 
@@ -47,7 +61,12 @@ class PolicyFile(Strict):
     fail_on: SeverityWord = pydantic.Field("error", alias="fail-on")
     accelerator: str = ""
     hints: tuple[HintFile, ...] = ()
+    pools: tuple[PoolFile, ...] = ()
     like: dict[str, str] = {}
+
+
+INNER: Mapping[str, type[pydantic.BaseModel]] = {"hints": HintFile, "pools": PoolFile}
+"""The mappings that lists of gpulint.yaml hold."""
 
 
 class TargetFile(Strict):
@@ -136,7 +155,7 @@ def _line(document: documents.Document, inside: tuple[str, ...], problem: Any) -
     path = (*inside, *problem["loc"])
     if problem["type"] != "extra_forbidden":
         return _described(document, path, problem["msg"])
-    known = _keys(PolicyFile) if len(problem["loc"]) == 1 else _keys(HintFile)
+    known = _keys(PolicyFile) if len(problem["loc"]) == 1 else _keys(INNER.get(problem["loc"][0], HintFile))
     near = difflib.get_close_matches(str(path[-1]), known, n=1)
     return _described(
         document, path, f"unknown key {path[-1]}" + (f"; did you mean {near[0]}?" if near else ""), key=True

@@ -30,6 +30,18 @@ class Hint(NamedTuple):
         return fnmatch.fnmatchcase(path, self.path) and fnmatch.fnmatchcase(workload, self.workload)
 
 
+class NamedPool(NamedTuple):
+    """Nodes that no file of the repository defines: what leads to them, and what they hold."""
+
+    name: str
+    labels: Mapping[str, str] = MappingProxyType({})
+    partition: str = ""
+    queue: str = ""
+    accelerator: str = ""
+    gpus: int = 0
+    instance_type: str = ""
+
+
 class Settings(NamedTuple):
     """Defaults that the command line overrides."""
 
@@ -40,6 +52,7 @@ class Settings(NamedTuple):
     fail_on: str = "error"
     accelerator: str = ""
     hints: tuple[Hint, ...] = ()
+    pools: tuple[NamedPool, ...] = ()
     like: Mapping[str, str] = MappingProxyType({})
     path: Path | None = None
 
@@ -72,6 +85,7 @@ def _checked(path: Path, table: str, root: Path) -> Settings:
         fail_on=stated.fail_on,
         accelerator=stated.accelerator,
         hints=hints,
+        pools=tuple(NamedPool(**pool.model_dump()) for pool in stated.pools),
         like=dict(stated.like),
         path=path,
     )
