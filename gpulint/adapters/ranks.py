@@ -67,8 +67,8 @@ def _nodes(step: Step) -> Field | None:
         return Field(len(set(hosts.text.split(","))), origins(hosts))
     if (included := step.last("include")) is not None and included.text:
         return Field(len(included.text.split("@")), origins(included))
-    if step.launcher == "torchrun" and "--standalone" in str(step.word.text):
-        return Field(1, origins(step.word))
+    if (alone := step.last("standalone")) is not None:
+        return Field(1, origins(alone))
     if step.launcher in ("torchrun", "tune run") and step.open_ended is None:
         return None
     return _left_open(step)
