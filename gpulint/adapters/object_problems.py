@@ -59,7 +59,9 @@ def _granted(container: object) -> int | None:
     limits = resources.get("limits") if isinstance(resources, dict) else None
     if not isinstance(resources, dict) or resources.get("claims") or not isinstance(limits, dict | None):
         return None
-    amounts = [value for name, value in (limits or {}).items() if "/" in str(name) and not OTHER_DEVICES.search(str(name))]
+    amounts = [
+        value for name, value in (limits or {}).items() if "/" in str(name) and not OTHER_DEVICES.search(str(name))
+    ]
     if any(not re.fullmatch(r"\d+", str(value)) for value in amounts):
         return None
     return sum(int(str(value)) for value in amounts)

@@ -40,7 +40,9 @@ SHARED = "SkyPilot sets up the machine or the container"
 NODE_VARIABLES = ("SKYPILOT_NODE_RANK", "SKYPILOT_NODE_IPS", "SKYPILOT_TASK_ID", "SKYPILOT_SERVE_REPLICA_ID")
 """skypilot, docs/source/running-jobs/environment-variables.rst."""
 MOUNTS = ("file_mounts", "volumes", "storage")
-STORE = re.compile(r"(?i)\b(?:s3|gs|gcs|r2|az|azure|oci|cos|hf)://|\brclone\b|\bgsutil\b|\baws s3\b|resume|push_to_hub|hub_|rsync|nfs|/mnt/|scp ")
+STORE = re.compile(
+    r"(?i)\b(?:s3|gs|gcs|r2|az|azure|oci|cos|hf)://|\brclone\b|\bgsutil\b|\baws s3\b|resume|push_to_hub|hub_|rsync|nfs|/mnt/|scp "
+)
 """What may carry checkpoints out of a machine, or bring them back."""
 PLATFORM = "platform variable"
 CALLER = "caller's variable"
