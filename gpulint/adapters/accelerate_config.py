@@ -71,6 +71,11 @@ def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
     return found
 
 
+def processes(document: Document) -> Field | None:
+    """The processes of all machines together."""
+    return settings.stated(document, "accelerate").get("processes")
+
+
 def _on_gpus(document: Document) -> bool:
     how = str(document.get(("distributed_type",)) or "NO").upper()
     return how in ON_GPUS and document.get(("use_cpu",)) not in (True, "true")

@@ -1,4 +1,4 @@
-"""Misstated: settings of a trainer's configuration that its format does not know, that a release took away, or that exclude one another.
+"""Misstated: settings of a trainer's configuration that its format does not know, that are retired, or that exclude one another.
 
 `catalog/setting_names.csv` lists the keys of each format, `setting_changes.csv` those that a release renamed or removed,
 `setting_conflicts.csv` the combinations that a trainer refuses or does not heed. A condition of the last is words that must
@@ -61,7 +61,9 @@ def _unknown(document: Document, format: str, root: Path) -> Iterator[Problem]:
     for mapping, refuses, known in _names(format):
         base = (*root, *mapping)
         data = document.get(base) if base else document.data
-        for key in data if isinstance(data, dict) else ():
+        if not isinstance(data, dict):
+            continue
+        for key in data:
             plain = str(key).replace("-", "_")
             if plain in known or not re.fullmatch(r"[A-Za-z]\w+", plain) or _is_changed(format, (*mapping, plain)):
                 continue

@@ -32,7 +32,7 @@ def fields(one: Started, stated: Mapping[str, Argument], found: Mapping[str, Fie
 def rendezvous(step: Step | None, environment: Mapping[str, Argument]) -> Field | None:
     """The address of this very machine where the ranks of all nodes are told to meet."""
     told = step.last("rendezvous") if step is not None else environment.get("MASTER_ADDR")
-    if told is None or told.text is None or step is not None and step.stated.get("standalone"):
+    if told is None or told.text is None or (step is not None and step.stated.get("standalone")):
         return None
     host = told.text.rpartition("//")[2].partition(":")[0].strip()
     return Field(told.text, ranks.origins(told)) if host in ranks.LOCAL else None
