@@ -5,23 +5,25 @@ A launcher's own defaults are left out: operators set them by variables (PET_NPR
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from gpulint.adapters import launch, program
+from gpulint.adapters import config_file, launch, program
 from gpulint.adapters.launch import AS_MODULE, Launch
 from gpulint.engines import Argument, Invocation
-from gpulint.workload import Field
+from gpulint.workload import Field, Origin
 
 TRAINERS = ("torchrun", "accelerate", "deepspeed", "colossalai", "composer", "horovodrun", "tune run")
 """Launchers that start one process a GPU."""
 
 
-def fields(invocations: Sequence[Invocation]) -> dict[str, Field]:
+def fields(
+    invocations: Sequence[Invocation], find: Callable[[str], Origin | None] = lambda name: None
+) -> dict[str, Field]:
     """Launcher, ranks and program of the one command that a launcher of training stands in front of; of several, the launcher."""
     found = [taken for one in invocations if (taken := launch.unwrapped(one.arguments)) and is_trained(taken)]
     if not found:
         return {}
-    told = [{**one.fields, **named(one.words)} for one in found]
+    told = [{**one.fields, **config_file.accelerated(one, find), **named(one.words)} for one in found]
     first = {name: field for name, field in told[0].items() if name != "pods_per_replica" and field.origins}
     if any(other["launcher"].value != first["launcher"].value for other in told):
         return {}
