@@ -19,8 +19,8 @@ def counts(step: Step, config: Document) -> dict[str, Field]:
     within = accelerate_config.stated(config, lambda name: None)
     named = step.last("config_file")
     machines = ranks.number(word) if (word := step.last("nodes")) else _placed(within.get("pods_per_replica"), named)
-    found = {"pods_per_replica": machines} if machines is not None else {}
     nodes = machines or Field(1, source="default of accelerate")
+    found = {"pods_per_replica": nodes}
     if (whole := ranks.total(step)) is not None:
         return {**found, "processes_per_pod": ranks.shared_out(whole, nodes)}
     stated = accelerate_config.processes(config)
