@@ -103,7 +103,7 @@ def _file(source: Source, repository: Repository, given: Given) -> Report:
         if adapter is None:
             continue
         recognised.append(_recognised(adapter, document))
-        found.extend(_problems(adapters.problems(adapter, document), given.rules))
+        found.extend(_problems(adapters.problems(adapter, document, repository), given.rules))
         for workload in adapters.workloads(adapter, document, repository):
             hinted = hints.applied(_beside(workload, services), told, given.hints, given.accelerator)
             understood, own = _workload(hinted, repository, given)

@@ -124,3 +124,21 @@ def test_a_setting_that_is_not_heeded_is_said(text: str, line: int) -> None:
 def test_every_condition_of_the_table_can_be_read() -> None:
     for row in catalog.rows("setting_conflicts"):
         assert misstated._conditions(row["holds"])
+
+
+RETIRED = f"{TRAINER}eval_steps: 5\nno_cuda: true\nevaluation_strategy: steps\n"
+
+
+@pytest.mark.parametrize(
+    ("requirement", "told"),
+    [
+        ("transformers==4.40.2", []),
+        ("transformers==4.57.1", ["evaluation_strategy"]),
+        ("transformers>=4.40,<=4.57.3", ["evaluation_strategy"]),
+        ("transformers>=4.40", ["evaluation_strategy", "no_cuda"]),
+    ],
+)
+def test_a_release_that_still_has_the_key_is_no_matter(requirement: str, told: list[str]) -> None:
+    found = samples.report(RETIRED, files={"requirements.txt": requirement.encode()}).open
+    messages = [one.message for one in found if one.rule == "setting-retired"]
+    assert [key for key in ("evaluation_strategy", "no_cuda") if any(key in one for one in messages)] == told

@@ -56,13 +56,14 @@ def workloads(adapter: ModuleType, document: Document, repository: Repository) -
         yield autoscaling.joined(workload, repository)
 
 
-def problems(adapter: ModuleType, document: Document) -> Iterator[Problem]:
+def problems(adapter: ModuleType, document: Document, repository: Repository) -> Iterator[Problem]:
     """What is wrong with a document as one of its adapter's format, or as an object of Kubernetes."""
     if document.get(("apiVersion",)) is not None and any(word in document.text for word in OF_OBJECTS):
         from gpulint.adapters import object_problems
 
         yield from object_problems.of(document)
     yield from adapter.problems(document) if hasattr(adapter, "problems") else ()
+    yield from adapter.settled(document, repository) if hasattr(adapter, "settled") else ()
 
 
 def kind(adapter: ModuleType, document: Document) -> str:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from gpulint import catalog
 from gpulint.documents import Document, Path, Problem
+from gpulint.repository import Repository
 
 NEAR = 0.86
 """Least likeness of a misspelling to the key that is meant (difflib's ratio)."""
@@ -25,6 +26,14 @@ TESTED = re.compile(r"(?P<negated>!)?(?P<key>[\w.-]+)(?:(?P<sign>[=~>])(?P<value
 WORD_MIN = 5
 """Shorter words with one letter replaced are other words: `dora` is not `mora`."""
 SHOWN_MAX = 4
+REQUIREMENTS = ("requirements.txt", "pyproject.toml", "setup.py", "requirements/requirements.txt")
+REQUIREMENTS_BYTES_MAX = 200_000
+PINNED = re.compile(
+    r"(?im)(?P<package>\b(?:transformers|trl))(?:\[[\w,-]*\])?[^#\n\"']*?(?:==|<=?|~=)\s*(?P<release>\d+(?:\.\d+)*)"
+)
+"""A requirement that allows no newer release than it names."""
+SINCE = re.compile(r"not in (?P<package>Transformers|TRL) (?P<release>\d[\d.]*)")
+Release = tuple[int, ...]
 
 
 class Change(NamedTuple):
@@ -44,13 +53,25 @@ class Conflict(NamedTuple):
     message: str
 
 
-def problems(document: Document, format: str, root: Path = ()) -> Iterator[Problem]:
-    """What is misstated in a mapping of a document, as one of a format's."""
+def problems(
+    document: Document, format: str, root: Path = (), pinned: Mapping[str, Release] | None = None
+) -> Iterator[Problem]:
+    """What is misstated in a mapping of a document, as one of a format's; `pinned` are the releases that are installed."""
     data = document.get(root) if root else document.data
     if isinstance(data, dict) and not _is_templated(document):
         yield from _unknown(document, format, root)
-        yield from _changed(document, format, root)
+        yield from _changed(document, format, root, pinned or {})
         yield from _conflicting(document, format, root)
+
+
+def pins(repository: Repository) -> dict[str, Release]:
+    """The releases of trainers' packages that the repository's own requirements name, the newest that they allow."""
+    found: dict[str, Release] = {}
+    for path in REQUIREMENTS:
+        content = repository.at_root(path) or b""
+        for match in PINNED.finditer(content[:REQUIREMENTS_BYTES_MAX].decode("utf-8", "replace")):
+            found.setdefault(match["package"].lower(), _release(match["release"]))
+    return found
 
 
 # ---- keys that nobody reads
@@ -113,9 +134,9 @@ def _is_typo(word: str, meant: str) -> bool:
 # ---- keys of other releases
 
 
-def _changed(document: Document, format: str, root: Path) -> Iterator[Problem]:
+def _changed(document: Document, format: str, root: Path, pinned: Mapping[str, Release]) -> Iterator[Problem]:
     """One word for all keys of a file that releases renamed or removed, at the first of them."""
-    told = [one for one in _changes(format) if _stands(document, root, one)]
+    told = [one for one in _changes(format) if _stands(document, root, one) and not _is_held_back(one, pinned)]
     if not told:
         return
     places = [document.locate((*root, *one.path), key=True) for one in told]
@@ -124,6 +145,17 @@ def _changed(document: Document, format: str, root: Path) -> Iterator[Problem]:
     ]
     more = f"; and {len(parts) - SHOWN_MAX} more" if len(parts) > SHOWN_MAX else ""
     yield Problem("setting-retired", "; ".join(parts[:SHOWN_MAX]) + more, places[0])
+
+
+def _is_held_back(change: Change, pinned: Mapping[str, Release]) -> bool:
+    """Whether the release that is installed still has the key."""
+    since = SINCE.match(change.effect)
+    installed = pinned.get(since["package"].lower()) if since else None
+    return since is not None and installed is not None and installed < _release(since["release"])
+
+
+def _release(text: str) -> Release:
+    return tuple(int(part) for part in text.split(".") if part.isdecimal())
 
 
 def _stands(document: Document, root: Path, change: Change) -> bool:

@@ -48,8 +48,10 @@ def kind(document: Document) -> str:
     return {"llama-factory": "LLaMA-Factory configuration"}.get(_engine(document), "trainer arguments")
 
 
-def problems(document: Document) -> Iterator[Problem]:
-    yield from misstated.problems(document, "llama-factory" if _engine(document) == "llama-factory" else "trainer")
+def settled(document: Document, repository: Repository) -> Iterator[Problem]:
+    """What is misstated for the releases that the repository asks for."""
+    format = "llama-factory" if _engine(document) == "llama-factory" else "trainer"
+    yield from misstated.problems(document, format, pinned=misstated.pins(repository))
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
