@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from gpulint.adapters import config_file, launch, program
+from gpulint.adapters import config_file, launch, program, scheduled
 from gpulint.adapters.launch import AS_MODULE, Launch
 from gpulint.engines import Argument, Invocation
 from gpulint.workload import Field, Origin
@@ -23,12 +23,18 @@ def fields(
     found = [taken for one in invocations if (taken := launch.unwrapped(one.arguments)) and is_trained(taken)]
     if not found:
         return {}
-    told = [{**one.fields, **config_file.accelerated(one, find), **named(one.words)} for one in found]
+    told = [{**one.fields, **config_file.accelerated(one, find), **_meeting(one), **named(one.words)} for one in found]
     first = {name: field for name, field in told[0].items() if name != "pods_per_replica" and field.origins}
     if any(other["launcher"].value != first["launcher"].value for other in told):
         return {}
     engine = first["launcher"]
     return {"engine": engine, "launcher": engine} if len(told) > 1 else {**first, "engine": engine}
+
+
+def _meeting(one: Launch) -> dict[str, Field]:
+    """Where the ranks of several pods are told to meet, if that is each pod itself."""
+    local = scheduled.rendezvous(one.steps[-1], {})
+    return {"local_rendezvous": local} if local is not None else {}
 
 
 def started(invocations: Sequence[Invocation]) -> Argument | None:

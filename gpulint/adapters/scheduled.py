@@ -13,6 +13,8 @@ from gpulint.workload import Field
 
 ALONE = frozenset({"torchrun", "accelerate", "tune run"})
 """Launchers that start ranks on the machine they run on, and nowhere else."""
+TASKS = frozenset({"srun", "mpirun"})
+"""Launchers whose tasks are the ranks, which meet where a variable says."""
 SPREADING = re.compile(
     r"(?m)^[^#\n]*\b(?:srun|mpirun|mpiexec|prun|ibrun|aprun|jsrun|pdsh|clush|ssh|ray|parallel|scontrol[ \t]+create|blaunch)\b"
 )
@@ -31,7 +33,8 @@ def fields(one: Started, stated: Mapping[str, Argument], found: Mapping[str, Fie
 
 def rendezvous(step: Step | None, environment: Mapping[str, Argument]) -> Field | None:
     """The address of this very machine where the ranks of all nodes are told to meet."""
-    told = step.last("rendezvous") if step is not None else environment.get("MASTER_ADDR")
+    by_task = step is None or step.launcher in TASKS
+    told = environment.get("MASTER_ADDR") if step is None or by_task else step.last("rendezvous")
     if told is None or told.text is None or (step is not None and step.stated.get("standalone")):
         return None
     host = told.text.rpartition("//")[2].partition(":")[0].strip()
@@ -76,11 +79,12 @@ def _of_launcher(
         yield "local_rendezvous", local
     if step is None:
         return
-    if in_job and (counted := nodes(step)) is not None:
+    tasks = slurm.tasks_per_node(stated) if by_slurm else Field(1)
+    if in_job and tasks.value == 1 and (counted := nodes(step)) is not None:
         yield "launcher_nodes", counted
     if step.stated.get("standalone") and by_slurm:
         yield "standalone", Field(True, ranks.origins(step.stated["standalone"][-1]))
-    if by_slurm and step.launcher in ALONE and (tasks := slurm.tasks_per_node(stated)).origins:
+    if by_slurm and step.launcher in ALONE and tasks.origins:
         each = found.get("processes_per_pod")
         if isinstance(tasks.value, int) and each is not None and isinstance(each.value, int) and each.value > 1:
             yield "launchers_per_pod", tasks
