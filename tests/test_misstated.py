@@ -142,3 +142,21 @@ def test_a_release_that_still_has_the_key_is_no_matter(requirement: str, told: l
     found = samples.report(RETIRED, files={"requirements.txt": requirement.encode()}).open
     messages = [one.message for one in found if one.rule == "setting-retired"]
     assert [key for key in ("evaluation_strategy", "no_cuda") if any(key in one for one in messages)] == told
+
+
+COMMAND = "#!/bin/bash\ntorchrun --nproc_per_node 8 run_clm.py --model_name_or_path gpt2 --output_dir o {}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "requirement", "told"),
+    [
+        ("--evaluation_strategy steps", "", ["--evaluation_strategy"]),
+        ("--evaluation-strategy=steps", "transformers>=4.50", ["--evaluation-strategy"]),
+        ("--evaluation_strategy steps", "transformers==4.37.2", []),
+        ("--eval_strategy steps", "", []),
+        ("--no_cuda_graphs true", "", []),
+    ],
+)
+def test_an_argument_that_later_releases_lack_is_said(arguments: str, requirement: str, told: list[str]) -> None:
+    found = samples.report(COMMAND.format(arguments), files={"requirements.txt": requirement.encode()}).open
+    assert [one.message.partition(":")[0] for one in found if one.rule == "trainer-argument-retired"] == told

@@ -371,3 +371,40 @@ def test_a_task_of_skypilot_reads_the_file_of_accelerate() -> None:
         "sharding": "fsdp",
         "processes_per_pod": 8,
     }
+
+
+POD = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: accelerate}
+data:
+  acc.yaml: |
+    distributed_type: FSDP
+    num_processes: 8
+    mixed_precision: bf16
+    fsdp_config: {fsdp_sharding_strategy: FULL_SHARD}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: sft}
+spec:
+  template:
+    spec:
+      containers:
+        - name: trainer
+          image: ghcr.io/team/trainer:1
+          command: [accelerate, launch, --config_file, /etc/acc/acc.yaml, sft.py]
+          args: [--model_name_or_path, gpt2, --dataset_name, a/b, --per_device_train_batch_size, "4"]
+          resources: {limits: {nvidia.com/gpu: 8}}
+          volumeMounts: [{name: config, mountPath: /etc/acc}]
+      volumes: [{name: config, configMap: {name: accelerate}}]
+"""
+
+
+def test_a_pod_reads_the_mounted_file_and_the_trainer_behind_its_launcher() -> None:
+    _, job = documents.load("job.yaml", POD.encode()).documents
+    adapter = adapters.claiming(job)
+    assert adapter is not None
+    (workload,) = adapters.workloads(adapter, job, samples.Alone({"job.yaml": POD.encode()}))
+    expected: Expected = {"sharding": "fsdp", "processes_per_pod": 8, "micro_batch_size": 4, "checkpoint": "gpt2"}
+    assert stated(workload.roles[0], expected) == expected

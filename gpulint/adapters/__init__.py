@@ -27,7 +27,7 @@ SCALERS: Mapping[str, str] = {
     "PodDisruptionBudget": "policy",
 }
 """Objects that say how many pods of another one run, by kind and group."""
-OF_OBJECTS = ("beta", "ScaledObject", "rayStartParams")
+OF_OBJECTS = ("beta", "ScaledObject", "rayStartParams", "pytorchReplicaSpecs")
 """Words without which nothing is wrong with an object by itself."""
 OBJECTS = ("object",)
 """What a module reads that does not say it in `READS`."""

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from gpulint import engines
 from gpulint.adapters import config_file, launch, program, scheduled
 from gpulint.adapters.launch import AS_MODULE, Launch
-from gpulint.engines import Argument, Invocation
+from gpulint.engines import Argument, Invocation, Reading
 from gpulint.workload import Field, Origin
 
 TRAINERS = ("torchrun", "accelerate", "deepspeed", "colossalai", "composer", "horovodrun", "tune run")
@@ -29,6 +30,23 @@ def fields(
         return {}
     engine = first["launcher"]
     return {"engine": engine, "launcher": engine} if len(told) > 1 else {**first, "engine": engine}
+
+
+def reading(
+    invocations: Sequence[Invocation], find: Callable[[str], Origin | None] = lambda name: None
+) -> tuple[Reading, Invocation] | None:
+    """What a trainer makes of the one command that a launcher of training stands in front of, with what the launcher says."""
+    found = [(one, launch.unwrapped(one.arguments)) for one in invocations]
+    trained = [(one, taken) for one, taken in found if is_trained(taken)]
+    if len(trained) != 1 or trained[0][0].conditional:
+        return None
+    one, taken = trained[0]
+    told = engines.read(one._replace(arguments=taken.words))
+    if told is None or engines.purpose(str(told.fields["engine"].value)) != "training":
+        return None
+    launched = {name: field for name, field in fields(invocations, find).items() if name != "engine"}
+    counted = {name: field for name, field in told.fields.items() if name not in ("pods_per_replica", "gpus_per_pod")}
+    return told._replace(fields={**launched, **counted}), one
 
 
 def _meeting(one: Launch) -> dict[str, Field]:

@@ -16,7 +16,9 @@ from typing import NamedTuple
 
 from gpulint import catalog
 from gpulint.documents import Document, Path, Problem
+from gpulint.engines import Argument
 from gpulint.repository import Repository
+from gpulint.workload import Field
 
 NEAR = 0.86
 """Least likeness of a misspelling to the key that is meant (difflib's ratio)."""
@@ -145,6 +147,19 @@ def _changed(document: Document, format: str, root: Path, pinned: Mapping[str, R
     ]
     more = f"; and {len(parts) - SHOWN_MAX} more" if len(parts) > SHOWN_MAX else ""
     yield Problem("setting-retired", "; ".join(parts[:SHOWN_MAX]) + more, places[0])
+
+
+def arguments(words: Sequence[Argument], format: str, pinned: Mapping[str, Release]) -> dict[str, Field]:
+    """The first argument of a command that releases of the trainer renamed or removed, and since when."""
+    changes = {f"--{one.path[0]}": one for one in _changes(format) if len(one.path) == 1 and not one.beside}
+    for word in words:
+        name = (word.text or word.flag).partition("=")[0]
+        change = changes.get(name.replace("-", "_").replace("__", "--", 1) if name.startswith("--") else "")
+        if change is not None and not _is_held_back(change, pinned):
+            instead = f", --{change.instead} takes its place" if change.instead else ""
+            reason = Field(f"{change.effect}{instead}", (word.origin,))
+            return {"retired_setting": Field(name, (word.origin,)), "retired_setting_since": reason}
+    return {}
 
 
 def _is_held_back(change: Change, pinned: Mapping[str, Release]) -> bool:

@@ -27,6 +27,27 @@ def of(document: Document) -> Iterator[Problem]:
         yield from _queries(document)
     if str(document.get(("apiVersion",))).startswith("ray.io/"):
         yield from _ray_gpus(document)
+    if document.get(("kind",)) == "PyTorchJob":
+        yield from _never_restarted(document)
+
+
+def _never_restarted(document: Document) -> Iterator[Problem]:
+    """A run of several pods with GPUs of which none is started again when it fails (training-operator v1.9.0 common_types.go)."""
+    types = document.get(("spec", "pytorchReplicaSpecs"))
+    named = (
+        [(str(name), one) for name, one in types.items() if isinstance(one, dict)] if isinstance(types, dict) else []
+    )
+    pods = [one.get("replicas", 1) for _, one in named]
+    if not all(isinstance(count, int) for count in pods) or sum(pods) < 2 or document.get(("spec", "elasticPolicy")):
+        return
+    if all(one.get("restartPolicy") == "Never" for _, one in named) and not _bounded_retries(document):
+        place = ("spec", "pytorchReplicaSpecs", named[0][0], "restartPolicy")
+        message = f"one of {sum(pods)} pods that fails ends the run for all: restartPolicy Never"
+        yield Problem("gang-never-restarted", message, document.locate(place))
+
+
+def _bounded_retries(document: Document) -> bool:
+    return bool(document.get(("spec", "runPolicy", "backoffLimit")))
 
 
 def _ray_gpus(document: Document) -> Iterator[Problem]:

@@ -78,6 +78,8 @@ def _container(
     find = functools.partial(mounted.file, document, spec, path)
     invocations = _invocations(document, path, environment, find)
     read = [(reading, one) for one in invocations if (reading := config_file.trainer(engines.read(one), find))]
+    if not read and (behind := _behind(invocations, find)):
+        read = [behind]
     if not resources:
         read = [(reading, one) for reading, one in read if one.arguments]
     claimed = {} if resources else _claimed(document, spec, path)
@@ -112,6 +114,17 @@ def _container(
         if not moved and (room := volume.size(document, spec, path, environment, engine, checkpoint)):
             own["model_volume_bytes"] = room
         yield Role(str(name or path[-1]), anchor, own, reading.arguments, reading.open_ended)
+
+
+def _behind(
+    invocations: Sequence[Invocation], find: Callable[[str], Origin | None]
+) -> tuple[Reading, Invocation] | None:
+    """The trainer behind a launcher of training, with the files that it names."""
+    from gpulint.adapters import launched as programs
+
+    found = programs.reading(invocations, find)
+    reading = config_file.trainer(found[0], find) if found else None
+    return (reading, found[1]) if found and reading else None
 
 
 def _invocations(

@@ -30,6 +30,8 @@ STOPPED = re.compile(r"\bsky[ \t]+(?:down|stop|autostop|jobs|serve)\b|\bautostop
 """What stops a cluster of SkyPilot's somewhere in a script, or manages it."""
 STOPS = re.compile(r"-i\d*$|--idle-minutes-to-autostop|--down$|--dryrun$|-h$|--help$|\$")
 """skypilot sky/client/cli/command.py, launch; a word that is filled in elsewhere may hold them."""
+OF_TRAINERS = {"transformers": "trainer", "trl": "trainer", "llama-factory": "llama-factory"}
+"""Trainers whose arguments are settings of their configuration files too, and the table that lists these."""
 ROLES_MAX = 24
 SUFFIX = re.compile(r"(?<=.)\.(?:sh|bash|slurm|sbatch|sub|job|pbs|lsf)(?:\.\w+)?$")
 
@@ -282,7 +284,7 @@ def _fields(found: Found, repository: Repository) -> dict[str, Field]:
         given = own.get(name)
         if not _open(given) and not _spans_the_job(found.one, name, given, told):
             told.pop(name, None)
-    both = {**own, **told}
+    both = {**own, **told, **_retired(found, repository)}
     ranks_of_engine = both.get("processes_per_pod")
     if _open(both["gpus_per_pod"]) and ranks_of_engine is not None and engines.purpose(_engine(found)) == "training":
         both["gpus_per_pod"] = ranks_of_engine
@@ -291,6 +293,16 @@ def _fields(found: Found, repository: Repository) -> dict[str, Field]:
         total = instance.product(both["gpus_per_pod"], both["pods_per_replica"])
         both["gpus_per_replica"] = own["gpus_per_replica"] if stated and isinstance(total.value, Unknown) else total
     return both
+
+
+def _retired(found: Found, repository: Repository) -> dict[str, Field]:
+    """An argument of a trainer that the releases the repository asks for do not have."""
+    format = OF_TRAINERS.get(_engine(found), "")
+    if not format:
+        return {}
+    from gpulint.adapters import misstated
+
+    return misstated.arguments(found.one.words, format, misstated.pins(repository))
 
 
 def _open(field: Field | None) -> bool:
