@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from gpulint import engines
-from gpulint.adapters import config_file, launch, program, scheduled
+from gpulint.adapters import config_file, launch, program, ranks
 from gpulint.adapters.launch import AS_MODULE, Launch
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.workload import Field, Origin
@@ -51,7 +51,7 @@ def reading(
 
 def _meeting(one: Launch) -> dict[str, Field]:
     """Where the ranks of several pods are told to meet, if that is each pod itself."""
-    local = scheduled.rendezvous(one.steps[-1], {})
+    local = ranks.rendezvous(one.steps[-1], {})
     return {"local_rendezvous": local} if local is not None else {}
 
 

@@ -13,8 +13,6 @@ from gpulint.workload import Field
 
 ALONE = frozenset({"torchrun", "accelerate", "tune run"})
 """Launchers that start ranks on the machine they run on, and nowhere else."""
-TASKS = frozenset({"srun", "mpirun"})
-"""Launchers whose tasks are the ranks, which meet where a variable says."""
 SPREADING = re.compile(
     r"(?m)^[^#\n]*\b(?:srun|mpirun|mpiexec|prun|ibrun|aprun|jsrun|pdsh|clush|ssh|ray|parallel|scontrol[ \t]+create|blaunch)\b"
 )
@@ -29,16 +27,6 @@ def fields(one: Started, stated: Mapping[str, Argument], found: Mapping[str, Fie
     """What is worth a word about a command of a batch job or of several nodes."""
     step = next((step for step in reversed(one.launch.steps) if step.launcher in ranks.RANKED), None)
     return {**dict(_of_job(one, stated, found)), **dict(_of_launcher(one, step, stated, found))}
-
-
-def rendezvous(step: Step | None, environment: Mapping[str, Argument]) -> Field | None:
-    """The address of this very machine where the ranks of all nodes are told to meet."""
-    by_task = step is None or step.launcher in TASKS
-    told = environment.get("MASTER_ADDR") if step is None or by_task else step.last("rendezvous")
-    if told is None or told.text is None or (step is not None and step.stated.get("standalone")):
-        return None
-    host = told.text.rpartition("//")[2].partition(":")[0].strip()
-    return Field(told.text, ranks.origins(told)) if host in ranks.LOCAL else None
 
 
 def nodes(step: Step) -> Field | None:
@@ -75,7 +63,7 @@ def _of_launcher(
     """What a launcher of ranks is told that does not go with the job or the nodes it runs on."""
     in_job = one.job is not None or bool({"nodes", *CARDS} & stated.keys())
     by_slurm = any(other.launcher == "srun" for other in one.launch.steps)
-    if (local := rendezvous(step, one.environment)) is not None and (by_slurm or one.job is None):
+    if (local := ranks.rendezvous(step, one.environment)) is not None and (by_slurm or one.job is None):
         yield "local_rendezvous", local
     if step is None:
         return
