@@ -27,7 +27,7 @@ SCALERS: Mapping[str, str] = {
     "PodDisruptionBudget": "policy",
 }
 """Objects that say how many pods of another one run, by kind and group."""
-OF_OBJECTS = ("beta", "ScaledObject")
+OF_OBJECTS = ("beta", "ScaledObject", "rayStartParams", "pytorchReplicaSpecs")
 """Words without which nothing is wrong with an object by itself."""
 OF_NODES = ("guest_accelerator", "mig-configs", "ami_type", "karpenter.sh/", "efaEnabled", "efa_support", "SlurmQueues")
 """Words without which nothing is wrong with nodes."""
@@ -70,6 +70,7 @@ def problems(adapter: ModuleType, document: Document, repository: Repository) ->
 
         yield from node_problems.of(document, repository)
     yield from adapter.problems(document) if hasattr(adapter, "problems") else ()
+    yield from adapter.settled(document, repository) if hasattr(adapter, "settled") else ()
 
 
 def kind(adapter: ModuleType, document: Document) -> str:

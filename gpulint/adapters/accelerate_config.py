@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 
-from gpulint.adapters import configured, settings
-from gpulint.documents import Document
+from gpulint.adapters import configured, misstated, settings
+from gpulint.documents import Document, Problem
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
 
@@ -39,6 +39,10 @@ def kind(document: Document) -> str:
     return "Accelerate configuration"
 
 
+def problems(document: Document) -> Iterator[Problem]:
+    yield from misstated.problems(document, "accelerate")
+
+
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     """A run of a program that the file does not name."""
     if _on_gpus(document):
@@ -65,6 +69,11 @@ def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
     elif how.startswith("MULTI"):
         found["sharding"] = Field("ddp", (place,))
     return found
+
+
+def processes(document: Document) -> Field | None:
+    """The processes of all machines together."""
+    return settings.stated(document, "accelerate").get("processes")
 
 
 def _on_gpus(document: Document) -> bool:

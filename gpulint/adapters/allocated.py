@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 
 from gpulint import documents, units
-from gpulint.adapters import docker_run, instance, launch, ranks, slurm
+from gpulint.adapters import accelerated, docker_run, instance, launch, ranks, scheduled, slurm
 from gpulint.adapters.launch import CONTAINERS
 from gpulint.adapters.launched import TRAINERS
-from gpulint.adapters.ranks import Step
 from gpulint.adapters.started import Started
 from gpulint.documents import Document
 from gpulint.engines import Argument
@@ -59,7 +59,8 @@ def fields(one: Started, anchor: Origin, repository: Repository) -> dict[str, Fi
     found["gpus_per_pod"], found["pods_per_replica"] = gpus, nodes
     found["gpus_per_replica"] = _of_job(one, stated) or instance.product(gpus, nodes)
     found["replicas"] = _replicas(stated)
-    found |= _processes(one, stated, found)
+    hazards = scheduled.fields(one, stated, found)
+    found |= _processes(one, stated, found) | hazards
     found.setdefault(
         "accelerator", Field(Unknown("the machine that runs the script decides the card", MACHINE), (anchor,))
     )
@@ -281,32 +282,15 @@ def _shared_out(one: Started, found: Mapping[str, Field], nodes: Field) -> dict[
 
 
 def _configured(one: Started, document: Document, repository: Repository) -> dict[str, Field]:
-    """What the file of `accelerate launch --config_file` says where the command does not."""
+    """What the options and the file of `accelerate launch` say."""
     step = next((step for step in one.launch.steps if step.launcher == "accelerate"), None)
-    if step is None or (named := step.last("config_file")) is None or not named.text:
+    if step is None:
         return {}
-    config = _document(named.text, document, repository)
-    if config is None:
-        return {}
-    return dict(_of_config(step, named, config))
-
-
-def _of_config(step: Step, named: Argument, config: Document) -> Iterator[tuple[str, Field]]:
-    machines = _count(named, config, "num_machines")
-    processes = _count(named, config, "num_processes")
-    nodes = ranks.number(word) if (word := step.last("nodes")) else machines
-    if nodes is not None:
-        yield "pods_per_replica", nodes
-    whole = ranks.total(step) or processes
-    if whole is not None:
-        yield "processes_per_pod", ranks.shared_out(whole, nodes or Field(1, source="default of accelerate"))
-
-
-def _count(named: Argument, config: Document, key: str) -> Field | None:
-    value = config.get((key,))
-    if not isinstance(value, int) or isinstance(value, bool):
-        return None
-    return Field(value, (named.origin, Origin(config, (key,))))
+    find = functools.partial(_document, document=document, repository=repository)
+    named = step.last("config_file")
+    config = find(named.text) if named is not None and named.text else None
+    found = accelerated.fields(step, find)
+    return found if config is None else {**found, **accelerated.counts(step, config)}
 
 
 def _document(name: str, document: Document, repository: Repository) -> Document | None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 
-from gpulint.adapters import configured, settings
-from gpulint.documents import Document
+from gpulint.adapters import configured, misstated, settings
+from gpulint.documents import Document, Problem
 from gpulint.engines import training_words
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
@@ -37,6 +37,10 @@ def claims(document: Document) -> bool:
 
 def kind(document: Document) -> str:
     return "Axolotl configuration"
+
+
+def problems(document: Document) -> Iterator[Problem]:
+    yield from misstated.problems(document, "axolotl")
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:

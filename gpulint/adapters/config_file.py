@@ -13,10 +13,11 @@ from collections.abc import Callable, Iterator, Mapping
 
 from gpulint import documents
 from gpulint.adapters import config_map, nested
+from gpulint.adapters.launch import Launch
 from gpulint.documents import Document, Path
 from gpulint.engines import Argument, Invocation, Reading
 from gpulint.repository import Repository
-from gpulint.workload import Origin
+from gpulint.workload import Field, Origin
 
 FIRST = ("vllm", "sglang")
 LAST = ("trtllm-serve", "dynamo.trtllm")
@@ -87,6 +88,19 @@ def trainer(reading: Reading | None, find: Callable[[str], Origin | None]) -> Re
     from gpulint.adapters import configured
 
     return configured.joined(reading, lambda name: _document(find(name)))
+
+
+def accelerated(launched: Launch, find: Callable[[str], Origin | None]) -> dict[str, Field]:
+    """What `accelerate launch` and the file that it names say of a run."""
+    step = next((step for step in launched.steps if step.launcher == "accelerate"), None)
+    if step is None:
+        return {}
+    from gpulint.adapters import accelerated
+
+    named = step.last("config_file")
+    held = _document(find(named.text)) if named is not None and named.text else None
+    found = accelerated.fields(step, lambda name: _document(find(name)))
+    return found if held is None else {**found, **accelerated.counts(step, held)}
 
 
 def _document(place: Origin | None) -> Document | None:

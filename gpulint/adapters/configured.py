@@ -7,7 +7,9 @@ name, where `find` gives the document of a file that this one names.
 from __future__ import annotations
 
 import functools
+import importlib
 import posixpath
+import re
 from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 
@@ -26,6 +28,16 @@ CONFIGURED = "the training configuration states more"
 """Why a reading is open that names a configuration file (engines/training.py)."""
 NAMED = ("training_config", "deepspeed_config")
 """Quantities whose value is the path of a file that states more."""
+RECIPES: Mapping[str, tuple[str, ...]] = {
+    "torchtune": ("recipes/configs/{name}.yaml",),
+    "nemo": ("conf/{name}.yaml", "launcher_scripts/conf/{name}.yaml"),
+}
+"""Where a trainer's own repository keeps what commands call by name (torchtune _recipe_registry.py; NeMo main.py)."""
+STARTING = frozenset({"nemo"})
+"""Trainers whose command starts the nodes and processes that its recipe states."""
+SEVERAL: Mapping[str, str] = {"gpt-neox": "gpt_neox_config"}
+"""Trainers that take several files for one run, in any order, and what reads a part of it."""
+SUFFIXED = re.compile(r"\.(?:ya?ml|json|toml)$")
 OWN_WORLD = frozenset({"pods_per_replica", "processes_per_pod", "gpus_per_pod", "gpus_per_replica"})
 """What a file says of the machines it is meant for; where a command runs it there, that counts."""
 
@@ -59,17 +71,19 @@ def joined(reading: Reading, find: Find) -> Reading:
     found = dict(reading.fields)
     open_ended, read = reading.open_ended, False
     for name in NAMED:
-        more = _of_file(found.get(name), find)
+        more = _of_files(found.get(name), find, _engine(reading))
         if more is None:
             continue
-        unread = {key for key, field in found.items() if _deferred(field)}
+        unread = {key for key, field in found.items() if training_words.deferred(field)}
         decided = training.CONFIGURING.get(name, frozenset())
         found = {key: field for key, field in found.items() if key not in decided & unread - more.keys()}
         found = {**more, **{key: field for key, field in found.items() if key not in unread or key not in more}}
         read = read or name == "training_config"
     if not read:
         return reading._replace(fields=found) if found != reading.fields else reading
-    kept = {name: field for name, field in found.items() if not (_deferred(field) and name != "checkpoint")}
+    kept = {
+        name: field for name, field in found.items() if not (training_words.deferred(field) and name != "checkpoint")
+    }
     return reading._replace(fields=kept, open_ended="" if open_ended == CONFIGURED else open_ended)
 
 
@@ -91,32 +105,51 @@ def beside(repository: Repository, path: str, name: str) -> Document | None:
     return None
 
 
-def _of_file(named: Field | None, find: Find) -> Mapping[str, Field] | None:
-    """What the file that a field names states; None where it cannot be read as one of a trainer's."""
+def _engine(reading: Reading) -> str:
+    engine = reading.fields.get("engine")
+    return str(engine.value) if engine is not None else ""
+
+
+def _of_files(named: Field | None, find: Find, engine: str) -> Mapping[str, Field] | None:
+    """What the files that a field names state together; None where one of them cannot be read as a trainer's."""
     if named is None or not isinstance(named.value, str):
         return None
-    held = find(named.value)
-    module = adapters.claiming(held) if held is not None else None
-    if held is None or module is None or not hasattr(module, "stated"):
+    together: dict[str, Field] = {}
+    for name in named.value.split() if engine in SEVERAL else (named.value,):
+        more = _of_file(name, named, find, engine)
+        if more is None:
+            return None
+        together |= more
+    return together
+
+
+def _of_file(name: str, named: Field, find: Find, engine: str) -> Mapping[str, Field] | None:
+    """What one file states, found as the trainer finds it: by its path, or by the name of a recipe among its own."""
+    own = [pattern.format(name=name) for pattern in RECIPES.get(engine, ()) if not SUFFIXED.search(name)]
+    held = next((document for path in (*own, name) if (document := find(path)) is not None), None)
+    module = _reads(held, engine) if held is not None else None
+    if held is None or module is None:
         return None
+    starts = bool(own) and engine in STARTING
     within = dict(module.stated(held, find))
     if module.ENGINE or "engine" in within:
         within = {**_left_open(module, held, within), **within}
-    fields = {name: field for name, field in within.items() if name not in OWN_WORLD}
-    return {name: _placed(field, named) for name, field in fields.items()}
+    fields = {quantity: field for quantity, field in within.items() if starts or quantity not in OWN_WORLD}
+    return {quantity: _placed(field, named) for quantity, field in fields.items()}
+
+
+def _reads(document: Document, engine: str) -> ModuleType | None:
+    """The adapter that reads a document; of a run that is spread over several files, the trainer's own for each of them."""
+    module = adapters.claiming(document)
+    if engine in SEVERAL and isinstance(document.data, dict):
+        return importlib.import_module(f"gpulint.adapters.{SEVERAL[engine]}")
+    return module if module is not None and hasattr(module, "stated") else None
 
 
 def _placed(field: Field, named: Field) -> Field:
     """A field of another file: the word that names the file first, then where it really stands."""
     origins = (*named.origins[:1], *field.origins)
     return Field(field.value, tuple(dict.fromkeys(origins)), field.source, field.assumption)
-
-
-def _deferred(field: Field) -> bool:
-    """Whether a field only says that something decides it that was not read."""
-    return isinstance(field.value, Unknown) and (
-        field.value.category == "another object" or field.value.lacking == "arguments"
-    )
 
 
 def _left_open(module: ModuleType, document: Document, found: Mapping[str, Field]) -> dict[str, Field]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 
-from gpulint.adapters import configured, settings
-from gpulint.documents import Document, Path
+from gpulint.adapters import configured, misstated, settings
+from gpulint.documents import Document, Path, Problem
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Workload
 
@@ -40,6 +40,10 @@ def claims(document: Document) -> bool:
 
 def kind(document: Document) -> str:
     return "DeepSpeed configuration"
+
+
+def problems(document: Document) -> Iterator[Problem]:
+    yield from misstated.problems(document, "deepspeed")
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 
-from gpulint.adapters import configured, settings
-from gpulint.documents import Document
+from gpulint.adapters import configured, misstated, settings
+from gpulint.documents import Document, Problem
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Workload
 
@@ -32,6 +32,10 @@ def claims(document: Document) -> bool:
 
 def kind(document: Document) -> str:
     return "GPT-NeoX configuration"
+
+
+def problems(document: Document) -> Iterator[Problem]:
+    yield from misstated.problems(document, "gpt-neox")
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:

@@ -5,24 +5,26 @@ A launcher's own defaults are left out: operators set them by variables (PET_NPR
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from gpulint import engines
-from gpulint.adapters import launch, program
+from gpulint.adapters import config_file, launch, program, ranks
 from gpulint.adapters.launch import AS_MODULE, Launch
-from gpulint.engines import Argument, Invocation, Reading
-from gpulint.workload import Field
+from gpulint.engines import Argument, Invocation, Reading, training_words
+from gpulint.workload import Field, Origin
 
 TRAINERS = ("torchrun", "accelerate", "deepspeed", "colossalai", "composer", "horovodrun", "tune run")
 """Launchers that start one process a GPU."""
 
 
-def fields(invocations: Sequence[Invocation]) -> dict[str, Field]:
+def fields(
+    invocations: Sequence[Invocation], find: Callable[[str], Origin | None] = lambda name: None
+) -> dict[str, Field]:
     """Launcher, ranks and program of the one command that a launcher of training stands in front of; of several, the launcher."""
     found = [taken for one in invocations if (taken := launch.unwrapped(one.arguments)) and is_trained(taken)]
     if not found:
         return {}
-    told = [{**one.fields, **named(one.words)} for one in found]
+    told = [{**one.fields, **config_file.accelerated(one, find), **_meeting(one), **named(one.words)} for one in found]
     first = {name: field for name, field in told[0].items() if name != "pods_per_replica" and field.origins}
     if any(other["launcher"].value != first["launcher"].value for other in told):
         return {}
@@ -30,14 +32,21 @@ def fields(invocations: Sequence[Invocation]) -> dict[str, Field]:
     return {"engine": engine, "launcher": engine} if len(told) > 1 else {**first, "engine": engine}
 
 
-def reading(invocation: Invocation) -> Reading | None:
-    """The trainer that a launcher of training starts, with what the launcher states."""
+def reading(invocation: Invocation, find: Callable[[str], Origin | None] = lambda name: None) -> Reading | None:
+    """The trainer that a launcher of training starts, with what the launcher and its configuration state."""
     taken = launch.unwrapped(invocation.arguments)
     found = engines.read(invocation._replace(arguments=taken.words)) if is_trained(taken) else None
     if found is None or engines.purpose(str(found.fields["engine"].value)) != "training":
         return None
     told = {name: field for name, field in taken.fields.items() if field.origins}
-    return found._replace(fields={**told, **found.fields})
+    launched = {**told, **config_file.accelerated(taken, find), **_meeting(taken)}
+    return found._replace(fields=training_words.settled(found.fields, launched))
+
+
+def _meeting(one: Launch) -> dict[str, Field]:
+    """Where the ranks of several pods are told to meet, if that is each pod itself."""
+    local = ranks.rendezvous(one.steps[-1], {})
+    return {"local_rendezvous": local} if local is not None else {}
 
 
 def started(invocations: Sequence[Invocation]) -> Argument | None:

@@ -47,6 +47,8 @@ def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
     if document.get(("trainer", ACTOR)) is not None:
         why = Unknown("what reinforcement learning keeps besides the network is not modelled")
         found["trainable_parameters"] = Field(why, (Origin(document, ("trainer", ACTOR), key=True),))
+    if document.get(("model", "fsdp")) is True:
+        found["sharding"] = Field("fsdp", (Origin(document, ("model", "fsdp")),))
     return found
 
 

@@ -6,10 +6,17 @@ import re
 from collections.abc import Iterator
 
 from gpulint import catalog
-from gpulint.documents import Document, Problem
+from gpulint.documents import Document, Path, Problem
 
 PER_POD = re.compile(r"\s*((?:vllm|sglang|trtllm|nv_trt_llm|tgi)[:_]\w+)\s*(\{[^{}]*\})?\s*")
 """A bare selector of a metric that every server exports for itself."""
+CLUSTERS: tuple[Path, ...] = (
+    ("spec",),
+    ("spec", "rayClusterSpec"),
+    ("spec", "rayClusterConfig"),
+)
+"""Where a RayCluster, a RayJob and a RayService describe their groups."""
+OTHER_DEVICES = re.compile(r"rdma|efa|hugepages|tpu|neuron|hostdev|networking|smarter-devices|github\.com/")
 ONE_SERIES = re.compile(r"\b(?:pod|instance|pod_name)\s*=\s*\"")
 
 
@@ -18,6 +25,67 @@ def of(document: Document) -> Iterator[Problem]:
     yield from _removed(document)
     if document.get(("kind",)) == "ScaledObject" and str(document.get(("apiVersion",))).startswith("keda.sh/"):
         yield from _queries(document)
+    if str(document.get(("apiVersion",))).startswith("ray.io/"):
+        yield from _ray_gpus(document)
+    if document.get(("kind",)) == "PyTorchJob":
+        yield from _never_restarted(document)
+
+
+def _never_restarted(document: Document) -> Iterator[Problem]:
+    """A run of several pods with GPUs of which none is started again when it fails (training-operator v1.9.0 common_types.go)."""
+    types = document.get(("spec", "pytorchReplicaSpecs"))
+    named = (
+        [(str(name), one) for name, one in types.items() if isinstance(one, dict)] if isinstance(types, dict) else []
+    )
+    pods = [one.get("replicas", 1) for _, one in named]
+    if not all(isinstance(count, int) for count in pods) or sum(pods) < 2 or document.get(("spec", "elasticPolicy")):
+        return
+    if all(one.get("restartPolicy") == "Never" for _, one in named) and not _bounded_retries(document):
+        place = ("spec", "pytorchReplicaSpecs", named[0][0], "restartPolicy")
+        message = f"one of {sum(pods)} pods that fails ends the run for all: restartPolicy Never"
+        yield Problem("gang-never-restarted", message, document.locate(place))
+
+
+def _bounded_retries(document: Document) -> bool:
+    return bool(document.get(("spec", "runPolicy", "backoffLimit")))
+
+
+def _ray_gpus(document: Document) -> Iterator[Problem]:
+    """A group of a Ray cluster that tells Ray of other GPUs than its pods are granted; 0 keeps Ray's work off the head."""
+    for group in (path for cluster in CLUSTERS for path in _groups(document, cluster)):
+        told = document.get((*group, "rayStartParams", "num-gpus"))
+        containers = document.get((*group, "template", "spec", "containers"))
+        if not re.fullmatch(r"[1-9]\d*", str(told)) or not isinstance(containers, list):
+            continue
+        granted = [_granted(one) for one in containers]
+        if None in granted or (given := sum(one or 0 for one in granted)) == int(str(told)):
+            continue
+        kind = "ray-gpus-beyond-limit" if given < int(str(told)) else "ray-gpus-below-limit"
+        message = f"Ray is told of {told} GPUs in each pod; the containers are granted {given}"
+        yield Problem(kind, message, document.locate((*group, "rayStartParams", "num-gpus")))
+
+
+def _groups(document: Document, cluster: Path) -> Iterator[Path]:
+    if document.get((*cluster, "headGroupSpec")) is not None:
+        yield (*cluster, "headGroupSpec")
+    listed = document.get((*cluster, "workerGroupSpecs"))
+    yield from ((*cluster, "workerGroupSpecs", at) for at in range(len(listed) if isinstance(listed, list) else 0))
+
+
+def _granted(container: object) -> int | None:
+    """The GPUs that a container's limits state as numbers; None where they are not plain."""
+    resources = container.get("resources") if isinstance(container, dict) else None
+    if resources is None:
+        return 0
+    limits = resources.get("limits") if isinstance(resources, dict) else None
+    if not isinstance(resources, dict) or resources.get("claims") or not isinstance(limits, dict | None):
+        return None
+    amounts = [
+        value for name, value in (limits or {}).items() if "/" in str(name) and not OTHER_DEVICES.search(str(name))
+    ]
+    if any(not re.fullmatch(r"\d+", str(value)) for value in amounts):
+        return None
+    return sum(int(str(value)) for value in amounts)
 
 
 def _removed(document: Document) -> Iterator[Problem]:

@@ -77,7 +77,7 @@ def _container(
     environment = command.environment(document, path, supplied)
     find = functools.partial(mounted.file, document, spec, path)
     invocations = _invocations(document, path, environment, find)
-    read = [(reading, one) for one in invocations if (reading := config_file.trainer(_read(one), find))]
+    read = [(reading, one) for one in invocations if (reading := config_file.trainer(_read(one, find), find))]
     if not resources:
         read = [(reading, one) for reading, one in read if one.arguments]
     claimed = {} if resources else _claimed(document, spec, path)
@@ -100,7 +100,7 @@ def _container(
         pod["unexpanded_variable"] = variable
     if _joins_a_cluster(invocations, environment):
         pod["multi_node"] = Field(True, source="Ray in the script")
-    pod |= {} if read else _program(document, path, invocations)
+    pod |= {} if read else _program(document, path, invocations, find)
     for reading in settled(read, pod["gpus_per_pod"].value) or (Reading({}, None),):
         own = {**pod, **reading.fields, **_askless(document, spec, path, reading), **_told(given, reading)}
         checkpoint, engine = (str(own[name].value) if name in own else "" for name in ("checkpoint", "engine"))
@@ -148,13 +148,13 @@ def launched(document: Document, spec: Path, supplied: Mapping[str, Argument]) -
     return None
 
 
-def _read(invocation: Invocation) -> Reading | None:
+def _read(invocation: Invocation, find: Callable[[str], Origin | None]) -> Reading | None:
     """The engine that a command starts, or the trainer behind a launcher."""
     found = engines.read(invocation)
     if found is None and invocation.arguments:
         from gpulint.adapters import launched as programs
 
-        found = programs.reading(invocation)
+        found = programs.reading(invocation, find)
     nodes = found.fields.get("pods_per_replica") if found else None
     if (
         found is None
@@ -168,11 +168,13 @@ def _read(invocation: Invocation) -> Reading | None:
     return found._replace(fields={**others, "multi_node": several})
 
 
-def _program(document: Document, path: Path, invocations: Sequence[Invocation]) -> dict[str, Field]:
+def _program(
+    document: Document, path: Path, invocations: Sequence[Invocation], find: Callable[[str], Origin | None]
+) -> dict[str, Field]:
     """What runs where no engine that we read does: the program that the command names, or else what the image holds."""
     from gpulint.adapters import launched as programs
 
-    if trained := programs.fields(invocations):
+    if trained := programs.fields(invocations, find):
         return trained
     if name := programs.started(invocations):
         return {"program": Field(name.text, (name.origin,))}

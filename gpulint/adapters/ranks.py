@@ -20,6 +20,8 @@ PLATFORM = re.compile(
     r"|\$\{?(?:JOB_COMPLETION_INDEX|RANK|LOCAL_RANK|NODE_RANK|WORLD_SIZE|LOCAL_WORLD_SIZE|HOSTNAME|NCI_\w+)\b|nvidia-smi"
 )
 PLACEHOLDER = re.compile(r"<[^<>\s]+>|(?i:\byour[-_]|\b(?:change|replace)[-_]?me\b)|__\w+__")
+TASKS = frozenset({"srun", "mpirun"})
+"""Launchers whose tasks are the ranks, which meet where a variable says."""
 LOCAL = frozenset({"localhost", "127.0.0.1"})
 
 
@@ -71,8 +73,8 @@ def _nodes(step: Step) -> Field | None:
         return Field(len(set(hosts.text.split(","))), origins(hosts))
     if (included := step.last("include")) is not None and included.text:
         return Field(len(included.text.split("@")), origins(included))
-    if step.launcher == "torchrun" and "--standalone" in str(step.word.text):
-        return Field(1, origins(step.word))
+    if (alone := step.last("standalone")) is not None:
+        return Field(1, origins(alone))
     if step.launcher in ("torchrun", "tune run") and step.open_ended is None:
         return None
     return _left_open(step)
@@ -139,6 +141,16 @@ def shared_out(whole: Field, nodes: Field | None) -> Field:
     if nodes.value < 1 or whole.value % nodes.value:
         return Field(Unknown(f"{whole.value} processes on {nodes.value} nodes"), whole.origins)
     return Field(whole.value // nodes.value, (*whole.origins, *nodes.origins))
+
+
+def rendezvous(step: Step | None, environment: Mapping[str, Argument]) -> Field | None:
+    """The address of this very machine where the ranks of all nodes are told to meet."""
+    by_task = step is None or step.launcher in TASKS
+    told = environment.get("MASTER_ADDR") if step is None or by_task else step.last("rendezvous")
+    if told is None or told.text is None or (step is not None and step.stated.get("standalone")):
+        return None
+    host = told.text.rpartition("//")[2].partition(":")[0].strip()
+    return Field(told.text, origins(told)) if host in LOCAL else None
 
 
 # ---- values

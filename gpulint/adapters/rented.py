@@ -46,4 +46,19 @@ def fields(platform: str, choices: Sequence[Choice], cloud: str = "") -> dict[st
     several = len({one.name for one in choices}) > 1
     why = Unknown(f"one of {names}", DECIDED) if several else Unknown(f"which product {names} is")
     found["accelerator"] = Field(known or why, places)
-    return found
+    return {**found, **_least(choices, (f"{platform} {cloud}", platform))} if several else found
+
+
+def _least(choices: Sequence[Choice], platforms: Sequence[str]) -> dict[str, Field]:
+    """The choice with the least memory over all its GPUs, where the catalog knows every one of them."""
+    rooms: list[tuple[int, Choice]] = []
+    for one in choices:
+        name = product(platforms, one.name)
+        held = hardware.accelerator(name) if name else None
+        each = (held.driver_memory_bytes or held.cuda_memory_bytes) if held else None
+        if each is None or not isinstance(one.gpus, int):
+            return {}
+        rooms.append((each * one.gpus, one))
+    room, least = min(rooms, key=lambda pair: pair[0])
+    said = least.name if least.gpus == 1 else f"{least.gpus} × {least.name}"
+    return {"least_candidate": Field(said, (least.place,)), "least_candidate_bytes": Field(room, (least.place,))}

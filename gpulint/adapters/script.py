@@ -14,8 +14,8 @@ from gpulint.adapters.launch import AS_MODULE, PYTHON_VALUES, Launch
 from gpulint.adapters.launched import TRAINERS
 from gpulint.adapters.program import PYTHON
 from gpulint.adapters.started import SUBMITS, Reader, Started
-from gpulint.documents import Document
-from gpulint.engines import Argument, Invocation, Reading
+from gpulint.documents import Document, Problem
+from gpulint.engines import Argument, Invocation, Reading, training_words
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
@@ -26,6 +26,12 @@ BATCH = re.compile(r"(?m)^[ \t]*#(?:SBATCH|PBS|BSUB)[ \t]")
 NCCL_TEST = re.compile(
     r"(?:all_reduce|all_gather|alltoall|reduce_scatter|broadcast|sendrecv|reduce|scatter|gather)_perf(?:_mpi)?"
 )
+STOPPED = re.compile(r"\bsky[ \t]+(?:down|stop|autostop|jobs|serve)\b|\bautostop\b")
+"""What stops a cluster of SkyPilot's somewhere in a script, or manages it."""
+STOPS = re.compile(r"-i\d*$|--idle-minutes-to-autostop|--down$|--dryrun$|-h$|--help$|\$")
+"""skypilot sky/client/cli/command.py, launch; a word that is filled in elsewhere may hold them."""
+OF_TRAINERS = {"transformers": "trainer", "trl": "trainer", "llama-factory": "llama-factory"}
+"""Trainers whose arguments are settings of their configuration files too, and the table that lists these."""
 ROLES_MAX = 24
 SUFFIX = re.compile(r"(?<=.)\.(?:sh|bash|slurm|sbatch|sub|job|pbs|lsf)(?:\.\w+)?$")
 
@@ -96,6 +102,18 @@ def _configured(found: Found, find: Callable[[str], Origin | None]) -> Found:
     whole = config_file.expanded(started, find)
     reading = found.reading if whole is started else engines.read(whole) or found.reading
     return found._replace(reading=config_file.trainer(reading, find))
+
+
+def problems(document: Document) -> Iterator[Problem]:
+    """A cluster of machines that a script starts and nothing of it stops."""
+    if "sky launch" not in document.text or STOPPED.search(document.text):
+        return
+    for one in _understood(document)[0]:
+        words = [word.written or word.text or "" for word in one.words]
+        if words[:2] == ["sky", "launch"] and not any(STOPS.match(word) for word in words[2:]):
+            place = one.words[0].origin
+            message = "the cluster stays up after its job; -i MINUTES or --down stops it"
+            yield Problem("cluster-without-autostop", message, place.location())
 
 
 @functools.lru_cache(maxsize=2)
@@ -266,7 +284,7 @@ def _fields(found: Found, repository: Repository) -> dict[str, Field]:
         given = own.get(name)
         if not _open(given) and not _spans_the_job(found.one, name, given, told):
             told.pop(name, None)
-    both = {**own, **told}
+    both = {**training_words.settled(told, own), **_retired(found, repository)}
     ranks_of_engine = both.get("processes_per_pod")
     if _open(both["gpus_per_pod"]) and ranks_of_engine is not None and engines.purpose(_engine(found)) == "training":
         both["gpus_per_pod"] = ranks_of_engine
@@ -275,6 +293,16 @@ def _fields(found: Found, repository: Repository) -> dict[str, Field]:
         total = instance.product(both["gpus_per_pod"], both["pods_per_replica"])
         both["gpus_per_replica"] = own["gpus_per_replica"] if stated and isinstance(total.value, Unknown) else total
     return both
+
+
+def _retired(found: Found, repository: Repository) -> dict[str, Field]:
+    """An argument of a trainer that the releases the repository asks for do not have."""
+    format = OF_TRAINERS.get(_engine(found), "")
+    if not format:
+        return {}
+    from gpulint.adapters import misstated
+
+    return misstated.arguments(found.one.words, format, misstated.pins(repository))
 
 
 def _open(field: Field | None) -> bool:

@@ -7,7 +7,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 
-from gpulint import hardware
+from gpulint import hardware, units
 from gpulint.adapters import command, config_file, counted, instance, rented, shapes, task
 from gpulint.adapters.rented import Choice
 from gpulint.documents import Document, Path
@@ -39,6 +39,11 @@ OTHERS = re.compile(r"(?i)tpu|inferentia|trainium|.*neuron|gaudi hl")
 SHARED = "SkyPilot sets up the machine or the container"
 NODE_VARIABLES = ("SKYPILOT_NODE_RANK", "SKYPILOT_NODE_IPS", "SKYPILOT_TASK_ID", "SKYPILOT_SERVE_REPLICA_ID")
 """skypilot, docs/source/running-jobs/environment-variables.rst."""
+MOUNTS = ("file_mounts", "volumes", "storage")
+STORE = re.compile(
+    r"(?i)\b(?:s3|gs|gcs|r2|az|azure|oci|cos|hf)://|\brclone\b|\bgsutil\b|\baws s3\b|resume|push_to_hub|hub_|rsync|nfs|/mnt/|scp "
+)
+"""What may carry checkpoints out of a machine, or bring them back."""
 PLATFORM = "platform variable"
 CALLER = "caller's variable"
 
@@ -72,6 +77,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     if not given and not found:
         return
     fields = counts | ({} if found or not given else task.program(invocations, _anchor(document)))
+    fields |= {**_disk(document), **_spot(document)}
     name = document.get(("name",))
     label = str(name) if isinstance(name, str) else task.stem(document.path)
     roles = tuple(_together(role) for role in task.roles(label, _anchor(document), fields, found))
@@ -211,6 +217,27 @@ def _together(role: Role) -> Role:
         return role
     reason = Unknown("whether the nodes serve together is decided by the script")
     return role.having(gpus_per_replica=Field(reason, role.fields["pods_per_replica"].origins))
+
+
+# ---- what stays on the machine
+
+
+def _disk(document: Document) -> dict[str, Field]:
+    """The disk that downloads go to, where nothing is mounted into the machine."""
+    stated = document.get(("resources", "disk_size"))
+    if not _whole(stated) or any(document.get((key,)) for key in MOUNTS):
+        return {}
+    return {"model_volume_bytes": Field(stated * units.GIB, (Origin(document, ("resources", "disk_size")),))}  # type: ignore[operator]
+
+
+def _spot(document: Document) -> dict[str, Field]:
+    """Whether a task on machines that may be taken back mounts nothing and names no store to keep its results in."""
+    if document.get(("resources", "use_spot")) is not True or any(document.get((key,)) for key in MOUNTS):
+        return {}
+    texts = (document.get((key,)) for key in ("run", "setup", "envs"))
+    if any(STORE.search(str(text)) for text in texts if text):
+        return {}
+    return {"spot_without_store": Field(True, (Origin(document, ("resources", "use_spot")),))}
 
 
 # ---- what it starts

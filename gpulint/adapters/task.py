@@ -21,14 +21,14 @@ OF_TRAINING = frozenset({"torchrun", "accelerate", "deepspeed", "horovodrun", "c
 
 def read(invocations: Iterable[Invocation], find: Callable[[str], Origin | None] = lambda name: None) -> list[Read]:
     """The engines, and the programs behind a launcher of training, that commands start; `find` tells where a file stands."""
-    found = ((config_file.trainer(_read(one), find), one) for one in invocations)
+    found = ((config_file.trainer(_read(one, find), find), one) for one in invocations)
     return [(reading, one) for reading, one in found if reading is not None]
 
 
-def _read(invocation: Invocation) -> Reading | None:
+def _read(invocation: Invocation, find: Callable[[str], Origin | None]) -> Reading | None:
     launched = launch.unwrapped(invocation.arguments)
     reading = engines.read(invocation) or engines.read(invocation._replace(arguments=launched.words))
-    stated = launched.fields
+    stated = {**launched.fields, **config_file.accelerated(launched, find)}
     if reading is not None:
         return reading._replace(fields={**stated, **reading.fields})
     launcher = stated.get("launcher")

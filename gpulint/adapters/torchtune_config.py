@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from gpulint import catalog
 from gpulint.adapters import configured, settings
 from gpulint.documents import Document
 from gpulint.repository import Repository
-from gpulint.workload import Field, Unknown, Workload
+from gpulint.workload import Field, Origin, Unknown, Workload
 
 MENTIONS = ("torchtune.",)
 READS = ("plain",)
 ENGINE = "torchtune"
+ADAPTED = re.compile(r"\.q?(?:lora|dora)_")
+"""What stands before a builder's name where it adds adapters."""
 
 
 def claims(document: Document) -> bool:
@@ -35,10 +39,22 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
 def stated(document: Document, find: configured.Find | None = None) -> Mapping[str, Field]:
     """The recipe's settings."""
     found = settings.stated(document, "torchtune", interpolated=True)
+    if (built := _built(document)) is not None:
+        found["checkpoint"] = built
     attention = settings.field(document, ("model", "lora_attn_modules"), "targets")
     if attention is not None and "lora_rank" in found:
         found["lora_targets"] = _targets(document, attention)
     return found
+
+
+def _built(document: Document) -> Field | None:
+    """The checkpoint of whose shape the recipe builds its network; None where the builder is none of the listed ones."""
+    builder = ADAPTED.sub(".", _component(document, "model"))
+    listed = next((row for row in catalog.rows("model_builders") if row["builder"] == builder), None)
+    if listed is None:
+        return None
+    said = f"{builder.rpartition('.')[2]} builds a network of the shape of {listed['checkpoint']}"
+    return Field(listed["checkpoint"], (Origin(document, ("model", "_component_")),), assumption=said)
 
 
 def _targets(document: Document, attention: Field) -> Field:

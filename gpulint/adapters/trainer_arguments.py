@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping
 
-from gpulint.adapters import configured, settings
-from gpulint.documents import Document
+from gpulint.adapters import configured, misstated, settings
+from gpulint.documents import Document, Problem
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
 
@@ -30,6 +30,8 @@ OWN = frozenset(
 )
 LLAMA_FACTORY = frozenset({"finetuning_type", "stage", "cutoff_len", "template"})
 OPEN_R1 = frozenset({"reward_funcs", "hub_model_revision", "dataset_prompt_column"})
+OPEN_R1_PINS = {"transformers": (4, 52, 3), "trl": (0, 18, 0)}
+"""The releases that Open-R1 itself runs with (huggingface/open-r1 1416fa0 setup.py)."""
 TRL = frozenset({"dataset_name", "max_length", "max_seq_length", "packing", "use_peft", "beta", "loss_type"})
 GENERATES = frozenset({"use_vllm", "num_generations", "max_completion_length", "reward_funcs"})
 
@@ -46,6 +48,13 @@ def claims(document: Document) -> bool:
 
 def kind(document: Document) -> str:
     return {"llama-factory": "LLaMA-Factory configuration"}.get(_engine(document), "trainer arguments")
+
+
+def settled(document: Document, repository: Repository) -> Iterator[Problem]:
+    """What is misstated for the releases that the repository asks for."""
+    engine = _engine(document)
+    pinned = {**(OPEN_R1_PINS if engine == "open-r1" else {}), **misstated.pins(repository)}
+    yield from misstated.problems(document, engine if engine == "llama-factory" else "trainer", pinned=pinned)
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from gpulint.adapters import configured, settings
 from gpulint.documents import Document
+from gpulint.engines import training
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
 
@@ -43,4 +44,10 @@ def stated(document: Document, find: configured.Find | None = None) -> Mapping[s
         settings.field(document, ("actor_rollout_ref", "rollout", "n"), "int", interpolated=True),
     ):
         found["global_batch_size"] = batch
+    lengths = (
+        settings.field(document, ("data", name), "int", interpolated=True)
+        for name in ("max_prompt_length", "max_response_length")
+    )
+    if (length := training.summed(lengths)) is not None:
+        found["sequence_length"] = length
     return {**found, "trainable_parameters": Field(WHY, (place,))}

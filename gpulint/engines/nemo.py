@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from gpulint.engines import Argument, Invocation, Reading, training
+from gpulint.engines import Argument, Invocation, Reading, arguments, training
 from gpulint.engines.training import Program
 from gpulint.workload import Field, Unknown
 
@@ -21,6 +21,12 @@ TRAINS = (("pretrain",), ("finetune",))
 """Commands of `nemo llm`."""
 STAGES = ("training", "fine_tuning", "peft", "prompt_learning", "adapter_learning", "ia3_learning")
 """launcher_scripts/conf: the stages that train, each with a folder of configurations."""
+OPTIMIZERS: Mapping[str, str] = {
+    **dict.fromkeys(("distributed_fused_adam", "mcore_distributed_optim"), "distributed-optimizer"),
+    "fused_adam": "megatron",
+}
+"""Names of `model.optim.name` by how the optimizer's states are shared out (launcher_scripts/conf/training)."""
+UNLISTED = Unknown("how this optimizer shares out its states is not listed")
 OWN_KEYS = (
     *("model.micro_batch_size", "model.global_batch_size", "model.tensor_model_parallel_size", "exp_manager.exp_dir"),
     *("model.encoder_seq_length", "restore_from_path", "model.restore_from_path", "exp_manager.name"),
@@ -38,7 +44,9 @@ def read(invocation: Invocation) -> Reading | None:
     if started.name == "nemo" and started.starts_with("llm") and started.texts()[1:2] in TRAINS:
         return training.reading("nemo", started.behind(2), ("nemo",))
     if SCRIPT.fullmatch(started.name) or _lightning(started):
-        return training.reading("nemo", started, ("nemo",), {"training_config": _config(started)})
+        return training.reading(
+            "nemo", started, ("nemo",), {"training_config": _config(started), **_overridden(started)}
+        )
     return None
 
 
@@ -70,10 +78,23 @@ def _launched(started: Program) -> Reading | None:
     words = tuple(_without_prefix(started.words, f"{stage}."))
     config = next(word for word in started.words if word.written.startswith(f"{stage}="))
     named = training.text_field(_value(config))
-    own: dict[str, Field | None] = {"training_config": named}
+    stage_words = started._replace(words=words)
+    own: dict[str, Field | None] = {"training_config": named, **_overridden(stage_words)}
     if isinstance(named.value, str):
         own["training_config"] = Field(f"{stage}/{named.value}", named.origins)
-    return training.reading("nemo", started._replace(words=words), ("nemo",), own)
+    return training.reading("nemo", stage_words, ("nemo",), own)
+
+
+def _overridden(started: Program) -> dict[str, Field | None]:
+    """What words say of how states are shared out and of sequences, in place of the configuration."""
+    found: dict[str, Field | None] = {}
+    if (word := started.given("model.optim.name")) is not None:
+        found["sharding"] = Field(OPTIMIZERS.get(word.text or "", UNLISTED), arguments.origins(word))
+    if (word := started.given("model.fsdp")) is not None and (word.text or "").lower() in training.TRUE:
+        found["sharding"] = Field("fsdp", arguments.origins(word))
+    if (word := started.given("model.sequence_parallel")) is not None:
+        found["sequence_parallel"] = Field((word.text or "").lower() in training.TRUE, arguments.origins(word))
+    return found
 
 
 def _without_prefix(words: tuple[Argument, ...], prefix: str) -> Iterator[Argument]:

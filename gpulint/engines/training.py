@@ -90,6 +90,11 @@ class Program(NamedTuple):
         wanted = {_normal(name) for name in names}
         return any(_name(word) in wanted for word in self.words)
 
+    def given(self, key: str) -> Argument | None:
+        """The value of the last `key=value` word of a key."""
+        values = (_after_equals(word) for word in reversed(self.words) if _name(word) == _normal(key))
+        return next((value for value in values if value is not None), None)
+
     def behind(self, count: int) -> Program:
         """The same program without its first words."""
         return self._replace(words=self.words[count:])
@@ -317,6 +322,13 @@ def _field(row: Row, value: Argument | None, word: Argument | None = None) -> Fi
         return None
     read = read_value(kind, value.text, constant)
     return None if read is None else Field(read, origins)
+
+
+def dtype(value: Argument) -> Field:
+    """The number format that a word states."""
+    return _field(Row("", "", "", "dtype"), value) or Field(
+        Unknown("its value cannot be read"), arguments.origins(value)
+    )
 
 
 def read_value(kind: str, text: str, constant: str = "") -> Value | Unknown:

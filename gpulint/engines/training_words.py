@@ -74,6 +74,18 @@ def undecided(stated: Iterable[str], settled: Iterable[str], trainer: str) -> di
     return {name: Field(left_open) for name in DECIDING if name not in {*stated, *settled}}
 
 
+def deferred(field: Field) -> bool:
+    """Whether a field only says that something decides it that was not read."""
+    return isinstance(field.value, Unknown) and (
+        field.value.category == "another object" or field.value.lacking == "arguments"
+    )
+
+
+def settled(found: Mapping[str, Field], told: Mapping[str, Field]) -> dict[str, Field]:
+    """The fields of a command, and those that its launcher states where it states none."""
+    return {**told, **{name: field for name, field in found.items() if name not in told or not deferred(field)}}
+
+
 FLAGS: Mapping[str, str] = {
     "activation_checkpointing": "--gradient_checkpointing={}",
     "gradient_accumulation_steps": "--gradient_accumulation_steps={}",

@@ -239,3 +239,24 @@ def sequence_excess(sequence_length: int | None, trained_context: int) -> int:
     if sequence_length is None:
         raise LookupError("the training sequence's length is not stated")
     return sequence_length - trained_context
+
+
+def loader_processes(dataloader_workers: int | None, processes_per_pod: int | None) -> int | None:
+    """Processes that load data in one pod or node, beside the ranks.
+
+    loader_processes = dataloader_workers · processes_per_pod
+
+    Args:
+        dataloader_workers: of one rank. processes_per_pod: ranks of one pod or node.
+    Returns:
+        processes; None where either is not stated
+    Validity: one DataLoader a rank; an evaluation with workers of its own comes on top.
+
+    >>> loader_processes(16, 8)
+    128
+
+    Source: PyTorch documentation, torch.utils.data: num_workers subprocesses for each DataLoader.
+    """
+    if dataloader_workers is None or processes_per_pod is None:
+        return None
+    return dataloader_workers * processes_per_pod
