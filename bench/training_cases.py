@@ -27,6 +27,8 @@ ENGINES: Mapping[str, str] = {
     "Megatron-DeepSpeed": "megatron-deepspeed",
     "nemo-automodel": "nemo",
     "pytorch": "transformers",
+    **dict.fromkeys(("llava", "fastchat", "xtuner"), "transformers"),
+    "deepspeed-chat": "deepspeed",
 }
 """First word of a case's engine → ours; what builds on Transformers' models and Trainer is sized as that."""
 DDP_BY_DEFAULT = frozenset(
@@ -198,10 +200,14 @@ def _stated(case: Case) -> dict[str, object]:
         )
     if re.search(r"in[_ -]b(?:ac)?kwa?r?d|in_bwd", f"{case['optimizer']} {other}".lower()) and found["optimizer"]:
         found["optimizer"] = f"{found['optimizer']}-in-backward"
-    if re.search(r"\bsp\b|sp flag", other):
+    if re.search(r"\bsp\b|sp flag|\bsequence[_ ]parallel\b", other):
         found["sequence_parallel"] = True
     if re.search(r"pack|padded to the maximum|dummy data|longest", said) and "packing=" not in other:
         found["packed"] = "unpacked" not in said and "not packed" not in said
+    if "activation offloading" in other and "full" in str(case["activation_checkpointing"] or ""):
+        found["activation_checkpointing"] = "offloaded"
+    if "states bf16" in str(case["optimizer"]):
+        found["moment_dtype"] = "bfloat16"
     if engine == "megatron-swift":
         found["expert_tensor_parallel"] = 1  # modelscope/ms-swift 3602360a5 swift/megatron/arguments/megatron_args.py
     if "grpo" in str(case["engine"]).lower():
