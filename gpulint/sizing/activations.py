@@ -223,11 +223,12 @@ def adapter_activation_bytes(
     moe_layers: int,
     shared_intermediate: int | None,
     sharding: str,
+    compiled: bool,
 ) -> float:
     """What adapters keep of one token in one layer: their inputs, cast to their own number format where it differs.
 
     adapter_activation_bytes = adapter_bytes · Σ d_in over the targets; each input once where no cast is needed,
-                               in compute_bytes where autocast casts it back
+                               in compute_bytes where autocast casts it back; compiled, without those that are kept anyway
 
     Args:
         lora_rank: None without LoRA. lora_targets: letters of the matrices. hidden, intermediate: widths.
@@ -235,13 +236,13 @@ def adapter_activation_bytes(
         autocast: matrix products run in the number format of the computation. family: of the network; one matrix for
         queries, keys and values has one input. gated_mlp: the MLP has a gate. layers, moe_layers: all, and routed;
         shared_intermediate: of experts that every token visits; routed ones carry no adapters. sharding: FSDP gathers
-        adapters in the number format of the computation.
+        adapters in the number format of the computation. compiled: the attention's output is kept once, the MLP's product made anew.
     Returns:
         [bytes]
 
-    >>> adapter_activation_bytes(8, "qv", 4096, 11008, 32, 128, 4, 2, False, "llama", True, 32, 0, None, "none")
+    >>> adapter_activation_bytes(8, "qv", 4096, 11008, 32, 128, 4, 2, False, "llama", True, 32, 0, None, "none", False)
     32768.0
-    >>> adapter_activation_bytes(8, "qv", 4096, 11008, 32, 128, 2, 2, False, "llama", True, 32, 0, None, "none")
+    >>> adapter_activation_bytes(8, "qv", 4096, 11008, 32, 128, 2, 2, False, "llama", True, 32, 0, None, "none", False)
     8192.0
 
     Source: huggingface/peft 0.21.2 tuners/lora/layer.py, Linear.forward: `_cast_input_dtype` to the adapter's type.
@@ -255,7 +256,7 @@ def adapter_activation_bytes(
         adapter_bytes = min(adapter_bytes, compute_bytes)
     if adapter_bytes <= compute_bytes:
         shared = [first for first in ("qkv", "o", "gu", "d") if set(first) & set(letters)]
-        letters = "".join(first[0] for first in shared)
+        letters = "".join(first[0] for first in shared if not compiled or first not in ("o", "d"))
     width = min(adapter_bytes, compute_bytes) if autocast else adapter_bytes
     dense = (layers - moe_layers) / layers
     adapted = dense if not shared_intermediate else 1
