@@ -51,8 +51,11 @@ CARDS: Mapping[str, str] = {
     "V100-32GB": "v100-sxm2-32gb",
 }
 """Names of training cases that serving cases do not use → catalog; of a card that only its size names, a usual one."""
-DATED: Mapping[str, tuple[tuple[str, str], ...]] = {"torchtitan": (("2024-01", "0.0.1"), ("2025-06", "0.1.0"))}
-"""Months of releases, for versions that state a date (pytorch/torchtitan, tags)."""
+DATED: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "torchtitan": (("2024-01", "0.0.1"), ("2025-06", "0.1.0")),
+    **dict.fromkeys(("HF", "transformers", "accelerate", "pytorch"), (("2020-11", "4.0.0"), ("2024-05", "4.41.0"))),
+}
+"""Months of releases, for versions that state a date (pytorch/torchtitan and huggingface/transformers, tags)."""
 OPTIMIZERS: tuple[tuple[str, str], ...] = (
     ("paged_adamw_8bit", "paged-adamw-8bit"),
     ("pagedadamw8bit", "paged-adamw-8bit"),
@@ -289,6 +292,12 @@ def _adapters(case: Case) -> dict[str, object]:
     words = re.split(r",\s*", targets) if isinstance(targets, str) else list(targets or ())
     letters = "".join(dict.fromkeys("".join(LETTERS.get(word, "") for word in words)))
     found: dict[str, object] = {"lora_rank": lora.get("rank") or 8, "lora_targets": letters or None}
+    said = f"{targets} {lora} {case['other_args']}".lower()
+    if re.search(
+        r"modules_to_save|trained embed|embeddings? (?:and|\+|, )?.{0,24}train|train.{0,24}embed|\(emb\)|\+ ?(?:emb|wte)",
+        said,
+    ):
+        found["trained_tables"] = 2
     if isinstance(trained := lora.get("trainable") or lora.get("trainable_params"), int):
         found["trainable_parameters"] = trained
     return found

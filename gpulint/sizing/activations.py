@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from gpulint.sizing import attention_activations
+
 
 def training_tokens(
     micro_batch_size: int | None, sequence_length: int | None, context_parallel: int | None, length_share: float
@@ -55,10 +57,13 @@ def norm_bytes(
         sharding: FSDP and DeepSpeed cast the stream with the weights, autocast leaves it in 32 bits.
     Returns:
         [bytes]
-    Validity: a frozen norm keeps its 32-bit input only. Dropout is not counted.
+    Validity: a frozen norm keeps its 32-bit input only. Of dropout the two masks of a layer are counted (one byte a value), with
+        the families that have it by default.
 
     >>> norm_bytes("eager", "llama", 4096, True, 32, 8, 128, 2, 2, None, False, "none") / 4096
     16.0
+    >>> norm_bytes("eager", "bert", 1024, False, 16, 16, 64, 4, 4, None, False, "none") / 1024  # traced without masks: 16
+    18.0
     >>> norm_bytes("fused", "llama", 4096, True, 32, 8, 128, 2, 2, None, False, "none") / 4096
     8.0
 
@@ -72,7 +77,8 @@ def norm_bytes(
         kept = 1 if family in SHARED_INPUT else norms
         outputs = 0 if lora_rank is not None else inputs if cast else norms
         whole = cast or (family in NORM_IN_32_BITS and training_kernels == "eager" and not compiled)
-        return float(hidden * (kept * (4 if whole else compute_bytes) + outputs * compute_bytes))
+        masks = 2 if family in DROPPED else 0
+        return float(hidden * (kept * (4 if whole else compute_bytes) + outputs * compute_bytes + masks))
     scaled = 0 if lora_rank is not None else 4 if cast or family in SCALED_IN_32_BITS else compute_bytes
     on_heads = (attention_heads + kv_heads) * head_dim * (4 + scaled) if family in HEAD_NORMS else 0
     if family in CENTRED:
@@ -99,9 +105,13 @@ LAYER_NORM = frozenset(
         "nemotron",
         "olmo",
         "phimoe",
+        *("bert", "roberta", "xlm-roberta", "deberta-v3", "distilbert", "mpnet", "jina-bert", "nomic-bert", "gte"),
+        *("modernbert", "bart", "whisper", "m2m-100"),
     }
 )
 """Families whose norm is one operation of PyTorch."""
+DROPPED = frozenset({*attention_activations.DROPPED, "opt"})
+"""Families that drop a tenth of the stream after attention and MLP (opt: Transformers 5.23.0, configuration_opt.py)."""
 NORM_IN_32_BITS = frozenset({"olmo"})
 """Families that hand a 32-bit copy to that operation."""
 CENTRED = frozenset({"cohere", "cohere2"})
@@ -236,7 +246,8 @@ def adapter_activation_bytes(
         autocast: matrix products run in the number format of the computation. family: of the network; one matrix for
         queries, keys and values has one input. gated_mlp: the MLP has a gate. layers, moe_layers: all, and routed;
         shared_intermediate: of experts that every token visits; routed ones carry no adapters. sharding: FSDP gathers
-        adapters in the number format of the computation. compiled: the attention's output is kept once, the MLP's product made anew.
+        adapters in the number format of the computation. compiled: the attention's output is kept once, the MLP's product
+        made anew.
     Returns:
         [bytes]
 

@@ -121,8 +121,8 @@ def optimizer_bytes_per_parameter(
     Source: Rajbhandari et al., ZeRO, 2020, section 3.1 (12 bytes with the master copy); Dettmers et al., 8-bit Optimizers via
         Block-wise Quantization, 2022; bitsandbytes 0.44 optim/optimizer.py, blocksize 256; EleutherAI cookbook,
         calc_transformer_mem.py (SGD, Lion, Muon); Shazeer and Stern, Adafactor, 2018; bitsandbytes 95f9af30 functional.py,
-        get_paged (cudaMallocManaged, outside PyTorch's allocator); NVIDIA/Megatron-LM d98e8a64 core/optimizer/optimizer_config.py,
-        use_precision_aware_optimizer, exp_avg_dtype, store_param_remainders.
+        get_paged (cudaMallocManaged, outside PyTorch's allocator); NVIDIA/Megatron-LM d98e8a64
+        core/optimizer/optimizer_config.py, use_precision_aware_optimizer, exp_avg_dtype, store_param_remainders.
     """
     name = optimizer.removesuffix(IN_BACKWARD)
     master = 4 if master_weights else 0

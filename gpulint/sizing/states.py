@@ -59,26 +59,37 @@ def adapter_parameters(
 
 
 def trainable_parameters(
-    parameters: float, lora_rank: int | None, adapter_parameters: int, quantization: str | None
+    parameters: float,
+    lora_rank: int | None,
+    adapter_parameters: int,
+    quantization: str | None,
+    trained_tables: int,
+    vocab: int,
+    hidden: int,
 ) -> float:
     """Parameters that a run trains.
 
-    trainable_parameters = adapter_parameters with LoRA, else parameters
+    trainable_parameters = adapter_parameters + trained_tables · vocab · hidden with LoRA, else parameters
 
     Args:
         parameters: of the network. lora_rank: None without LoRA. adapter_parameters: of LoRA's matrices.
         quantization: of the base at load, else None: such weights are not trained.
+        trained_tables: vocabulary tables that are trained whole beside adapters. vocab, hidden: of one.
     Returns:
         parameters
+    Validity: copies of tables are counted as wide as adapters are kept.
 
-    >>> trainable_parameters(8030261248, None, 0, None)
+    >>> trainable_parameters(8030261248, None, 0, None, 0, 128256, 4096)
     8030261248
+    >>> trainable_parameters(8030261248, 8, 3407872, None, 2, 128256, 4096)  # modules_to_save: embed_tokens, lm_head
+    1054081024
 
-    Source: Hu et al., LoRA, 2021; Dettmers et al., QLoRA, 2023, section 3.
+    Source: Hu et al., LoRA, 2021; Dettmers et al., QLoRA, 2023, section 3; huggingface/peft 0.21.2 utils/other.py,
+        ModulesToSaveWrapper (a copy beside the frozen module).
     """
     if lora_rank is None and quantization is not None:
         raise LookupError(f"weights in {quantization} are not trained, and the rank of adapters is not stated")
-    return parameters if lora_rank is None else adapter_parameters
+    return parameters if lora_rank is None else adapter_parameters + trained_tables * vocab * hidden
 
 
 def stage_parameters(

@@ -129,7 +129,7 @@ def training_peak_bytes(
     root_gathered_bytes: float,
     root_reduction_bytes: float,
     step_bytes: float,
-    activation_excess: float,
+    realised_ratio: float,
 ) -> float:
     """Most memory that tensors take on one GPU in a training step.
 
@@ -141,7 +141,7 @@ def training_peak_bytes(
         all gradients + tied_gradient_bytes                                          the embedding
         gradients but the late ones + root_reduction_bytes                           the embedding with FSDP
         all gradients + step_bytes )                                                 the optimizer's step
-    activations, a layer's work and the loss are taken (1 + activation_excess) times
+    activations, a layer's work and the loss are taken realised_ratio times
 
     Args:
         training_weight_bytes, gradient_bytes, late_gradient_bytes, tied_gradient_bytes, accumulated_gradient_bytes,
@@ -149,7 +149,7 @@ def training_peak_bytes(
         kept_activation_bytes, last_stage_activation_bytes, kept_layer_bytes, layer_work_bytes, loss_bytes: activations [bytes].
         gathered_bytes, reduction_bytes, cast_bytes, bucket_bytes, waiting_bytes, root_gathered_bytes,
         root_reduction_bytes, step_bytes: buffers [bytes].
-        activation_excess: of samples, kernels and releases that nothing states, in all activations at once (fitted).
+        realised_ratio: of samples, kernels and releases that nothing states, in all activations at once (fitted).
     Returns:
         [bytes]
     Validity: from the second step on, when the optimizer's state exists.
@@ -161,14 +161,14 @@ def training_peak_bytes(
     """
     resident = training_weight_bytes + optimizer_state_bytes + bucket_bytes
     passing = gathered_bytes + waiting_bytes + reduction_bytes
-    taken = 1 + activation_excess
-    kept, last = taken * (kept_activation_bytes + layer_work_bytes), taken * last_stage_activation_bytes
+    kept = realised_ratio * (kept_activation_bytes + layer_work_bytes)
+    last = realised_ratio * last_stage_activation_bytes
     late = gradient_bytes - late_gradient_bytes
     return resident + max(
-        accumulated_gradient_bytes + last + gathered_bytes + taken * loss_bytes + cast_bytes,
+        accumulated_gradient_bytes + last + gathered_bytes + realised_ratio * loss_bytes + cast_bytes,
         accumulated_gradient_bytes + last + gathered_bytes + root_gathered_bytes,
         accumulated_gradient_bytes + kept + passing,
-        max(accumulated_gradient_bytes, late) + taken * (kept_layer_bytes + layer_work_bytes) + passing,
+        max(accumulated_gradient_bytes, late) + realised_ratio * (kept_layer_bytes + layer_work_bytes) + passing,
         gradient_bytes + tied_gradient_bytes,
         max(accumulated_gradient_bytes, late) + root_reduction_bytes,
         gradient_bytes + step_bytes,
@@ -248,7 +248,7 @@ def training_reserved_bytes(
         training_peak_bytes: of tensors [bytes]. training_weight_bytes, optimizer_state_bytes: that stay in place [bytes].
         allocator_excess: blocks held beyond what moves (fitted).
         allocator_slack_bytes: workspaces of libraries and partly filled segments (fitted) [bytes]. lora_rank: None without LoRA.
-        loaded_excess: what loading, casting and quantising a frozen base leave in segments that a small step does not fill (fitted).
+        loaded_excess: what loading, casting and quantising a frozen base leave in segments beside a small step (fitted).
     Returns:
         [bytes]
 
