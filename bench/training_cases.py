@@ -248,7 +248,10 @@ def _formats(case: Case) -> dict[str, object]:
     quantised = str(case["quantization"] or "").lower()
     if "nf4" in quantised:
         # unslothai/unsloth 015bdef0 unsloth/models/llama.py: bnb_4bit_use_double_quant
-        double = "double" in quantised or "unsloth" in f"{quantised} {case['engine']}"
+        # axolotl-ai-cloud/axolotl 067b021c8 src/axolotl/loaders/model.py, modelscope/ms-swift 3602360a5 quant_args.py,
+        # hiyouga/LLaMA-Factory ff6d4d12 hparams/model_args.py: double quantisation unless told otherwise
+        doubling = ("unsloth", "axolotl", "ms-swift", "llama-factory")
+        double = "double" in quantised or any(one in f"{quantised} {case['engine']}" for one in doubling)
         found["quantization"] = "nf4-double" if double else "nf4"
     elif "int8" in quantised or "8bit" in quantised:
         found["quantization"] = "int8-bnb"

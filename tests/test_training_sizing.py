@@ -363,6 +363,7 @@ TERMS: Mapping[str, Mapping[str, Any]] = {
     "kept_scores": {"checkpoint": BERT, "sequence_length": 512},
     "loaded_excess": {"lora_rank": 8, "lora_targets": "qv"},
     "realised_ratio": {},
+    "adapted_experts": {"checkpoint": MIXTRAL, "lora_rank": 8, "lora_targets": "qvgud"},
 }
 """Each fitted term of training, and a role in which it matters."""
 

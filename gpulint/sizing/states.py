@@ -19,28 +19,31 @@ def adapter_parameters(
     experts: int | None,
     moe_intermediate: int | None,
     engine: str | None,
+    adapted_experts: float,
 ) -> int:
     """Parameters of LoRA's matrices.
 
     adapter_parameters = rank · (layers · Σ (d_in + d_out) over the attention's targets + dense layers · Σ over the MLP's
-                                 + with Megatron routed layers · experts · Σ over an expert's)
+                                 + routed layers · experts · Σ over an expert's, with Megatron all, else adapted_experts of them)
 
     Args:
         lora_rank: rank, None without LoRA. lora_targets: letters of the matrices: q, k, v, o, g (gate), u (up), d (down).
         layers, moe_layers: all, and those whose MLP is routed (without adapters). hidden, intermediate: widths.
         attention_heads, kv_heads, head_dim: shape of the attention. gated_mlp: the MLP has a gate.
-        experts, moe_intermediate: of a routed layer. engine: Megatron's experts are linear modules.
+        experts, moe_intermediate: of a routed layer. engine: Megatron's experts are linear modules. adapted_experts: 1 where
+        those of the trainer's release are, 0 where they are one tensor, which targets of linear modules pass by (fitted).
     Returns:
         parameters; 0 without LoRA.
     Validity: DoRA's magnitudes (one value a row) are not counted.
 
-    >>> adapter_parameters(16, "qkvogud", 80, 0, 8192, 28672, 64, 8, 128, True, None, None, None)  # Unsloth, Llama-3.3-70B
+    >>> adapter_parameters(16, "qkvogud", 80, 0, 8192, 28672, 64, 8, 128, True, None, None, None, 0)  # Unsloth, Llama-3.3-70B
     207093760
-    >>> adapter_parameters(32, "qv", 28, 0, 3072, 8192, 24, 8, 128, True, None, None, None)  # PEFT, Llama-3.2-3B
+    >>> adapter_parameters(32, "qv", 28, 0, 3072, 8192, 24, 8, 128, True, None, None, None, 0)  # PEFT, Llama-3.2-3B
     9175040
 
     Source: Hu et al., LoRA, 2021, section 4.1; Unsloth's Llama-3.3 notebook and PEFT's method comparison print the counts;
-        modelscope/ms-swift 3602360a5 swift/megatron/utils/utils.py (grouped linear layers are targets).
+        modelscope/ms-swift 3602360a5 swift/megatron/utils/utils.py (grouped linear layers are targets);
+        huggingface/transformers v4.51.3 and 5.23.0 models/qwen3_moe (experts as modules, and as one tensor).
     """
     if lora_rank is None:
         return 0
@@ -51,10 +54,9 @@ def adapter_parameters(
     mlp = {"g": hidden + inner if gated_mlp else 0, "u": hidden + inner, "d": inner + hidden}
     in_attention = sum(attention.get(letter, 0) for letter in lora_targets)
     in_mlp = sum(mlp.get(letter, 0) for letter in lora_targets)
-    routed = 0
-    if engine == "megatron-lm":
-        each = hidden + (moe_intermediate or 0)
-        routed = moe_layers * (experts or 0) * each * len(set(lora_targets) & set("gud" if gated_mlp else "ud"))
+    each = (hidden + (moe_intermediate or 0)) * len(set(lora_targets) & set("gud" if gated_mlp else "ud"))
+    adapted = 1 if engine == "megatron-lm" else adapted_experts
+    routed = round(adapted * moe_layers * (experts or 0) * each)
     return lora_rank * (layers * in_attention + max(0, layers - moe_layers) * in_mlp + routed)
 
 

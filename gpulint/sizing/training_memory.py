@@ -154,7 +154,7 @@ def training_peak_bytes(
         [bytes]
     Validity: from the second step on, when the optimizer's state exists.
 
-    >>> training_peak_bytes(2, 2, 1, 0, 0, 4, 10, 10, 1, 3, 5, 0, 0, 0, 0, 0, 0, 0, 2, 0)
+    >>> training_peak_bytes(2, 2, 1, 0, 0, 4, 10, 10, 1, 3, 5, 0, 0, 0, 0, 0, 0, 0, 2, 1)
     21
 
     Source: PyTorch, torch/distributed/_tools/mem_tracker.py, traces of the same steps.
