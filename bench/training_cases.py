@@ -209,6 +209,8 @@ def _stated(case: Case) -> dict[str, object]:
         found["packed"] = "unpacked" not in said and "not packed" not in said
     if "activation offloading" in other and "full" in str(case["activation_checkpointing"] or ""):
         found["activation_checkpointing"] = "offloaded"
+    if re.search(r"zero3_init_flag:? false", said):
+        found["zero_init"] = False
     if "states bf16" in str(case["optimizer"]):
         found["moment_dtype"] = "bfloat16"
     if engine == "megatron-swift":

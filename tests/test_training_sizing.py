@@ -119,6 +119,14 @@ def test_trainers_without_a_measured_case_answer_more_widely(engine: str, shardi
     assert gib(known(**stated), "training_peak_bytes") > 0
 
 
+@pytest.mark.parametrize(("zero_init", "verdict"), [(False, "does not fit"), (True, "fits")])
+def test_without_zero_init_every_card_holds_the_whole_network_first(zero_init: bool, verdict: str) -> None:
+    """DeepSpeed's engine moves the whole network to the card: 8.03 billion weights of 2 bytes on 14.6 GiB of a T4."""
+    stated = {"sharding": "deepspeed", "zero_stage": 3, "gpus_per_replica": 32, "zero_init": zero_init}
+    found = known(accelerator="t4", sequence_length=256, loss_kernel="fused", **stated)
+    assert sizes.verdict(found) == verdict
+
+
 def test_experts_that_no_other_rank_holds_are_not_shared_out() -> None:
     """Mixtral on 8 ranks of expert parallelism: 45.1 of 46.7 billion parameters are experts, an eighth on each."""
     stated = {"sharding": "distributed-optimizer", "gpus_per_replica": 8, "expert_parallel_size": 8}

@@ -225,6 +225,37 @@ def waiting_bytes(
     return (prefetched if sharding_stage >= 3 else -prefetched) + head
 
 
+def unshared_load_bytes(
+    sharding: str,
+    sharding_stage: int,
+    zero_init: bool,
+    stage_parameters: float,
+    compute_bytes: int,
+    frozen_bytes_per_parameter: float,
+    lora_rank: int | None,
+) -> float:
+    """Weights that every card holds whole before DeepSpeed shares them out.
+
+    unshared_load_bytes = stage_parameters · b in stage 3 of DeepSpeed without zero.Init, else 0
+
+    Args:
+        sharding, sharding_stage: how states are shared out. zero_init: the network is made in shards (zero.Init).
+        stage_parameters: of one rank. compute_bytes, frozen_bytes_per_parameter: of a trained and of a frozen weight [bytes].
+        lora_rank: None without LoRA.
+    Returns:
+        [bytes]
+
+    >>> [unshared_load_bytes("deepspeed", 3, made, 14e9, 2, 0.0, None) for made in (False, True)]
+    [28000000000.0, 0.0]
+
+    Source: deepspeedai/DeepSpeed edaa7221 deepspeed/runtime/engine.py, _configure_distributed_model (module.to(device) unless
+        zero.Init() placed it); huggingface/accelerate 1.15.0 utils/dataclasses.py, zero3_init_flag.
+    """
+    if sharding != "deepspeed" or sharding_stage < 3 or zero_init:
+        return 0.0
+    return stage_parameters * (compute_bytes if lora_rank is None else frozen_bytes_per_parameter)
+
+
 def root_gathered_bytes(
     sharding: str,
     sharding_stage: int,

@@ -130,6 +130,7 @@ def training_peak_bytes(
     root_reduction_bytes: float,
     step_bytes: float,
     realised_ratio: float,
+    unshared_load_bytes: float,
 ) -> float:
     """Most memory that tensors take on one GPU in a training step.
 
@@ -141,7 +142,7 @@ def training_peak_bytes(
         all gradients + tied_gradient_bytes                                          the embedding
         gradients but the late ones + root_reduction_bytes                           the embedding with FSDP
         all gradients + step_bytes )                                                 the optimizer's step
-    activations, a layer's work and the loss are taken realised_ratio times
+    activations, a layer's work and the loss are taken realised_ratio times; unshared_load_bytes where that is more
 
     Args:
         training_weight_bytes, gradient_bytes, late_gradient_bytes, tied_gradient_bytes, accumulated_gradient_bytes,
@@ -150,11 +151,12 @@ def training_peak_bytes(
         gathered_bytes, reduction_bytes, cast_bytes, bucket_bytes, waiting_bytes, root_gathered_bytes,
         root_reduction_bytes, step_bytes: buffers [bytes].
         realised_ratio: of samples, kernels and releases that nothing states, in all activations at once (fitted).
+        unshared_load_bytes: of weights before they are shared out [bytes].
     Returns:
         [bytes]
     Validity: from the second step on, when the optimizer's state exists.
 
-    >>> training_peak_bytes(2, 2, 1, 0, 0, 4, 10, 10, 1, 3, 5, 0, 0, 0, 0, 0, 0, 0, 2, 1)
+    >>> training_peak_bytes(2, 2, 1, 0, 0, 4, 10, 10, 1, 3, 5, 0, 0, 0, 0, 0, 0, 0, 2, 1, 0)
     21
 
     Source: PyTorch, torch/distributed/_tools/mem_tracker.py, traces of the same steps.
@@ -164,7 +166,7 @@ def training_peak_bytes(
     kept = realised_ratio * (kept_activation_bytes + layer_work_bytes)
     last = realised_ratio * last_stage_activation_bytes
     late = gradient_bytes - late_gradient_bytes
-    return resident + max(
+    step = resident + max(
         accumulated_gradient_bytes + last + gathered_bytes + realised_ratio * loss_bytes + cast_bytes,
         accumulated_gradient_bytes + last + gathered_bytes + root_gathered_bytes,
         accumulated_gradient_bytes + kept + passing,
@@ -173,6 +175,7 @@ def training_peak_bytes(
         max(accumulated_gradient_bytes, late) + root_reduction_bytes,
         gradient_bytes + step_bytes,
     )
+    return max(step, unshared_load_bytes)
 
 
 def step_bytes(
