@@ -234,11 +234,13 @@ def adapter_activation_bytes(
     shared_intermediate: int | None,
     sharding: str,
     compiled: bool,
+    lora_dropout: float,
 ) -> float:
     """What adapters keep of one token in one layer: their inputs, cast to their own number format where it differs.
 
     adapter_activation_bytes = adapter_bytes · Σ d_in over the targets; each input once where no cast is needed,
-                               in compute_bytes where autocast casts it back; compiled, without those that are kept anyway
+                               in compute_bytes where autocast casts it back; compiled, without those that are kept anyway;
+                               with dropout each by itself, and a mask of one byte a value
 
     Args:
         lora_rank: None without LoRA. lora_targets: letters of the matrices. hidden, intermediate: widths.
@@ -247,16 +249,19 @@ def adapter_activation_bytes(
         queries, keys and values has one input. gated_mlp: the MLP has a gate. layers, moe_layers: all, and routed;
         shared_intermediate: of experts that every token visits; routed ones carry no adapters. sharding: FSDP gathers
         adapters in the number format of the computation. compiled: the attention's output is kept once, the MLP's product
-        made anew.
+        made anew. lora_dropout: share of an adapter's input that is dropped.
     Returns:
         [bytes]
 
-    >>> adapter_activation_bytes(8, "qv", 4096, 11008, 32, 128, 4, 2, False, "llama", True, 32, 0, None, "none", False)
+    >>> adapter_activation_bytes(8, "qv", 4096, 11008, 32, 128, 4, 2, False, "llama", True, 32, 0, None, "none", False, 0)
     32768.0
-    >>> adapter_activation_bytes(8, "qv", 4096, 11008, 32, 128, 2, 2, False, "llama", True, 32, 0, None, "none", False)
+    >>> adapter_activation_bytes(8, "qv", 4096, 11008, 32, 128, 2, 2, False, "llama", True, 32, 0, None, "none", False, 0)
     8192.0
+    >>> adapter_activation_bytes(8, "qv", 4096, 11008, 32, 128, 4, 2, False, "llama", True, 32, 0, None, "none", False, 0.05)
+    40960.0
 
-    Source: huggingface/peft 0.21.2 tuners/lora/layer.py, Linear.forward: `_cast_input_dtype` to the adapter's type.
+    Source: huggingface/peft 0.21.2 tuners/lora/layer.py, Linear.forward: `_cast_input_dtype` to the adapter's type,
+        lora_A(dropout(x)).
     """
     if lora_rank is None:
         return 0.0
@@ -265,7 +270,7 @@ def adapter_activation_bytes(
         letters = "q" + letters.translate(str.maketrans("", "", "qkv"))
     if sharding == "fsdp":
         adapter_bytes = min(adapter_bytes, compute_bytes)
-    if adapter_bytes <= compute_bytes:
+    if adapter_bytes <= compute_bytes and not lora_dropout:
         shared = [first for first in ("qkv", "o", "gu", "d") if set(first) & set(letters)]
         letters = "".join(first[0] for first in shared if not compiled or first not in ("o", "d"))
     width = min(adapter_bytes, compute_bytes) if autocast else adapter_bytes
@@ -276,7 +281,8 @@ def adapter_activation_bytes(
         "o": attention_heads * head_dim,
         "d": dense * (intermediate or 0) + (1 - dense) * (shared_intermediate or 0),
     }
-    return float(width * sum(inner.get(letter, hidden) for letter in letters))
+    mask = 1 if lora_dropout else 0
+    return float((width + mask) * sum(inner.get(letter, hidden) for letter in letters))
 
 
 def quantised_input_bytes(
