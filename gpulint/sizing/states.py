@@ -5,95 +5,6 @@ from __future__ import annotations
 import math
 
 
-def adapter_parameters(
-    lora_rank: int | None,
-    lora_targets: str | None,
-    layers: int,
-    moe_layers: int,
-    hidden: int,
-    intermediate: int | None,
-    attention_heads: int,
-    kv_heads: int,
-    head_dim: int,
-    gated_mlp: bool,
-    experts: int | None,
-    moe_intermediate: int | None,
-    engine: str | None,
-    adapted_experts: float,
-) -> int:
-    """Parameters of LoRA's matrices.
-
-    adapter_parameters = rank · (layers · Σ (d_in + d_out) over the attention's targets + dense layers · Σ over the MLP's
-                                 + routed layers · experts · Σ over an expert's, with Megatron all, else adapted_experts of them)
-
-    Args:
-        lora_rank: rank, None without LoRA. lora_targets: letters of the matrices: q, k, v, o, g (gate), u (up), d (down).
-        layers, moe_layers: all, and those whose MLP is routed (without adapters). hidden, intermediate: widths.
-        attention_heads, kv_heads, head_dim: shape of the attention. gated_mlp: the MLP has a gate.
-        experts, moe_intermediate: of a routed layer. engine: Megatron's experts are linear modules. adapted_experts: 1 where
-        those of the trainer's release are, 0 where they are one tensor, which targets of linear modules pass by (fitted).
-    Returns:
-        parameters; 0 without LoRA.
-    Validity: DoRA's magnitudes (one value a row) are not counted.
-
-    >>> adapter_parameters(16, "qkvogud", 80, 0, 8192, 28672, 64, 8, 128, True, None, None, None, 0)  # Unsloth, Llama-3.3-70B
-    207093760
-    >>> adapter_parameters(32, "qv", 28, 0, 3072, 8192, 24, 8, 128, True, None, None, None, 0)  # PEFT, Llama-3.2-3B
-    9175040
-
-    Source: Hu et al., LoRA, 2021, section 4.1; Unsloth's Llama-3.3 notebook and PEFT's method comparison print the counts;
-        modelscope/ms-swift 3602360a5 swift/megatron/utils/utils.py (grouped linear layers are targets);
-        huggingface/transformers v4.51.3 and 5.23.0 models/qwen3_moe (experts as modules, and as one tensor).
-    """
-    if lora_rank is None:
-        return 0
-    if lora_targets is None:
-        raise LookupError("the matrices that carry adapters are not stated")
-    wide, narrow, inner = attention_heads * head_dim, kv_heads * head_dim, intermediate or 0
-    attention = {"q": hidden + wide, "k": hidden + narrow, "v": hidden + narrow, "o": wide + hidden}
-    mlp = {"g": hidden + inner if gated_mlp else 0, "u": hidden + inner, "d": inner + hidden}
-    in_attention = sum(attention.get(letter, 0) for letter in lora_targets)
-    in_mlp = sum(mlp.get(letter, 0) for letter in lora_targets)
-    each = (hidden + (moe_intermediate or 0)) * len(set(lora_targets) & set("gud" if gated_mlp else "ud"))
-    adapted = 1 if engine == "megatron-lm" else adapted_experts
-    routed = round(adapted * moe_layers * (experts or 0) * each)
-    return lora_rank * (layers * in_attention + max(0, layers - moe_layers) * in_mlp + routed)
-
-
-def trainable_parameters(
-    parameters: float,
-    lora_rank: int | None,
-    adapter_parameters: int,
-    quantization: str | None,
-    trained_tables: int,
-    vocab: int,
-    hidden: int,
-) -> float:
-    """Parameters that a run trains.
-
-    trainable_parameters = adapter_parameters + trained_tables · vocab · hidden with LoRA, else parameters
-
-    Args:
-        parameters: of the network. lora_rank: None without LoRA. adapter_parameters: of LoRA's matrices.
-        quantization: of the base at load, else None: such weights are not trained.
-        trained_tables: vocabulary tables that are trained whole beside adapters. vocab, hidden: of one.
-    Returns:
-        parameters
-    Validity: copies of tables are counted as wide as adapters are kept.
-
-    >>> trainable_parameters(8030261248, None, 0, None, 0, 128256, 4096)
-    8030261248
-    >>> trainable_parameters(8030261248, 8, 3407872, None, 2, 128256, 4096)  # modules_to_save: embed_tokens, lm_head
-    1054081024
-
-    Source: Hu et al., LoRA, 2021; Dettmers et al., QLoRA, 2023, section 3; huggingface/peft 0.21.2 utils/other.py,
-        ModulesToSaveWrapper (a copy beside the frozen module).
-    """
-    if lora_rank is None and quantization is not None:
-        raise LookupError(f"weights in {quantization} are not trained, and the rank of adapters is not stated")
-    return parameters if lora_rank is None else adapter_parameters + trained_tables * vocab * hidden
-
-
 def stage_parameters(
     parameters: float,
     expert_parameters: int,
@@ -133,84 +44,6 @@ def stage_parameters(
     return dense / tensor_parallel + share * expert_parameters / (
         (expert_tensor_parallel or tensor_parallel) * (expert_parallel_size or 1)
     )
-
-
-def trained_share(trainable_parameters: float, parameters: float) -> float:
-    """Share of the parameters that is trained.
-
-    trained_share = trainable_parameters / parameters
-
-    Args:
-        trainable_parameters, parameters: trained, and all.
-    Returns:
-        ratio
-
-    >>> trained_share(4, 16)
-    0.25
-
-    Source: definition.
-    """
-    return trainable_parameters / parameters
-
-
-def frozen_bytes_per_parameter(
-    lora_rank: int | None,
-    quantization: str | None,
-    checkpoint_quantization: str | None,
-    compute_bytes: int,
-    embedding_parameters: int,
-    encoder_parameters: int,
-    parameters: float,
-    expert_parameters: int,
-    family: str,
-    frozen_excess: float,
-    engine: str | None,
-) -> float:
-    """Bytes of one frozen weight below adapters, averaged over the network.
-
-    frozen_bytes_per_parameter = (quantised · b · frozen_excess + (parameters − quantised) · compute_bytes) / parameters
-
-    Args:
-        lora_rank: None when nothing is frozen. quantization, checkpoint_quantization: of the base, else None.
-        compute_bytes: of an unquantised weight [bytes]. parameters: all.
-        embedding_parameters, encoder_parameters: of the vocabulary tables and of an encoder, which are not quantised.
-        expert_parameters: routed; those of a family that keeps them in one tensor are not quantised at load.
-        frozen_excess: what releases keep in 16 bits beyond that (fitted). engine: Unsloth makes gpt-oss' experts linear modules.
-    Returns:
-        [bytes]; 0 when every weight is trained.
-    Validity: 4-bit NormalFloat keeps one 32-bit scale for 64 weights (one byte with double quantisation); a checkpoint in MXFP4
-        is brought to 16 bits, as no kernel trains it (axolotl-ai-cloud/axolotl 067b021c8 examples/gpt-oss).
-
-    >>> frozen_bytes_per_parameter(16, None, None, 2, 0, 0, 8, 0, "llama", 1.0, None)
-    2.0
-    >>> round(frozen_bytes_per_parameter(16, "nf4", None, 2, 1050673152, 0, 8030261248, 0, "llama", 1.0, None), 3)  # Llama-3.1-8B
-    0.751
-
-    Source: Dettmers et al., QLoRA, 2023, section 3; bitsandbytes replaces linear modules only; unslothai/unsloth-zoo ce232d6c
-        unsloth_zoo/temporary_patches/gpt_oss.py, GptOssExpertsBnb4bit.
-    """
-    if lora_rank is None:
-        return 0.0
-    scheme = quantization or checkpoint_quantization
-    if scheme is None or (scheme == "mxfp4" and quantization is None):
-        return float(compute_bytes)
-    if scheme not in FROZEN:
-        raise LookupError(f"the bytes of a base in {scheme} are not listed")
-    whole = family in ONE_TENSOR_EXPERTS and (engine, family) != ("unsloth", "gpt-oss")
-    kept = embedding_parameters + encoder_parameters + (expert_parameters if whole else 0)
-    return ((parameters - kept) * FROZEN[scheme] * frozen_excess + kept * compute_bytes) / parameters
-
-
-ONE_TENSOR_EXPERTS = frozenset({"gemma-4", "gpt-oss", "llama-4", "qwen3-vl-moe", "dbrx"})
-"""Families whose routed experts are one tensor of a layer instead of linear modules."""
-FROZEN = {
-    "nf4": 0.5 + 4 / 64,
-    "nf4-double": 0.5 + 1 / 64 + 4 / (64 * 256),
-    "int4-bnb": 0.5 + 1 / 64 + 4 / (64 * 256),
-    "int4-g128": 0.5 + 2.5 / 128,
-    **dict.fromkeys(("int8", "int8-bnb", "fp8"), 1.0),
-}
-"""Bytes of a frozen weight by the format of the base, scales included."""
 
 
 def training_weight_bytes(
@@ -254,22 +87,6 @@ def training_weight_bytes(
 
 BUFFERED = frozenset({"megatron", "distributed-optimizer"})
 """Ways to share states out whose gradients lie in one buffer of the card."""
-
-
-def adapter_bytes(adapter_dtype: str) -> int:
-    """Bytes of one adapter weight.
-
-    Args:
-        adapter_dtype: number format of the adapters.
-    Returns:
-        [bytes]
-
-    >>> adapter_bytes("float32")
-    4
-
-    Source: huggingface/peft 0.21.2 tuners/tuners_utils.py, cast_adapter_dtype: 16-bit adapters are kept in float32.
-    """
-    return 4 if adapter_dtype == "float32" else 2
 
 
 def gradient_bytes(
