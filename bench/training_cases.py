@@ -241,7 +241,12 @@ def _formats(case: Case) -> dict[str, object]:
         sixteen = "float16" if "fp16" in words and "bf16" not in words else "bfloat16"
         only_32 = words.startswith("fp32") and "bf16" not in words
         found["training_dtype"] = "float32" if only_32 else "fp8" if words.startswith("fp8") else sixteen
-    if words.startswith("fp32") or "fp32 master (amp" in words or ("mixed (trainer" in words and not case["lora"]):
+    shared_16 = "zero" in str(case["zero_stage"] or "").lower() or "fp32 adam states" in words
+    if (
+        words.startswith("fp32")
+        or "fp32 master (amp" in words
+        or ("mixed" in words and not case["lora"] and not shared_16)
+    ):
         found["parameter_dtype"] = "float32"
     elif "true" in words or "pure" in words or words in ("bf16", "full bf16, eager"):
         found["parameter_dtype"] = "bfloat16"
