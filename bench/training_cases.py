@@ -27,6 +27,8 @@ ENGINES: Mapping[str, str] = {
     "Megatron-DeepSpeed": "megatron-deepspeed",
     "nemo-automodel": "nemo",
     "pytorch": "transformers",
+    **dict.fromkeys(("llava", "fastchat", "xtuner"), "transformers"),
+    "deepspeed-chat": "deepspeed",
 }
 """First word of a case's engine → ours; what builds on Transformers' models and Trainer is sized as that."""
 DDP_BY_DEFAULT = frozenset(
@@ -49,8 +51,11 @@ CARDS: Mapping[str, str] = {
     "V100-32GB": "v100-sxm2-32gb",
 }
 """Names of training cases that serving cases do not use → catalog; of a card that only its size names, a usual one."""
-DATED: Mapping[str, tuple[tuple[str, str], ...]] = {"torchtitan": (("2024-01", "0.0.1"), ("2025-06", "0.1.0"))}
-"""Months of releases, for versions that state a date (pytorch/torchtitan, tags)."""
+DATED: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "torchtitan": (("2024-01", "0.0.1"), ("2025-06", "0.1.0")),
+    **dict.fromkeys(("HF", "transformers", "accelerate", "pytorch"), (("2020-11", "4.0.0"), ("2024-05", "4.41.0"))),
+}
+"""Months of releases, for versions that state a date (pytorch/torchtitan and huggingface/transformers, tags)."""
 OPTIMIZERS: tuple[tuple[str, str], ...] = (
     ("paged_adamw_8bit", "paged-adamw-8bit"),
     ("pagedadamw8bit", "paged-adamw-8bit"),
@@ -198,10 +203,16 @@ def _stated(case: Case) -> dict[str, object]:
         )
     if re.search(r"in[_ -]b(?:ac)?kwa?r?d|in_bwd", f"{case['optimizer']} {other}".lower()) and found["optimizer"]:
         found["optimizer"] = f"{found['optimizer']}-in-backward"
-    if re.search(r"\bsp\b|sp flag", other):
+    if re.search(r"\bsp\b|sp flag|\bsequence[_ ]parallel\b", other):
         found["sequence_parallel"] = True
     if re.search(r"pack|padded to the maximum|dummy data|longest", said) and "packing=" not in other:
         found["packed"] = "unpacked" not in said and "not packed" not in said
+    if "activation offloading" in other and "full" in str(case["activation_checkpointing"] or ""):
+        found["activation_checkpointing"] = "offloaded"
+    if re.search(r"zero3_init_flag:? false", said):
+        found["zero_init"] = False
+    if "states bf16" in str(case["optimizer"]):
+        found["moment_dtype"] = "bfloat16"
     if engine == "megatron-swift":
         found["expert_tensor_parallel"] = 1  # modelscope/ms-swift 3602360a5 swift/megatron/arguments/megatron_args.py
     if "grpo" in str(case["engine"]).lower():
@@ -230,7 +241,12 @@ def _formats(case: Case) -> dict[str, object]:
         sixteen = "float16" if "fp16" in words and "bf16" not in words else "bfloat16"
         only_32 = words.startswith("fp32") and "bf16" not in words
         found["training_dtype"] = "float32" if only_32 else "fp8" if words.startswith("fp8") else sixteen
-    if words.startswith("fp32") or "fp32 master (amp" in words or ("mixed (trainer" in words and not case["lora"]):
+    shared_16 = "zero" in str(case["zero_stage"] or "").lower() or "fp32 adam states" in words
+    if (
+        words.startswith("fp32")
+        or "fp32 master (amp" in words
+        or ("mixed" in words and not case["lora"] and not shared_16)
+    ):
         found["parameter_dtype"] = "float32"
     elif "true" in words or "pure" in words or words in ("bf16", "full bf16, eager"):
         found["parameter_dtype"] = "bfloat16"
@@ -239,7 +255,10 @@ def _formats(case: Case) -> dict[str, object]:
     quantised = str(case["quantization"] or "").lower()
     if "nf4" in quantised:
         # unslothai/unsloth 015bdef0 unsloth/models/llama.py: bnb_4bit_use_double_quant
-        double = "double" in quantised or "unsloth" in f"{quantised} {case['engine']}"
+        # axolotl-ai-cloud/axolotl 067b021c8 src/axolotl/loaders/model.py, modelscope/ms-swift 3602360a5 quant_args.py,
+        # hiyouga/LLaMA-Factory ff6d4d12 hparams/model_args.py: double quantisation unless told otherwise
+        doubling = ("unsloth", "axolotl", "ms-swift", "llama-factory")
+        double = "double" in quantised or any(one in f"{quantised} {case['engine']}" for one in doubling)
         found["quantization"] = "nf4-double" if double else "nf4"
     elif "int8" in quantised or "8bit" in quantised:
         found["quantization"] = "int8-bnb"
@@ -283,6 +302,12 @@ def _adapters(case: Case) -> dict[str, object]:
     words = re.split(r",\s*", targets) if isinstance(targets, str) else list(targets or ())
     letters = "".join(dict.fromkeys("".join(LETTERS.get(word, "") for word in words)))
     found: dict[str, object] = {"lora_rank": lora.get("rank") or 8, "lora_targets": letters or None}
+    said = f"{targets} {lora} {case['other_args']}".lower()
+    if re.search(
+        r"modules_to_save|trained embed|embeddings? (?:and|\+|, )?.{0,24}train|train.{0,24}embed|\(emb\)|\+ ?(?:emb|wte)",
+        said,
+    ):
+        found["trained_tables"] = 2
     if isinstance(trained := lora.get("trainable") or lora.get("trainable_params"), int):
         found["trainable_parameters"] = trained
     return found

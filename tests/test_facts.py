@@ -710,7 +710,14 @@ def test_every_fitted_term_is_tested_monotone() -> None:
         *("length_share", "loss_bytes_per_logit", "expert_imbalance", "layer_gradient_multiple", "live_parameters"),
         *("bucket_parameters", "allocator_excess", "frozen_excess", "training_context_bytes"),
         *("activation_ratio", "allocator_slack_bytes", "gathered_share", "gathered_tables", "foreach_copies"),
-        *("quantised_inputs", "loaded_parameter_bytes"),
+        *(
+            "quantised_inputs",
+            "loaded_parameter_bytes",
+            "kept_scores",
+            "loaded_excess",
+            "realised_ratio",
+            "adapted_experts",
+        ),
         # of generation without a server, in test_generation.py:
         *("logit_copy_bytes", "cache_growth_excess", "generation_slack_bytes", "generation_context_bytes"),
         *("prompt_excess", "prompt_share", "weight_ratio", "library_workspace_bytes"),

@@ -476,7 +476,9 @@ def test_every_row_of_the_table_belongs_to_a_trainer_and_carries_its_source() ->
 
 def test_the_defaults_of_a_trainer_are_of_a_trainer() -> None:
     known = {row["engine"] for row in catalog.rows("engine_defaults")}
-    assert {one for one in known if one.startswith("megatron")} == {"megatron-lm", "megatron-deepspeed"}
+    assert {one for one in known if one.startswith("megatron")} == {
+        *("megatron-lm", "megatron-deepspeed", "megatron-bridge")
+    }
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ NOWHERE = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
 GIB = 2**30
 LLAMA_7B = "meta-llama/Llama-2-7b-hf"
 LLAMA_8B = "meta-llama/Llama-3.1-8B"
+BERT = "google-bert/bert-base-uncased"
 MIXTRAL = "mistralai/Mixtral-8x7B-v0.1"
 PLAIN: Mapping[str, Any] = {
     "engine": "transformers",
@@ -99,6 +100,33 @@ def test_an_optimizer_in_the_backward_pass_keeps_no_gradients() -> None:
     assert likely(known(optimizer="adamw-in-backward"), "gradient_bytes") == 0
 
 
+@pytest.mark.parametrize(("moments", "bytes_each"), [(None, 12), ("bfloat16", 6)])
+def test_a_precision_aware_optimizer_halves_moments_and_master_copy(moments: str | None, bytes_each: int) -> None:
+    """Megatron-LM, --exp-avg-dtype bf16: two moments of 2 bytes, and the lower half of the 32-bit weight (2 bytes)."""
+    stated = {"optimizer": "adam-fused", "sharding": "megatron", "moment_dtype": moments}
+    assert likely(known(**{**of_a_trainer("megatron-lm"), **stated}), "optimizer_bytes_per_parameter") == bytes_each
+
+
+@pytest.mark.parametrize(
+    ("engine", "sharding"), [("openrlhf", "deepspeed"), ("deepspeed", "none"), ("megatron-bridge", "none")]
+)
+def test_trainers_without_a_measured_case_answer_more_widely(engine: str, sharding: str) -> None:
+    stated = {"engine": engine, "sharding": sharding, "zero_stage": 2}
+    found, measured = known(**stated).worlds("activation_ratio"), known().worlds("activation_ratio")
+    assert not isinstance(found, Missing)
+    assert not isinstance(measured, Missing)
+    assert float(found.adverse) - float(found.favourable) > float(measured.adverse) - float(measured.favourable)  # type: ignore[arg-type]
+    assert gib(known(**stated), "training_peak_bytes") > 0
+
+
+@pytest.mark.parametrize(("zero_init", "verdict"), [(False, "does not fit"), (True, "fits")])
+def test_without_zero_init_every_card_holds_the_whole_network_first(zero_init: bool, verdict: str) -> None:
+    """DeepSpeed's engine moves the whole network to the card: 8.03 billion weights of 2 bytes on 14.6 GiB of a T4."""
+    stated = {"sharding": "deepspeed", "zero_stage": 3, "gpus_per_replica": 32, "zero_init": zero_init}
+    found = known(accelerator="t4", sequence_length=256, loss_kernel="fused", **stated)
+    assert sizes.verdict(found) == verdict
+
+
 def test_experts_that_no_other_rank_holds_are_not_shared_out() -> None:
     """Mixtral on 8 ranks of expert parallelism: 45.1 of 46.7 billion parameters are experts, an eighth on each."""
     stated = {"sharding": "distributed-optimizer", "gpus_per_replica": 8, "expert_parallel_size": 8}
@@ -108,6 +136,20 @@ def test_experts_that_no_other_rank_holds_are_not_shared_out() -> None:
 
 
 # ---- adapters
+
+
+def test_tables_that_are_trained_beside_adapters_are_copies() -> None:
+    """PEFT's modules_to_save for Llama-3.1-8B: two tables of 128,256 x 4,096 and LoRA of rank 8 on queries and values."""
+    adapted = {"lora_rank": 8, "lora_targets": "qv"}
+    lora = 8 * 32 * (4096 + 4096 + 4096 + 1024)
+    assert likely(known(**adapted), "trainable_parameters") == lora
+    assert likely(known(**adapted, trained_tables=2), "trainable_parameters") == lora + 2 * 128_256 * 4096
+
+
+def test_unsloth_keeps_one_input_for_queries_keys_and_values_and_one_for_the_mlp() -> None:
+    """unsloth/kernels/fast_lora.py saves X in 16 bits once in LoRA_QKV and once in LoRA_MLP; PEFT casts one for each matrix."""
+    adapted = {"lora_rank": 8, "lora_targets": "qkvogud"}
+    assert likely(known(engine="unsloth", **adapted), "adapter_activation_bytes") == 2 * 2 * 4096
 
 
 @pytest.mark.parametrize(
@@ -290,6 +332,17 @@ def test_a_micro_batch_that_is_not_stated_leaves_the_states_known() -> None:
     assert sizes.verdict(found) == "does not fit"
 
 
+# ---- dropout
+
+
+@pytest.mark.parametrize(("release", "kept"), [("4.40.2", 54_263_808), ("4.41.0", 25_976_832)])
+def test_bert_keeps_scores_and_masks_until_its_attention_was_fused(release: str, kept: int) -> None:
+    """A layer of BERT-base, 32 bits, 512 tokens of width 768: 66 bytes a value (norms 16, masks 2, attention 16, MLP 32) and
+    for each of 12 x 512 scores a softmax, a mask and its product (4 + 1 + 4); fused one 32-bit sum a head instead."""
+    stated = {"training_dtype": "float32", "parameter_dtype": "float32", "sequence_length": 512, "activation_ratio": 1}
+    assert likely(known(BERT, engine_version=release, **stated), "layer_activation_bytes") == kept
+
+
 # ---- terms
 
 
@@ -316,6 +369,10 @@ TERMS: Mapping[str, Mapping[str, Any]] = {
     "foreach_copies": {"optimizer": "adamw", "sequence_length": 64},
     "quantised_inputs": {"quantization": "nf4", "lora_rank": 8, "lora_targets": "qv"},
     "loaded_parameter_bytes": {"parameter_dtype": "as-loaded"},
+    "kept_scores": {"checkpoint": BERT, "sequence_length": 512},
+    "loaded_excess": {"lora_rank": 8, "lora_targets": "qv"},
+    "realised_ratio": {},
+    "adapted_experts": {"checkpoint": MIXTRAL, "lora_rank": 8, "lora_targets": "qvgud"},
 }
 """Each fitted term of training, and a role in which it matters."""
 

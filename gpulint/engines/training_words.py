@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from gpulint.workload import Field, Unknown, Value
 
 DECIDING = (
-    *("optimizer", "parameter_dtype", "gradient_dtype", "master_weights", "sharding", "shard_group"),
-    *("activation_checkpointing", "lora_rank", "lora_targets", "adapter_dtype", "quantization"),
+    *("optimizer", "parameter_dtype", "gradient_dtype", "moment_dtype", "master_weights", "sharding", "shard_group"),
+    *("activation_checkpointing", "lora_rank", "lora_targets", "trained_tables", "adapter_dtype", "quantization"),
     *("optimizer_offload", "parameter_offload", "loss_kernel", "training_kernels", "attention_backend"),
     *("sequence_parallel", "virtual_stages", "compiled", "packed"),
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from gpulint.sizing import attention_activations
+
 
 def training_tokens(
     micro_batch_size: int | None, sequence_length: int | None, context_parallel: int | None, length_share: float
@@ -55,10 +57,13 @@ def norm_bytes(
         sharding: FSDP and DeepSpeed cast the stream with the weights, autocast leaves it in 32 bits.
     Returns:
         [bytes]
-    Validity: a frozen norm keeps its 32-bit input only. Dropout is not counted.
+    Validity: a frozen norm keeps its 32-bit input only. Of dropout the two masks of a layer are counted (one byte a value), with
+        the families that have it by default.
 
     >>> norm_bytes("eager", "llama", 4096, True, 32, 8, 128, 2, 2, None, False, "none") / 4096
     16.0
+    >>> norm_bytes("eager", "bert", 1024, False, 16, 16, 64, 4, 4, None, False, "none") / 1024  # traced without masks: 16
+    18.0
     >>> norm_bytes("fused", "llama", 4096, True, 32, 8, 128, 2, 2, None, False, "none") / 4096
     8.0
 
@@ -72,7 +77,8 @@ def norm_bytes(
         kept = 1 if family in SHARED_INPUT else norms
         outputs = 0 if lora_rank is not None else inputs if cast else norms
         whole = cast or (family in NORM_IN_32_BITS and training_kernels == "eager" and not compiled)
-        return float(hidden * (kept * (4 if whole else compute_bytes) + outputs * compute_bytes))
+        masks = 2 if family in DROPPED else 0
+        return float(hidden * (kept * (4 if whole else compute_bytes) + outputs * compute_bytes + masks))
     scaled = 0 if lora_rank is not None else 4 if cast or family in SCALED_IN_32_BITS else compute_bytes
     on_heads = (attention_heads + kv_heads) * head_dim * (4 + scaled) if family in HEAD_NORMS else 0
     if family in CENTRED:
@@ -99,9 +105,13 @@ LAYER_NORM = frozenset(
         "nemotron",
         "olmo",
         "phimoe",
+        *("bert", "roberta", "xlm-roberta", "deberta-v3", "distilbert", "mpnet", "jina-bert", "nomic-bert", "gte"),
+        *("modernbert", "bart", "whisper", "m2m-100"),
     }
 )
 """Families whose norm is one operation of PyTorch."""
+DROPPED = frozenset({*attention_activations.DROPPED, "opt"})
+"""Families that drop a tenth of the stream after attention and MLP (opt: Transformers 5.23.0, configuration_opt.py)."""
 NORM_IN_32_BITS = frozenset({"olmo"})
 """Families that hand a 32-bit copy to that operation."""
 CENTRED = frozenset({"cohere", "cohere2"})
@@ -130,299 +140,6 @@ HEAD_NORMS = frozenset(
         *("exaone-4", "apertus", "hunyuan-moe", "minimax-m2"),
     }
 )
-
-
-def attention_activation_bytes(
-    family: str,
-    attention_heads: int,
-    kv_heads: int,
-    head_dim: int,
-    compute_bytes: int,
-    attention_backend: str | None,
-    sequence_length: int | None,
-    context_parallel: int | None,
-    training_kernels: str,
-    sliding_layers: int,
-    sliding_window: int | None,
-    linear_attention_layers: int,
-    kv_lora_rank: int | None,
-    qk_rope_head_dim: int | None,
-) -> float:
-    """What the attention of one layer keeps of one token.
-
-    attention_activation_bytes = 2 · compute_bytes · (heads + kv_heads) · head_dim + 4 · heads; one output more where queries
-                                 were put together from parts
-                                 4 · compute_bytes · heads · head_dim + heads · sequence · (4 + compute_bytes)   eager
-
-    Args:
-        family: of the network: a fused projection stays whole as long as its values are kept.
-        attention_heads, kv_heads, head_dim: shape: queries and output, keys and values. compute_bytes: of a value [bytes].
-        attention_backend: `eager` keeps the scores, and keys and values for every query head; None what Transformers chooses.
-        sequence_length: [tokens] context_parallel: ranks, else None.
-        training_kernels: family of the kernels. sliding_layers, sliding_window: a window that is shorter than the sequence is a
-        mask, with which Transformers repeats keys and values. linear_attention_layers: without softmax.
-        kv_lora_rank, qk_rope_head_dim: of latent attention, else None.
-    Returns:
-        [bytes]
-    Validity: layers of delta rules and short convolutions are taken for attention; the scans of state-space layers (Mamba), which
-    keep several times as much, are not known.
-
-    >>> attention_activation_bytes("llama", 32, 8, 128, 2, None, 4096, None, "eager", 0, None, 0, None, None)
-    20608.0
-    >>> attention_activation_bytes("llama", 32, 8, 128, 2, "eager", 1024, None, "eager", 0, None, 0, None, None)  # traced
-    229376.0
-
-    Source: Dao, FlashAttention-2, 2023, section 3.1 (one 32-bit log-sum-exp a head and token); huggingface/transformers 5.23.0,
-        eager_attention_forward (scores, 32-bit softmax, its cast), `_supports_sdpa` of each family, models/gpt_neo and gptj
-        (`_attn`: queries and keys in 32 bits), gpt_oss (softmax as computed); traced.
-    """
-    if linear_attention_layers and family not in AS_ATTENTION:
-        raise LookupError("what state-space layers keep for the backward pass is not known")
-    wide, narrow = attention_heads * head_dim, kv_heads * head_dim
-    fused = compute_bytes * (2 * wide + narrow) if family in FUSED_PROJECTION else 0
-    if not _unfused(family, attention_backend, training_kernels):
-        windowed = sliding_layers and sliding_window and (sequence_length or 0) > sliding_window
-        if windowed and attention_backend is None and training_kernels == "eager":
-            narrow = wide
-        parts = wide - attention_heads * (qk_rope_head_dim or 0) if kv_lora_rank else wide
-        copied = compute_bytes * parts if kv_lora_rank or family in PARTLY_ROTATED else 0
-        return 2.0 * compute_bytes * (wide + narrow) + 4 * attention_heads + fused + copied
-    if sequence_length is None:
-        raise LookupError("the length of the sequence is not stated")
-    scores = 4 + (compute_bytes if compute_bytes < 4 else 0) + (compute_bytes if family == "gemma-2" else 0)
-    scores = compute_bytes if family == "gpt-oss" else scores
-    widened = 2 * wide * (4 - compute_bytes) if family in SCORES_OF_32_BITS else 0
-    return (
-        4.0 * compute_bytes * wide
-        + fused
-        + widened
-        + attention_heads * sequence_length / (context_parallel or 1) * scores
-    )
-
-
-def score_gradient_bytes(
-    family: str,
-    attention_heads: int,
-    attention_backend: str | None,
-    training_kernels: str,
-    training_tokens: float,
-    sequence_length: int | None,
-    context_parallel: int | None,
-    compute_bytes: int,
-    tensor_parallel: int,
-) -> float:
-    """Gradients of one layer's attention scores before and after their softmax, where single operations keep scores.
-
-    score_gradient_bytes = tokens · heads / tp · sequence · 2 · 4 in eager attention (compute_bytes with gpt-oss, once in
-                           place with fused kernels), else 0
-
-    Args:
-        family, attention_heads, compute_bytes: of the network. attention_backend, training_kernels: as in
-        attention_activation_bytes. training_tokens: of a micro-batch. sequence_length: [tokens]
-        context_parallel, tensor_parallel: ranks.
-    Returns:
-        [bytes]
-
-    >>> score_gradient_bytes("mpt", 32, None, "eager", 2048.0, 2048, None, 2, 1)
-    1073741824.0
-
-    Source: PyTorch 2.15.0, ATen/native/SoftMax.cpp, softmax_backward (a gradient in, one out, in 32 bits); traced;
-        NVIDIA/Megatron-LM, megatron/core/fusions/fused_softmax.py (its backward pass works in place).
-    """
-    if not _unfused(family, attention_backend, training_kernels):
-        return 0.0
-    if sequence_length is None:
-        raise LookupError("the length of the sequence is not stated")
-    width = 2 * (compute_bytes if family == "gpt-oss" else 4) if training_kernels == "eager" else compute_bytes
-    return width * training_tokens * attention_heads / tensor_parallel * sequence_length / (context_parallel or 1)
-
-
-def _unfused(family: str, attention_backend: str | None, training_kernels: str) -> bool:
-    """Whether attention runs as single operations that keep the scores."""
-    chosen = attention_backend is None and training_kernels == "eager" and family in EAGER_ONLY
-    return attention_backend == "eager" or chosen
-
-
-AS_ATTENTION = frozenset({"lfm2", "lfm2-moe", "qwen3-next", "qwen3.5", "qwen3.5-moe"})
-"""Families whose layers without softmax keep about what attention keeps."""
-FUSED_PROJECTION = frozenset({"gpt-neox", "phi-3"})
-"""Families with one matrix for queries, keys and values whose queries and keys are rotated into new tensors."""
-EAGER_ONLY = frozenset({"bloom", "gemma-2", "gpt-j", "gpt-neo", "gpt-oss", "mpt"})
-"""Families without scaled_dot_product_attention in Transformers, which takes single operations unless told otherwise."""
-SCORES_OF_32_BITS = frozenset({"gpt-j", "gpt-neo"})
-"""Families whose single operations multiply queries and keys in 32 bits."""
-PARTLY_ROTATED = frozenset({"glm-4", "glm-4.5", "glm-4.5-air", "minimax-m2", "nemotron", "phi-2", "stablelm-2"})
-"""Families that rotate a part of each head: what is put together lies by head, as the output does, which is copied."""
-
-
-def mlp_activation_bytes(
-    intermediate: int | None,
-    gated_mlp: bool,
-    hidden: int,
-    layers: int,
-    experts_per_token: int | None,
-    moe_layers: int,
-    moe_intermediate: int | None,
-    shared_intermediate: int | None,
-    compute_bytes: int,
-    training_kernels: str,
-    compiled: bool,
-    family: str,
-    expert_parallel_size: int | None,
-    expert_imbalance: float,
-    lora_rank: int | None,
-) -> float:
-    """What the MLP of one layer keeps of one token, averaged over dense and routed layers.
-
-    dense  = compute_bytes · intermediate · tensors: gate, its activation, up and
-             product (fused without the second), 2 without a gate, 1 with ReLU, 5 with GELU in single operations
-    routed = imbalance (over expert ranks) · experts_per_token · compute_bytes · (tensors · moe_intermediate + 2 · hidden)
-             + shared + 4 · hidden where the router computes in 32 bits; a frozen expert keeps its output alone
-
-    Args:
-        intermediate, moe_intermediate, shared_intermediate: widths. gated_mlp: three matrices. hidden: width of the stream.
-        layers, moe_layers: all, and routed. experts_per_token: that a token visits. compute_bytes: of a value [bytes].
-        training_kernels, compiled: fused kernels recompute the activation. family: of the network.
-        expert_parallel_size: ranks, else None. expert_imbalance: fullest against mean rank (fitted).
-        lora_rank: None when the last matrix is trained, else its input is not kept.
-    Returns:
-        [bytes]
-
-    >>> mlp_activation_bytes(14336, True, 4096, 32, None, 0, None, None, 2, "eager", False, "llama", None, 1.2, None) / 14336
-    8.0
-
-    Source: Korthikanti et al., Reducing Activation Recomputation, 2022, section 4.1; saved tensors of Llama's MLP traced;
-        NVIDIA/Megatron-LM, --moe-token-dispatcher-type alltoall.
-    """
-    fused = training_kernels == "fused" or compiled
-    plain = TENSORS.get(family, 2) if training_kernels == "eager" and not compiled else 2
-    tensors = (3 if fused else GATED.get(family, 4) if training_kernels == "eager" else 4) if gated_mlp else plain
-    tensors -= 0 if lora_rank is None else 1
-    dense = compute_bytes * (intermediate or 0) * tensors
-    if not moe_layers or not moe_intermediate or not experts_per_token:
-        return float(dense)
-    visit = compute_bytes * (moe_intermediate * tensors + (2 if lora_rank is None else 1) * hidden)
-    uneven = expert_imbalance if (expert_parallel_size or 1) > 1 else 1
-    router = 4 * hidden if family in ROUTER_IN_32_BITS and lora_rank is None else 0
-    routed = uneven * experts_per_token * visit + compute_bytes * (shared_intermediate or 0) * tensors + router
-    return (moe_layers * routed + (layers - moe_layers) * dense) / layers
-
-
-GATED = {"gpt-oss": 7}
-"""Tensors of a gated MLP in families that clamp and scale its halves in single operations."""
-ROUTER_IN_32_BITS = frozenset(
-    {
-        "deepseek-v2",
-        "deepseek-v2-lite",
-        "deepseek-v3",
-        "deepseek-v3.2",
-        "kimi-k2",
-        "glm-4.5",
-        "glm-4.5-air",
-        "glm-4.7-flash",
-        "ernie-4.5-moe",
-        "hunyuan-moe",
-    }
-)
-"""Families whose router multiplies a 32-bit copy of the stream."""
-TENSORS = {"opt": 1, "apertus": 5.5, **dict.fromkeys(("gpt-2", "gpt-j", "gpt-neo", "phi-2"), 5)}
-"""Tensors as wide as an MLP without a gate that families keep: ReLU its output alone, GELU in single operations five,
-xIELU as many and a mask of one byte."""
-
-
-def adapter_activation_bytes(
-    lora_rank: int | None,
-    lora_targets: str | None,
-    hidden: int,
-    intermediate: int | None,
-    attention_heads: int,
-    head_dim: int,
-    adapter_bytes: int,
-    compute_bytes: int,
-    autocast: bool,
-    family: str,
-    gated_mlp: bool,
-    layers: int,
-    moe_layers: int,
-    shared_intermediate: int | None,
-    sharding: str,
-) -> float:
-    """What adapters keep of one token in one layer: their inputs, cast to their own number format where it differs.
-
-    adapter_activation_bytes = adapter_bytes · Σ d_in over the targets; each input once where no cast is needed,
-                               in compute_bytes where autocast casts it back
-
-    Args:
-        lora_rank: None without LoRA. lora_targets: letters of the matrices. hidden, intermediate: widths.
-        attention_heads, head_dim: input of the output projection. adapter_bytes, compute_bytes: of a value [bytes].
-        autocast: matrix products run in the number format of the computation. family: of the network; one matrix for
-        queries, keys and values has one input. gated_mlp: the MLP has a gate. layers, moe_layers: all, and routed;
-        shared_intermediate: of experts that every token visits; routed ones carry no adapters. sharding: FSDP gathers
-        adapters in the number format of the computation.
-    Returns:
-        [bytes]
-
-    >>> adapter_activation_bytes(8, "qv", 4096, 11008, 32, 128, 4, 2, False, "llama", True, 32, 0, None, "none")
-    32768.0
-    >>> adapter_activation_bytes(8, "qv", 4096, 11008, 32, 128, 2, 2, False, "llama", True, 32, 0, None, "none")
-    8192.0
-
-    Source: huggingface/peft 0.21.2 tuners/lora/layer.py, Linear.forward: `_cast_input_dtype` to the adapter's type.
-    """
-    if lora_rank is None:
-        return 0.0
-    letters = (lora_targets or "").replace("g", "g" if gated_mlp else "")
-    if family in ONE_MATRIX and set(letters) & set("qkv"):
-        letters = "q" + letters.translate(str.maketrans("", "", "qkv"))
-    if sharding == "fsdp":
-        adapter_bytes = min(adapter_bytes, compute_bytes)
-    if adapter_bytes <= compute_bytes:
-        shared = [first for first in ("qkv", "o", "gu", "d") if set(first) & set(letters)]
-        letters = "".join(first[0] for first in shared)
-    width = min(adapter_bytes, compute_bytes) if autocast else adapter_bytes
-    dense = (layers - moe_layers) / layers
-    adapted = dense if not shared_intermediate else 1
-    inner = {
-        **dict.fromkeys("gu", adapted * hidden),
-        "o": attention_heads * head_dim,
-        "d": dense * (intermediate or 0) + (1 - dense) * (shared_intermediate or 0),
-    }
-    return float(width * sum(inner.get(letter, hidden) for letter in letters))
-
-
-def quantised_input_bytes(
-    quantization: str | None,
-    quantised_inputs: float,
-    hidden: int,
-    intermediate: int | None,
-    attention_heads: int,
-    head_dim: int,
-    compute_bytes: int,
-) -> float:
-    """What 4-bit matrices keep of one token in one layer: their inputs, which a frozen 16-bit matrix does not need.
-
-    quantised_input_bytes = quantised_inputs · compute_bytes · (2 · hidden + heads · head_dim + intermediate)
-                            0 without bitsandbytes
-
-    Args:
-        quantization: of the base at load, else None. quantised_inputs: 1 where bitsandbytes keeps inputs, else 0 (fitted).
-        hidden, intermediate, attention_heads, head_dim: shape of a layer. compute_bytes: of a value [bytes].
-    Returns:
-        [bytes]
-
-    >>> quantised_input_bytes("nf4", 1, 4096, 11008, 32, 128, 2)
-    46592.0
-
-    Source: bitsandbytes, autograd/_functions.py, MatMul4Bit.forward: early releases save the input, 95f9af30 does not.
-    """
-    if quantization not in FOUR_BITS:
-        return 0.0
-    return float(quantised_inputs * compute_bytes * (2 * hidden + attention_heads * head_dim + (intermediate or 0)))
-
-
-FOUR_BITS = frozenset({"nf4", "nf4-double", "int4-bnb"})
-ONE_MATRIX = frozenset({"bloom", "falcon", "gpt-2", "gpt-neox", "mpt", "phi-3", "starcoder"})
-"""Families with one matrix for queries, keys and values."""
 
 
 def layer_activation_bytes(

@@ -21,3 +21,32 @@ def quantised_parameters(parameters: float, vocab: int, hidden: int) -> float:
         tutorials/resource-tables.md: Llama-2-7B takes 4.57 GB with bnb.nf4.
     """
     return parameters - vocab * hidden
+
+
+def loss_bytes(
+    training_tokens: float,
+    vocab: int,
+    hidden: int,
+    loss_bytes_per_logit: float,
+    compute_bytes: int,
+    quantization: str | None,
+) -> float:
+    """What the output head and the loss need at their peak, a quantised head as it is used.
+
+    loss_bytes = tokens · (loss_bytes_per_logit · vocab + (4 + 2 · compute_bytes) · hidden)
+                 + compute_bytes · vocab · hidden with a quantised base
+
+    Args:
+        training_tokens: of a micro-batch. vocab, hidden: entries and width. loss_bytes_per_logit: of logits and copies (fitted).
+        compute_bytes: of a value [bytes]. quantization: of the base at load, else None.
+    Returns:
+        [bytes]
+
+    >>> loss_bytes(512, 256000, 3072, 8, 2, "nf4") - loss_bytes(512, 256000, 3072, 8, 2, None)  # Gemma-7B
+    1572864000
+
+    Source: Lightning-AI/litgpt 26857050 litgpt/model.py, GPT.lm_head; bitsandbytes autograd/_functions.py, MatMul4Bit.forward
+        (the whole matrix is restored for the product).
+    """
+    restored = compute_bytes * vocab * hidden if quantization else 0
+    return training_tokens * (loss_bytes_per_logit * vocab + (4 + 2 * compute_bytes) * hidden) + restored

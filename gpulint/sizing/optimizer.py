@@ -91,33 +91,40 @@ def reduced_bytes_per_parameter(
     return WIDTHS.get(reduction_dtype, compute_bytes)
 
 
-def optimizer_bytes_per_parameter(optimizer: str, parameter_bytes: int, master_weights: bool) -> float:
+def optimizer_bytes_per_parameter(
+    optimizer: str, parameter_bytes: int, master_weights: bool, moment_dtype: str | None
+) -> float:
     """Bytes of optimizer state for one trained weight, a 32-bit master copy included.
 
-    optimizer_bytes_per_parameter = moments · width + (4 if master), width = 4 with a master copy, else parameter_bytes
+    optimizer_bytes_per_parameter = moments · width + (4 if master), width = of moment_dtype, else 4 with a master copy, else
+                                    parameter_bytes; 2 of a master copy beside 16-bit moments, whose upper half is the weight
 
     Args:
         optimizer: its name. parameter_bytes: of one weight [bytes]. master_weights: the optimizer keeps a 32-bit copy.
+        moment_dtype: number format of the moments as stated, else None.
     Returns:
         [bytes]
     Validity: Adafactor's factored moments (a row and a column of each matrix) are below 0.1 % and count as nothing; Muon
         keeps one moment for matrices, Adam's second for embeddings and norms is not counted.
 
-    >>> optimizer_bytes_per_parameter("adamw", 2, True), optimizer_bytes_per_parameter("adamw", 4, False)
+    >>> optimizer_bytes_per_parameter("adamw", 2, True, None), optimizer_bytes_per_parameter("adamw", 4, False, None)
     (12, 8)
-    >>> optimizer_bytes_per_parameter("adamw", 2, False), optimizer_bytes_per_parameter("sgd", 4, False)
+    >>> optimizer_bytes_per_parameter("adamw", 2, False, None), optimizer_bytes_per_parameter("sgd", 4, False, None)
     (4, 0)
-    >>> optimizer_bytes_per_parameter("adamw-8bit", 2, False)  # two moments, one 32-bit scale for each block of 256
+    >>> optimizer_bytes_per_parameter("adamw-8bit", 2, False, None)  # two moments, one 32-bit scale for each block of 256
     2.03125
-    >>> optimizer_bytes_per_parameter("paged-adamw-8bit", 2, False)
+    >>> optimizer_bytes_per_parameter("paged-adamw-8bit", 2, False, None)
     0
+    >>> optimizer_bytes_per_parameter("adam-fused", 2, True, "bfloat16")  # Megatron's precision-aware optimizer
+    6
 
     Validity: paged moments lie in managed memory, which the driver moves to the host when the card is full.
 
     Source: Rajbhandari et al., ZeRO, 2020, section 3.1 (12 bytes with the master copy); Dettmers et al., 8-bit Optimizers via
         Block-wise Quantization, 2022; bitsandbytes 0.44 optim/optimizer.py, blocksize 256; EleutherAI cookbook,
         calc_transformer_mem.py (SGD, Lion, Muon); Shazeer and Stern, Adafactor, 2018; bitsandbytes 95f9af30 functional.py,
-        get_paged (cudaMallocManaged, outside PyTorch's allocator).
+        get_paged (cudaMallocManaged, outside PyTorch's allocator); NVIDIA/Megatron-LM d98e8a64
+        core/optimizer/optimizer_config.py, use_precision_aware_optimizer, exp_avg_dtype, store_param_remainders.
     """
     name = optimizer.removesuffix(IN_BACKWARD)
     master = 4 if master_weights else 0
@@ -127,6 +134,8 @@ def optimizer_bytes_per_parameter(optimizer: str, parameter_bytes: int, master_w
         return EIGHT_BIT[name] * (1 + 4 / BLOCK) + master
     if name not in MOMENTS:
         raise LookupError(f"the optimizer {optimizer} is not listed")
+    if moment_dtype is not None:
+        return MOMENTS[name] * _width(moment_dtype) + (master // 2 if _width(moment_dtype) == 2 else master)
     return MOMENTS[name] * (4 if master_weights else parameter_bytes) + master
 
 

@@ -129,6 +129,8 @@ def training_peak_bytes(
     root_gathered_bytes: float,
     root_reduction_bytes: float,
     step_bytes: float,
+    realised_ratio: float,
+    unshared_load_bytes: float,
 ) -> float:
     """Most memory that tensors take on one GPU in a training step.
 
@@ -140,6 +142,7 @@ def training_peak_bytes(
         all gradients + tied_gradient_bytes                                          the embedding
         gradients but the late ones + root_reduction_bytes                           the embedding with FSDP
         all gradients + step_bytes )                                                 the optimizer's step
+    activations, a layer's work and the loss are taken realised_ratio times; unshared_load_bytes where that is more
 
     Args:
         training_weight_bytes, gradient_bytes, late_gradient_bytes, tied_gradient_bytes, accumulated_gradient_bytes,
@@ -147,27 +150,32 @@ def training_peak_bytes(
         kept_activation_bytes, last_stage_activation_bytes, kept_layer_bytes, layer_work_bytes, loss_bytes: activations [bytes].
         gathered_bytes, reduction_bytes, cast_bytes, bucket_bytes, waiting_bytes, root_gathered_bytes,
         root_reduction_bytes, step_bytes: buffers [bytes].
+        realised_ratio: of samples, kernels and releases that nothing states, in all activations at once (fitted).
+        unshared_load_bytes: of weights before they are shared out [bytes].
     Returns:
         [bytes]
     Validity: from the second step on, when the optimizer's state exists.
 
-    >>> training_peak_bytes(2, 2, 1, 0, 0, 4, 10, 10, 1, 3, 5, 0, 0, 0, 0, 0, 0, 0, 2)
+    >>> training_peak_bytes(2, 2, 1, 0, 0, 4, 10, 10, 1, 3, 5, 0, 0, 0, 0, 0, 0, 0, 2, 1, 0)
     21
 
     Source: PyTorch, torch/distributed/_tools/mem_tracker.py, traces of the same steps.
     """
     resident = training_weight_bytes + optimizer_state_bytes + bucket_bytes
-    passing = gathered_bytes + layer_work_bytes + waiting_bytes + reduction_bytes
+    passing = gathered_bytes + waiting_bytes + reduction_bytes
+    kept = realised_ratio * (kept_activation_bytes + layer_work_bytes)
+    last = realised_ratio * last_stage_activation_bytes
     late = gradient_bytes - late_gradient_bytes
-    return resident + max(
-        accumulated_gradient_bytes + last_stage_activation_bytes + gathered_bytes + loss_bytes + cast_bytes,
-        accumulated_gradient_bytes + last_stage_activation_bytes + gathered_bytes + root_gathered_bytes,
-        accumulated_gradient_bytes + kept_activation_bytes + passing,
-        max(accumulated_gradient_bytes, late) + kept_layer_bytes + passing,
+    step = resident + max(
+        accumulated_gradient_bytes + last + gathered_bytes + realised_ratio * loss_bytes + cast_bytes,
+        accumulated_gradient_bytes + last + gathered_bytes + root_gathered_bytes,
+        accumulated_gradient_bytes + kept + passing,
+        max(accumulated_gradient_bytes, late) + realised_ratio * (kept_layer_bytes + layer_work_bytes) + passing,
         gradient_bytes + tied_gradient_bytes,
         max(accumulated_gradient_bytes, late) + root_reduction_bytes,
         gradient_bytes + step_bytes,
     )
+    return max(step, unshared_load_bytes)
 
 
 def step_bytes(
@@ -231,27 +239,31 @@ def training_reserved_bytes(
     optimizer_state_bytes: float,
     allocator_excess: float,
     allocator_slack_bytes: float,
+    lora_rank: int | None,
+    loaded_excess: float,
 ) -> float:
     """What PyTorch's allocator holds at the peak.
 
     training_reserved_bytes = training_peak_bytes + allocator_excess · (training_peak_bytes − weights − optimizer state)
-                              + allocator_slack_bytes
+                              + allocator_slack_bytes + loaded_excess · weights below adapters
 
     Args:
         training_peak_bytes: of tensors [bytes]. training_weight_bytes, optimizer_state_bytes: that stay in place [bytes].
         allocator_excess: blocks held beyond what moves (fitted).
-        allocator_slack_bytes: workspaces of libraries and partly filled segments (fitted) [bytes].
+        allocator_slack_bytes: workspaces of libraries and partly filled segments (fitted) [bytes]. lora_rank: None without LoRA.
+        loaded_excess: what loading, casting and quantising a frozen base leave in segments beside a small step (fitted).
     Returns:
         [bytes]
 
-    >>> training_reserved_bytes(30.0, 8.0, 2.0, 0.2, 0.5)
-    34.5
+    >>> training_reserved_bytes(30.0, 8.0, 2.0, 0.2, 0.5, None, 0.1), training_reserved_bytes(30.0, 8.0, 2.0, 0.2, 0.5, 8, 0.125)
+    (34.5, 35.5)
 
     Source: pytorch/torchtitan benchmarks/ (reserved memory of Llama-3.1-8B on 8 and
         128 GPUs exceeds what tensors take by the same).
     """
     moving = training_peak_bytes - training_weight_bytes - optimizer_state_bytes
-    return training_peak_bytes + allocator_excess * max(0.0, moving) + allocator_slack_bytes
+    loaded = loaded_excess * training_weight_bytes if lora_rank is not None else 0.0
+    return training_peak_bytes + allocator_excess * max(0.0, moving) + allocator_slack_bytes + loaded
 
 
 def training_device_bytes(training_reserved_bytes: float, training_context_bytes: float) -> float:

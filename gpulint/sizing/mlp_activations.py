@@ -1,0 +1,78 @@
+"""The MLP in training: what one layer keeps of it until the backward pass, dense or routed."""
+
+from __future__ import annotations
+
+
+def mlp_activation_bytes(
+    intermediate: int | None,
+    gated_mlp: bool,
+    hidden: int,
+    layers: int,
+    experts_per_token: int | None,
+    moe_layers: int,
+    moe_intermediate: int | None,
+    shared_intermediate: int | None,
+    compute_bytes: int,
+    training_kernels: str,
+    compiled: bool,
+    family: str,
+    expert_parallel_size: int | None,
+    expert_imbalance: float,
+    lora_rank: int | None,
+) -> float:
+    """What the MLP of one layer keeps of one token, averaged over dense and routed layers.
+
+    dense  = compute_bytes · intermediate · tensors: gate, its activation, up and
+             product (fused without the second), 2 without a gate, 1 with ReLU, 5 with GELU in single operations
+    routed = imbalance (over expert ranks) · experts_per_token · compute_bytes · (tensors · moe_intermediate + 2 · hidden)
+             + shared + 4 · hidden where the router computes in 32 bits; a frozen expert keeps its output alone
+
+    Args:
+        intermediate, moe_intermediate, shared_intermediate: widths. gated_mlp: three matrices. hidden: width of the stream.
+        layers, moe_layers: all, and routed. experts_per_token: that a token visits. compute_bytes: of a value [bytes].
+        training_kernels, compiled: fused kernels recompute the activation. family: of the network.
+        expert_parallel_size: ranks, else None. expert_imbalance: fullest against mean rank (fitted).
+        lora_rank: None when the last matrix is trained, else its input is not kept.
+    Returns:
+        [bytes]
+
+    >>> mlp_activation_bytes(14336, True, 4096, 32, None, 0, None, None, 2, "eager", False, "llama", None, 1.2, None) / 14336
+    8.0
+
+    Source: Korthikanti et al., Reducing Activation Recomputation, 2022, section 4.1; saved tensors of Llama's MLP traced;
+        NVIDIA/Megatron-LM, --moe-token-dispatcher-type alltoall.
+    """
+    fused = training_kernels == "fused" or compiled
+    plain = TENSORS.get(family, 2) if training_kernels == "eager" and not compiled else 2
+    tensors = (3 if fused else GATED.get(family, 4) if training_kernels == "eager" else 4) if gated_mlp else plain
+    tensors -= 0 if lora_rank is None else 1
+    dense = compute_bytes * (intermediate or 0) * tensors
+    if not moe_layers or not moe_intermediate or not experts_per_token:
+        return float(dense)
+    visit = compute_bytes * (moe_intermediate * tensors + (2 if lora_rank is None else 1) * hidden)
+    uneven = expert_imbalance if (expert_parallel_size or 1) > 1 else 1
+    router = 4 * hidden if family in ROUTER_IN_32_BITS and lora_rank is None else 0
+    routed = uneven * experts_per_token * visit + compute_bytes * (shared_intermediate or 0) * tensors + router
+    return (moe_layers * routed + (layers - moe_layers) * dense) / layers
+
+
+GATED = {"gpt-oss": 7}
+"""Tensors of a gated MLP in families that clamp and scale its halves in single operations."""
+ROUTER_IN_32_BITS = frozenset(
+    {
+        "deepseek-v2",
+        "deepseek-v2-lite",
+        "deepseek-v3",
+        "deepseek-v3.2",
+        "kimi-k2",
+        "glm-4.5",
+        "glm-4.5-air",
+        "glm-4.7-flash",
+        "ernie-4.5-moe",
+        "hunyuan-moe",
+    }
+)
+"""Families whose router multiplies a 32-bit copy of the stream."""
+TENSORS = {"opt": 1, "apertus": 5.5, **dict.fromkeys(("gpt-2", "gpt-j", "gpt-neo", "phi-2"), 5)}
+"""Tensors as wide as an MLP without a gate that families keep: ReLU its output alone, GELU in single operations five,
+xIELU as many and a mask of one byte."""
