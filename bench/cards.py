@@ -19,6 +19,8 @@ USUAL: dict[str, str] = {
 """Names that stand for a product by what their source says beside them."""
 WORDS = re.compile(r"[a-z0-9]+")
 MAKERS = frozenset({"nvidia", "amd", "geforce", "tesla", "instinct", "gpu", "generation", "gb", "x"})
+PRINTED = 0.02
+"""How far drivers differ in the total of one product (T4: 14.56 to 14.74 GiB); an 80 GB label is further off."""
 SERVERS = ("sxm", "sxm2", "sxm4", "sxm5")
 """Where a name does not tell the form factor, the one usual in servers."""
 
@@ -45,6 +47,14 @@ def named(name: str | None, visible_gib: float | None = None) -> str | None:
 def memory_gib(one: hardware.Accelerator) -> float:
     """What the card offers, as CUDA or else the driver counts it."""
     return float(one.cuda_memory_bytes or one.driver_memory_bytes or 0) / units.GIB
+
+
+def visible_gib(card: str | None, printed_gib: float | None) -> float | None:
+    """The memory that a source prints of its card; None where it is rather what the label says."""
+    known = hardware.accelerator(card) if card else None
+    if not printed_gib or known is None or not (own := memory_gib(known)):
+        return printed_gib
+    return printed_gib if abs(printed_gib / own - 1) <= PRINTED else None
 
 
 @functools.cache

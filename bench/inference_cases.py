@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 import cards
 import training_cases
+import unsloth_launch
 
 from gpulint import facts, sizes, units
 from gpulint.architecture import Architecture, Resolved
 from gpulint.facts import Facts
 from gpulint.repository import WorkTree
-from gpulint.workload import Field
+from gpulint.workload import Field, Role
 
 Case = Mapping[str, object]
 ENGINES: Mapping[str, str] = {
@@ -124,13 +125,29 @@ def told(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> Told:
     resolved = _shaped(case, resolved, shapes)
     gpus = {one: Field(case["gpu_count"]) for one in ("gpus_per_pod", "gpus_per_replica")}  # type: ignore[arg-type]
     role = role.having(**gpus)
-    if card is None and (visible := _number(case["gpu_memory_gib"])):
+    if visible := cards.visible_gib(card, _number(case["gpu_memory_gib"])):
         role = role.having(device_memory_bytes=Field(visible * units.GIB))
     shape = resolved.architecture if resolved else None
+    role = _launched(case, role, shape)
     reason = (
         "" if shape and (shape.known or shape.named_parameters) else f"the architecture of {case['model']} is not known"
     )
     return Told(name, facts.of(role, resolved), reason)
+
+
+def _launched(case: Case, role: Role, shape: Architecture | None) -> Role:
+    """With what Unsloth tells the server that it starts, unless the case states it."""
+    if "unsloth" not in str(case["engine"]) or shape is None or not shape.known or case["max_num_seqs"]:
+        return role
+    alone = facts.of(role, None)
+    memory, share, length = (_number(case[key]) for key in ("gpu_memory_gib", "gpu_memory_utilization", "max_model_len"))
+    memory_bytes = memory * units.GIB if memory else _number(alone.likely("device_memory_bytes"))
+    if memory_bytes is None or share is None or length is None:
+        return role
+    adapters, method = case["lora"], role.text("quantization") or None
+    rank = int(adapters["rank"]) if isinstance(adapters, dict) else 0
+    told = unsloth_launch.stated(shape, role.text("engine_version"), memory_bytes, share, int(length), method, rank)
+    return role.having(**{name: Field(value, source="Unsloth") for name, value in told.items()})
 
 
 def _shaped(case: Case, resolved: Resolved | None, shapes: Mapping[str, Mapping[str, object]]) -> Resolved | None:
