@@ -64,6 +64,21 @@ OWN_WORDS: Mapping[str, tuple[tuple[str, str], ...]] = {
 }
 """Formats that a server calls otherwise than the cases do."""
 RELEASE = re.compile(r"[~v]?(\d+\.\d+(?:\.\d+)?)")
+MONTH = re.compile(r"20\d\d-\d\d")
+DATED: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "vllm": (
+        *(("2024-03-30", "0.4.0"), ("2024-06-11", "0.5.0"), ("2024-07-23", "0.5.3"), ("2024-09-04", "0.6.0")),
+        *(("2024-11-15", "0.6.4"), ("2024-12-27", "0.6.6"), ("2025-01-27", "0.7.0"), ("2025-02-20", "0.7.3")),
+        *(("2025-03-25", "0.8.2"), ("2025-04-14", "0.8.4"), ("2025-04-28", "0.8.5"), ("2025-05-28", "0.9.0")),
+        *(("2025-06-10", "0.9.1"), ("2025-07-24", "0.10.0"), ("2025-09-13", "0.10.2"), ("2025-10-02", "0.11.0")),
+        *(("2025-12-03", "0.12.0"), ("2026-04-03", "0.19.0"), ("2026-04-27", "0.20.0"), ("2026-08-26", "0.28.0")),
+    ),
+    "transformers": (
+        *(("2023-06-08", "4.30.0"), ("2023-07-18", "4.31.0"), ("2023-12-11", "4.36.0"), ("2024-01-22", "4.37.0")),
+        *(("2024-02-21", "4.38.0"), ("2024-09-25", "4.45.0"), ("2025-01-10", "4.48.0"), ("2025-04-05", "4.51.0")),
+    ),
+}
+"""When releases that changed what is sized came out (release pages of vllm-project/vllm and huggingface/transformers)."""
 BLOCK = re.compile(r"--block-size=(\d+)")
 GRAPHS_OFF = "--enforce-eager"
 SHORT_PROMPT = 8
@@ -82,7 +97,7 @@ MEASURED: Mapping[str, tuple[str, float]] = {
     "compute_buffer_gib": ("activation_bytes", units.GIB),
     "peak_gib": ("", units.GIB),
     "total_gib_all_gpus": ("", units.GIB),
-    "nvidia_smi_gib": ("serving_peak_bytes", units.GIB),
+    "nvidia_smi_gib": ("serving_device_bytes", units.GIB),
 }
 """Measured key → our fact and its scale. Graph memory is left out: as printed it may be negative."""
 
@@ -182,8 +197,8 @@ def _stated(case: Case, name: str) -> dict[str, object]:
         "weight_dtype": DTYPES.get(str(case["dtype"]), case["dtype"]),
         "quantization": _format(str(case["quantization"] or ""), name),
     }
-    if release := RELEASE.match(str(case["engine_version"])):
-        found["engine_version"] = release[1]
+    if release := _release(name, str(case["engine_version"])):
+        found["engine_version"] = release
     if name in BATCHES:
         found |= _batch(case, name, other)
         found.pop("max_model_len")
@@ -199,6 +214,15 @@ def _stated(case: Case, name: str) -> dict[str, object]:
         found |= _of_llama_cpp(case, other)
         found["quantization"] = found["quantization"] or FILES.get(str(case["dtype"]))
     return found
+
+
+def _release(name: str, said: str) -> str | None:
+    """The release as stated; of a source that only has a date, the newest that was out by the middle of that month."""
+    if stated := RELEASE.match(said):
+        return stated[1]
+    month = MONTH.search(said)
+    dated = [release for day, release in DATED.get(name, ()) if month and day <= f"{month[0]}-15"]
+    return dated[-1] if dated else None
 
 
 def _of_vllm(case: Case, other: str) -> dict[str, object]:
@@ -228,7 +252,7 @@ def _layers(case: Case, other: str, stages: str) -> dict[str, object]:
     }
     if case["gpu_count"] and not shared:
         found |= {"tensor_parallel": 1, "pipeline_parallel": int(stages) if stages.isdigit() else case["gpu_count"]}
-    if "engine_version" not in case or not RELEASE.match(str(case["engine_version"])):
+    if _release("transformers", str(case["engine_version"])) is None:
         found["engine_version"] = next((own for name, own in RELEASES.items() if name in str(case["source"])), None)
     for word, kernels in (("flash", "flash"), ("sdpa", "sdpa"), ("eager", "eager")):
         if word in other.lower():
@@ -337,11 +361,14 @@ def _peak(words: str, total: bool, name: str, case: Case) -> tuple[str, str]:
     """What a peak counts and the fact that answers it.
 
     "MB as printed" (QwenLM/Qwen3, 80 rows) is what tensors take while tokens are generated: its rows differ by their KV cache
-    to the megabyte and never hold the prompt's work. Where a source does not say, it is what PyTorch's allocator holds.
+    to the megabyte and never hold the prompt's work. ExLlama prints the most that its tensors took
+    (turboderp/exllama test_benchmark_inference.py, max_memory_allocated). Where a source does not say, it is what PyTorch's allocator holds.
     """
     if name not in BATCHES:
-        return "device", "serving_peak_bytes"
+        return "device", "serving_device_bytes"
     several = total or "sum over gpus" in words
+    if name == "exllama":
+        return "allocated", "generation_total_bytes" if several else "generation_peak_bytes"
     if "mb as printed" in words:
         return "held", "generation_held_bytes"
     if "reserved" in words:

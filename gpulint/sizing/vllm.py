@@ -133,6 +133,25 @@ def captured_graph_bytes(graph_bytes: float, enforce_eager: bool, graphs_in_budg
     return float(graph_bytes) if graphs_in_budget and not enforce_eager else 0.0
 
 
+def outside_bytes(context_bytes: float, graph_bytes: float, enforce_eager: bool, graphs_in_budget: bool) -> float:
+    """What one process holds beside its budget: the CUDA context and, before 0.20, the captured graphs.
+
+    outside_bytes = context_bytes + graph_bytes, without graphs where there are none or the budget has them
+
+    Args:
+        context_bytes: taken before the budget is looked at (fitted) [bytes]. graph_bytes: by release (fitted) [bytes].
+        enforce_eager: no graphs at all. graphs_in_budget: by release.
+    Returns:
+        [bytes]
+
+    >>> outside_bytes(500.0, 900.0, False, False), outside_bytes(500.0, 900.0, False, True)
+    (1400.0, 500.0)
+
+    Source: vLLM v0.19.0, v1/worker/gpu_worker.py, determine_available_memory and compile_or_warm_up_model.
+    """
+    return context_bytes + (0.0 if enforce_eager or graphs_in_budget else graph_bytes)
+
+
 def device_class(device_memory_bytes: float, generation: str, first_core: bool) -> str:
     """Size class of the card in the engine's batch defaults.
 
