@@ -269,16 +269,16 @@ def _batch(case: Case, name: str, other: str) -> dict[str, object]:
     found: dict[str, object] = {"batch_size": case["batch"] or case["max_num_seqs"]}
     total, new = (
         _number(case["seq_len"]),
-        _tokens(r"(\d+) new tokens|generate (\d+) tokens|decode (\d+)|output (\d+)", said),
+        _tokens(r"(\d+) new tokens|generate (\d+) tokens|generating (\d+)|decode (\d+)|output (\d+)", said),
     )
     short = re.search(r"short (?:default )?prompt|prompt of a few", said) is not None
-    if prefill := _tokens(r"prefill (\d+)|input (\d+)|prompt (\d+)", said):
+    if total and new == total:
+        found["prompt_tokens"] = 1
+    elif prefill := _tokens(r"prefill (\d+)|input (\d+)|prompt (\d+)", said):
         found["prompt_tokens"] = prefill
     elif short:
         found["prompt_tokens"] = SHORT_PROMPT
         new = new or (int(total) - SHORT_PROMPT if total else TUTORIAL_TOKENS if name == "litgpt" else None)
-    elif total and new == total:
-        found["prompt_tokens"] = 1
     elif total:
         found["prompt_tokens"] = int(total)
         new = new or 1
