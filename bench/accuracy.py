@@ -28,8 +28,9 @@ import inference_cases
 import training_cases
 from alone import share
 
-from gpulint import sizes, summary, units
+from gpulint import facts, sizes, summary, units
 from gpulint.facts import Facts, Missing
+from gpulint.workload import Field, Unknown
 
 Case = Mapping[str, object]
 CLOSE = 0.1
@@ -150,7 +151,17 @@ def judged(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> Judged:
     figures = tuple(_figure(case, one, told.known) for one in wanted)
     left = "generation_headroom_bytes" if summary.generates(told.known) else "headroom_bytes"
     lacking = ", ".join(sorted(told.known.missing([left])))
-    return Judged(str(case["id"]), figures, sizes.verdict(told.known), bool(measured["oom"]), lacking, told.engine)
+    verdict = _verdict(told.known)
+    return Judged(str(case["id"]), figures, verdict, bool(measured["oom"]), lacking, told.engine)
+
+
+def _verdict(known: Facts) -> str:
+    """Our verdict; where a server's longest sequence is not shown, a default that does not fit tells nothing."""
+    verdict = sizes.verdict(known)
+    if "not fit" not in verdict or known.role.value("max_model_len") or summary.generates(known):
+        return verdict
+    open_ended = known.role.having(max_model_len=Field(Unknown("the source does not show it")))
+    return sizes.verdict(facts.of(open_ended, known.resolved))
 
 
 def _figure(case: Case, one: inference_cases.Asked, known: Facts) -> Figure:

@@ -12,11 +12,11 @@ import cards
 import training_cases
 import unsloth_launch
 
-from gpulint import facts, sizes, units
+from gpulint import architecture, facts, sizes, units
 from gpulint.architecture import Architecture, Resolved
 from gpulint.facts import Facts
 from gpulint.repository import WorkTree
-from gpulint.workload import Field, Role
+from gpulint.workload import Field, Role, Unknown
 
 Case = Mapping[str, object]
 ENGINES: Mapping[str, str] = {
@@ -54,6 +54,10 @@ DTYPES: Mapping[str, str] = {
     "fp32": "float32",
     "bf16/fp16 (auto)": "auto",
 }
+COPIES = frozenset({"awq", "gptq"})
+"""Methods that a server reads from a quantised copy and does not apply to other weights."""
+SEEING = re.compile(r"vl\b|vision|llava|omni|-4v|multimodal", re.IGNORECASE)
+"""Words in the names of networks that look at pictures."""
 METHODS = {"fp8": "fp8", "awq": "awq", "gptq": "gptq", "mxfp4": "mxfp4", "aqlm": "aqlm", "bnb": "bitsandbytes"}
 FILES: Mapping[str, str] = {"f16": "float16", "fp16": "float16", "bf16": "bfloat16", "f32": "float32", "mxfp4": "mxfp4"}
 """Types of GGUF files that the catalog has under another name."""
@@ -136,10 +140,13 @@ def told(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> Told:
         return Told(str(case["engine"]), None, f"the engine {case['engine']} is not sized")
     stated = {field: value for field, value in _stated(case, name).items() if value is not None}
     card = cards.named(_text(case["gpu"]), _number(case["gpu_memory_gib"]))
-    role, resolved = sizes.from_checkpoint(str(case["model"]), stated, card, WorkTree(Path(__file__).parent))
+    role, resolved = sizes.from_checkpoint(_model(case), stated, card, WorkTree(Path(__file__).parent))
     resolved = _shaped(case, resolved, shapes)
+    role = _converted(case, role, resolved)
     gpus = {one: Field(case["gpu_count"]) for one in ("gpus_per_pod", "gpus_per_replica")}  # type: ignore[arg-type]
     role = role.having(**gpus)
+    if case["gpu_count"] is None and case["tp"] is None:
+        role = role.having(tensor_parallel=Field(Unknown("the source does not say on how many GPUs it ran")))
     if visible := cards.visible_gib(card, _number(case["gpu_memory_gib"])):
         role = role.having(device_memory_bytes=Field(visible * units.GIB))
     shape = resolved.architecture if resolved else None
@@ -148,6 +155,22 @@ def told(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> Told:
         "" if shape and (shape.known or shape.named_parameters) else f"the architecture of {case['model']} is not known"
     )
     return Told(name, facts.of(role, resolved), reason)
+
+
+def _model(case: Case) -> str:
+    """The checkpoint's name without what a source adds in brackets, unless the name is known with it."""
+    name = str(case["model"])
+    bare = name.partition(" (")[0]
+    return name if "/" not in bare or architecture.resolve(name).how == "catalog" else bare
+
+
+def _converted(case: Case, role: Role, resolved: Resolved | None) -> Role:
+    """A case that names the network and the method of somebody's 4-bit copy of it: the copy's usual format."""
+    shape = resolved.architecture if resolved else None
+    if shape is None or shape.checkpoint_quantization or role.text("engine") not in ("vllm", "sglang"):
+        return role
+    kept = _kept(str(case["quantization"] or "").lower()) if role.text("quantization") in COPIES else None
+    return role.having(quantization=Field(kept, source="the usual groups")) if kept else role
 
 
 def _launched(case: Case, role: Role, shape: Architecture | None) -> Role:
@@ -168,15 +191,18 @@ def _launched(case: Case, role: Role, shape: Architecture | None) -> Role:
 def _shaped(case: Case, resolved: Resolved | None, shapes: Mapping[str, Mapping[str, object]]) -> Resolved | None:
     """The catalog's architecture, or what the case's source says of one that the catalog lacks."""
     known = resolved is not None and resolved.architecture is not None and resolved.architecture.known
-    row = shapes.get(str(case["model"]))
+    row = shapes.get(str(case["model"])) or shapes.get(_model(case))
     if known or not row:
         return resolved
     shape = Architecture(id=str(case["model"]), family="", **training_cases._shape(row))  # type: ignore[arg-type]
+    routed = shape.layers is not None and shape.moe_layers == shape.layers
     context, params = _number(row.get("max_position_embeddings") or case["seq_len"]), _number(case["params_b"])
     return Resolved(
         dataclasses.replace(
             shape,
             checkpoint_dtype="bfloat16",
+            modality=None if SEEING.search(str(case["model"])) else "text",
+            intermediate=shape.intermediate or (shape.moe_intermediate if routed else None),
             trained_context=int(context) if context else USUAL_CONTEXT,
             parameters=shape.parameters or (round(params * units.BILLION) if params else None),
         ),
@@ -205,6 +231,8 @@ def _stated(case: Case, name: str) -> dict[str, object]:
         if name == "transformers":
             found |= _layers(case, other, stages)
         return found
+    if name == "tensorrt-llm":
+        found["max_model_len"] = case["max_model_len"] or case["seq_len"]  # built for the longest input and output
     found |= {"max_num_seqs": case["max_num_seqs"], "max_num_batched_tokens": case["max_num_batched_tokens"]}
     if name in KNOB:
         found[KNOB[name]] = case["gpu_memory_utilization"]
@@ -305,17 +333,20 @@ def _format(words: str, name: str) -> str | None:
     if not low:
         return None
     if name in ("llama.cpp", "ollama"):
-        return FILES.get(low, f"gguf-{low}")
+        kind = low.split()[0].removeprefix("gguf-").rstrip(",;")
+        return FILES.get(kind, f"gguf-{kind}")
     if name in BATCHES:
         return _kept(low) or words
     if name in OWN_WORDS and (own := next((ours for word, ours in OWN_WORDS[name] if word in low), None)):
         return own
-    return next((method for start, method in METHODS.items() if low.startswith(start)), words)
+    return next((method for start, method in METHODS.items() if low.startswith(start)), _kept(low) or words)
 
 
 def _kept(low: str) -> str | None:
     """The format in which a program without a server keeps weights that a case calls quantised."""
     group = re.search(r"g(\d+)", low)
+    if "nvfp4" in low or "mxfp4" in low:
+        return None
     if "nf4" in low or "fp4" in low:
         return "int4-bnb" if re.search(r"double|dq", low) else "nf4"
     if "fp8" in low:

@@ -117,6 +117,24 @@ def headroom_bytes(memory_budget_bytes: float, required_bytes_per_gpu: float) ->
     return memory_budget_bytes - required_bytes_per_gpu
 
 
+def weight_headroom_bytes(memory_budget_bytes: float, weight_bytes_per_gpu: float) -> float:
+    """What the weights alone leave of a server's budget on one GPU.
+
+    weight_headroom_bytes = memory_budget_bytes − weight_bytes_per_gpu
+
+    Args:
+        memory_budget_bytes, weight_bytes_per_gpu: [bytes]
+    Returns:
+        [bytes]
+
+    >>> weight_headroom_bytes(71.2, 131.4) < 0  # Llama-3.1-70B on one H100 80GB
+    True
+
+    Source: definition.
+    """
+    return memory_budget_bytes - weight_bytes_per_gpu
+
+
 def headroom(headroom_bytes: float, memory_budget_bytes: float) -> float:
     """What is left of the budget as a share of it.
 
