@@ -48,6 +48,7 @@ class Figure(NamedTuple):
     ours: tuple[float, float, float] | None
     missing: str = ""
     kind: str = ""
+    rounding: float = 0.0
 
     @property
     def error(self) -> float | None:
@@ -56,7 +57,10 @@ class Figure(NamedTuple):
 
     @property
     def covered(self) -> bool:
-        return self.ours is not None and min(self.ours) <= self.measured <= max(self.ours)
+        """Whether the measurement, to the digit that its source prints, is inside [low, high]."""
+        if self.ours is None:
+            return False
+        return min(self.ours) - self.rounding <= self.measured <= max(self.ours) + self.rounding
 
 
 class Judged(NamedTuple):
@@ -168,7 +172,7 @@ def _figure(case: Case, one: inference_cases.Asked, known: Facts) -> Figure:
     found = _compared(str(case["id"]), one.name, one.measured, known, one.fact, one.scale)
     if found.ours and (less := _left_out(case, one, known)):
         found = found._replace(ours=tuple(value - less for value in found.ours))  # type: ignore[arg-type]
-    return found._replace(kind=one.kind)
+    return found._replace(kind=one.kind, rounding=one.rounding)
 
 
 def _left_out(case: Case, one: inference_cases.Asked, known: Facts) -> float:

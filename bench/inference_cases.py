@@ -111,13 +111,15 @@ OF_LLAMA_CPP: Mapping[str, str] = {"weights_gib": "weight_bytes", "kv_cache_gib"
 
 
 class Asked(NamedTuple):
-    """A measured figure: its name, what it is worth, what of it is counted, and the fact that answers it, with its scale."""
+    """A measured figure: its name, what it is worth, what of it is counted, the fact that answers it with its scale, and half
+    of the last digit that its source prints."""
 
     name: str
     measured: float
     kind: str
     fact: str
     scale: float
+    rounding: float = 0.0
 
 
 class Told(NamedTuple):
@@ -369,7 +371,17 @@ def asked(case: Case, name: str) -> list[Asked]:
         values.pop("total_gib_all_gpus", None)
     if measured["oom"]:
         values.pop("peak_gib", None)
-    return [_asked(case, name, key, float(value)) for key, value in values.items()]
+    return [
+        _asked(case, name, key, float(value))._replace(rounding=_rounding(key, values)) for key, value in values.items()
+    ]
+
+
+def _rounding(key: str, values: Mapping[str, float]) -> float:
+    """Half of the last digit of a figure as printed, or of what it was computed from."""
+    if key == "kv_bytes_per_token":
+        pool, tokens = (values[one] for one in ("kv_cache_gib", "kv_tokens"))
+        return values[key] * (_rounding("kv_cache_gib", values) / pool + 1 / tokens)
+    return float(0.5 * 10 ** -len(str(values[key]).partition(".")[2].rstrip("0")))
 
 
 def _asked(case: Case, name: str, key: str, value: float) -> Asked:
