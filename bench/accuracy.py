@@ -30,10 +30,11 @@ from alone import share
 
 from gpulint import facts, sizes, summary, units
 from gpulint.facts import Facts, Missing
-from gpulint.workload import Field, Unknown
+from gpulint.workload import Field
 
 Case = Mapping[str, object]
 CLOSE = 0.1
+SHORT_SEQUENCE = 2048
 
 HALVES = ("mended", "kept")
 """Halves of a set of cases by source: one that terms may be mended by, and one that nothing is fitted on."""
@@ -160,19 +161,31 @@ def judged(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> Judged:
 
 
 def _verdict(known: Facts) -> str:
-    """Our verdict; where a server's longest sequence is not shown, a default that does not fit tells nothing."""
+    """Our verdict; where a server's longest sequence is not shown, it fails only where not even a short one fits."""
     verdict = sizes.verdict(known)
     if "not fit" not in verdict or known.role.value("max_model_len") or summary.generates(known):
         return verdict
-    open_ended = known.role.having(max_model_len=Field(Unknown("the source does not show it")))
-    return sizes.verdict(facts.of(open_ended, known.resolved))
+    short = known.role.having(max_model_len=Field(SHORT_SEQUENCE))
+    found = sizes.verdict(facts.of(short, known.resolved))
+    return found if "not fit" in found else "cannot tell"
 
 
 def _figure(case: Case, one: inference_cases.Asked, known: Facts) -> Figure:
     found = _compared(str(case["id"]), one.name, one.measured, known, one.fact, one.scale)
+    if one.name == "kv_bytes_per_token" and (ratio := _pool_per_token(known)):
+        found = found._replace(ours=ratio, missing="")
     if found.ours and (less := _left_out(case, one, known)):
         found = found._replace(ours=tuple(value - less for value in found.ours))  # type: ignore[arg-type]
     return found._replace(kind=one.kind, rounding=one.rounding)
+
+
+def _pool_per_token(known: Facts) -> tuple[float, float, float] | None:
+    """A pool divided by the tokens that its engine prints, as the measured figure is; layers of several kinds share both."""
+    pool, tokens = known.worlds("kv_cache_bytes"), known.worlds("kv_cache_tokens")
+    if isinstance(pool, Missing) or isinstance(tokens, Missing) or not float(tokens.likely or 0) > 0:  # type: ignore[arg-type]
+        return None
+    likely = float(pool.likely) / float(tokens.likely)  # type: ignore[arg-type]
+    return likely, likely, likely
 
 
 def _left_out(case: Case, one: inference_cases.Asked, known: Facts) -> float:

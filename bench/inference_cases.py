@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import cards
+import releases
 import training_cases
 import unsloth_launch
 
@@ -67,22 +68,6 @@ OWN_WORDS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "lmdeploy": (("w4a16", "awq"),),
 }
 """Formats that a server calls otherwise than the cases do."""
-RELEASE = re.compile(r"[~v]?(\d+\.\d+(?:\.\d+)?)")
-MONTH = re.compile(r"20\d\d-\d\d")
-DATED: Mapping[str, tuple[tuple[str, str], ...]] = {
-    "vllm": (
-        *(("2024-03-30", "0.4.0"), ("2024-06-11", "0.5.0"), ("2024-07-23", "0.5.3"), ("2024-09-04", "0.6.0")),
-        *(("2024-11-15", "0.6.4"), ("2024-12-27", "0.6.6"), ("2025-01-27", "0.7.0"), ("2025-02-20", "0.7.3")),
-        *(("2025-03-25", "0.8.2"), ("2025-04-14", "0.8.4"), ("2025-04-28", "0.8.5"), ("2025-05-28", "0.9.0")),
-        *(("2025-06-10", "0.9.1"), ("2025-07-24", "0.10.0"), ("2025-09-13", "0.10.2"), ("2025-10-02", "0.11.0")),
-        *(("2025-12-03", "0.12.0"), ("2026-04-03", "0.19.0"), ("2026-04-27", "0.20.0"), ("2026-08-26", "0.28.0")),
-    ),
-    "transformers": (
-        *(("2023-06-08", "4.30.0"), ("2023-07-18", "4.31.0"), ("2023-12-11", "4.36.0"), ("2024-01-22", "4.37.0")),
-        *(("2024-02-21", "4.38.0"), ("2024-09-25", "4.45.0"), ("2025-01-10", "4.48.0"), ("2025-04-05", "4.51.0")),
-    ),
-}
-"""When releases that changed what is sized came out (release pages of vllm-project/vllm and huggingface/transformers)."""
 BLOCK = re.compile(r"--block-size=(\d+)")
 GRAPHS_OFF = "--enforce-eager"
 SHORT_PROMPT = 8
@@ -107,7 +92,7 @@ MEASURED: Mapping[str, tuple[str, float]] = {
 
 
 OF_LLAMA_CPP: Mapping[str, str] = {"weights_gib": "weight_bytes", "kv_cache_gib": "kv_needed_bytes"}
-"""Its cases state the whole file, and a cache that is as large as the context asks for."""
+"""Its tables state the whole file, its logs the card's buffer; the cache is as large as the context asks for."""
 
 
 class Asked(NamedTuple):
@@ -180,7 +165,9 @@ def _launched(case: Case, role: Role, shape: Architecture | None) -> Role:
     if "unsloth" not in str(case["engine"]) or shape is None or not shape.known or case["max_num_seqs"]:
         return role
     alone = facts.of(role, None)
-    memory, share, length = (_number(case[key]) for key in ("gpu_memory_gib", "gpu_memory_utilization", "max_model_len"))
+    memory, share, length = (
+        _number(case[key]) for key in ("gpu_memory_gib", "gpu_memory_utilization", "max_model_len")
+    )
     memory_bytes = memory * units.GIB if memory else _number(alone.likely("device_memory_bytes"))
     if memory_bytes is None or share is None or length is None:
         return role
@@ -225,7 +212,7 @@ def _stated(case: Case, name: str) -> dict[str, object]:
         "weight_dtype": DTYPES.get(str(case["dtype"]), case["dtype"]),
         "quantization": _format(str(case["quantization"] or ""), name),
     }
-    if release := _release(name, str(case["engine_version"])):
+    if release := releases.stated(name, str(case["engine_version"])):
         found["engine_version"] = release
     if name in BATCHES:
         found |= _batch(case, name, other)
@@ -244,15 +231,6 @@ def _stated(case: Case, name: str) -> dict[str, object]:
         found |= _of_llama_cpp(case, other)
         found["quantization"] = found["quantization"] or FILES.get(str(case["dtype"]))
     return found
-
-
-def _release(name: str, said: str) -> str | None:
-    """The release as stated; of a source that only has a date, the newest that was out by the middle of that month."""
-    if stated := RELEASE.match(said):
-        return stated[1]
-    month = MONTH.search(said)
-    dated = [release for day, release in DATED.get(name, ()) if month and day <= f"{month[0]}-15"]
-    return dated[-1] if dated else None
 
 
 def _of_vllm(case: Case, other: str) -> dict[str, object]:
@@ -282,7 +260,7 @@ def _layers(case: Case, other: str, stages: str) -> dict[str, object]:
     }
     if case["gpu_count"] and not shared:
         found |= {"tensor_parallel": 1, "pipeline_parallel": int(stages) if stages.isdigit() else case["gpu_count"]}
-    if _release("transformers", str(case["engine_version"])) is None:
+    if releases.stated("transformers", str(case["engine_version"])) is None:
         found["engine_version"] = next((own for name, own in RELEASES.items() if name in str(case["source"])), None)
     for word, kernels in (("flash", "flash"), ("sdpa", "sdpa"), ("eager", "eager")):
         if word in other.lower():
@@ -392,7 +370,8 @@ def _asked(case: Case, name: str, key: str, value: float) -> Asked:
     if key == "weights_gib" and name in BATCHES:
         fact = "generation_weight_bytes"
     elif name == "llama.cpp" and key in OF_LLAMA_CPP:
-        fact = OF_LLAMA_CPP[key]
+        buffers = key == "weights_gib" and "compute_buffer_gib" in measured and case["gpu_count"] == 1
+        fact = "loaded_bytes_per_gpu" if buffers else OF_LLAMA_CPP[key]
     elif key in ("peak_gib", "total_gib_all_gpus"):
         kind, fact = _peak(str(measured.get("peak_kind", "")).lower(), key.startswith("total"), name, case)
         if "weights_gib_per_gpu" in measured:
@@ -405,7 +384,8 @@ def _peak(words: str, total: bool, name: str, case: Case) -> tuple[str, str]:
 
     "MB as printed" (QwenLM/Qwen3, 80 rows) is what tensors take while tokens are generated: its rows differ by their KV cache
     to the megabyte and never hold the prompt's work. ExLlama prints the most that its tensors took
-    (turboderp/exllama test_benchmark_inference.py, max_memory_allocated). Where a source does not say, it is what PyTorch's allocator holds.
+    (turboderp/exllama test_benchmark_inference.py, max_memory_allocated). Where a source does not say, it is what PyTorch's
+    allocator holds.
     """
     if name not in BATCHES:
         return "device", "serving_device_bytes"

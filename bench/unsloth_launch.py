@@ -27,7 +27,13 @@ SMALLER: dict[str, float] = {"bitsandbytes": 16 / 5, "fp8": 8 / 5}
 
 
 def stated(
-    shape: Architecture, release: str, memory_bytes: float, share: float, length: int, quantization: str | None, rank: int
+    shape: Architecture,
+    release: str,
+    memory_bytes: float,
+    share: float,
+    length: int,
+    quantization: str | None,
+    rank: int,
 ) -> dict[str, int]:
     """`max_num_seqs` and `max_num_batched_tokens` as Unsloth sets them."""
     version = catalog.release(release) or LOWER

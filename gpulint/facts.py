@@ -418,10 +418,11 @@ class Facts:
     def _possible(self) -> tuple[Facts, ...]:
         """The same role on each kind of card that has its stated memory; none where the card is known."""
         if self._cards is None:
-            memory, named = self.role.value("device_memory_bytes"), self.role.text("accelerator")
-            stated = isinstance(memory, int | float) and hardware.accelerator(named) is None
-            kinds = {(one.generation, one.link_domain_gpus): one.id for one in hardware.of_memory(memory)} if stated else {}  # type: ignore[arg-type]
-            roles = (self.role.having(accelerator=Field(one)) for one in kinds.values())
+            memory = self.role.value("device_memory_bytes")
+            unnamed = hardware.accelerator(self.role.text("accelerator")) is None
+            cards = hardware.of_memory(memory) if unnamed and isinstance(memory, int | float) else ()
+            kinds = {(card.generation, card.link_domain_gpus): card.id for card in cards}
+            roles = (self.role.having(accelerator=Field(card)) for card in kinds.values())
             self._cards = tuple(Facts(role, self.resolved) for role in roles)
         return self._cards
 

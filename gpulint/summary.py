@@ -78,7 +78,7 @@ def verdict(known: Facts) -> str:
     told = _by_what_is_left(known, whole)
     if told != "cannot tell":
         return told
-    return next((part for name in parts if (part := _by_what_is_left(known, name)) == "does not fit"), told)
+    return next((part for name in parts if "not fit" in (part := _by_what_is_left(known, name))), told)
 
 
 def generates(known: Facts) -> bool:

@@ -392,6 +392,23 @@ def test_the_batch_defaults_follow_release_and_card(release: str, accelerator: s
     assert found.likely("max_num_batched_tokens") == batch
 
 
+def test_a_card_known_by_its_memory_alone_spans_the_cards_that_have_it() -> None:
+    """79.2 GiB is an A100 or an H100: 256 or 1,024 sequences in vLLM 0.10.2 (engine/arg_utils.py)."""
+    found = known(engine_version="0.10.2", accelerator=None, device_memory_bytes=79.19 * 2**30)
+    assert found.worlds("max_num_seqs") == Worlds(256, 256, 1024)
+    assert isinstance(found.likely("headroom_bytes"), float)
+
+
+def test_a_small_card_known_by_its_memory_alone_has_the_small_defaults() -> None:
+    found = known(engine_version="0.10.2", accelerator=None, device_memory_bytes=23.5 * 2**30)
+    assert found.worlds("max_num_seqs") == Worlds(256, 256, 256)
+    assert found.worlds("max_num_batched_tokens") == Worlds(2048, 2048, 2048)
+
+
+def test_without_a_card_and_its_memory_the_card_is_asked_for() -> None:
+    assert needs(known(engine_version="0.10.2", accelerator=None), "max_num_seqs") == {"accelerator"}
+
+
 def test_an_unknown_release_gives_the_envelope_of_all_it_may_be() -> None:
     found = known(engine_version=None)
     assert found.worlds("gpu_memory_utilization") == Worlds(0.92, 0.92, 0.90)
@@ -548,6 +565,10 @@ MONOTONE: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "graph_bytes": (LLAMA_8B, {"engine_version": "0.20.0"}),
     "moe_workspace_factor": (MIXTRAL, {"tensor_parallel": 2, "gpus_per_pod": 2, "gpus_per_replica": 2}),
     "encoder_bytes": ("Qwen/Qwen2.5-VL-7B-Instruct", {}),
+    "sequence_encoder_bytes": (
+        "meta-llama/Llama-3.2-11B-Vision-Instruct",
+        {"engine_version": "0.6.6", "max_model_len": 8192, "max_num_seqs": 128},
+    ),
     "quantised_excess": (LLAMA_8B, {"quantization": "fp8"}),
     "driver_reserved_bytes": (LLAMA_8B, {"cuda_memory_bytes": None}),
     "host_share_bytes": (LLAMA_8B, {"accelerator": "gb10"}),
@@ -704,7 +725,7 @@ def test_every_fitted_term_is_tested_monotone() -> None:
     assert own <= set(MONOTONE) | {
         "named_parameter_ratio",
         "named_quantised_excess",
-        "context_bytes",
+        *("context_bytes", "outside_bytes"),  # beside the budget
         *("engine_start_s", "weight_read_s_per_byte"),  # they cost time
         # of training, in test_training_sizing.py:
         *("length_share", "loss_bytes_per_logit", "expert_imbalance", "layer_gradient_multiple", "live_parameters"),
@@ -714,7 +735,7 @@ def test_every_fitted_term_is_tested_monotone() -> None:
         # of generation without a server, in test_generation.py:
         *("logit_copy_bytes", "cache_growth_excess", "generation_slack_bytes", "generation_context_bytes"),
         *("prompt_excess", "prompt_share", "weight_ratio", "library_workspace_bytes"),
-    }  # context_bytes is no formula's, only a rule's
+    }
 
 
 @pytest.mark.parametrize("release", ["0.8.5", "0.10.1", "0.19.0", "0.22.0", None])

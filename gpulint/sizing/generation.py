@@ -361,6 +361,7 @@ def generation_reserved_bytes(
     prompt_excess: float,
     cache_growth_excess: float,
     legacy_cache: bool,
+    generation_held_bytes: float,
     generation_slack_bytes: float,
 ) -> float:
     """What PyTorch's allocator holds at the peak.
@@ -372,19 +373,22 @@ def generation_reserved_bytes(
         generation_peak_bytes: of tensors [bytes]. generation_cache: grown or allocated. generation_cache_bytes: complete [bytes].
         prompt_work_bytes: [bytes]. prompt_excess: blocks of it that stay (fitted).
         cache_growth_excess: freed pieces of a cache that was joined anew for each token (fitted).
-        legacy_cache: the peak has a second cache already.
+        legacy_cache, generation_held_bytes: a peak that is reached while tokens are generated has a second cache already [bytes].
         generation_slack_bytes: partly filled segments, graphs and what conversion left (fitted) [bytes].
     Returns:
         [bytes]
 
-    >>> generation_reserved_bytes(16.0, "grown", 1.0, 0, 0.3, 1.0, False, 0.5)
+    >>> generation_reserved_bytes(16.0, "grown", 1.0, 0, 0.3, 1.0, False, 16.0, 0.5)
+    17.5
+    >>> generation_reserved_bytes(17.0, "grown", 1.0, 0, 0.3, 1.0, True, 17.0, 0.5)
     17.5
 
     Source: QwenLM/Qwen README, profiles of Qwen-7B at 512 to 8,192 tokens: each costs twice its KV cache.
     """
     if generation_cache != "grown":
         return generation_peak_bytes + generation_slack_bytes
-    pieces = max(0.0, cache_growth_excess - 1) if legacy_cache else cache_growth_excess
+    twice = legacy_cache and generation_held_bytes >= generation_peak_bytes
+    pieces = max(0.0, cache_growth_excess - 1) if twice else cache_growth_excess
     freed = prompt_excess * prompt_work_bytes + pieces * generation_cache_bytes
     return generation_peak_bytes + freed + generation_slack_bytes
 

@@ -57,6 +57,7 @@ def activation_bytes(
     moe_workspace_factor: float,
     activation_slack_bytes: float,
     encoder_bytes: float,
+    sequence_encoder_bytes: float,
     modality: str,
     encoder_skipped: bool,
     family: str,
@@ -66,6 +67,7 @@ def activation_bytes(
     """Peak activations of the profiling run on one GPU: the larger of a full prefill and a full sampler step.
 
     activation_bytes = max(prefill, sampler) + experts + slack (+ encoder)
+                     max(prefill, sampler, max_num_seqs · encoder of one sequence) + slack   with cross-attention
     sampler = c · rows · vocab + 2 · T · hidden · B, rows = min(max_num_seqs · (1 + s if drafting), T); 0 for pooling
     prefill = T · B · (k_i · intermediate / tp + k_h · hidden)          (no MLP term for routed experts)
     experts = f · T · experts_per_token · B · (max(2 · I / tp, hidden) + max(I / tp, hidden))
@@ -75,7 +77,7 @@ def activation_bytes(
         experts_per_token, moe_intermediate: of routed experts, else None. tensor_parallel: ranks.
         bytes_per_activation: B [bytes]. sampler_bytes_per_logit: c (fitted) [bytes].
         prefill_hidden_multiple, prefill_intermediate_multiple, moe_workspace_factor: k_h, k_i, f (fitted).
-        activation_slack_bytes, encoder_bytes: (fitted) [bytes]. modality: text, vision or audio.
+        activation_slack_bytes, encoder_bytes, sequence_encoder_bytes: (fitted) [bytes]. modality: text, vision or audio.
         encoder_skipped: no image or audio is accepted. family: of the network.
         draft_tokens: drafted for each sequence, else 0. sampler_draft_share: s, further rows of the profiled step (fitted).
     Returns:
@@ -84,14 +86,14 @@ def activation_bytes(
         0.065 GiB); elsewhere the fitted terms are wider. The profile verifies one drafted token for each sequence; while
         serving, more of them need more (vllm issue 38220).
 
-    >>> plain = (None, None, 1, 2, 14, 4.2, 3, 1, 0.05 * 2**30, 0, "text", False, "llama", 0, 0)
+    >>> plain = (None, None, 1, 2, 14, 4.2, 3, 1, 0.05 * 2**30, 0, 0, "text", False, "llama", 0, 0)
     >>> round(activation_bytes(1024, 8192, 128256, 4096, 14336, *plain) / 2**30, 2)  # Llama-3.1-8B: sizing tools say 0.7 to 4.8
     1.89
 
     Source: vLLM, v1/worker/gpu_model_runner.py, profile_run and _dummy_sampler_run.
     """
-    if family in _CROSS_ATTENTION:
-        raise LookupError("activations of a cross-attention encoder are not modelled (36 GiB were measured)")
+    if family in _CROSS_ATTENTION and tensor_parallel > 1:
+        raise LookupError("activations of a cross-attention encoder over several ranks are not modelled")
     tokens, width = max_num_batched_tokens, bytes_per_activation
     rows = min(max_num_seqs * (1 + sampler_draft_share if draft_tokens else 1), tokens)
     sampler = 0.0 if family in _POOLING else sampler_bytes_per_logit * rows * vocab + 2 * tokens * hidden * width
@@ -100,6 +102,8 @@ def activation_bytes(
     expert = (moe_intermediate or 0) / tensor_parallel
     workspace = tokens * (experts_per_token or 0) * width * (max(2 * expert, hidden) + max(expert, hidden))
     encoder = 0.0 if modality == "text" or encoder_skipped else encoder_bytes
+    if family in _CROSS_ATTENTION and encoder:
+        return max(prefill, sampler, max_num_seqs * sequence_encoder_bytes) + activation_slack_bytes
     return max(prefill, sampler) + moe_workspace_factor * workspace + activation_slack_bytes + encoder
 
 
@@ -112,7 +116,7 @@ _ENCODERS = frozenset(
 _POOLING = _ENCODERS | {"llama-embed", "llama-rerank", "mistral-embed", "qwen2-embed", "qwen3-embed"}
 """Networks that answer with a vector or a score: vLLM v0.19.0, v1/worker/gpu_model_runner.py, runs a pooler, no sampler."""
 _CROSS_ATTENTION = frozenset({"llama-3.2-vision"})
-"""vllm-project/vllm pull 12126: Llama-3.2-11B-Vision peaks at 36.63 GiB of activations."""
+"""Every profiled sequence brings its picture: vllm-project/vllm pull 12126, Llama-3.2-11B-Vision with 128 peaks at 36.63 GiB."""
 
 
 def captured_graph_bytes(graph_bytes: float, enforce_eager: bool, graphs_in_budget: bool) -> float:
