@@ -7,8 +7,8 @@ gpulint with the facts the case states, as `gpulint size` would be told them (`i
 card's memory comes from the catalog. FILE has the shapes of networks that the catalog lacks. A case whose engine or network
 is not known is listed as not mappable, and counts against `answered`. A peak is compared with what it measures: what
 tensors take (allocated), what PyTorch's allocator holds (reserved) or what the driver counts (device); where a case does
-not say, with what the allocator holds, under `unstated`. Errors are absolute and relative to the measurement; `covered`
-counts measurements inside [low, high].
+not say, with what the allocator holds, up to what the driver counts, under `unstated`. Errors are absolute and relative to
+the measurement; `covered` counts measurements inside [low, high], to the digit that their source prints.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ from gpulint.workload import Field
 Case = Mapping[str, object]
 CLOSE = 0.1
 SHORT_SEQUENCE = 2048
+DEVICE = "generation_device_bytes"
+"""The most that a peak may be that nobody says what of."""
 
 HALVES = ("mended", "kept")
 """Halves of a set of cases by source: one that terms may be mended by, and one that nothing is fitted on."""
@@ -176,6 +178,8 @@ def _figure(case: Case, one: inference_cases.Asked, known: Facts) -> Figure:
         found = found._replace(ours=ratio, missing="")
     if found.ours and (less := _left_out(case, one, known)):
         found = found._replace(ours=tuple(value - less for value in found.ours))  # type: ignore[arg-type]
+    if found.ours and one.kind == "unstated" and (ends := known.worlds(DEVICE)) and not isinstance(ends, Missing):
+        found = found._replace(ours=(*found.ours[:2], max(found.ours[2], float(ends.adverse or 0) / one.scale)))  # type: ignore[arg-type]
     return found._replace(kind=one.kind, rounding=one.rounding)
 
 

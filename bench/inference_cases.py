@@ -181,8 +181,10 @@ def _shaped(case: Case, resolved: Resolved | None, shapes: Mapping[str, Mapping[
     """The catalog's architecture, or what the case's source says of one that the catalog lacks."""
     known = resolved is not None and resolved.architecture is not None and resolved.architecture.known
     row = shapes.get(str(case["model"])) or shapes.get(_model(case))
-    if known or not row:
+    if not row:
         return resolved
+    if known:
+        return _lengthened(resolved, _number(row.get("max_position_embeddings")))
     shape = Architecture(id=str(case["model"]), family="", **training_cases._shape(row))  # type: ignore[arg-type]
     routed = shape.layers is not None and shape.moe_layers == shape.layers
     context, params = _number(row.get("max_position_embeddings") or case["seq_len"]), _number(case["params_b"])
@@ -197,6 +199,14 @@ def _shaped(case: Case, resolved: Resolved | None, shapes: Mapping[str, Mapping[
         ),
         "the case's source",
     )
+
+
+def _lengthened(resolved: Resolved | None, context: float | None) -> Resolved | None:
+    """The catalog's architecture, with the context of the case's source where the catalog has none."""
+    shape = resolved.architecture if resolved else None
+    if resolved is None or shape is None or shape.trained_context or not context:
+        return resolved
+    return resolved._replace(architecture=dataclasses.replace(shape, trained_context=int(context)))
 
 
 def _stated(case: Case, name: str) -> dict[str, object]:
@@ -249,6 +259,8 @@ def _of_llama_cpp(case: Case, other: str) -> dict[str, object]:
         found["gpu_layers"] = int(layers[1])
     if case["pp"]:
         found["pipeline_parallel"] = case["pp"]
+    if "flash attention" in other or re.search(r"-fa(?: 1| on)?\b", other):
+        found["attention_backend"] = "on"
     return found
 
 
