@@ -13,6 +13,9 @@ LOWER = (0, 12)
 """First vLLM that is served with the lower tiers (0.12.0 came out on 2025-12-03)."""
 ONE_IMAGE = (0, 9, 2)
 """First vLLM that is served one sequence of a network that sees (a log of Unsloth 2025.9.6 has vLLM 0.9.2)."""
+IN_STEPS = (0, 10)
+STEP_TOKENS = 2048
+"""Steps of vLLM's default since 2025-09-22 (661df44e), before that of the longest sequence."""
 SEQUENCES = ((2, 128), (4, 160), (8, 192), (12, 224), (16, 256), (24, 288), (40, 320), (48, 226), (80, 368))
 MOST_SEQUENCES = 400
 """Above 80 GiB."""
@@ -22,6 +25,8 @@ LOWER_TIERS = (
 )
 MOST = (8192, 256)
 IMAGE_TOKENS = 8192
+NO_ROOM = 256
+"""The length that Unsloth falls back to where it expects no room at all."""
 SMALLER: dict[str, float] = {"bitsandbytes": 16 / 5, "fp8": 8 / 5}
 """How much smaller Unsloth takes quantised matrices to be."""
 
@@ -37,12 +42,13 @@ def stated(
 ) -> dict[str, int]:
     """`max_num_seqs` and `max_num_batched_tokens` as Unsloth sets them."""
     version = catalog.release(release) or LOWER
-    room = (memory_bytes * share - expected_bytes(shape, quantization, rank)) / units.GIB
+    room = (memory_bytes * share - expected_bytes(shape, quantization, rank)) / units.GIB if length != NO_ROOM else 0.0
     seen = shape.modality not in (None, "text") and version >= ONE_IMAGE
     if version >= LOWER:
         tokens, sequences = next(((most, many) for up, most, many in LOWER_TIERS if room <= up), MOST)
     else:
-        tokens, sequences = length, next((many for up, many in SEQUENCES if room <= up), MOST_SEQUENCES)
+        tokens = STEP_TOKENS if version >= IN_STEPS else length
+        sequences = next((many for up, many in SEQUENCES if room <= up), MOST_SEQUENCES)
     if seen:
         tokens, sequences = max(IMAGE_TOKENS, length), 1
     return {"max_num_seqs": sequences, "max_num_batched_tokens": tokens}
