@@ -223,7 +223,11 @@ def reserve_bytes(activation_bytes: float, captured_graph_bytes: float, non_torc
 
 
 def loaded_bytes_per_gpu(
-    weight_bytes_per_gpu: float, weight_buffer_bytes: float, lora_bytes: float, draft_weight_bytes_per_gpu: float
+    weight_bytes_per_gpu: float,
+    weight_buffer_bytes: float,
+    lora_bytes: float,
+    lora_counted: bool,
+    draft_weight_bytes_per_gpu: float,
 ) -> float:
     """Everything that is loaded on the fullest GPU, as vLLM prints it after loading.
 
@@ -231,16 +235,18 @@ def loaded_bytes_per_gpu(
 
     Args:
         weight_bytes_per_gpu: of the network [bytes]. weight_buffer_bytes: (fitted) [bytes].
-        lora_bytes: slots for adapters [bytes]. draft_weight_bytes_per_gpu: of the speculative draft [bytes].
+        lora_bytes: slots for adapters [bytes]. lora_counted: releases before 0.8 made them after they had measured, and gave
+        their memory to the KV cache as well. draft_weight_bytes_per_gpu: of the speculative draft [bytes].
     Returns:
         [bytes]
 
-    >>> loaded_bytes_per_gpu(30.51, 0.08, 0, 0)  # Qwen3-32B on two ranks: "Model loading took 30.59 GiB"
+    >>> loaded_bytes_per_gpu(30.51, 0.08, 0, True, 0)  # Qwen3-32B on two ranks: "Model loading took 30.59 GiB"
     30.59
 
     Source: vLLM, v1/worker/gpu_model_runner.py, load_model: adapters' slots and the drafter are made inside what it measures.
     """
-    return weight_bytes_per_gpu + weight_buffer_bytes + lora_bytes + draft_weight_bytes_per_gpu
+    slots = lora_bytes if lora_counted else 0.0
+    return weight_bytes_per_gpu + weight_buffer_bytes + slots + draft_weight_bytes_per_gpu
 
 
 def weight_buffer_bytes(
