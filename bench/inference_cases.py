@@ -55,7 +55,7 @@ DTYPES: Mapping[str, str] = {
     "fp32": "float32",
     "bf16/fp16 (auto)": "auto",
 }
-COPIES = frozenset({"awq", "gptq"})
+METHODS_OF_COPIES = re.compile("awq|gptq", re.IGNORECASE)
 """Methods that a server reads from a quantised copy and does not apply to other weights."""
 SEEING = re.compile(r"vl\b|vision|llava|omni|-4v|multimodal", re.IGNORECASE)
 """Words in the names of networks that look at pictures."""
@@ -128,8 +128,7 @@ def told(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> Told:
     stated = {field: value for field, value in _stated(case, name).items() if value is not None}
     card = cards.named(_text(case["gpu"]), _number(case["gpu_memory_gib"]))
     role, resolved = sizes.from_checkpoint(_model(case), stated, card, WorkTree(Path(__file__).parent))
-    resolved = _shaped(case, resolved, shapes)
-    role = _converted(case, role, resolved)
+    resolved = _copied(case, _shaped(case, resolved, shapes))
     gpus = {one: Field(case["gpu_count"]) for one in ("gpus_per_pod", "gpus_per_replica")}  # type: ignore[arg-type]
     role = role.having(**gpus)
     if case["gpu_count"] is None and case["tp"] is None:
@@ -145,19 +144,23 @@ def told(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> Told:
 
 
 def _model(case: Case) -> str:
-    """The checkpoint's name without what a source adds in brackets, unless the name is known with it."""
+    """The checkpoint's name, without what a source adds in brackets where the rest is a network that is known."""
     name = str(case["model"])
-    bare = name.partition(" (")[0]
-    return name if "/" not in bare or architecture.resolve(name).how == "catalog" else bare
+    bare = architecture.resolve(name.partition(" (")[0]).architecture
+    return name.partition(" (")[0] if bare is not None and bare.known else name
 
 
-def _converted(case: Case, role: Role, resolved: Resolved | None) -> Role:
-    """A case that names the network and the method of somebody's 4-bit copy of it: the copy's usual format."""
-    shape = resolved.architecture if resolved else None
-    if shape is None or shape.checkpoint_quantization or role.text("engine") not in ("vllm", "sglang"):
-        return role
-    kept = _kept(str(case["quantization"] or "").lower()) if role.text("quantization") in COPIES else None
-    return role.having(quantization=Field(kept, source="the usual groups")) if kept else role
+def _copied(case: Case, resolved: Resolved | None) -> Resolved | None:
+    """The network in the usual format of the 4-bit copy that a case tells of, where its name is that of another release."""
+    shape, method = (
+        resolved.architecture if resolved else None,
+        METHODS_OF_COPIES.match(str(case["quantization"] or "")),
+    )
+    kept = _kept(str(case["quantization"]).lower()) if method and engine(case) in ("vllm", "sglang") else None
+    if resolved is None or shape is None or kept is None or str(shape.checkpoint_quantization).startswith("int4"):
+        return resolved
+    copy = dataclasses.replace(shape, checkpoint_quantization=kept, stored_bytes=None, unquantised_parameters=None)
+    return resolved._replace(architecture=copy)
 
 
 def _launched(case: Case, role: Role, shape: Architecture | None) -> Role:
@@ -191,7 +194,7 @@ def _shaped(case: Case, resolved: Resolved | None, shapes: Mapping[str, Mapping[
     return Resolved(
         dataclasses.replace(
             shape,
-            checkpoint_dtype="bfloat16",
+            checkpoint_dtype="bfloat16" if _plain(case, shape) else None,
             modality=None if SEEING.search(str(case["model"])) else "text",
             intermediate=shape.intermediate or (shape.moe_intermediate if routed else None),
             trained_context=int(context) if context else USUAL_CONTEXT,
@@ -199,6 +202,11 @@ def _shaped(case: Case, resolved: Resolved | None, shapes: Mapping[str, Mapping[
         ),
         "the case's source",
     )
+
+
+def _plain(case: Case, shape: Architecture) -> bool:
+    """Whether a network of which only the shape is known has one number format: some releases mix them in their experts."""
+    return not shape.experts or (case["quantization"] is None and case["dtype"] is not None)
 
 
 def _lengthened(resolved: Resolved | None, context: float | None) -> Resolved | None:

@@ -308,6 +308,8 @@ class Facts:
             return _same(f"the slice {profile}", "a slice")
         product = hardware.accelerator(self.role.text("accelerator"))
         if product is None:
+            if name == "unified_memory_bytes" and "device_memory_bytes" in self.role.fields:
+                return _same(None, "its memory is stated")
             if reason := getattr(self.role.value("accelerator"), "reason", ""):
                 self.reasons["accelerator"] = reason
             return Missing(frozenset({"accelerator"}))

@@ -23,22 +23,29 @@ def max_model_len(trained_context: int) -> int:
     return trained_context
 
 
-def memory_budget_bytes(device_memory_bytes: float, gpu_memory_utilization: float) -> float:
+def memory_budget_bytes(
+    device_memory_bytes: float, unified_memory_bytes: int | None, gpu_memory_utilization: float
+) -> float:
     """Memory the engine may take on one GPU.
 
-    memory_budget_bytes = ceil(device_memory_bytes · gpu_memory_utilization)
+    memory_budget_bytes = min(ceil(total · gpu_memory_utilization), device_memory_bytes)
 
     Args:
-        device_memory_bytes: what CUDA reports as total, not what is free [bytes]. gpu_memory_utilization: share.
+        device_memory_bytes: what CUDA reports as total, not what is free [bytes]. unified_memory_bytes: that total of a part
+        whose memory the host's programs share, else None [bytes]. gpu_memory_utilization: share.
     Returns:
         [bytes]
+    Validity: a share of more than is free refuses to start.
 
-    >>> round(memory_budget_bytes(79.19 * 2**30, 0.95) / 2**30, 2)  # printed as 75.23 GiB
+    >>> round(memory_budget_bytes(79.19 * 2**30, None, 0.95) / 2**30, 2)  # printed as 75.23 GiB
     75.23
+    >>> memory_budget_bytes(102.0, 121, 0.8)  # DGX Spark: the share is of all, not of what is free
+    97
 
     Source: vLLM, v1/worker/utils.py, request_memory.
     """
-    return math.ceil(device_memory_bytes * gpu_memory_utilization)
+    total = unified_memory_bytes or device_memory_bytes
+    return min(math.ceil(total * gpu_memory_utilization), device_memory_bytes)
 
 
 def activation_bytes(
