@@ -52,6 +52,7 @@ class Figure(NamedTuple):
     missing: str = ""
     kind: str = ""
     rounding: float = 0.0
+    worlds: tuple[float, float] | None = None
 
     @property
     def error(self) -> float | None:
@@ -61,9 +62,15 @@ class Figure(NamedTuple):
     @property
     def covered(self) -> bool:
         """Whether the measurement, to the digit that its source prints, is inside [low, high]."""
-        if self.ours is None:
-            return False
-        return min(self.ours) - self.rounding <= self.measured <= max(self.ours) + self.rounding
+        return self.ours is not None and self._between(*self.ours)
+
+    @property
+    def in_worlds(self) -> bool:
+        """Whether it is between the favourable and the adverse world, in which every term is at its end at once."""
+        return self.covered or (self.worlds is not None and self._between(*self.worlds))
+
+    def _between(self, *ends: float) -> bool:
+        return min(ends) - self.rounding <= self.measured <= max(ends) + self.rounding
 
 
 class Judged(NamedTuple):
@@ -177,7 +184,10 @@ def _figure(case: Case, one: inference_cases.Asked, known: Facts) -> Figure:
     if one.name == "kv_bytes_per_token" and (ratio := _pool_per_token(known)):
         found = found._replace(ours=ratio, missing="")
     if found.ours and (less := _left_out(case, one, known)):
-        found = found._replace(ours=tuple(value - less for value in found.ours))  # type: ignore[arg-type]
+        found = found._replace(
+            ours=tuple(value - less for value in found.ours),  # type: ignore[arg-type]
+            worlds=tuple(value - less for value in found.worlds or ()),  # type: ignore[arg-type]
+        )
     if found.ours and one.kind == "unstated" and (ends := known.worlds(DEVICE)) and not isinstance(ends, Missing):
         found = found._replace(ours=(*found.ours[:2], max(found.ours[2], float(ends.adverse or 0) / one.scale)))  # type: ignore[arg-type]
     return found._replace(kind=one.kind, rounding=one.rounding)
@@ -207,7 +217,8 @@ def _compared(case: str, name: str, measured: float, known: Facts, fact: str, sc
         return Figure(case, name, measured, None, ", ".join(sorted(found.names)))
     ends = known.ends(fact) or found[::2]
     low, likely, high = (float(value) / scale for value in (ends[0], found.likely, ends[1]))  # type: ignore[arg-type]
-    return Figure(case, name, measured, (low, likely, high))
+    best, worst = (float(value) / scale for value in found[::2])  # type: ignore[arg-type]
+    return Figure(case, name, measured, (low, likely, high), worlds=(best, worst))
 
 
 # ---- what is printed
@@ -270,7 +281,7 @@ def figures_table(every: Iterable[Judged], names: Iterable[str]) -> list[tuple[s
     """For each measured figure: how many are answered, the errors, and the coverage of our intervals."""
     found = [figure for one in every for figure in one.figures]
     rows: list[tuple[str, ...]] = [
-        ("figure", "answered", "median error", "p90 error", "within 10 %", "covered", "median width")
+        ("figure", "answered", "median error", "p90 error", "within 10 %", "covered", "median width", "in worlds")
     ]
     for name in names:
         own = [figure for figure in found if figure.name == name]
@@ -280,8 +291,9 @@ def figures_table(every: Iterable[Judged], names: Iterable[str]) -> list[tuple[s
         widths = [(max(one.ours) - min(one.ours)) / abs(one.measured) for one in answered if one.ours and one.measured]
         width = _percent(statistics.median(widths)) if widths else "-"
         covered = share(sum(one.covered for one in answered), len(answered))
+        worlds = share(sum(one.in_worlds for one in answered), len(answered))
         close = share(sum(error <= CLOSE for error in errors), len(own))
-        rows.append((name, share(len(answered), len(own)), *errors_shown, close, covered, width))
+        rows.append((name, share(len(answered), len(own)), *errors_shown, close, covered, width, worlds))
     return rows
 
 
