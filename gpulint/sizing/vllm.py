@@ -64,6 +64,7 @@ def activation_bytes(
     moe_workspace_factor: float,
     activation_slack_bytes: float,
     encoder_bytes: float,
+    profiled_pictures: int,
     sequence_encoder_bytes: float,
     modality: str,
     encoder_skipped: bool,
@@ -73,7 +74,7 @@ def activation_bytes(
 ) -> float:
     """Peak activations of the profiling run on one GPU: the larger of a full prefill and a full sampler step.
 
-    activation_bytes = max(prefill, sampler) + experts + slack (+ encoder)
+    activation_bytes = max(prefill, sampler) + experts + slack (+ encoder · profiled_pictures)
                      max(prefill, sampler, max_num_seqs · encoder of one sequence) + slack   with cross-attention
     sampler = c · rows · vocab + 2 · T · hidden · B, rows = min(max_num_seqs · (1 + s if drafting), T); 0 for pooling
     prefill = T · B · (k_i · intermediate / tp + k_h · hidden)          (no MLP term for routed experts)
@@ -84,7 +85,8 @@ def activation_bytes(
         experts_per_token, moe_intermediate: of routed experts, else None. tensor_parallel: ranks.
         bytes_per_activation: B [bytes]. sampler_bytes_per_logit: c (fitted) [bytes].
         prefill_hidden_multiple, prefill_intermediate_multiple, moe_workspace_factor: k_h, k_i, f (fitted).
-        activation_slack_bytes, encoder_bytes, sequence_encoder_bytes: (fitted) [bytes]. modality: text, vision or audio.
+        activation_slack_bytes, encoder_bytes, sequence_encoder_bytes: (fitted) [bytes].
+        profiled_pictures: that the longest profiled video is worth. modality: text, vision or audio.
         encoder_skipped: no image or audio is accepted. family: of the network.
         draft_tokens: drafted for each sequence, else 0. sampler_draft_share: s, further rows of the profiled step (fitted).
     Returns:
@@ -93,7 +95,7 @@ def activation_bytes(
         0.065 GiB); elsewhere the fitted terms are wider. The profile verifies one drafted token for each sequence; while
         serving, more of them need more (vllm issue 38220).
 
-    >>> plain = (None, None, 1, 2, 14, 4.2, 3, 1, 0.05 * 2**30, 0, 0, "text", False, "llama", 0, 0)
+    >>> plain = (None, None, 1, 2, 14, 4.2, 3, 1, 0.05 * 2**30, 0, 1, 0, "text", False, "llama", 0, 0)
     >>> round(activation_bytes(1024, 8192, 128256, 4096, 14336, *plain) / 2**30, 2)  # Llama-3.1-8B: sizing tools say 0.7 to 4.8
     1.89
 
@@ -108,11 +110,35 @@ def activation_bytes(
     prefill = tokens * width * (mlp + prefill_hidden_multiple * hidden)
     expert = (moe_intermediate or 0) / tensor_parallel
     workspace = tokens * (experts_per_token or 0) * width * (max(2 * expert, hidden) + max(expert, hidden))
-    encoder = 0.0 if modality == "text" or encoder_skipped else encoder_bytes
+    encoder = 0.0 if modality == "text" or encoder_skipped else encoder_bytes * profiled_pictures
     if family in _CROSS_ATTENTION and encoder:
         return max(prefill, sampler, max_num_seqs * sequence_encoder_bytes) + activation_slack_bytes
     return max(prefill, sampler) + moe_workspace_factor * workspace + activation_slack_bytes + encoder
 
+
+def profiled_pictures(family: str, max_model_len: int) -> int:
+    """Largest pictures that the profiling run encodes at once: Qwen's networks take a video that fills the context.
+
+    profiled_pictures = min(8, max(1, ⌊(max_model_len − 16384) / 16384⌋)) for Qwen's, else 1
+
+    Args:
+        family: of the network. max_model_len: [tokens]
+    Returns:
+        pictures of 16,384 tokens, each the worth of two frames; 16 frames at most.
+
+    >>> profiled_pictures("qwen2.5-vl", 16384), profiled_pictures("qwen2.5-vl", 128000), profiled_pictures("llama-4", 128000)
+    (1, 6, 1)
+
+    Source: vLLM v0.8.5, model_executor/models/qwen2_vl.py, get_num_frames_with_most_features: the sequence less one image.
+    """
+    if family not in _SEES_VIDEO:
+        return 1
+    return min(_MOST_PICTURES, max(1, (max_model_len - _PICTURE_TOKENS) // _PICTURE_TOKENS))
+
+
+_SEES_VIDEO = frozenset({"qwen2-vl", "qwen2.5-vl", "qwen3-vl", "qwen3-vl-moe"})
+_PICTURE_TOKENS = 16384
+_MOST_PICTURES = 8
 
 _ENCODERS = frozenset(
     {
