@@ -33,6 +33,8 @@ DRAFT_FACTS: Mapping[str, str] = {
     "draft_kv_bytes_per_token": "kv_bytes_per_token",
 }
 """Facts of a draft with a checkpoint of its own, by the fact of that network."""
+_MEMORIES = frozenset({"cuda_memory_bytes", "driver_memory_bytes", "unified_memory_bytes"})
+"""Totals of a card by who counts them; one that is stated stands for all."""
 LARGEST = 2**53
 """Beyond it a float no longer holds every whole number, and nothing that is deployed comes near."""
 
@@ -308,7 +310,7 @@ class Facts:
             return _same(f"the slice {profile}", "a slice")
         product = hardware.accelerator(self.role.text("accelerator"))
         if product is None:
-            if name == "unified_memory_bytes" and "device_memory_bytes" in self.role.fields:
+            if name in _MEMORIES and "device_memory_bytes" in self.role.fields:
                 return _same(None, "its memory is stated")
             if reason := getattr(self.role.value("accelerator"), "reason", ""):
                 self.reasons["accelerator"] = reason

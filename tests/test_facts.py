@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gpulint import architecture, catalog, documents, engines, facts, hardware, shipped
+from gpulint import architecture, catalog, documents, engines, facts, hardware, shipped, summary
 from gpulint.architecture import Resolved
 from gpulint.facts import Facts, Known, Missing
 from gpulint.findings import Worlds
@@ -403,6 +403,32 @@ def test_a_small_card_known_by_its_memory_alone_has_the_small_defaults() -> None
     found = known(engine_version="0.10.2", accelerator=None, device_memory_bytes=23.5 * 2**30)
     assert found.worlds("max_num_seqs") == Worlds(256, 256, 256)
     assert found.worlds("max_num_batched_tokens") == Worlds(2048, 2048, 2048)
+
+
+def test_weights_that_exceed_the_budget_fail_whatever_else_is_unknown() -> None:
+    """Llama-3.1-70B takes 131 GiB in 16 bits; nothing says what an unknown precision of the cache would need."""
+    found = known("meta-llama/Llama-3.1-70B-Instruct", kv_cache_dtype="int3")
+    assert isinstance(found.likely("headroom_bytes"), Missing)
+    assert summary.verdict(found) == "does not fit"
+
+
+def test_weights_that_leave_room_tell_nothing_where_the_rest_is_unknown() -> None:
+    assert summary.verdict(known(kv_cache_dtype="int3")) == "cannot tell"
+
+
+@pytest.mark.parametrize(("length", "pictures"), [(8192, 1), (32768, 1), (65536, 3), (128000, 6), (10**6, 8)])
+def test_the_longest_profiled_video_fills_the_context_up_to_sixteen_frames(length: int, pictures: int) -> None:
+    found = known("Qwen/Qwen2.5-VL-7B-Instruct", max_model_len=length)
+    assert found.likely("profiled_pictures") == pictures
+
+
+def test_slots_of_adapters_are_counted_since_0_8() -> None:
+    """vLLM 0.7.1 printed 8.49 GiB of phi-4 in 4 bits with slots of rank 16, which are its weights alone."""
+    slots = {"enable_lora": True, "max_lora_rank": 16}
+    old, new = (known(engine_version=release, **slots) for release in ("0.7.1", "0.8.1"))
+    assert worlds(new, "loaded_bytes_per_gpu").likely - worlds(old, "loaded_bytes_per_gpu").likely == pytest.approx(
+        worlds(new, "lora_bytes").likely
+    )
 
 
 def test_without_a_card_and_its_memory_the_card_is_asked_for() -> None:
