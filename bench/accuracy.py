@@ -7,8 +7,8 @@ gpulint with the facts the case states, as `gpulint size` would be told them (`i
 card's memory comes from the catalog. FILE has the shapes of networks that the catalog lacks. A case whose engine or network
 is not known is listed as not mappable, and counts against `answered`. A peak is compared with what it measures: what
 tensors take (allocated), what PyTorch's allocator holds (reserved) or what the driver counts (device); where a case does
-not say, with what the allocator holds, under `unstated`. Errors are absolute and relative to the measurement; `covered`
-counts measurements inside [low, high].
+not say, with what the allocator holds, up to what the driver counts, under `unstated`. Errors are absolute and relative to
+the measurement; `covered` counts measurements inside [low, high], to the digit that their source prints.
 """
 
 from __future__ import annotations
@@ -28,11 +28,15 @@ import inference_cases
 import training_cases
 from alone import share
 
-from gpulint import sizes, summary, units
+from gpulint import facts, sizes, summary, units
 from gpulint.facts import Facts, Missing
+from gpulint.workload import Field
 
 Case = Mapping[str, object]
 CLOSE = 0.1
+SHORT_SEQUENCE = 2048
+DEVICE = "generation_device_bytes"
+"""The most that a peak may be that nobody says what of."""
 
 HALVES = ("mended", "kept")
 """Halves of a set of cases by source: one that terms may be mended by, and one that nothing is fitted on."""
@@ -47,6 +51,8 @@ class Figure(NamedTuple):
     ours: tuple[float, float, float] | None
     missing: str = ""
     kind: str = ""
+    rounding: float = 0.0
+    worlds: tuple[float, float] | None = None
 
     @property
     def error(self) -> float | None:
@@ -55,7 +61,16 @@ class Figure(NamedTuple):
 
     @property
     def covered(self) -> bool:
-        return self.ours is not None and min(self.ours) <= self.measured <= max(self.ours)
+        """Whether the measurement, to the digit that its source prints, is inside [low, high]."""
+        return self.ours is not None and self._between(*self.ours)
+
+    @property
+    def in_worlds(self) -> bool:
+        """Whether it is between the favourable and the adverse world, in which every term is at its end at once."""
+        return self.covered or (self.worlds is not None and self._between(*self.worlds))
+
+    def _between(self, *ends: float) -> bool:
+        return min(ends) - self.rounding <= self.measured <= max(ends) + self.rounding
 
 
 class Judged(NamedTuple):
@@ -150,14 +165,41 @@ def judged(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> Judged:
     figures = tuple(_figure(case, one, told.known) for one in wanted)
     left = "generation_headroom_bytes" if summary.generates(told.known) else "headroom_bytes"
     lacking = ", ".join(sorted(told.known.missing([left])))
-    return Judged(str(case["id"]), figures, sizes.verdict(told.known), bool(measured["oom"]), lacking, told.engine)
+    verdict = _verdict(told.known)
+    return Judged(str(case["id"]), figures, verdict, bool(measured["oom"]), lacking, told.engine)
+
+
+def _verdict(known: Facts) -> str:
+    """Our verdict; where a server's longest sequence is not shown, it fails only where not even a short one fits."""
+    verdict = sizes.verdict(known)
+    if "not fit" not in verdict or known.role.value("max_model_len") or summary.generates(known):
+        return verdict
+    short = known.role.having(max_model_len=Field(SHORT_SEQUENCE))
+    found = sizes.verdict(facts.of(short, known.resolved))
+    return found if "not fit" in found else "cannot tell"
 
 
 def _figure(case: Case, one: inference_cases.Asked, known: Facts) -> Figure:
     found = _compared(str(case["id"]), one.name, one.measured, known, one.fact, one.scale)
+    if one.name == "kv_bytes_per_token" and (ratio := _pool_per_token(known)):
+        found = found._replace(ours=ratio, missing="")
     if found.ours and (less := _left_out(case, one, known)):
-        found = found._replace(ours=tuple(value - less for value in found.ours))  # type: ignore[arg-type]
-    return found._replace(kind=one.kind)
+        found = found._replace(
+            ours=tuple(value - less for value in found.ours),  # type: ignore[arg-type]
+            worlds=tuple(value - less for value in found.worlds or ()),  # type: ignore[arg-type]
+        )
+    if found.ours and one.kind == "unstated" and (ends := known.worlds(DEVICE)) and not isinstance(ends, Missing):
+        found = found._replace(ours=(*found.ours[:2], max(found.ours[2], float(ends.adverse or 0) / one.scale)))  # type: ignore[arg-type]
+    return found._replace(kind=one.kind, rounding=one.rounding)
+
+
+def _pool_per_token(known: Facts) -> tuple[float, float, float] | None:
+    """A pool divided by the tokens that its engine prints, as the measured figure is; layers of several kinds share both."""
+    pool, tokens = known.worlds("kv_cache_bytes"), known.worlds("kv_cache_tokens")
+    if isinstance(pool, Missing) or isinstance(tokens, Missing) or not float(tokens.likely or 0) > 0:  # type: ignore[arg-type]
+        return None
+    likely = float(pool.likely) / float(tokens.likely)  # type: ignore[arg-type]
+    return likely, likely, likely
 
 
 def _left_out(case: Case, one: inference_cases.Asked, known: Facts) -> float:
@@ -175,7 +217,8 @@ def _compared(case: str, name: str, measured: float, known: Facts, fact: str, sc
         return Figure(case, name, measured, None, ", ".join(sorted(found.names)))
     ends = known.ends(fact) or found[::2]
     low, likely, high = (float(value) / scale for value in (ends[0], found.likely, ends[1]))  # type: ignore[arg-type]
-    return Figure(case, name, measured, (low, likely, high))
+    best, worst = (float(value) / scale for value in found[::2])  # type: ignore[arg-type]
+    return Figure(case, name, measured, (low, likely, high), worlds=(best, worst))
 
 
 # ---- what is printed
@@ -238,7 +281,7 @@ def figures_table(every: Iterable[Judged], names: Iterable[str]) -> list[tuple[s
     """For each measured figure: how many are answered, the errors, and the coverage of our intervals."""
     found = [figure for one in every for figure in one.figures]
     rows: list[tuple[str, ...]] = [
-        ("figure", "answered", "median error", "p90 error", "within 10 %", "covered", "median width")
+        ("figure", "answered", "median error", "p90 error", "within 10 %", "covered", "median width", "in worlds")
     ]
     for name in names:
         own = [figure for figure in found if figure.name == name]
@@ -248,8 +291,9 @@ def figures_table(every: Iterable[Judged], names: Iterable[str]) -> list[tuple[s
         widths = [(max(one.ours) - min(one.ours)) / abs(one.measured) for one in answered if one.ours and one.measured]
         width = _percent(statistics.median(widths)) if widths else "-"
         covered = share(sum(one.covered for one in answered), len(answered))
+        worlds = share(sum(one.in_worlds for one in answered), len(answered))
         close = share(sum(error <= CLOSE for error in errors), len(own))
-        rows.append((name, share(len(answered), len(own)), *errors_shown, close, covered, width))
+        rows.append((name, share(len(answered), len(own)), *errors_shown, close, covered, width, worlds))
     return rows
 
 

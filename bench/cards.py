@@ -17,8 +17,11 @@ USUAL: dict[str, str] = {
     "GH200/H100-96GB": "gh200-96gb",
 }
 """Names that stand for a product by what their source says beside them."""
+MIXED = re.compile(r" \+ | and ")
 WORDS = re.compile(r"[a-z0-9]+")
 MAKERS = frozenset({"nvidia", "amd", "geforce", "tesla", "instinct", "gpu", "generation", "gb", "x"})
+PRINTED = 0.02
+"""How far drivers differ in the total of one product (T4: 14.56 to 14.74 GiB); an 80 GB label is further off."""
 SERVERS = ("sxm", "sxm2", "sxm4", "sxm5")
 """Where a name does not tell the form factor, the one usual in servers."""
 
@@ -27,6 +30,8 @@ def named(name: str | None, visible_gib: float | None = None) -> str | None:
     """The id of the one product that has every word of a name; the server's form factor, then the nearest memory, decide."""
     if not name:
         return None
+    if len(mixed := MIXED.split(name)) > 1:
+        return _smallest([named(one, visible_gib) for one in mixed])
     if (listed := hardware.named(USUAL.get(name, name))) is not None:
         return listed.id
     wanted = _words(re.sub(r"\([^)]*GiB[^)]*\)", "", name))
@@ -45,6 +50,22 @@ def named(name: str | None, visible_gib: float | None = None) -> str | None:
 def memory_gib(one: hardware.Accelerator) -> float:
     """What the card offers, as CUDA or else the driver counts it."""
     return float(one.cuda_memory_bytes or one.driver_memory_bytes or 0) / units.GIB
+
+
+def _smallest(ids: list[str | None]) -> str | None:
+    """Of several cards of one machine the one that holds least, which limits all; none unless all are known."""
+    cards = [card for one in ids if one and (card := hardware.accelerator(one))]
+    return min(cards, key=memory_gib).id if len(cards) == len(ids) else None
+
+
+def visible_gib(card: str | None, printed_gib: float | None) -> float | None:
+    """The memory that a source prints of its card; None where it is rather what the label says."""
+    known = hardware.accelerator(card) if card else None
+    if not printed_gib or known is None or not (own := memory_gib(known)):
+        return printed_gib
+    if known.unified_memory:  # the host's programs live in it
+        return None
+    return printed_gib if abs(printed_gib / own - 1) <= PRINTED else None
 
 
 @functools.cache

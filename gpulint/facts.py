@@ -33,6 +33,8 @@ DRAFT_FACTS: Mapping[str, str] = {
     "draft_kv_bytes_per_token": "kv_bytes_per_token",
 }
 """Facts of a draft with a checkpoint of its own, by the fact of that network."""
+_MEMORIES = frozenset({"cuda_memory_bytes", "driver_memory_bytes", "unified_memory_bytes"})
+"""Totals of a card by who counts them; one that is stated stands for all."""
 LARGEST = 2**53
 """Beyond it a float no longer holds every whole number, and nothing that is deployed comes near."""
 
@@ -126,6 +128,7 @@ class Facts:
         self._engine = role.text("engine") or None
         self.reasons: dict[str, str] = {}
         self._found: dict[str, Known | Missing] = {}
+        self._cards: tuple[Facts, ...] | None = None
 
     def worlds(self, name: str) -> Worlds[Value] | Missing:
         """The values of a fact, or what is missing for it."""
@@ -307,6 +310,8 @@ class Facts:
             return _same(f"the slice {profile}", "a slice")
         product = hardware.accelerator(self.role.text("accelerator"))
         if product is None:
+            if name in _MEMORIES and "device_memory_bytes" in self.role.fields:
+                return _same(None, "its memory is stated")
             if reason := getattr(self.role.value("accelerator"), "reason", ""):
                 self.reasons["accelerator"] = reason
             return Missing(frozenset({"accelerator"}))
@@ -402,7 +407,8 @@ class Facts:
             return Missing(frozenset({name}))
         worst = max(float(row["adverse"]) for row in rows)
         best = min(float(row["favourable"]) for row in rows)
-        return Known(Worlds(best, float(rows[-1]["likely"]), worst), "fitted: " + rows[-1]["source"])
+        told = max(rows, key=lambda row: float(row["likely"])) if self._possible() else rows[-1]
+        return Known(Worlds(best, float(told["likely"]), worst), "fitted: " + told["source"])
 
     def _rows(self, table: str, column: str, name: str) -> tuple[catalog.Row, ...]:
         return _rows_of(table, column, name, self.role.text("engine"), self.role.text("engine_version"))
@@ -411,9 +417,23 @@ class Facts:
         """What is missing to tell which of the rows' conditions hold."""
         named = {name for row in rows for name in _condition_facts(row["condition"])}
         names = self.missing({*named, *(row["value"][1:] for row in rows if row.get("value", "").startswith("="))})
-        return Missing(names) if names else None
+        return None if not names or (names == {"accelerator"} and self._possible()) else Missing(names)
+
+    def _possible(self) -> tuple[Facts, ...]:
+        """The same role on each kind of card that has its stated memory; none where the card is known."""
+        if self._cards is None:
+            memory = self.role.value("device_memory_bytes")
+            unnamed = hardware.accelerator(self.role.text("accelerator")) is None
+            cards = hardware.of_memory(memory) if unnamed and isinstance(memory, int | float) else ()
+            kinds = {(card.generation, card.link_domain_gpus): card.id for card in cards}
+            roles = (self.role.having(accelerator=Field(card)) for card in kinds.values())
+            self._cards = tuple(Facts(role, self.resolved) for role in roles)
+        return self._cards
 
     def _holds(self, condition: str) -> bool:
+        """Whether a row's condition holds, or holds on any card that it may be."""
+        if self._possible() and self.missing(_condition_facts(condition)):
+            return any(one._holds(condition) for one in self._possible())
         return all(self._holds_alone(part) for part in _parts(condition))
 
     def _holds_alone(self, condition: str) -> bool:

@@ -70,6 +70,16 @@ def accelerators() -> tuple[Accelerator, ...]:
     return tuple(_accelerators().values())
 
 
+def of_memory(memory_bytes: float) -> tuple[Accelerator, ...]:
+    """The accelerators whose total memory is what CUDA reports; drivers differ by up to two hundredths of it."""
+    totals = ((one, one.cuda_memory_bytes or one.driver_memory_bytes or 0) for one in accelerators())
+    return tuple(one for one, total in totals if abs(total / memory_bytes - 1) <= _DRIVERS_DIFFER)
+
+
+_DRIVERS_DIFFER = 0.02
+"""T4: 14.56 to 14.74 GiB in public logs."""
+
+
 def named(text: str) -> Accelerator | None:
     """The accelerator of an id, a listed short name or the product's name as reports print it, in either case."""
     wanted = text.lower()

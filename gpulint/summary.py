@@ -70,7 +70,7 @@ def _verdict(known: Facts, outcome: check.Outcome) -> str:
 def verdict(known: Facts) -> str:
     """Whether it fits in memory, by in how many worlds something is left of a serving budget, or of the card in training.
 
-    A training run or a static batch whose whole is not known does not fit where its states or its weights alone do not.
+    Where the whole is not known, it does not fit where a part does not: states or weights, or weights and reserve of a server.
     """
     if known.role.value("device") not in (None, "gpu"):
         return "no GPU"
@@ -78,7 +78,7 @@ def verdict(known: Facts) -> str:
     told = _by_what_is_left(known, whole)
     if told != "cannot tell":
         return told
-    return next((part for name in parts if (part := _by_what_is_left(known, name)) == "does not fit"), told)
+    return next((part for name in parts if "not fit" in (part := _by_what_is_left(known, name))), told)
 
 
 def generates(known: Facts) -> bool:
@@ -97,7 +97,7 @@ def _judged_by(known: Facts) -> tuple[str, ...]:
         return "training_room_bytes", "training_state_room_bytes", "training_weight_room_bytes"
     if generates(known):
         return "generation_headroom_bytes", "generation_weight_headroom_bytes"
-    return ("headroom_bytes",)
+    return "headroom_bytes", "kv_cache_bytes", "weight_headroom_bytes"
 
 
 def _by_what_is_left(known: Facts, name: str) -> str:

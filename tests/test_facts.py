@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from gpulint import architecture, catalog, documents, engines, facts, hardware, shipped
+from gpulint import architecture, catalog, documents, engines, facts, hardware, shipped, summary
 from gpulint.architecture import Resolved
 from gpulint.facts import Facts, Known, Missing
 from gpulint.findings import Worlds
@@ -392,6 +392,49 @@ def test_the_batch_defaults_follow_release_and_card(release: str, accelerator: s
     assert found.likely("max_num_batched_tokens") == batch
 
 
+def test_a_card_known_by_its_memory_alone_spans_the_cards_that_have_it() -> None:
+    """79.2 GiB is an A100 or an H100: 256 or 1,024 sequences in vLLM 0.10.2 (engine/arg_utils.py)."""
+    found = known(engine_version="0.10.2", accelerator=None, device_memory_bytes=79.19 * 2**30)
+    assert found.worlds("max_num_seqs") == Worlds(256, 256, 1024)
+    assert isinstance(found.likely("headroom_bytes"), float)
+
+
+def test_a_small_card_known_by_its_memory_alone_has_the_small_defaults() -> None:
+    found = known(engine_version="0.10.2", accelerator=None, device_memory_bytes=23.5 * 2**30)
+    assert found.worlds("max_num_seqs") == Worlds(256, 256, 256)
+    assert found.worlds("max_num_batched_tokens") == Worlds(2048, 2048, 2048)
+
+
+def test_weights_that_exceed_the_budget_fail_whatever_else_is_unknown() -> None:
+    """Llama-3.1-70B takes 131 GiB in 16 bits; nothing says what an unknown precision of the cache would need."""
+    found = known("meta-llama/Llama-3.1-70B-Instruct", kv_cache_dtype="int3")
+    assert isinstance(found.likely("headroom_bytes"), Missing)
+    assert summary.verdict(found) == "does not fit"
+
+
+def test_weights_that_leave_room_tell_nothing_where_the_rest_is_unknown() -> None:
+    assert summary.verdict(known(kv_cache_dtype="int3")) == "cannot tell"
+
+
+@pytest.mark.parametrize(("length", "pictures"), [(8192, 1), (32768, 1), (65536, 3), (128000, 6), (10**6, 8)])
+def test_the_longest_profiled_video_fills_the_context_up_to_sixteen_frames(length: int, pictures: int) -> None:
+    found = known("Qwen/Qwen2.5-VL-7B-Instruct", max_model_len=length)
+    assert found.likely("profiled_pictures") == pictures
+
+
+def test_slots_of_adapters_are_counted_since_0_8() -> None:
+    """vLLM 0.7.1 printed 8.49 GiB of phi-4 in 4 bits with slots of rank 16, which are its weights alone."""
+    slots = {"enable_lora": True, "max_lora_rank": 16}
+    old, new = (known(engine_version=release, **slots) for release in ("0.7.1", "0.8.1"))
+    assert worlds(new, "loaded_bytes_per_gpu").likely - worlds(old, "loaded_bytes_per_gpu").likely == pytest.approx(
+        worlds(new, "lora_bytes").likely
+    )
+
+
+def test_without_a_card_and_its_memory_the_card_is_asked_for() -> None:
+    assert needs(known(engine_version="0.10.2", accelerator=None), "max_num_seqs") == {"accelerator"}
+
+
 def test_an_unknown_release_gives_the_envelope_of_all_it_may_be() -> None:
     found = known(engine_version=None)
     assert found.worlds("gpu_memory_utilization") == Worlds(0.92, 0.92, 0.90)
@@ -548,6 +591,10 @@ MONOTONE: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "graph_bytes": (LLAMA_8B, {"engine_version": "0.20.0"}),
     "moe_workspace_factor": (MIXTRAL, {"tensor_parallel": 2, "gpus_per_pod": 2, "gpus_per_replica": 2}),
     "encoder_bytes": ("Qwen/Qwen2.5-VL-7B-Instruct", {}),
+    "sequence_encoder_bytes": (
+        "meta-llama/Llama-3.2-11B-Vision-Instruct",
+        {"engine_version": "0.6.6", "max_model_len": 8192, "max_num_seqs": 128},
+    ),
     "quantised_excess": (LLAMA_8B, {"quantization": "fp8"}),
     "driver_reserved_bytes": (LLAMA_8B, {"cuda_memory_bytes": None}),
     "host_share_bytes": (LLAMA_8B, {"accelerator": "gb10"}),
@@ -704,7 +751,7 @@ def test_every_fitted_term_is_tested_monotone() -> None:
     assert own <= set(MONOTONE) | {
         "named_parameter_ratio",
         "named_quantised_excess",
-        "context_bytes",
+        *("context_bytes", "outside_bytes"),  # beside the budget
         *("engine_start_s", "weight_read_s_per_byte"),  # they cost time
         # of training, in test_training_sizing.py:
         *("length_share", "loss_bytes_per_logit", "expert_imbalance", "layer_gradient_multiple", "live_parameters"),
@@ -721,7 +768,7 @@ def test_every_fitted_term_is_tested_monotone() -> None:
         # of generation without a server, in test_generation.py:
         *("logit_copy_bytes", "cache_growth_excess", "generation_slack_bytes", "generation_context_bytes"),
         *("prompt_excess", "prompt_share", "weight_ratio", "library_workspace_bytes"),
-    }  # context_bytes is no formula's, only a rule's
+    }
 
 
 @pytest.mark.parametrize("release", ["0.8.5", "0.10.1", "0.19.0", "0.22.0", None])

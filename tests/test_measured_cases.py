@@ -8,6 +8,8 @@ from types import ModuleType
 
 import pytest
 
+from gpulint import architecture
+
 BENCH = Path(__file__).parent.parent / "bench"
 FIELDS = (
     *(
@@ -155,3 +157,77 @@ def test_an_engine_that_is_not_sized_is_a_reason(cases: ModuleType) -> None:
 def test_several_gpus_under_transformers_hold_different_layers(cases: ModuleType) -> None:
     found = cases._stated(case(engine="transformers", tp=8, gpu_count=8, seq_len=256), "transformers")
     assert (found["tensor_parallel"], found["pipeline_parallel"]) == (1, 8)
+
+
+# "Num Sequences" as Unsloth prints it: outputs in unslothai/notebooks
+@pytest.mark.parametrize(
+    ("checkpoint", "method", "release", "gib", "share", "length", "rank", "sequences"),
+    [
+        ("meta-llama/Llama-3.2-3B-Instruct", None, "0.8.1", 39.56, 0.7908, 2048, 64, 320),
+        ("meta-llama/Llama-3.2-3B-Instruct", None, "0.8.5", 14.74, 0.5943, 2048, 64, 160),
+        ("meta-llama/Llama-3.2-3B-Instruct", None, "0.8.2", 14.74, 0.8939, 2048, 0, 192),
+        ("Qwen/Qwen3-8B", "bitsandbytes", "0.8.5", 14.74, 0.6934, 256, 32, 128),
+        ("meta-llama/Llama-3.1-8B-Instruct", "bitsandbytes", "0.7.3", 14.74, 0.5943, 1024, 32, 160),
+        ("mistralai/Mistral-7B-Instruct-v0.3", "bitsandbytes", "0.8.5", 23.63, 0.5893, 1024, 32, 224),
+        ("microsoft/phi-4", "bitsandbytes", "0.7.1", 14.74, 0.6952, 512, 16, 128),
+        ("Qwen/Qwen2.5-3B-Instruct", "bitsandbytes", "0.7.1", 14.74, 0.4966, 1024, 64, 192),
+        ("Qwen/Qwen3-4B", None, "0.8.5", 14.74, 0.6934, 2048, 32, 160),
+        ("Qwen/Qwen3-8B", "fp8", "0.10.2", 22.16, 0.8662, 2048, 32, 224),
+        ("meta-llama/Llama-3.2-1B-Instruct", "fp8", "0.11.2", 22.16, 0.8662, 2048, 32, 288),
+        ("Qwen/Qwen2.5-VL-7B-Instruct", "bitsandbytes", "0.9.2", 14.74, 0.7693, 16384, 16, 1),
+    ],
+)
+def test_unsloth_states_what_its_logs_print(
+    monkeypatch: pytest.MonkeyPatch,
+    checkpoint: str,
+    method: str | None,
+    release: str,
+    gib: float,
+    share: float,
+    length: int,
+    rank: int,
+    sequences: int,
+) -> None:
+    monkeypatch.syspath_prepend(str(BENCH))
+    launch = importlib.import_module("unsloth_launch")
+    shape = architecture.resolve(checkpoint).architecture
+    told = launch.stated(shape, release, gib * 2**30, share, length, method, rank)
+    assert told["max_num_seqs"] == sequences
+
+
+@pytest.mark.parametrize(
+    ("engine", "said", "release"),
+    [
+        ("vllm", "0.11 (2025-11)", "0.11"),
+        ("vllm", "2025-05", "0.8.5"),
+        ("transformers", "2024-02", "4.37.0"),
+        ("transformers", "PyTorch 2.0.1", None),
+        ("llama.cpp", "2024-05", None),
+    ],
+)
+def test_a_source_with_a_date_ran_the_release_of_its_time(
+    monkeypatch: pytest.MonkeyPatch, engine: str, said: str, release: str | None
+) -> None:
+    monkeypatch.syspath_prepend(str(BENCH))
+    assert importlib.import_module("releases").stated(engine, said) == release
+
+
+@pytest.mark.parametrize(
+    ("card", "printed", "told"),
+    [
+        ("t4", 14.74, 14.74),
+        ("a100-sxm4-80gb", 80.0, 80.0),
+        ("l40s", 48.0, None),
+        ("gb10", 119.7, None),
+        (None, 23.5, 23.5),
+    ],
+)
+def test_a_printed_total_is_the_card_s_memory_and_a_label_is_not(
+    cards: ModuleType, card: str | None, printed: float, told: float | None
+) -> None:
+    assert cards.visible_gib(card, printed) == told
+
+
+def test_of_mixed_cards_the_smallest_limits(cards: ModuleType) -> None:
+    assert cards.named("RTX 4090 + L4") == "l4"
+    assert cards.named("RTX 4090 + some card") is None

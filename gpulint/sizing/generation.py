@@ -100,6 +100,7 @@ def decode_work_bytes(
     head_dim: int,
     decode_copy_bytes: float,
     allocated_mask: bool,
+    legacy_cache: bool,
     generation_cache_bytes: float,
     generation_cache: str,
     layers: int,
@@ -113,49 +114,88 @@ def decode_work_bytes(
 
     decode_work_bytes = batch · length · heads / tp · head_dim · decode_copy_bytes + length² (a mask of the whole cache)
                         + cache / (2 · layers) (keys of one layer while one more is joined to them) + 12 · batch · vocab
+                        + cache instead, where the one of the step before lives until the new one is complete
 
     Args:
         attention_heads, kv_heads, head_dim: shape. decode_copy_bytes: of copies of one layer's keys and values for every query
-        head (fitted) [bytes]. allocated_mask: the program keeps a mask for the whole cache. generation_cache_bytes: [bytes]
+        head (fitted) [bytes]. allocated_mask: the program keeps a mask for the whole cache. legacy_cache: the cache of the
+        step before lives until the next is complete. generation_cache_bytes: [bytes]
         generation_cache: grown or allocated. layers: of the network. stage_share: of them. tensor_parallel: ranks.
         batch_size: sequences. generated_length: of each [tokens]. vocab: entries; logits, their 32-bit copy and softmax.
     Returns:
         [bytes]
 
-    >>> round(decode_work_bytes(32, 8, 128, 16, True, 17179869184, "allocated", 32, 1.0, 1, 1, 131072, 128256) / 1e9, 1)
+    >>> round(decode_work_bytes(32, 8, 128, 16, True, False, 17179869184, "allocated", 32, 1.0, 1, 1, 131072, 128256) / 1e9, 1)
     25.8
 
     Source: pytorch/ao 054717eb torchao/_models/llama/generate.py (mathematical attention while decoding) and model.py
         (repeat_interleave, tril of cache_size²); benchmark_results.txt: 59.27 GB at a cache of 131,072 tokens, of which
-        16.06 weights and 17.18 cache.
+        16.06 weights and 17.18 cache; QwenLM/Qwen3 branch v1.5 hf_infer.rst: Qwen1.5-7B takes 16.90 GiB at 2,049 tokens, of
+        which 14.38 weights, 0.50 rotary tables and 1.00 cache.
     """
     if generation_cache == "grown" and kv_heads == attention_heads:
         decode_copy_bytes = 0
     copied = batch_size * generated_length * attention_heads / tensor_parallel * head_dim * decode_copy_bytes
     mask = generated_length**2 if allocated_mask else 0
     joined = generation_cache_bytes / (2 * layers * stage_share) if generation_cache == "grown" else 0.0
+    if legacy_cache:
+        joined = generation_cache_bytes
     return copied + mask + joined + 12 * batch_size * vocab
 
 
 def generation_weight_bytes(
-    weight_bytes_per_gpu: float, weight_ratio: float, head_copy_bytes: float, layer_rotary_bytes: float
+    weight_bytes_per_gpu: float,
+    weight_ratio: float,
+    head_copy_bytes: float,
+    layer_rotary_bytes: float,
+    dequantised_bytes: float,
 ) -> float:
     """Weights of one GPU as a program keeps them, with the tables it adds.
 
-    generation_weight_bytes = weight_bytes_per_gpu · weight_ratio + head_copy_bytes + layer_rotary_bytes
+    generation_weight_bytes = weight_bytes_per_gpu · weight_ratio + head_copy_bytes + layer_rotary_bytes + dequantised_bytes
 
     Args:
         weight_bytes_per_gpu: on the fullest GPU [bytes]. weight_ratio: of the layout in memory (fitted).
-        head_copy_bytes, layer_rotary_bytes: [bytes]
+        head_copy_bytes, layer_rotary_bytes, dequantised_bytes: [bytes]
     Returns:
         [bytes]
 
-    >>> generation_weight_bytes(14.0, 1.0, 0.5, 0.25)
+    >>> generation_weight_bytes(14.0, 1.0, 0.5, 0.25, 0)
     14.75
 
     Source: definition.
     """
-    return weight_bytes_per_gpu * weight_ratio + head_copy_bytes + layer_rotary_bytes
+    return weight_bytes_per_gpu * weight_ratio + head_copy_bytes + layer_rotary_bytes + dequantised_bytes
+
+
+def dequantised_bytes(
+    architecture: str,
+    engine: str,
+    bytes_per_weight: float,
+    hidden: int,
+    intermediate: int | None,
+    shared_intermediate: int | None,
+    bytes_per_activation: float,
+) -> float:
+    """Room for the largest matrix in 16 bits, which the kernels of 4-bit GPTQ keep under Transformers.
+
+    dequantised_bytes = hidden · max(intermediate, shared_intermediate) · B for a release of that name, else 0
+
+    Args:
+        architecture: the release's name. engine: only Transformers. bytes_per_weight: 4-bit formats alone.
+        hidden, intermediate, shared_intermediate: widths. bytes_per_activation: B [bytes].
+    Returns:
+        [bytes]
+
+    >>> round(dequantised_bytes("Qwen/Qwen2.5-7B-Instruct-GPTQ-Int4", "transformers", 0.52, 3584, 18944, None, 2) / 2**30, 2)
+    0.13
+
+    Source: QwenLM/Qwen3 branches v2.0 and v2.5 speed_benchmark.rst: GPTQ-Int4 takes 0.03, 0.13, 0.14, 0.27 and 0.48 GiB more
+        than AWQ of 1.5B, 7B, 14B, 32B and 72B at every length, which are their widest matrices.
+    """
+    if engine != "transformers" or bytes_per_weight >= 0.9 or "gptq" not in architecture.lower().split("-"):
+        return 0.0
+    return hidden * max(intermediate or 0, shared_intermediate or 0) * bytes_per_activation
 
 
 def layer_rotary_bytes(
@@ -320,6 +360,8 @@ def generation_reserved_bytes(
     prompt_work_bytes: float,
     prompt_excess: float,
     cache_growth_excess: float,
+    legacy_cache: bool,
+    generation_held_bytes: float,
     generation_slack_bytes: float,
 ) -> float:
     """What PyTorch's allocator holds at the peak.
@@ -331,18 +373,23 @@ def generation_reserved_bytes(
         generation_peak_bytes: of tensors [bytes]. generation_cache: grown or allocated. generation_cache_bytes: complete [bytes].
         prompt_work_bytes: [bytes]. prompt_excess: blocks of it that stay (fitted).
         cache_growth_excess: freed pieces of a cache that was joined anew for each token (fitted).
+        legacy_cache, generation_held_bytes: a peak that is reached while tokens are generated has a second cache already [bytes].
         generation_slack_bytes: partly filled segments, graphs and what conversion left (fitted) [bytes].
     Returns:
         [bytes]
 
-    >>> generation_reserved_bytes(16.0, "grown", 1.0, 0, 0.3, 1.0, 0.5)
+    >>> generation_reserved_bytes(16.0, "grown", 1.0, 0, 0.3, 1.0, False, 16.0, 0.5)
+    17.5
+    >>> generation_reserved_bytes(17.0, "grown", 1.0, 0, 0.3, 1.0, True, 17.0, 0.5)
     17.5
 
     Source: QwenLM/Qwen README, profiles of Qwen-7B at 512 to 8,192 tokens: each costs twice its KV cache.
     """
     if generation_cache != "grown":
         return generation_peak_bytes + generation_slack_bytes
-    freed = prompt_excess * prompt_work_bytes + cache_growth_excess * generation_cache_bytes
+    twice = legacy_cache and generation_held_bytes >= generation_peak_bytes
+    pieces = max(0.0, cache_growth_excess - 1) if twice else cache_growth_excess
+    freed = prompt_excess * prompt_work_bytes + pieces * generation_cache_bytes
     return generation_peak_bytes + freed + generation_slack_bytes
 
 

@@ -80,6 +80,25 @@ def serving_peak_bytes(loaded_bytes_per_gpu: float, reserve_bytes: float, kv_cac
     return loaded_bytes_per_gpu + reserve_bytes + kv_cache_bytes
 
 
+def serving_device_bytes(serving_peak_bytes: float, outside_bytes: float, device_memory_bytes: float) -> float:
+    """What the driver counts as used by a server on the fullest GPU.
+
+    serving_device_bytes = min(serving_peak_bytes + outside_bytes, device_memory_bytes)
+
+    Args:
+        serving_peak_bytes: inside the engine's budget [bytes]. outside_bytes: beside it [bytes].
+        device_memory_bytes: of the card [bytes].
+    Returns:
+        [bytes]
+
+    >>> round(serving_device_bytes(42.12, 1.9, 44.34), 2)  # vLLM with 0.95 of two L40S: nvidia-smi printed 44.18
+    44.02
+
+    Source: definition.
+    """
+    return min(serving_peak_bytes + outside_bytes, device_memory_bytes)
+
+
 def headroom_bytes(memory_budget_bytes: float, required_bytes_per_gpu: float) -> float:
     """What is left of the budget on one GPU; negative when it does not fit.
 
@@ -96,6 +115,24 @@ def headroom_bytes(memory_budget_bytes: float, required_bytes_per_gpu: float) ->
     Source: definition.
     """
     return memory_budget_bytes - required_bytes_per_gpu
+
+
+def weight_headroom_bytes(memory_budget_bytes: float, weight_bytes_per_gpu: float) -> float:
+    """What the weights alone leave of a server's budget on one GPU.
+
+    weight_headroom_bytes = memory_budget_bytes − weight_bytes_per_gpu
+
+    Args:
+        memory_budget_bytes, weight_bytes_per_gpu: [bytes]
+    Returns:
+        [bytes]
+
+    >>> weight_headroom_bytes(71.2, 131.4) < 0  # Llama-3.1-70B on one H100 80GB
+    True
+
+    Source: definition.
+    """
+    return memory_budget_bytes - weight_bytes_per_gpu
 
 
 def headroom(headroom_bytes: float, memory_budget_bytes: float) -> float:

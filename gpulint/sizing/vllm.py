@@ -23,22 +23,29 @@ def max_model_len(trained_context: int) -> int:
     return trained_context
 
 
-def memory_budget_bytes(device_memory_bytes: float, gpu_memory_utilization: float) -> float:
+def memory_budget_bytes(
+    device_memory_bytes: float, unified_memory_bytes: int | None, gpu_memory_utilization: float
+) -> float:
     """Memory the engine may take on one GPU.
 
-    memory_budget_bytes = ceil(device_memory_bytes · gpu_memory_utilization)
+    memory_budget_bytes = min(ceil(total · gpu_memory_utilization), device_memory_bytes)
 
     Args:
-        device_memory_bytes: what CUDA reports as total, not what is free [bytes]. gpu_memory_utilization: share.
+        device_memory_bytes: what CUDA reports as total, not what is free [bytes]. unified_memory_bytes: that total of a part
+        whose memory the host's programs share, else None [bytes]. gpu_memory_utilization: share.
     Returns:
         [bytes]
+    Validity: a share of more than is free refuses to start.
 
-    >>> round(memory_budget_bytes(79.19 * 2**30, 0.95) / 2**30, 2)  # printed as 75.23 GiB
+    >>> round(memory_budget_bytes(79.19 * 2**30, None, 0.95) / 2**30, 2)  # printed as 75.23 GiB
     75.23
+    >>> memory_budget_bytes(102.0, 121, 0.8)  # DGX Spark: the share is of all, not of what is free
+    97
 
     Source: vLLM, v1/worker/utils.py, request_memory.
     """
-    return math.ceil(device_memory_bytes * gpu_memory_utilization)
+    total = unified_memory_bytes or device_memory_bytes
+    return min(math.ceil(total * gpu_memory_utilization), device_memory_bytes)
 
 
 def activation_bytes(
@@ -57,6 +64,8 @@ def activation_bytes(
     moe_workspace_factor: float,
     activation_slack_bytes: float,
     encoder_bytes: float,
+    profiled_pictures: int,
+    sequence_encoder_bytes: float,
     modality: str,
     encoder_skipped: bool,
     family: str,
@@ -65,7 +74,8 @@ def activation_bytes(
 ) -> float:
     """Peak activations of the profiling run on one GPU: the larger of a full prefill and a full sampler step.
 
-    activation_bytes = max(prefill, sampler) + experts + slack (+ encoder)
+    activation_bytes = max(prefill, sampler) + experts + slack (+ encoder · profiled_pictures)
+                     max(prefill, sampler, max_num_seqs · encoder of one sequence) + slack   with cross-attention
     sampler = c · rows · vocab + 2 · T · hidden · B, rows = min(max_num_seqs · (1 + s if drafting), T); 0 for pooling
     prefill = T · B · (k_i · intermediate / tp + k_h · hidden)          (no MLP term for routed experts)
     experts = f · T · experts_per_token · B · (max(2 · I / tp, hidden) + max(I / tp, hidden))
@@ -75,7 +85,8 @@ def activation_bytes(
         experts_per_token, moe_intermediate: of routed experts, else None. tensor_parallel: ranks.
         bytes_per_activation: B [bytes]. sampler_bytes_per_logit: c (fitted) [bytes].
         prefill_hidden_multiple, prefill_intermediate_multiple, moe_workspace_factor: k_h, k_i, f (fitted).
-        activation_slack_bytes, encoder_bytes: (fitted) [bytes]. modality: text, vision or audio.
+        activation_slack_bytes, encoder_bytes, sequence_encoder_bytes: (fitted) [bytes].
+        profiled_pictures: that the longest profiled video is worth. modality: text, vision or audio.
         encoder_skipped: no image or audio is accepted. family: of the network.
         draft_tokens: drafted for each sequence, else 0. sampler_draft_share: s, further rows of the profiled step (fitted).
     Returns:
@@ -84,14 +95,14 @@ def activation_bytes(
         0.065 GiB); elsewhere the fitted terms are wider. The profile verifies one drafted token for each sequence; while
         serving, more of them need more (vllm issue 38220).
 
-    >>> plain = (None, None, 1, 2, 14, 4.2, 3, 1, 0.05 * 2**30, 0, "text", False, "llama", 0, 0)
+    >>> plain = (None, None, 1, 2, 14, 4.2, 3, 1, 0.05 * 2**30, 0, 1, 0, "text", False, "llama", 0, 0)
     >>> round(activation_bytes(1024, 8192, 128256, 4096, 14336, *plain) / 2**30, 2)  # Llama-3.1-8B: sizing tools say 0.7 to 4.8
     1.89
 
     Source: vLLM, v1/worker/gpu_model_runner.py, profile_run and _dummy_sampler_run.
     """
-    if family in _CROSS_ATTENTION:
-        raise LookupError("activations of a cross-attention encoder are not modelled (36 GiB were measured)")
+    if family in _CROSS_ATTENTION and tensor_parallel > 1:
+        raise LookupError("activations of a cross-attention encoder over several ranks are not modelled")
     tokens, width = max_num_batched_tokens, bytes_per_activation
     rows = min(max_num_seqs * (1 + sampler_draft_share if draft_tokens else 1), tokens)
     sampler = 0.0 if family in _POOLING else sampler_bytes_per_logit * rows * vocab + 2 * tokens * hidden * width
@@ -99,9 +110,35 @@ def activation_bytes(
     prefill = tokens * width * (mlp + prefill_hidden_multiple * hidden)
     expert = (moe_intermediate or 0) / tensor_parallel
     workspace = tokens * (experts_per_token or 0) * width * (max(2 * expert, hidden) + max(expert, hidden))
-    encoder = 0.0 if modality == "text" or encoder_skipped else encoder_bytes
+    encoder = 0.0 if modality == "text" or encoder_skipped else encoder_bytes * profiled_pictures
+    if family in _CROSS_ATTENTION and encoder:
+        return max(prefill, sampler, max_num_seqs * sequence_encoder_bytes) + activation_slack_bytes
     return max(prefill, sampler) + moe_workspace_factor * workspace + activation_slack_bytes + encoder
 
+
+def profiled_pictures(family: str, max_model_len: int) -> int:
+    """Largest pictures that the profiling run encodes at once: Qwen's networks take a video that fills the context.
+
+    profiled_pictures = min(8, max(1, ⌊(max_model_len − 16384) / 16384⌋)) for Qwen's, else 1
+
+    Args:
+        family: of the network. max_model_len: [tokens]
+    Returns:
+        pictures of 16,384 tokens, each the worth of two frames; 16 frames at most.
+
+    >>> profiled_pictures("qwen2.5-vl", 16384), profiled_pictures("qwen2.5-vl", 128000), profiled_pictures("llama-4", 128000)
+    (1, 6, 1)
+
+    Source: vLLM v0.8.5, model_executor/models/qwen2_vl.py, get_num_frames_with_most_features: the sequence less one image.
+    """
+    if family not in _SEES_VIDEO:
+        return 1
+    return min(_MOST_PICTURES, max(1, (max_model_len - _PICTURE_TOKENS) // _PICTURE_TOKENS))
+
+
+_SEES_VIDEO = frozenset({"qwen2-vl", "qwen2.5-vl", "qwen3-vl", "qwen3-vl-moe"})
+_PICTURE_TOKENS = 16384
+_MOST_PICTURES = 8
 
 _ENCODERS = frozenset(
     {
@@ -112,7 +149,7 @@ _ENCODERS = frozenset(
 _POOLING = _ENCODERS | {"llama-embed", "llama-rerank", "mistral-embed", "qwen2-embed", "qwen3-embed"}
 """Networks that answer with a vector or a score: vLLM v0.19.0, v1/worker/gpu_model_runner.py, runs a pooler, no sampler."""
 _CROSS_ATTENTION = frozenset({"llama-3.2-vision"})
-"""vllm-project/vllm pull 12126: Llama-3.2-11B-Vision peaks at 36.63 GiB of activations."""
+"""Every profiled sequence brings its picture: vllm-project/vllm pull 12126, Llama-3.2-11B-Vision with 128 peaks at 36.63 GiB."""
 
 
 def captured_graph_bytes(graph_bytes: float, enforce_eager: bool, graphs_in_budget: bool) -> float:
@@ -131,6 +168,25 @@ def captured_graph_bytes(graph_bytes: float, enforce_eager: bool, graphs_in_budg
     Source: vLLM v0.20.0, v1/worker/gpu_worker.py, determine_available_memory.
     """
     return float(graph_bytes) if graphs_in_budget and not enforce_eager else 0.0
+
+
+def outside_bytes(context_bytes: float, graph_bytes: float, enforce_eager: bool, graphs_in_budget: bool) -> float:
+    """What one process holds beside its budget: the CUDA context and, before 0.20, the captured graphs.
+
+    outside_bytes = context_bytes + graph_bytes, without graphs where there are none or the budget has them
+
+    Args:
+        context_bytes: taken before the budget is looked at (fitted) [bytes]. graph_bytes: by release (fitted) [bytes].
+        enforce_eager: no graphs at all. graphs_in_budget: by release.
+    Returns:
+        [bytes]
+
+    >>> outside_bytes(500.0, 900.0, False, False), outside_bytes(500.0, 900.0, False, True)
+    (1400.0, 500.0)
+
+    Source: vLLM v0.19.0, v1/worker/gpu_worker.py, determine_available_memory and compile_or_warm_up_model.
+    """
+    return context_bytes + (0.0 if enforce_eager or graphs_in_budget else graph_bytes)
 
 
 def device_class(device_memory_bytes: float, generation: str, first_core: bool) -> str:
@@ -200,7 +256,11 @@ def reserve_bytes(activation_bytes: float, captured_graph_bytes: float, non_torc
 
 
 def loaded_bytes_per_gpu(
-    weight_bytes_per_gpu: float, weight_buffer_bytes: float, lora_bytes: float, draft_weight_bytes_per_gpu: float
+    weight_bytes_per_gpu: float,
+    weight_buffer_bytes: float,
+    lora_bytes: float,
+    lora_counted: bool,
+    draft_weight_bytes_per_gpu: float,
 ) -> float:
     """Everything that is loaded on the fullest GPU, as vLLM prints it after loading.
 
@@ -208,16 +268,18 @@ def loaded_bytes_per_gpu(
 
     Args:
         weight_bytes_per_gpu: of the network [bytes]. weight_buffer_bytes: (fitted) [bytes].
-        lora_bytes: slots for adapters [bytes]. draft_weight_bytes_per_gpu: of the speculative draft [bytes].
+        lora_bytes: slots for adapters [bytes]. lora_counted: releases before 0.8 made them after they had measured, and gave
+        their memory to the KV cache as well. draft_weight_bytes_per_gpu: of the speculative draft [bytes].
     Returns:
         [bytes]
 
-    >>> loaded_bytes_per_gpu(30.51, 0.08, 0, 0)  # Qwen3-32B on two ranks: "Model loading took 30.59 GiB"
+    >>> loaded_bytes_per_gpu(30.51, 0.08, 0, True, 0)  # Qwen3-32B on two ranks: "Model loading took 30.59 GiB"
     30.59
 
     Source: vLLM, v1/worker/gpu_model_runner.py, load_model: adapters' slots and the drafter are made inside what it measures.
     """
-    return weight_bytes_per_gpu + weight_buffer_bytes + lora_bytes + draft_weight_bytes_per_gpu
+    slots = lora_bytes if lora_counted else 0.0
+    return weight_bytes_per_gpu + weight_buffer_bytes + slots + draft_weight_bytes_per_gpu
 
 
 def weight_buffer_bytes(
