@@ -244,7 +244,7 @@ MISTAKES = {
     "D35": (BATCH_OF_ONE, "batch-not-divisible", Severity.ERROR),
     "D36": (BATCH_OF_FEWER_RANKS, "batch-not-divisible", Severity.ERROR),
     "D37": (BATCH_OF_HALF_THE_COPIES, "batch-not-divisible", Severity.ERROR),
-    "D44": (DEVICES_BEYOND_GPUS, "devices-beyond-gpus", Severity.ERROR),
+    "D44": (DEVICES_BEYOND_GPUS, "devices-beyond-gpus", Severity.WARNING),
 }
 LOOK_ALIKES = {"N01": PARTITIONED_LAYERS, "N03": RANKS_OF_TWO_PODS, "N10": LAUNCHER_WITHOUT_GPUS}
 ABOVE = "# <- above"

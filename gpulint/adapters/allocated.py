@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 
 from gpulint import documents, units
-from gpulint.adapters import docker_run, instance, launch, ranks, slurm
+from gpulint.adapters import docker_run, instance, launch, own_words, ranks, slurm
 from gpulint.adapters.launch import CONTAINERS
 from gpulint.adapters.launched import TRAINERS
 from gpulint.adapters.ranks import Step
@@ -60,6 +60,7 @@ def fields(one: Started, anchor: Origin, repository: Repository) -> dict[str, Fi
     found["gpus_per_replica"] = _of_job(one, stated) or instance.product(gpus, nodes)
     found["replicas"] = _replicas(stated)
     found |= _processes(one, stated, found)
+    found |= own_words.retired(one.environment)
     found.setdefault(
         "accelerator", Field(Unknown("the machine that runs the script decides the card", MACHINE), (anchor,))
     )

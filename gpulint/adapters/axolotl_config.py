@@ -63,11 +63,19 @@ def _key(document: Document, *names: str) -> Origin:
     return Origin(document, (next(name for name in names if document.get((name,))),), key=True)
 
 
+def _quantised(document: Document) -> dict[str, Field]:
+    """The bits in which weights are loaded that are trained themselves."""
+    bits = next((bits for bits in (4, 8) if document.get((f"load_in_{bits}bit",)) is True), None)
+    if bits is None or document.get(("inference",)) is True:
+        return {}
+    return {"loaded_bits": Field(bits, (Origin(document, (f"load_in_{bits}bit",)),))}
+
+
 def _adapters(document: Document) -> dict[str, Field]:
     """LoRA's rank and matrices; none where nothing but the weights is trained."""
     adapter = document.get(("adapter",))
     if not adapter:
-        return {}
+        return _quantised(document)
     found = settings.stated(document, "axolotl lora")
     if document.get(("lora_target_linear",)) is True:
         found["lora_targets"] = Field("qkvogud", (Origin(document, ("lora_target_linear",)),))

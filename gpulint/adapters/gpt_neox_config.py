@@ -43,6 +43,7 @@ def stated(document: Document, find: configured.Find | None = None) -> Mapping[s
     found = settings.stated(document, "gpt-neox")
     if (stage := found.get("zero_stage")) is not None:
         found["sharding"] = Field("deepspeed", stage.origins)
+    found |= settings.both_halves(document, ("fp16", "enabled"), ("bf16", "enabled"))
     for name, dtype in (("fp16", "float16"), ("bf16", "bfloat16")):
         if document.get((name, "enabled")) is True:
             found["training_dtype"] = Field(dtype, (Origin(document, (name, "enabled")),))

@@ -61,7 +61,9 @@ def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
     first = next(iter(document.data), "") if isinstance(document.data, dict) else ""
     found = {"engine": Field(engine, (Origin(document, (str(first),), key=True),))}
     found |= settings.stated(document, engine if engine == "llama-factory" else "trainer")
+    found |= settings.both_halves(document, ("bf16",), ("fp16",))
     found |= _adapters(document, engine)
+    found |= _quantised(document)
     if document.get(("deepspeed",)):
         found = {**found, **dict(configured.deepspeed(document, ("deepspeed",), find))}
     elif document.get(("fsdp",)):
@@ -80,6 +82,14 @@ def _engine(document: Document) -> str:
     if OPEN_R1 & set(keys):
         return "open-r1"
     return "trl" if TRL & set(keys) else "transformers"
+
+
+def _quantised(document: Document) -> dict[str, Field]:
+    """The bits in which LLaMA-Factory loads weights that are trained themselves."""
+    bits = document.get(("quantization_bit",))
+    if not isinstance(bits, int) or document.get(("finetuning_type",)) not in ("full", "freeze"):
+        return {}
+    return {"loaded_bits": Field(bits, (Origin(document, ("quantization_bit",)),))}
 
 
 def _adapters(document: Document, engine: str) -> dict[str, Field]:

@@ -124,7 +124,7 @@ def _settled(fields: Mapping[str, Field]) -> dict[str, Field]:
     for name, quantity in (("training_config", "checkpoint"), ("deepspeed_config", "zero_stage")):
         if name in fields:
             found[quantity] = configured(fields[name])
-    for name, why in (("recipe", RECIPE), ("model_type", FAMILY), ("shape", SHAPE)):
+    for name, why in (("recipe", RECIPE), ("model_type", FAMILY), ("shape", SHAPE), ("layers", SHAPE)):
         if name in fields:
             found["checkpoint"] = Field(why, fields[name].origins)
     for name, quantity in (("config_name", "checkpoint"), ("loaded_dtype", "training_dtype")):
@@ -196,8 +196,15 @@ def stated(words: Sequence[Argument], tables: Sequence[str]) -> tuple[dict[str, 
             value = words[at]
             at += 1
         if row is not None and (field := _field(row, value, word)) is not None:
+            if _other_half(found.get(row.field), field):
+                found["half_formats"] = Field(True, field.origins)
             found[row.field] = field
     return found, open_ended
+
+
+def _other_half(before: Field | None, field: Field) -> bool:
+    """Whether a word switches on one 16-bit format behind one that switches on the other."""
+    return before is not None and {before.value, field.value} == {"float16", "bfloat16"}
 
 
 def _name(word: Argument) -> str:
