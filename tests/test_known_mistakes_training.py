@@ -239,7 +239,7 @@ MISTAKES = {
     "D30": (BEYOND_POSITIONS, "sequence-beyond-positions", Severity.NOTE),
     "D31": (STAGES_BEYOND_GPUS, "world-not-divisible", Severity.ERROR),
     "D32": (HIDDEN_GPUS, "granted-gpus-hidden", Severity.WARNING),
-    "D33": (RETIRED_VARIABLES, "variable-retired", Severity.WARNING),
+    "D33": (RETIRED_VARIABLES, "variable-retired", Severity.NOTE),
     "D34": (FEWER_SEQUENCES_THAN_COPIES, "batch-not-divisible", Severity.ERROR),
     "D35": (BATCH_OF_ONE, "batch-not-divisible", Severity.ERROR),
     "D36": (BATCH_OF_FEWER_RANKS, "batch-not-divisible", Severity.ERROR),

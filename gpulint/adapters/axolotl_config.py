@@ -38,6 +38,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
 def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
     """The settings; states are shared out by DeepSpeed or FSDP where the file says so."""
     found = {**settings.stated(document, "axolotl"), **_adapters(document)}
+    found |= settings.extended(document, ("overrides_of_model_config",), ("rope_scaling",), ("model_config",))
     if document.get(("deepspeed",)):
         found = {**found, **dict(configured.deepspeed(document, ("deepspeed",), find))}
     elif document.get(("fsdp",)) or document.get(("fsdp_config",)) or _shards(document):

@@ -61,6 +61,7 @@ def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
     first = next(iter(document.data), "") if isinstance(document.data, dict) else ""
     found = {"engine": Field(engine, (Origin(document, (str(first),), key=True),))}
     found |= settings.stated(document, engine if engine == "llama-factory" else "trainer")
+    found |= settings.extended(document, ("rope_scaling",), ("config_overrides",))
     found |= settings.both_halves(document, ("bf16",), ("fp16",))
     found |= _adapters(document, engine)
     found |= _quantised(document)
