@@ -64,7 +64,7 @@ def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
     found |= settings.extended(document, ("rope_scaling",), ("config_overrides",))
     found |= settings.both_halves(document, ("bf16",), ("fp16",))
     found |= _adapters(document, engine)
-    found |= _quantised(document)
+    found |= {**_quantised(document), **_unmasked(document)}
     if document.get(("deepspeed",)):
         found = {**found, **dict(configured.deepspeed(document, ("deepspeed",), find))}
     elif document.get(("fsdp",)):
@@ -83,6 +83,14 @@ def _engine(document: Document) -> str:
     if OPEN_R1 & set(keys):
         return "open-r1"
     return "trl" if TRL & set(keys) else "transformers"
+
+
+def _unmasked(document: Document) -> dict[str, Field]:
+    """Samples that TRL packs so that only FlashAttention keeps them apart; its strategy `wrapped` cuts them anyway."""
+    attention = str(document.get(("attn_implementation",)) or "")
+    if document.get(("packing",)) is not True or document.get(("packing_strategy",)) == "wrapped":
+        return {}
+    return {} if "flash" in attention else {"packing_unmasked": Field(True, (Origin(document, ("packing",)),))}
 
 
 def _quantised(document: Document) -> dict[str, Field]:

@@ -44,6 +44,8 @@ OWN_FIELDS = frozenset(
     }
 )
 """Fields of the table that stand for no quantity: other fields follow from them."""
+HALVES = frozenset({"--fp16", "--bf16"})
+"""Flags that switch on one 16-bit format each."""
 CONFIGURED = "another object"
 """Who decides what a configuration file states that the command names."""
 
@@ -181,6 +183,7 @@ def stated(words: Sequence[Argument], tables: Sequence[str]) -> tuple[dict[str, 
     """Fields by quantity, the last word that states one deciding, and why there may be more than can be read."""
     known = rows(tuple(tables))
     found: dict[str, Field] = {}
+    halves: dict[str, Field] = {}
     open_ended = ""
     at = 0
     while at < len(words):
@@ -196,15 +199,11 @@ def stated(words: Sequence[Argument], tables: Sequence[str]) -> tuple[dict[str, 
             value = words[at]
             at += 1
         if row is not None and (field := _field(row, value, word)) is not None:
-            if _other_half(found.get(row.field), field):
-                found["half_formats"] = Field(True, field.origins)
+            if row.name in HALVES:
+                halves[row.name] = field
             found[row.field] = field
-    return found, open_ended
-
-
-def _other_half(before: Field | None, field: Field) -> bool:
-    """Whether a word switches on one 16-bit format behind one that switches on the other."""
-    return before is not None and {before.value, field.value} == {"float16", "bfloat16"}
+    both = {"half_formats": Field(True, field.origins) for field in halves.values()} if len(halves) > 1 else {}
+    return found | both, open_ended
 
 
 def _name(word: Argument) -> str:
