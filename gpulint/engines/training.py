@@ -202,8 +202,9 @@ def stated(words: Sequence[Argument], tables: Sequence[str]) -> tuple[dict[str, 
             if row.name in HALVES:
                 halves[row.name] = field
             found[row.field] = field
-    both = {"half_formats": Field(True, field.origins) for field in halves.values()} if len(halves) > 1 else {}
-    return found | both, open_ended
+    if len(halves) > 1:
+        found["half_formats"] = Field(True, halves.popitem()[1].origins)
+    return found, open_ended
 
 
 def _name(word: Argument) -> str:
