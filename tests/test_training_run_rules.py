@@ -33,6 +33,12 @@ def trl(more: str) -> tuple[str, str]:
     return f"{base}{more}", "sft.yaml"
 
 
+def grpo(more: str) -> tuple[str, str]:
+    """Eight ranks of one completion each, where every prompt is given sixteen."""
+    given = "--model_name_or_path a/b --per_device_train_batch_size 1 --num_generations 16"
+    return slurm(f"-m trl.scripts.grpo {given} {more}", launcher="torchrun --nproc_per_node 8")
+
+
 def pytorch_job(elastic: str, command: str, ranks: str = "") -> tuple[str, str]:
     return (
         f"""apiVersion: kubeflow.org/v1
@@ -104,9 +110,11 @@ SPEAKS = {
         "packing-mixes-samples",
     ),
     "learned positions": ((GPT2.format(overrides=""), "gpt2.yaml"), "sequence-beyond-positions"),
+    "completions of a step": (grpo(""), "generations-not-divisible"),
     "an elastic run": (pytorch_job(elastic(1, 4), "torchrun, train.py"), "elastic-training-follows-cpu"),
 }
 SILENT = {
+    "completions of a generation": (grpo("--steps_per_generation 2"), "generations-not-divisible"),
     "layers of the first stage are stated": (
         megatron("--pipeline-model-parallel-size 8 --decoder-first-pipeline-num-layers 2"),
         "stage-layers-uneven",

@@ -64,7 +64,7 @@ def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
     found |= settings.extended(document, ("rope_scaling",), ("config_overrides",))
     found |= settings.both_halves(document, ("bf16",), ("fp16",))
     found |= _adapters(document, engine)
-    found |= {**_quantised(document), **_unmasked(document)}
+    found |= {**_quantised(document), **_unmasked(document), **_generations(document)}
     if document.get(("deepspeed",)):
         found = {**found, **dict(configured.deepspeed(document, ("deepspeed",), find))}
     elif document.get(("fsdp",)):
@@ -83,6 +83,14 @@ def _engine(document: Document) -> str:
     if OPEN_R1 & set(keys):
         return "open-r1"
     return "trl" if TRL & set(keys) else "transformers"
+
+
+def _generations(document: Document) -> dict[str, Field]:
+    """Completions of each prompt, where the batch that they fill is that of a step."""
+    if document.get(("steps_per_generation",)) or document.get(("generation_batch_size",)):
+        return {}
+    given = settings.field(document, ("num_generations",), "int")
+    return {"generations": given} if given is not None else {}
 
 
 def _unmasked(document: Document) -> dict[str, Field]:

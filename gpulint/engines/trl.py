@@ -23,10 +23,18 @@ def read(invocation: Invocation) -> Reading | None:
     if started is None:
         return None
     if started.name == "trl" and started.words and started.words[0].written in SUBCOMMANDS:
-        return training.reading("trl", started.behind(1), ("hugging-face", "trl"))
+        return _reading(started.behind(1))
     if started.path.startswith("trl.scripts.") or (SCRIPT.fullmatch(started.name) and _own(started)):
-        return training.reading("trl", started, ("hugging-face", "trl"))
+        return _reading(started)
     return None
+
+
+def _reading(started: training.Program) -> Reading:
+    """What the words state; completions fill the batch of a step unless that of a generation is stated."""
+    found = training.reading("trl", started, ("hugging-face", "trl"))
+    if started.gives("--steps_per_generation", "--generation_batch_size"):
+        return found._replace(fields={name: field for name, field in found.fields.items() if name != "generations"})
+    return found
 
 
 def _own(started: training.Program) -> bool:

@@ -25,6 +25,32 @@ def copy_batch_remainder(global_batch_size: int | None, training_copies: int) ->
     return global_batch_size % training_copies
 
 
+def generations_remainder(
+    generations: int | None,
+    micro_batch_size: int | None,
+    gradient_accumulation_steps: int | None,
+    world_size: int,
+) -> int:
+    """Completions of a step left over when every prompt gets as many.
+
+    generations_remainder = (micro_batch_size · gradient_accumulation_steps · world_size) mod generations
+
+    Args:
+        generations: completions of a prompt. micro_batch_size: completions of one rank at once.
+        gradient_accumulation_steps: micro-batches of a step. world_size: ranks.
+    Returns:
+        completions
+
+    >>> generations_remainder(16, 4, 1, 7), generations_remainder(16, 4, 4, 7)
+    (12, 0)
+
+    Source: huggingface/trl f2cd57710 trl/trainer/grpo_config.py, __post_init__: generation_batch_size.
+    """
+    if generations is None or micro_batch_size is None or gradient_accumulation_steps is None:
+        raise LookupError("completions, micro-batch and accumulation are not all stated")
+    return micro_batch_size * gradient_accumulation_steps * world_size % generations
+
+
 def kv_groups_remainder(kv_heads: int, tensor_parallel: int) -> int:
     """Key and value heads left over when each rank gets as many, or each head as many ranks.
 
