@@ -111,6 +111,13 @@ SPEAKS = {
     ),
     "learned positions": ((GPT2.format(overrides=""), "gpt2.yaml"), "sequence-beyond-positions"),
     "completions of a step": (grpo(""), "generations-not-divisible"),
+    "the loss of long sequences": (
+        axolotl(
+            "# gpulint: gpus=1 accelerator=a100-sxm4-80gb\nbase_model: meta-llama/Llama-3.2-1B\nsequence_len: 65536\n"
+            "sample_packing: true\ngradient_checkpointing: true\noptimizer: adamw_torch\n"
+        ),
+        "loss-dominates-memory",
+    ),
     "an elastic run": (pytorch_job(elastic(1, 4), "torchrun, train.py"), "elastic-training-follows-cpu"),
 }
 SILENT = {
@@ -171,6 +178,14 @@ SILENT = {
             "overrides_of_model_config: {rope_scaling: {type: linear, factor: 2}}\n"
         ),
         "sequence-beyond-positions",
+    ),
+    "the loss of a plugin": (
+        axolotl(
+            "# gpulint: gpus=1 accelerator=a100-sxm4-80gb\nbase_model: meta-llama/Llama-3.2-1B\nsequence_len: 65536\n"
+            "sample_packing: true\ngradient_checkpointing: true\noptimizer: adamw_torch\n"
+            "plugins: [axolotl.integrations.cut_cross_entropy.CutCrossEntropyPlugin]\n"
+        ),
+        "loss-dominates-memory",
     ),
     "an elastic run of fixed size": (
         pytorch_job(elastic(2, 2), "torchrun, train.py"),

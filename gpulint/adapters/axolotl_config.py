@@ -38,6 +38,8 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
 def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
     """The settings; states are shared out by DeepSpeed or FSDP where the file says so."""
     found = {**settings.stated(document, "axolotl"), **_adapters(document)}
+    if (fused := _fused_loss(document)) is not None:
+        found.setdefault("loss_kernel", fused)
     found |= settings.extended(document, ("overrides_of_model_config",), ("rope_scaling",), ("model_config",))
     if document.get(("deepspeed",)):
         found = {**found, **dict(configured.deepspeed(document, ("deepspeed",), find))}
@@ -53,6 +55,17 @@ def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
             Unknown("what preference training keeps besides the network is not modelled"), (Origin(document, ("rl",)),)
         )
     return found
+
+
+def _fused_loss(document: Document) -> Field | None:
+    """The plugin whose own default fuses the loss with the output head (axolotl src/axolotl/integrations/cut_cross_entropy)."""
+    if document.get(("cut_cross_entropy",)) is False:
+        return None
+    listed = document.get(("plugins",))
+    places = (
+        at for at, name in enumerate(listed if isinstance(listed, list) else ()) if "CutCrossEntropy" in str(name)
+    )
+    return next((Field("fused", (Origin(document, ("plugins", at)),)) for at in places), None)
 
 
 def _shards(document: Document) -> bool:
