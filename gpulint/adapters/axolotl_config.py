@@ -11,6 +11,7 @@ from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
 
 MENTIONS = ("base_model",)
+BITSANDBYTES = ("adamw_8bit", "adamw_bnb_8bit", "paged_adamw_8bit")
 READS = ("plain",)
 ENGINE = "axolotl"
 OWN = frozenset(
@@ -38,6 +39,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
 def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
     """The settings; states are shared out by DeepSpeed or FSDP where the file says so."""
     found = {**settings.stated(document, "axolotl"), **_adapters(document)}
+    found |= _refused_optimizer(document)
     if (fused := _fused_loss(document)) is not None:
         found.setdefault("loss_kernel", fused)
     found |= settings.extended(document, ("overrides_of_model_config",), ("rope_scaling",), ("model_config",))
@@ -55,6 +57,22 @@ def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
             Unknown("what preference training keeps besides the network is not modelled"), (Origin(document, ("rl",)),)
         )
     return found
+
+
+def _refused_optimizer(document: Document) -> dict[str, Field]:
+    """What shares states out where Axolotl refuses an 8-bit optimizer (src/axolotl/utils/schemas/validation.py)."""
+    optimizer = str(document.get(("optimizer",)) or "")
+    ranks = document.get(("tensor_parallel_size",))
+    sharded = document.get(("fsdp_config",))
+    by = ""
+    if optimizer in BITSANDBYTES and isinstance(ranks, int) and ranks > 1:
+        by = "tensor parallelism"
+    elif isinstance(sharded, dict) and str(document.get(("fsdp_version",))) == "2":
+        by = "FSDP 2" if optimizer in BITSANDBYTES[:2] else ""
+    elif isinstance(sharded, dict) and "8bit" in optimizer:
+        offloads = sharded.get("offload_params", sharded.get("fsdp_offload_params"))
+        by = "FSDP 1 with offload" if offloads is True else ""
+    return {"optimizer_refused_by": Field(by, (Origin(document, ("optimizer",)),))} if by else {}
 
 
 def _fused_loss(document: Document) -> Field | None:

@@ -31,6 +31,7 @@ OWN = frozenset(
 LLAMA_FACTORY = frozenset({"finetuning_type", "stage", "cutoff_len", "template"})
 OPEN_R1 = frozenset({"reward_funcs", "hub_model_revision", "dataset_prompt_column"})
 TRL = frozenset({"dataset_name", "max_length", "max_seq_length", "packing", "use_peft", "beta", "loss_type"})
+NOT_IN_STAGE_3 = ("pure_bf16", "use_unsloth", "use_kt")
 GENERATES = frozenset({"use_vllm", "num_generations", "max_completion_length", "reward_funcs"})
 
 
@@ -64,7 +65,7 @@ def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
     found |= settings.extended(document, ("rope_scaling",), ("config_overrides",))
     found |= settings.both_halves(document, ("bf16",), ("fp16",))
     found |= _adapters(document, engine)
-    found |= {**_quantised(document), **_unmasked(document), **_generations(document)}
+    found |= {**_quantised(document), **_unmasked(document), **_generations(document), **_refused(document)}
     if document.get(("deepspeed",)):
         found = {**found, **dict(configured.deepspeed(document, ("deepspeed",), find))}
     elif document.get(("fsdp",)):
@@ -83,6 +84,12 @@ def _engine(document: Document) -> str:
     if OPEN_R1 & set(keys):
         return "open-r1"
     return "trl" if TRL & set(keys) else "transformers"
+
+
+def _refused(document: Document) -> dict[str, Field]:
+    """The setting of LLaMA-Factory's that its parser refuses beside stage 3 (src/llamafactory/hparams/parser.py)."""
+    name = next((name for name in NOT_IN_STAGE_3 if document.get((name,)) is True), None)
+    return {"stage_3_refused_by": Field(name, (Origin(document, (name,)),))} if name else {}
 
 
 def _generations(document: Document) -> dict[str, Field]:
