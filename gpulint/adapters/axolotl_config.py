@@ -67,7 +67,7 @@ def _refused_optimizer(document: Document) -> dict[str, Field]:
     by = ""
     if optimizer in BITSANDBYTES and isinstance(ranks, int) and ranks > 1:
         by = "tensor parallelism"
-    elif isinstance(sharded, dict) and str(document.get(("fsdp_version",))) == "2":
+    elif isinstance(sharded, dict) and str(document.get(("fsdp_version",)) or sharded.get("fsdp_version")) == "2":
         by = "FSDP 2" if optimizer in BITSANDBYTES[:2] else ""
     elif isinstance(sharded, dict) and "8bit" in optimizer:
         offloads = sharded.get("offload_params", sharded.get("fsdp_offload_params"))
