@@ -46,6 +46,11 @@ def moves(quantity: str, known: Facts) -> Iterator[Move]:
         "mig_profile": _mig_profile,
         "gpu_limit": _gpu_limit,
         "gpu_request": _gpu_request,
+        "global_batch_size": _global_batch,
+        "processes_per_pod": _processes,
+        "expert_parallel_size": _expert_ranks,
+        "pipeline_parallel": _stages,
+        "zero_stage": _zero_stage,
     }
     return by_quantity[quantity](known) if quantity in by_quantity else iter(())
 
@@ -247,6 +252,58 @@ def _gpu_request(known: Facts) -> Iterator[Move]:
     count = _whole(known, "gpu_limit")
     if count:
         yield Move(f"a request of {count}, as the limit", {"gpu_request": count})
+
+
+def _global_batch(known: Facts) -> Iterator[Move]:
+    """The batch that the stated parts make; else the nearest that the copies share out whole."""
+    now, micro = _whole(known, "global_batch_size"), _whole(known, "micro_batch_size")
+    copies, accumulated = _whole(known, "training_copies"), known.likely("gradient_accumulation_steps")
+    if not (now and micro and copies):
+        return
+    shared = micro * copies
+    made = [shared * accumulated] if isinstance(accumulated, int) else []
+    above = math.ceil(now / shared) * shared
+    for batch in dict.fromkeys([*made, above, above - shared]):
+        if batch not in (0, now):
+            yield Move(
+                f"a batch of {batch}",
+                {"global_batch_size": batch},
+                "the learning rate that the old batch was tuned for",
+            )
+
+
+def _processes(known: Facts) -> Iterator[Move]:
+    """As many ranks as there are GPUs."""
+    gpus = _whole(known, "gpus_per_pod")
+    if gpus and gpus != known.likely("processes_per_pod"):
+        yield Move(f"one rank on each of {_gpus_named(gpus)}", {"processes_per_pod": gpus})
+
+
+def _expert_ranks(known: Facts) -> Iterator[Move]:
+    """The largest number of ranks that the experts and the run divide by."""
+    experts, now = _whole(known, "experts"), _whole(known, "expert_parallel_size")
+    if experts and now and (ranks := math.gcd(experts, now)) != now:
+        yield Move(f"expert parallel {ranks}", {"expert_parallel_size": ranks}, "the memory of experts on fewer ranks")
+
+
+def _stages(known: Facts) -> Iterator[Move]:
+    """Other numbers of pipeline stages that the layers and the ranks of a training run divide by, the nearest first."""
+    now, world, layers = (_whole(known, name) for name in ("pipeline_parallel", "world_size", "layers"))
+    together = _whole(known, "model_ranks")
+    if not (now and world and together):
+        return
+    others = together // now
+    for stages in sorted(range(1, 2 * now + 1), key=lambda stages: (abs(stages - now), -stages)):
+        if stages != now and world % (others * stages) == 0 and (layers or stages) % stages == 0:
+            lost = "the memory of so many stages" if stages < now else ""
+            yield Move(f"pipeline parallel {stages}", {"pipeline_parallel": stages}, lost)
+
+
+def _zero_stage(known: Facts) -> Iterator[Move]:
+    """Sharing out the optimizer state, then the gradients, then the weights too."""
+    now = known.likely("zero_stage")
+    for stage in range(now + 1, 4) if isinstance(now, int) else ():
+        yield Move(f"ZeRO stage {stage}", {"zero_stage": stage}, "communication of weights" if stage == 3 else "")
 
 
 def _whole(known: Facts, name: str) -> int | None:

@@ -420,9 +420,9 @@ def test_values_of_other_arguments_do_not(script: str) -> None:
 @pytest.mark.parametrize(
     "command",
     [
-        "pretrain_gpt.py --tensor-model-parallel-size 8 --pipeline-model-parallel-size 4 --num-layers 70 --bf16",
+        "pretrain_gpt.py --tensor-model-parallel-size 1 --num-layers 70 --bf16",
         "python3 -m verl.trainer.main_ppo actor_rollout_ref.model.path=Qwen/Qwen2.5-72B-Instruct trainer.nnodes=4",
-        "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --bf16 --max_length 1000000",
+        "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --bf16 --max_length 30000",
         "tune run --nproc_per_node 1 lora_finetune_distributed --config llama3_1/70B_lora",
     ],
 )

@@ -54,7 +54,7 @@ def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
     found = settings.stated(document, "accelerate")
     if document.get(("parallelism_config",)) is None and str(document.get(("distributed_type",))) != "MEGATRON_LM":
         alone = Field(1, source="default of accelerate")
-        found |= {"tensor_parallel": alone, "pipeline_parallel": alone}
+        found |= {"tensor_parallel": alone, "pipeline_parallel": alone, "context_parallel": alone}
     machines = found.get("pods_per_replica") or Field(1, source="default of accelerate")
     if (whole := found.pop("processes", None)) is not None:
         found["processes_per_pod"] = _each(whole, machines)

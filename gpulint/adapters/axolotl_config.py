@@ -12,6 +12,7 @@ from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
 
 MENTIONS = ("base_model",)
+BITSANDBYTES = ("adamw_8bit", "adamw_bnb_8bit", "paged_adamw_8bit")
 READS = ("plain",)
 ENGINE = "axolotl"
 UNSETTLE = (
@@ -50,6 +51,10 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
 def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
     """The settings; states are shared out by DeepSpeed or FSDP where the file says so."""
     found = {**settings.stated(document, "axolotl"), **_adapters(document)}
+    found |= _refused_optimizer(document)
+    if (fused := _fused_loss(document)) is not None:
+        found.setdefault("loss_kernel", fused)
+    found |= settings.extended(document, ("overrides_of_model_config",), ("rope_scaling",), ("model_config",))
     if document.get(("deepspeed",)):
         found = {**found, **dict(configured.deepspeed(document, ("deepspeed",), find))}
     elif document.get(("fsdp",)) or document.get(("fsdp_config",)) or _shards(document):
@@ -66,6 +71,33 @@ def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
     return found
 
 
+def _refused_optimizer(document: Document) -> dict[str, Field]:
+    """What shares states out where Axolotl refuses an 8-bit optimizer (src/axolotl/utils/schemas/validation.py)."""
+    optimizer = str(document.get(("optimizer",)) or "")
+    ranks = document.get(("tensor_parallel_size",))
+    sharded = document.get(("fsdp_config",))
+    by = ""
+    if optimizer in BITSANDBYTES and isinstance(ranks, int) and ranks > 1:
+        by = "tensor parallelism"
+    elif isinstance(sharded, dict) and str(document.get(("fsdp_version",)) or sharded.get("fsdp_version")) == "2":
+        by = "FSDP 2" if optimizer in BITSANDBYTES[:2] else ""
+    elif isinstance(sharded, dict) and "8bit" in optimizer:
+        offloads = sharded.get("offload_params", sharded.get("fsdp_offload_params"))
+        by = "FSDP 1 with offload" if offloads is True else ""
+    return {"optimizer_refused_by": Field(by, (Origin(document, ("optimizer",)),))} if by else {}
+
+
+def _fused_loss(document: Document) -> Field | None:
+    """The plugin whose own default fuses the loss with the output head (axolotl src/axolotl/integrations/cut_cross_entropy)."""
+    if document.get(("cut_cross_entropy",)) is False:
+        return None
+    listed = document.get(("plugins",))
+    places = (
+        at for at, name in enumerate(listed if isinstance(listed, list) else ()) if "CutCrossEntropy" in str(name)
+    )
+    return next((Field("fused", (Origin(document, ("plugins", at)),)) for at in places), None)
+
+
 def _shards(document: Document) -> bool:
     count = document.get(("dp_shard_size",))
     return isinstance(count, int) and count > 1
@@ -75,11 +107,19 @@ def _key(document: Document, *names: str) -> Origin:
     return Origin(document, (next(name for name in names if document.get((name,))),), key=True)
 
 
+def _quantised(document: Document) -> dict[str, Field]:
+    """The bits in which weights are loaded that are trained themselves."""
+    bits = next((bits for bits in (4, 8) if document.get((f"load_in_{bits}bit",)) is True), None)
+    if bits is None or document.get(("inference",)) is True:
+        return {}
+    return {"loaded_bits": Field(bits, (Origin(document, (f"load_in_{bits}bit",)),))}
+
+
 def _adapters(document: Document) -> dict[str, Field]:
     """LoRA's rank and matrices; none where nothing but the weights is trained."""
     adapter = document.get(("adapter",))
     if not adapter:
-        return {}
+        return _quantised(document)
     found = settings.stated(document, "axolotl lora")
     if document.get(("lora_target_linear",)) is True:
         found["lora_targets"] = Field("qkvogud", (Origin(document, ("lora_target_linear",)),))

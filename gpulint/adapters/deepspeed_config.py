@@ -62,6 +62,8 @@ def within(document: Document, root: Path) -> Mapping[str, Field]:
     if formats:
         name = next(name for name, one in FORMATS if document.get((*root, name, "enabled")) is True)
         found["training_dtype"] = Field(formats[0], (Origin(document, (*root, name, "enabled")),))
+    bfloat = "bf16" if document.node((*root, "bf16")) is not None else "bfloat16"
+    found |= settings.both_halves(document, (*root, "fp16", "enabled"), (*root, bfloat, "enabled"))
     stage = found.get("zero_stage")
     if stage is not None:
         found["sharding"] = Field("deepspeed", stage.origins)

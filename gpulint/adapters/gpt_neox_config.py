@@ -13,6 +13,8 @@ from gpulint.workload import Field, Origin, Workload
 MENTIONS = ("pipe_parallel_size", "pipe-parallel-size", "model_parallel_size", "model-parallel-size")
 READS = ("plain",)
 ENGINE = "gpt-neox"
+SETTLES = frozenset({"virtual_stages"})
+"""It has no interleaved stages."""
 OWN = frozenset(
     {
         *("pipe_parallel_size", "model_parallel_size", "num_layers", "hidden_size", "num_attention_heads", "pos_emb"),
@@ -47,6 +49,7 @@ def stated(document: Document, find: configured.Find | None = None) -> Mapping[s
     found = settings.stated(document, "gpt-neox")
     if (stage := found.get("zero_stage")) is not None:
         found["sharding"] = Field("deepspeed", stage.origins)
+    found |= settings.both_halves(document, ("fp16", "enabled"), ("bf16", "enabled"))
     for name, dtype in (("fp16", "float16"), ("bf16", "bfloat16")):
         if document.get((name, "enabled")) is True:
             found["training_dtype"] = Field(dtype, (Origin(document, (name, "enabled")),))

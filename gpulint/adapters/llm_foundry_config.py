@@ -40,6 +40,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
 def stated(document: Document, find: configured.Find | None = None) -> Mapping[str, Field]:
     """The run's batch, network and sharding; `auto` micro-batches are found while it runs."""
     found = settings.stated(document, "llm-foundry", interpolated=True)
+    found |= settings.extended(document, ("model", "config_overrides"))
     if document.get(("device_train_microbatch_size",)) == "auto":
         why = Unknown("the trainer finds the largest micro-batch that fits")
         found["micro_batch_size"] = Field(why, (Origin(document, ("device_train_microbatch_size",)),))

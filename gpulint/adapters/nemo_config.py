@@ -13,12 +13,16 @@ from gpulint.workload import Field, Origin, Unknown, Workload
 MENTIONS = ("trainer", "gpus_per_task", "train_settings", "megatron", "nemo")
 READS = ("plain",)
 ENGINE = "nemo"
+SETTLES = frozenset({"virtual_stages", "sequence_parallel"})
+"""What its absence settles: NeMo has one key for each."""
 TRAINER = frozenset({"devices", "num_nodes", "precision", "accumulate_grad_batches", "gradient_clip_val"})
 CLUSTER = frozenset(
     {"partition", "account", "gpus_per_task", "gpus_per_node", "exclusive", "job_name_prefix", "srun_args"}
 )
 LAUNCHED = frozenset({"run", "trainer", "exp_manager", "model", "train_settings", "inference", "cluster"})
 STAGES = frozenset({"time_limit", "results_dir", "dependency", "convert_name", "job_name", "model_train_name"})
+CONVERTS = frozenset({"huggingface_ckpt_path", "nemo_file_name"})
+"""Keys of a stage that converts a checkpoint."""
 ACTOR = "ppo"
 
 
@@ -37,6 +41,9 @@ def kind(document: Document) -> str:
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     """A file whose network is trained: one that states its batch."""
+    run = document.get(("run",))
+    if isinstance(run, dict) and CONVERTS & run.keys():
+        return
     if document.get(("model", "micro_batch_size")) is not None and document.get(("inference",)) is None:
         yield configured.workload(sys.modules[__name__], document, repository)
 

@@ -16,6 +16,7 @@ from gpulint.adapters import (
     image_tag,
     image_vendor,
     mounted,
+    own_words,
     placement,
     startup,
     volume,
@@ -89,6 +90,7 @@ def _container(
     pod = {**asked, **_settings(document, spec, path, environment), **placed}
     pod |= accelerator_resources.chosen(asked, placed)
     pod |= hazards.of(document, spec, path, environment, bool(resources or claimed))
+    pod |= own_words.retired(environment)
     pod |= {**image_vendor.fields(document, (*path, "image")), **startup.fields(document, path)}
     pod |= image_tag.fields(document, (*path, "image")) if read else {}
     if "sharing" in placed and pod["gpus_per_pod"].value not in (0, 1):
@@ -177,7 +179,10 @@ def _program(
     if trained := programs.fields(invocations, find):
         return trained
     if name := programs.started(invocations):
-        return {"program": Field(name.text, (name.origin,))}
+        return {
+            "program": Field(name.text, (name.origin,)),
+            **own_words.devices(word for one in invocations for word in one.arguments),
+        }
     image = Origin(document, (*path, "image"))
     if not isinstance(document.get(image.path), str):
         return {}

@@ -80,6 +80,18 @@ def field(document: Document, path: Path, kind: str, root: Path = (), interpolat
     return _field(document, Key(path[len(root) :], "", kind), root, interpolated)
 
 
+def both_halves(document: Document, *paths: Path) -> dict[str, Field]:
+    """That fp16 and bf16 are both switched on."""
+    on = [path for path in paths if document.get(path) is True]
+    return {"half_formats": Field(True, tuple(Origin(document, path) for path in on))} if len(on) > 1 else {}
+
+
+def extended(document: Document, *paths: Path) -> dict[str, Field]:
+    """That positions beyond the checkpoint's own are asked for on purpose: rope scaling, or overrides of its settings."""
+    stated = next((path for path in paths if document.get(path)), None)
+    return {"context_extended": Field(True, (Origin(document, stated, key=True),))} if stated else {}
+
+
 def product(*factors: Field | None) -> Field | None:
     """Counts multiplied, of which those that nothing states count once; unknown as the first that is."""
     known = [one for one in factors if one is not None]

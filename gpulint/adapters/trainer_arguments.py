@@ -33,6 +33,7 @@ OPEN_R1 = frozenset({"reward_funcs", "hub_model_revision", "dataset_prompt_colum
 OPEN_R1_PINS = {"transformers": (4, 52, 3), "trl": (0, 18, 0)}
 """The releases that Open-R1 itself runs with (huggingface/open-r1 1416fa0 setup.py)."""
 TRL = frozenset({"dataset_name", "max_length", "max_seq_length", "packing", "use_peft", "beta", "loss_type"})
+NOT_IN_STAGE_3 = ("pure_bf16", "use_unsloth", "use_kt")
 GENERATES = frozenset({"use_vllm", "num_generations", "max_completion_length", "reward_funcs"})
 
 
@@ -70,7 +71,10 @@ def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
     first = next(iter(document.data), "") if isinstance(document.data, dict) else ""
     found = {"engine": Field(engine, (Origin(document, (str(first),), key=True),))}
     found |= settings.stated(document, engine if engine == "llama-factory" else "trainer")
+    found |= settings.extended(document, ("rope_scaling",), ("config_overrides",))
+    found |= settings.both_halves(document, ("bf16",), ("fp16",))
     found |= _adapters(document, engine)
+    found |= {**_quantised(document), **_unmasked(document), **_generations(document), **_refused(document)}
     if document.get(("deepspeed",)):
         found = {**found, **dict(configured.deepspeed(document, ("deepspeed",), find))}
     elif document.get(("fsdp",)):
@@ -89,6 +93,36 @@ def _engine(document: Document) -> str:
     if OPEN_R1 & set(keys):
         return "open-r1"
     return "trl" if TRL & set(keys) else "transformers"
+
+
+def _refused(document: Document) -> dict[str, Field]:
+    """The setting of LLaMA-Factory's that its parser refuses beside stage 3 (src/llamafactory/hparams/parser.py)."""
+    name = next((name for name in NOT_IN_STAGE_3 if document.get((name,)) is True), None)
+    return {"stage_3_refused_by": Field(name, (Origin(document, (name,)),))} if name else {}
+
+
+def _generations(document: Document) -> dict[str, Field]:
+    """Completions of each prompt, where the batch that they fill is that of a step."""
+    if document.get(("steps_per_generation",)) or document.get(("generation_batch_size",)):
+        return {}
+    given = settings.field(document, ("num_generations",), "int")
+    return {"generations": given} if given is not None else {}
+
+
+def _unmasked(document: Document) -> dict[str, Field]:
+    """Samples that TRL packs so that only FlashAttention keeps them apart; its strategy `wrapped` cuts them anyway."""
+    attention = str(document.get(("attn_implementation",)) or "")
+    if document.get(("packing",)) is not True or document.get(("packing_strategy",)) == "wrapped":
+        return {}
+    return {} if "flash" in attention else {"packing_unmasked": Field(True, (Origin(document, ("packing",)),))}
+
+
+def _quantised(document: Document) -> dict[str, Field]:
+    """The bits in which LLaMA-Factory loads weights that are trained themselves."""
+    bits = document.get(("quantization_bit",))
+    if not isinstance(bits, int) or document.get(("finetuning_type",)) not in ("full", "freeze"):
+        return {}
+    return {"loaded_bits": Field(bits, (Origin(document, ("quantization_bit",)),))}
 
 
 def _adapters(document: Document, engine: str) -> dict[str, Field]:

@@ -76,7 +76,9 @@ def _beside(document: Document, spec: Path) -> Mapping[str, Field]:
         value = document.get(path)
         if value is not None and str(value) not in AUTOMATIC:
             fields["processes_per_pod"] = instance.count(document, path, 1)
-    for at in kinds.items(document, (*spec, "elasticPolicy", "metrics")):
+    least, most = (document.get((*spec, "elasticPolicy", key)) for key in ("minReplicas", "maxReplicas"))
+    scaled = least is None or least != most
+    for at in kinds.items(document, (*spec, "elasticPolicy", "metrics")) if scaled else ():
         place = (*at, "resource", "name")
         if isinstance(name := document.get(place), str):
             fields.setdefault("autoscaler_metric", Field(name, (Origin(document, place),)))

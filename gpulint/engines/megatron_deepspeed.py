@@ -9,8 +9,9 @@ PURPOSE = "training"
 
 
 def read(invocation: Invocation) -> Reading | None:
-    """The fields of a training run with Megatron-DeepSpeed; None when the invocation is none."""
+    """The fields of a training run with Megatron-DeepSpeed, whose `--num-experts` may differ by layer; None when it is none."""
     started = training.program(invocation)
     if started is None or not megatron_lm.trains(started) or not started.gives("--deepspeed", "--deepspeed_config"):
         return None
-    return training.reading("megatron-deepspeed", started, ("megatron",))
+    found = training.reading("megatron-deepspeed", started, ("megatron",), megatron_lm.interleaved(started))
+    return found._replace(fields={name: field for name, field in found.fields.items() if name != "experts"})

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from gpulint.engines import Invocation, Reading, training
+from gpulint.workload import Field, Unknown
 
 MENTIONS = ("pretrain_", "--tensor-model-parallel-size", "--num-layers")
 PURPOSE = "training"
@@ -19,11 +21,22 @@ COMPUTES_ONLY = re.compile(
 EVALUATIONS = frozenset({"LAMBADA", "WIKITEXT103", "ICT-ZEROSHOT-NQ", "RETRIEVER-EVAL", "MSDP-PROMPT", "MSDP-EVAL-F1"})
 """Tasks of tasks/main.py that do not train."""
 
+PARTS = Unknown("--num-layers-per-virtual-pipeline-stage states layers instead of parts")
+
 
 def read(invocation: Invocation) -> Reading | None:
     """The fields of a training run with Megatron-LM; None when the invocation is none."""
     started = training.program(invocation)
-    return training.reading("megatron-lm", started, ("megatron",)) if started and trains(started) else None
+    if started is None or not trains(started):
+        return None
+    return training.reading("megatron-lm", started, ("megatron",), interleaved(started))
+
+
+def interleaved(started: training.Program) -> Mapping[str, Field | None]:
+    """Parts of the network on each stage where their layers are stated instead of their number."""
+    if not started.gives("--num-layers-per-virtual-pipeline-stage"):
+        return {}
+    return {"virtual_stages": Field(PARTS, (started.word.origin,))}
 
 
 def trains(started: training.Program) -> bool:

@@ -63,6 +63,8 @@ CONFIGURING: Mapping[str, frozenset[str]] = {
 CONFIGURING_VARIABLE = re.compile(r"ACCELERATE_\w+|FSDP_\w+|USE_(?:MCA|MEGATRON_BRIDGE|RAY|KT)")
 """huggingface/accelerate 16cb6eb8 src/accelerate/utils/dataclasses.py; hiyouga/LLaMA-Factory ff6d4d12
 src/llamafactory/launcher.py."""
+HALVES = frozenset({"--fp16", "--bf16"})
+"""Flags that switch on one 16-bit format each."""
 CONFIGURED = "another object"
 """Who decides what a configuration file states that the command names."""
 
@@ -164,7 +166,7 @@ def _settled(fields: Mapping[str, Field]) -> dict[str, Field]:
     for name, quantity in (("training_config", "checkpoint"), ("deepspeed_config", "zero_stage")):
         if name in fields:
             found[quantity] = configured(fields[name])
-    for name, why in (("recipe", RECIPE), ("model_type", FAMILY), ("shape", SHAPE)):
+    for name, why in (("recipe", RECIPE), ("model_type", FAMILY), ("shape", SHAPE), ("layers", SHAPE)):
         if name in fields:
             found["checkpoint"] = Field(why, fields[name].origins)
     for name, quantity in (("config_name", "checkpoint"), ("loaded_dtype", "training_dtype")):
@@ -233,6 +235,7 @@ def stated(words: Sequence[Argument], tables: Sequence[str]) -> tuple[dict[str, 
     known = rows(tuple(tables))
     found: dict[str, Field] = {}
     unsettled: dict[str, Field] = {}
+    halves: dict[str, Field] = {}
     open_ended = ""
     at = 0
     while at < len(words):
@@ -252,7 +255,11 @@ def stated(words: Sequence[Argument], tables: Sequence[str]) -> tuple[dict[str, 
             at += len(following)
             found[row.field] = _letters([one for one in (value, *following) if one is not None])
         elif row is not None and (field := _field(row, value, word)) is not None:
+            if row.name in HALVES:
+                halves[row.name] = field
             (unsettled if row.kind == "unsettles" else found)[row.field] = field
+    if len(halves) > 1:
+        found["half_formats"] = Field(True, halves.popitem()[1].origins)
     return {**found, **unsettled}, open_ended
 
 

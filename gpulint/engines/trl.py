@@ -50,7 +50,10 @@ def _reading(started: training.Program, invocation: Invocation) -> Reading:
         "loss_kernel": Field(Unknown("releases of TRL differ in how they compute the loss")),
     }
     found = training.reading("trl", started, ("hugging-face", "trl"), own, training_words.DECIDING)
-    return found._replace(fields={**found.fields, **_adapters(started, found.fields)})
+    fields = {**found.fields, **_adapters(started, found.fields)}
+    if started.gives("--steps_per_generation", "--generation_batch_size"):
+        fields.pop("generations", None)  # completions fill the batch of a step unless that of a generation is stated
+    return found._replace(fields=fields)
 
 
 def _adapters(started: training.Program, fields: Mapping[str, Field]) -> dict[str, Field]:
