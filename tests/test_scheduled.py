@@ -27,6 +27,7 @@ OURS = frozenset(
             "requeue-refused",
         ),
         *("whole-node-for-one-gpu", "candidate-too-small", "spot-without-store", "ray-gpus-beyond-limit"),
+        *("launcher-nodes-differ-from-pods", "gang-never-restarted"),
         *("ray-gpus-below-limit", "cluster-without-autostop", "volume-smaller-than-weights"),
     }
 )
@@ -151,6 +152,10 @@ spec:
 """
     assert "rendezvous-on-localhost" in said(text.format(2))
     assert "rendezvous-on-localhost" not in said(text.format(1))
+    assert "launcher-nodes-differ-from-pods" in said(text.format(3))
+    assert "launcher-nodes-differ-from-pods" not in said(text.format(2))
+    assert "launcher-nodes-differ-from-pods" not in said(text.format(3).replace("--nnodes=2", "--nnodes=1:3"))
+    assert "launcher-nodes-differ-from-pods" not in said(text.format(3).replace("--nnodes=2", "--nnodes=$(PET_NNODES)"))
 
 
 @pytest.mark.parametrize(

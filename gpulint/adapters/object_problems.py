@@ -17,6 +17,8 @@ CLUSTERS: tuple[Path, ...] = (
 )
 """Where a RayCluster, a RayJob and a RayService describe their groups."""
 OTHER_DEVICES = re.compile(r"rdma|efa|hugepages|tpu|neuron|hostdev|networking|smarter-devices|github\.com/")
+NODES = re.compile(r"(?:^|\s)--nnodes[= ]+(\d+)(?=\s|$)")
+"""A literal count; a range is elastic, and a variable is the operator's."""
 ONE_SERIES = re.compile(r"\b(?:pod|instance|pod_name)\s*=\s*\"")
 
 
@@ -29,6 +31,47 @@ def of(document: Document) -> Iterator[Problem]:
         yield from _ray_gpus(document)
     if document.get(("kind",)) == "PyTorchJob":
         yield from _never_restarted(document)
+        yield from _waiting_for_others(document)
+
+
+def _waiting_for_others(document: Document) -> Iterator[Problem]:
+    """A launcher in the pods of a run that waits for another number of nodes than the run has pods."""
+    named = list(_replica_types(document))
+    pods = _pods(named)
+    if pods is None or document.get(("spec", "elasticPolicy")):
+        return
+    for path in (path for name, one in named for path in _words(("spec", "pytorchReplicaSpecs", name), one)):
+        for match in NODES.finditer(str(document.get(path))):
+            if int(match[1]) != pods:
+                message = f"--nnodes {match[1]} in a run of {pods} pods"
+                yield Problem("launcher-nodes-differ-from-pods", message, document.locate(path))
+                return
+
+
+def _pods(named: list[tuple[str, dict[str, object]]]) -> int | None:
+    """The pods of a run; None where they are not plain numbers."""
+    counts = [one.get("replicas", 1) for _, one in named]
+    known = [count for count in counts if isinstance(count, int)]
+    return sum(known) if counts and len(known) == len(counts) else None
+
+
+def _words(at: Path, replica: dict[str, object]) -> Iterator[Path]:
+    """Where the words of a replica type's containers stand."""
+    template = replica.get("template")
+    spec = template.get("spec") if isinstance(template, dict) else None
+    containers = spec.get("containers") if isinstance(spec, dict) else None
+    for index, container in enumerate(containers if isinstance(containers, list) else ()):
+        for key in ("command", "args"):
+            listed = container.get(key) if isinstance(container, dict) else None
+            base = (*at, "template", "spec", "containers", index, key)
+            yield from ((*base, number) for number in range(len(listed) if isinstance(listed, list) else 0))
+
+
+def _replica_types(document: Document) -> Iterator[tuple[str, dict[str, object]]]:
+    types = document.get(("spec", "pytorchReplicaSpecs"))
+    for name, one in types.items() if isinstance(types, dict) else ():
+        if isinstance(one, dict):
+            yield str(name), one
 
 
 def _never_restarted(document: Document) -> Iterator[Problem]:
@@ -37,12 +80,12 @@ def _never_restarted(document: Document) -> Iterator[Problem]:
     named = (
         [(str(name), one) for name, one in types.items() if isinstance(one, dict)] if isinstance(types, dict) else []
     )
-    pods = [one.get("replicas", 1) for _, one in named]
-    if not all(isinstance(count, int) for count in pods) or sum(pods) < 2 or document.get(("spec", "elasticPolicy")):
+    pods = _pods(named)
+    if pods is None or pods < 2 or document.get(("spec", "elasticPolicy")):
         return
     if all(one.get("restartPolicy") == "Never" for _, one in named) and not _bounded_retries(document):
         place = ("spec", "pytorchReplicaSpecs", named[0][0], "restartPolicy")
-        message = f"one of {sum(pods)} pods that fails ends the run for all: restartPolicy Never"
+        message = f"one of {pods} pods that fails ends the run for all: restartPolicy Never"
         yield Problem("gang-never-restarted", message, document.locate(place))
 
 
