@@ -86,7 +86,7 @@ def test_an_eighth_of_them_fits() -> None:
 )
 def test_what_is_not_stated_keeps_the_rules_silent(left_open: dict[str, object]) -> None:
     found = report(native(**{**LLAMA, **left_open}))
-    assert severities(found) == {}
+    assert severities(found).keys() <= {"float32-training"}
     assert verdict(found) == "cannot tell"
 
 
@@ -256,7 +256,8 @@ SWIFT = (
 def test_runs_of_ms_swift_fit_where_its_examples_say_they_do(tuner: str, card: str, said: tuple[str, ...]) -> None:
     found = report(job(SWIFT.format(tuner), card))
     assert verdict(found) in said
-    assert any(one.severity > Severity.NOTE for one in found.open) == (said == ("does not fit",))
+    heavy = [one for one in found.open if one.rule in (WEIGHTS, STATES, STEP) and one.severity > Severity.NOTE]
+    assert bool(heavy) == (said == ("does not fit",))
 
 
 def test_configurations_that_ms_swift_has_itself_are_known() -> None:

@@ -113,7 +113,7 @@ SPEAKS = {
     "completions of a step": (grpo(""), "generations-not-divisible"),
     "the loss of long sequences": (
         axolotl(
-            "# gpulint: gpus=1 accelerator=a100-sxm4-80gb\nbase_model: meta-llama/Llama-3.2-1B\nsequence_len: 65536\n"
+            "# gpulint: gpus=1 accelerator=a100-sxm4-80gb\nbase_model: meta-llama/Llama-3.2-1B\nsequence_len: 22528\n"
             "sample_packing: true\ngradient_checkpointing: true\noptimizer: adamw_torch\n"
         ),
         "loss-dominates-memory",
