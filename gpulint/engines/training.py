@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gpulint.engines import Argument, Invocation, Reading, arguments, training_words
-from gpulint.workload import Field, Unknown, Value
+from gpulint.workload import Field, Origin, Unknown, Value
 
 PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
 PYTHON_VALUES = frozenset({"-X", "-W"})
@@ -291,7 +291,20 @@ def _after_equals(word: Argument) -> Argument | None:
     match = NAMED.fullmatch(_spelling(word))
     if match is None or not match["equals"]:
         return None
-    return word if word.text is None else word._replace(text=word.text.partition("=")[2].strip("\"'"))
+    if word.text is None:
+        return word
+    value = word.text.partition("=")[2].strip("\"'")
+    return word._replace(text=value, origin=_placed(word.origin, value))
+
+
+def _placed(origin: Origin, value: str) -> Origin:
+    """Where a value stands within the place of its whole word."""
+    written = origin.text() if origin.path or origin.span else ""
+    at = written.rfind(value) if value else -1
+    if at <= 0:
+        return origin
+    start = at + (origin.span[0] if origin.span else 0)
+    return origin._replace(span=(start, start + len(value)))
 
 
 def _takes(row: Row | None, following: Sequence[Argument]) -> bool:
