@@ -16,13 +16,18 @@ Expected = Mapping[str, Value]
 
 def role(files: Files, path: str) -> Role:
     """The one role of a file among others."""
+    (found,) = roles(files, path)
+    return found
+
+
+def roles(files: Files, path: str) -> tuple[Role, ...]:
+    """The roles of the one workload of a file among others."""
     held = {name: text.encode() for name, text in files.items()}
     (document,) = documents.load(path, held[path]).documents
     adapter = adapters.claiming(document)
     assert adapter is not None
     (workload,) = adapters.workloads(adapter, document, samples.Alone(held))
-    (found,) = workload.roles
-    return found
+    return workload.roles
 
 
 def stated(found: Role, names: Expected) -> dict[str, Value | Unknown | None]:
@@ -348,6 +353,24 @@ JOINED: Mapping[str, tuple[Files, Expected]] = {
 def test_a_command_and_the_file_it_names_are_one_run(name: str) -> None:
     files, expected = JOINED[name]
     assert stated(role(files, next(iter(files))), expected) == expected
+
+
+def test_a_search_of_nemos_launcher_states_its_machines_and_leaves_open_what_it_varies() -> None:
+    sizes = "model_size_in_b: 20, num_nodes: 16, gpus_per_node: 8, seq_length: 2048, tensor_parallel_sizes: auto"
+    found = role({"search.yaml": f"train_settings: {{{sizes}}}\n"}, "search.yaml")
+    assert [found.value(name) for name in ("gpus_per_replica", "sequence_length")] == [128, 2048]
+    assert all(isinstance(found.value(name), Unknown) for name in ("tensor_parallel", "micro_batch_size"))
+
+
+def test_critic_and_actor_of_one_file_are_runs_of_their_own() -> None:
+    run = "{trainer: {devices: 8, num_nodes: NODES, precision: bf16, ppo: {}}, model: {micro_batch_size: NODES}}"
+    text = f"name: ppo\ncritic: {run.replace('NODES', '1')}\nactor: {run.replace('NODES', '2')}\n"
+    found = roles({"ppo.yaml": f"run: {{name: a, results_dir: b, time_limit: c}}\n{text}"}, "ppo.yaml")
+    assert [(one.name, one.value("gpus_per_replica"), one.value("micro_batch_size")) for one in found] == [
+        ("critic", 8, 1),
+        ("actor", 16, 2),
+    ]
+    assert [one.anchor.path for one in found] == [("critic",), ("actor",)]
 
 
 def test_what_a_file_states_is_shown_where_the_command_names_it() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from gpulint import documents, units
-from gpulint.adapters import accelerated, docker_run, instance, launch, own_words, ranks, scheduled, slurm
+from gpulint.adapters import docker_run, instance, launch, own_words, ranks, scheduled, slurm
 from gpulint.adapters.launch import CONTAINERS
 from gpulint.adapters.launched import TRAINERS
 from gpulint.adapters.started import Started
@@ -287,6 +287,8 @@ def _configured(one: Started, document: Document, repository: Repository) -> dic
     step = next((step for step in one.launch.steps if step.launcher == "accelerate"), None)
     if step is None:
         return {}
+    from gpulint.adapters import accelerated
+
     find = functools.partial(_document, document=document, repository=repository)
     named = step.last("config_file")
     config = find(named.text) if named is not None and named.text else None

@@ -10,7 +10,7 @@ import functools
 import importlib
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import ModuleType
 
 from gpulint import adapters, documents
@@ -42,11 +42,25 @@ OWN_WORLD = frozenset({"pods_per_replica", "processes_per_pod", "gpus_per_pod", 
 """What a file says of the machines it is meant for; where a command runs it there, that counts."""
 
 
-def workload(module: ModuleType, document: Document, repository: Repository) -> Workload:
-    """A configuration file by itself: a training run whose hardware only a launcher knows, unless the file says it."""
+def workload(module: ModuleType, document: Document, repository: Repository, sections: Iterable[str] = ()) -> Workload:
+    """A configuration file by itself: a training run whose hardware only a launcher knows, unless the file says it.
+
+    sections: keys of runs that the file starts together, each a role that the adapter reads below that key.
+    """
+    name = task.stem(document.path)
+    roles = tuple(_role(module, document, repository, section) for section in sections)
+    return Workload(
+        name, "training", adapters.name(module), document, (), roles or (_role(module, document, repository),)
+    )
+
+
+def _role(module: ModuleType, document: Document, repository: Repository, section: str = "") -> Role:
+    """One run that a configuration file states: all of the file, or what stands below a key."""
     find = functools.partial(beside, repository, document.path)
-    found: dict[str, Field] = dict(module.stated(document, find))
-    anchor = Origin(document, ())
+    found: dict[str, Field] = dict(
+        module.stated(document, find, (section,)) if section else module.stated(document, find)
+    )
+    anchor = Origin(document, (section,) if section else (), key=bool(section))
     if not OWN_WORLD & found.keys():
         from gpulint.adapters import launched_by
 
@@ -61,9 +75,7 @@ def workload(module: ModuleType, document: Document, repository: Repository) -> 
     }
     engine = {"engine": Field(module.ENGINE, (anchor,))} if module.ENGINE else {}
     fields = {**counts, **engine, "task": Field("training"), **_left_open(module, document, found), **found}
-    name = task.stem(document.path)
-    role = Role(name, _anchor(document), fields)
-    return Workload(name, "training", adapters.name(module), document, (), (role,))
+    return Role(section or task.stem(document.path), anchor if section else _anchor(document), fields)
 
 
 def joined(reading: Reading, find: Find) -> Reading:

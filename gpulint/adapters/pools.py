@@ -76,16 +76,18 @@ def documents_of(document: Document, repository: Repository) -> tuple[Document, 
 
 
 def _beside(document: Document, found: tuple[Document, ...]) -> tuple[Document, ...]:
+    """Those of a document's own file that may define any, where the repository does not hold that file."""
     paths = {one.path for one in found}
-    return tuple(one for one in document.beside if one.path not in paths)
+    own = (one for one in document.beside if one.path not in paths)
+    return tuple(one for one in own if re.search(NAMES, one.path) or re.search(WORDS, one.text))
 
 
 @functools.lru_cache(maxsize=4)
 def _all(found: tuple[Document, ...]) -> tuple[Pool, ...]:
-    from gpulint.adapters import blueprint, node_objects, parallel_cluster, slurm_settings, terraform_pools
-
     if not found:
         return ()
+    from gpulint.adapters import blueprint, node_objects, parallel_cluster, slurm_settings, terraform_pools
+
     readers = (terraform_pools, node_objects, blueprint, slurm_settings, parallel_cluster)
     return tuple(pool for reader in readers for pool in reader.pools(found))
 
