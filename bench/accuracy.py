@@ -35,6 +35,8 @@ from gpulint.workload import Field
 Case = Mapping[str, object]
 CLOSE = 0.1
 SHORT_SEQUENCE = 2048
+FIGURES = frozenset({"weights_gib", "kv_cache_gib", "kv_tokens", "activation_peak_gib", "non_torch_gib", "peak_gib"})
+"""Figures that count as unanswered where a case cannot be read at all."""
 DEVICE = "generation_device_bytes"
 """The most that a peak may be that nobody says what of."""
 
@@ -128,6 +130,26 @@ def judged_training(case: Case, shapes: Mapping[str, Mapping[str, object]]) -> J
     unmapped = "" if shape else f"the architecture of {case['model']} is not known"
     verdict, engine = verdicts[0] if told else MILDEST[0], known.role.text("engine")
     return Judged(str(case["id"]), _either(found), verdict, bool(measured["oom"]), lacking, engine, unmapped)
+
+
+def _guarded(
+    judge: Callable[[Case, Mapping[str, Mapping[str, object]]], Judged],
+    case: Case,
+    shapes: Mapping[str, Mapping[str, object]],
+) -> Judged:
+    """A case judged; one that stops us is not mappable, and each figure that it measured counts as unanswered."""
+    try:
+        return judge(case, shapes)
+    except Exception as error:  # one case must not hide what the others show
+        reason = f"{type(error).__name__}: {error}"
+        measured = case["measured"]
+        assert isinstance(measured, dict)
+        figures = tuple(
+            Figure(str(case["id"]), "peak" if name == "peak_gib" else name, float(value), None, reason)
+            for name, value in measured.items()
+            if name in FIGURES and isinstance(value, int | float)
+        )
+        return Judged(str(case["id"]), figures, "cannot tell", bool(measured.get("oom")), reason, "", reason)
 
 
 MILDEST = ("cannot tell", "fits", "likely fits", "likely does not fit", "does not fit")
@@ -362,8 +384,8 @@ def main() -> None:
     arguments = parser.parse_args()
     path, half = arguments.cases, arguments.half
     shapes = json.loads(arguments.architectures.read_text(encoding="utf-8")) if arguments.architectures else {}
-    inference = [judged(case, shapes) for case in served(path, half)]
-    training = [judged_training(case, shapes) for case in trained(path, half)]
+    inference = [_guarded(judged, case, shapes) for case in served(path, half)]
+    training = [_guarded(judged_training, case, shapes) for case in trained(path, half)]
     complete = frozenset(str(case["id"]) for case in trained(path, half) if training_cases.fully_stated(case))
     if arguments.format == "json":
         print(as_json([*inference, *training]))

@@ -157,7 +157,7 @@ def described(case: Case, card: str | None, shapes: Mapping[str, Mapping[str, ob
 def fully_stated(case: Case) -> bool:
     """Whether the case states what decides its peak."""
     names = ("model", "gpu_count", "batch", "seq_len", "optimizer", "dtype", "activation_checkpointing")
-    return all(case[name] is not None for name in names)
+    return all(case.get(name) is not None for name in names)
 
 
 def measured_fact(case: Case) -> str | None:
