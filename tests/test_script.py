@@ -255,7 +255,11 @@ def test_a_document_of_another_format_is_not_claimed() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "if", "srun", "torchrun", "docker run", "bash -c", "#SBATCH", "#SBATCH --", "srun bash -c '", "x=(\n"]
+    "text",
+    [
+        *("", "if", "srun", "torchrun", "docker run", "bash -c", "#SBATCH", "#SBATCH --", "srun bash -c '", "x=(\n"),
+        *("torchrun --nproc_per_node 8 a=1", "accelerate launch A=1", "mpirun -np 8 A=1", "docker run --gpus all a=1"),
+    ],
 )
 def test_a_broken_script_is_no_trouble(tmp_path: Path, text: str) -> None:
     assert read(tmp_path, text) == []

@@ -160,17 +160,14 @@ def _one(one: Started) -> Found | None:
     if idle.is_client(one) or idle.is_monitor(one) or allocated.is_elsewhere(one):
         return None
     name = _name(one)
-    if (
-        one.launch.image is None
-        and (not one.words or name in idle.TOOLS)
-        and not set(TRAINERS) & set(one.launch.launchers)
-    ):
+    launched = bool(one.words) and bool(set(TRAINERS) & set(one.launch.launchers))
+    if one.launch.image is None and (not one.words or name in idle.TOOLS) and not launched:
         return None
     reading = engines.read(_invocation(one))
     if reading is not None:
         return Found(one, reading, 3)
     launchers = one.launch.launchers
-    if set(TRAINERS) & set(launchers) and one.words:
+    if launched:
         return None if idle.prepares(one) and not allocated.given(one) else Found(one, None, 3)
     if not name or name in idle.TOOLS or _is_inline(one):
         return None
