@@ -117,7 +117,7 @@ def test_the_tag_of_the_image_tells_the_build_and_the_device(
         ("[-c, '16384', -np, '4']", "max_model_len", 4096),
         ("[-c, '16384', -np, '4', -kvu]", "max_model_len", 16_384),
         ("[-c, '16384', -np, '-1']", "max_model_len", 16_384),
-        ("[--ctx-size]", "max_model_len", "unknown: True is not a number"),
+        ("[--ctx-size]", "max_model_len", "unknown: --ctx-size has no value"),
         ("[-c, 16k]", "max_model_len", "unknown: 16k is not a number"),
         ("[-c, '16384', -np, '4']", "kv_unified", False),
         ("[-ngl, '20']", "gpu_layers", 20),

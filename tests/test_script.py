@@ -263,3 +263,10 @@ def test_a_document_of_another_format_is_not_claimed() -> None:
 )
 def test_a_broken_script_is_no_trouble(tmp_path: Path, text: str) -> None:
     assert read(tmp_path, text) == []
+
+
+def test_a_script_given_by_its_whole_path_may_name_files_that_are_not_there(tmp_path: Path) -> None:
+    text = "#SBATCH --gres=gpu:8\ndeepspeed --num_gpus 8 train.py --deepspeed_config ds.json\n"
+    text += "accelerate launch --config_file a.yaml train.py\nvllm serve a/b --config c.yaml\n"
+    found = read(tmp_path, text, path=str(tmp_path / "job.sbatch"))
+    assert {role.value("engine") for workload in found for role in workload.roles} >= {"vllm"}

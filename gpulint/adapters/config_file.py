@@ -76,9 +76,8 @@ def of_repository(repository: Repository, folder: str, name: str) -> Origin | No
 def of_repository_above(repository: Repository, folder: str, name: str) -> Origin | None:
     """The same from a folder or one above it, where commands are often run."""
     found = of_repository(repository, folder, name)
-    return (
-        found if found is not None or not folder else of_repository_above(repository, posixpath.dirname(folder), name)
-    )
+    above = posixpath.dirname(folder)
+    return found if found is not None or above == folder else of_repository_above(repository, above, name)
 
 
 def trainer(reading: Reading | None, find: Callable[[str], Origin | None]) -> Reading | None:

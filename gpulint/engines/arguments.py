@@ -19,6 +19,11 @@ Release = tuple[int, ...] | None
 UNSPLIT = "unsplit"
 """The kind of an argument whose flag and value stand in one word, which parsers refuse."""
 AUTOMATIC = frozenset({"auto", "-1"})
+FITTED = "max_model_len"
+"""The quantity that engines choose by themselves where a word or -1 stands in place of the number."""
+NUMBERS = frozenset({"int", "human-int", "float", "gib"})
+VALUED = NUMBERS | {"string", "json"}
+"""Kinds that take a value always."""
 SHARES = frozenset({"gpu_memory_utilization", "static_memory_fraction", "kv_cache_free_fraction"})
 FROM_ZERO = re.compile(r"_bytes$|_s$|^(?:gpu_layers|redundant_experts|draft_tokens|max_loras)$")
 
@@ -160,6 +165,8 @@ def field(one: Stated) -> Field:
     flag, value = one.flag, one.value
     if flag.kind == "part":
         return Field(Unknown("it is set in parts"), origins(value))
+    if value is None and flag.kind in VALUED:
+        return Field(Unknown(f"{flag.name} has no value"), origins(one.word))
     if value is None:
         return Field(flag.kind != "false", origins(one.word))
     if value.text is None:
@@ -168,6 +175,8 @@ def field(one: Stated) -> Field:
         read = _value(flag.kind, value.text)
     except ValueError:
         return Field(Unknown(f"{value.text} is not a number"), origins(value))
+    if read in AUTOMATIC and flag.kind == "human-int" and flag.field != FITTED:
+        return Field(Unknown(f"{value.text} cannot be"), origins(value))
     if isinstance(read, str) and shipped.glossary().get(flag.field, {}).get("type") == "flag":
         return Field(Unknown(f"{value.text} is neither true nor false"), origins(value))
     if isinstance(read, int | float) and not isinstance(read, bool) and not _possible(flag.field, read):
@@ -229,6 +238,8 @@ def noticed(stated: Iterable[Stated], grammar: Grammar, release: Release) -> dic
             continue
         if _refused(one):
             found.setdefault("impossible_argument", Field(_as_written(one), origins(one.value)))
+        elif one.flag.kind in NUMBERS and one.value is None:
+            found.setdefault("impossible_argument", Field(f"{one.spelling} without a number", origins(one.word)))
         if name := _notice(one, grammar, release):
             found.setdefault(name, Field(one.spelling, origins(one.word)))
     if "unknown_argument" in found:
