@@ -23,13 +23,22 @@ OWN = frozenset(
 )
 
 
+ALONE = frozenset(
+    {
+        *("pipe_parallel_size", "train_micro_batch_size_per_gpu", "zero_optimization", "pos_emb", "no_weight_tying"),
+        *("gpt_j_residual", "attention_config"),
+    }
+)
+"""Keys that the settings of Megatron, which has the others too, do not have."""
+
+
 def claims(document: Document) -> bool:
     """A parallel size with the network or the batch of a run, not below a further key."""
     data = document.data
     if not isinstance(data, dict) or "apiVersion" in data:
         return False
     keys = {str(key).replace("-", "_") for key in data}
-    return bool({"pipe_parallel_size", "model_parallel_size"} & keys) and len(OWN & keys) >= 3
+    return bool({"pipe_parallel_size", "model_parallel_size"} & keys) and len(OWN & keys) >= 3 and bool(ALONE & keys)
 
 
 def kind(document: Document) -> str:

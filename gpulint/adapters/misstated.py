@@ -20,6 +20,8 @@ from gpulint.engines import Argument
 from gpulint.repository import Repository
 from gpulint.workload import Field
 
+STRANGE_MAX = 3
+"""Keys in one mapping that a trainer does not know; a file with more is that of a fork, or of another program."""
 NEAR = 0.86
 """Least likeness of a misspelling to the key that is meant (difflib's ratio)."""
 LETTERS_MIN = 7
@@ -86,14 +88,17 @@ def _unknown(document: Document, format: str, root: Path) -> Iterator[Problem]:
         data = document.get(base) if base else document.data
         if not isinstance(data, dict):
             continue
-        for key in data:
-            plain = str(key).replace("-", "_")
-            if plain in known or not re.fullmatch(r"[A-Za-z]\w+", plain) or _is_changed(format, (*mapping, plain)):
-                continue
-            near = _nearest(plain, known - {str(other).replace("-", "_") for other in data})
+        plain_keys = {key: str(key).replace("-", "_") for key in data}
+        strange = {
+            key: plain
+            for key, plain in plain_keys.items()
+            if plain not in known and re.fullmatch(r"[A-Za-z]\w+", plain) and not _is_changed(format, (*mapping, plain))
+        }
+        for key, plain in strange.items():
+            near = _nearest(plain, known - set(plain_keys.values()))
             if near:
                 message = f"{key} is no setting of {_said(format)}; did you mean {near}?"
-            elif refuses:
+            elif refuses and len(strange) <= STRANGE_MAX:
                 message = f"{key} is no setting of {_said(format)}, which refuses what it does not know"
             else:
                 continue
