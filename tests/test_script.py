@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from gpulint import documents, repository
-from gpulint.adapters import script
-from gpulint.workload import Role, Unknown, Workload
+from gpulint.adapters import image_vendor, script
+from gpulint.workload import Field, Role, Unknown, Workload
 
 BASH = "#!/bin/bash\n"
 
@@ -270,3 +270,12 @@ def test_a_script_given_by_its_whole_path_may_name_files_that_are_not_there(tmp_
     text += "accelerate launch --config_file a.yaml train.py\nvllm serve a/b --config c.yaml\n"
     found = read(tmp_path, text, path=str(tmp_path / "job.sbatch"))
     assert {role.value("engine") for workload in found for role in workload.roles} >= {"vllm"}
+
+
+def test_a_folder_of_a_registry_says_nothing_of_the_maker() -> None:
+    def maker(image: str) -> object:
+        (document,) = documents.load("a.yaml", f"image: {image}\n".encode()).documents
+        return image_vendor.fields(document, ("image",)).get("image_vendor", Field(None)).value
+
+    assert maker("registry.example/aip/xpu-nvidia/vllm-openai:v0.11.2") is None
+    assert [maker("intel/vllm:0.11.0-xpu"), maker("ghcr.io/llm-d/llm-d-xpu:v0.4.0")] == ["intel", "intel"]

@@ -355,6 +355,21 @@ def test_a_command_and_the_file_it_names_are_one_run(name: str) -> None:
     assert stated(role(files, next(iter(files))), expected) == expected
 
 
+def test_settings_of_megatron_are_not_those_of_gpt_neox() -> None:
+    text = (
+        "model_parallel_size: null\nnum_layers: 24\nhidden_size: 1024\nnum_attention_heads: 16\nextends: [base.yaml]\n"
+    )
+    (document,) = documents.load("language_model.yaml", text.encode()).documents
+    assert adapters.claiming(document) is None
+
+
+@pytest.mark.parametrize(("strange", "said"), [(1, 1), (3, 3), (4, 0)])
+def test_many_keys_that_a_trainer_does_not_know_are_those_of_a_fork(strange: int, said: int) -> None:
+    own = "".join(f"our_{letter}_thing: 1\n" for letter in "abcd"[:strange])
+    found = samples.report(f"{NEOX}pipe_parallel_size: 1\nmodel_parallel_size: 2\n{own}", "small.yml")
+    assert [finding.rule for finding in found.findings].count("setting-unknown") == said
+
+
 def test_a_search_of_nemos_launcher_states_its_machines_and_leaves_open_what_it_varies() -> None:
     sizes = "model_size_in_b: 20, num_nodes: 16, gpus_per_node: 8, seq_length: 2048, tensor_parallel_sizes: auto"
     found = role({"search.yaml": f"train_settings: {{{sizes}}}\n"}, "search.yaml")

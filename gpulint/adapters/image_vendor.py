@@ -9,11 +9,12 @@ from gpulint.workload import Field, Origin
 
 WORDS = {
     "habana": re.compile(r"(?:^|[/_.-])(?:gaudi\d?|habana(?:labs|ai)?|hpu)(?:$|[/_.:-])|^vault\.habana\.ai/"),
-    "intel": re.compile(r"(?:^|[/_:.-])xpu(?:$|[/_.:-])"),
+    "intel": re.compile(r"(?:^|[/_:.-])xpu(?:$|[_.:-])[^/]*$"),
     "amd": re.compile(r"(?:^|[/_:.-])rocm[\d.]*(?:$|[/_.:-])"),
     "nvidia": re.compile(r"(?:^|[/_:.-])(?:cuda[\d.]*|cu1[1-3]\d)(?:$|[/_.:-])|^nvcr\.io/nim/"),
 }
-"""Words with which makers and projects tag their builds: vault.habana.ai, intel/vllm:…-xpu, vllm-openai-rocm, …-cu129."""
+"""Words with which makers and projects tag their builds: vault.habana.ai, intel/vllm:…-xpu, vllm-openai-rocm, …-cu129. A
+folder of a registry that is called xpu may hold the images of any maker."""
 
 
 def fields(document: Document, path: Path) -> dict[str, Field]:
