@@ -323,9 +323,7 @@ def job(time: str = "08:00:00", line: str = "", words: str = "") -> str:
 
 def test_the_time_limit_of_a_batch_job_is_read() -> None:
     assert stated(reading.role(job())) == {"time_limit_s": 28_800}
-    assert stated(reading.role(job(line="# sbatch this with --requeue to resume"))) == {
-        "time_limit_s": 28_800
-    }
+    assert stated(reading.role(job(line="# sbatch this with --requeue to resume"))) == {"time_limit_s": 28_800}
 
 
 @pytest.mark.parametrize(
