@@ -12,7 +12,9 @@ from gpulint.policy import cel
 from gpulint.policy.rule import Rule, placeholders
 from gpulint.workload import Origin, Role, Value, Workload
 
-OF_THE_INSTANCE = frozenset({"memory", "oversizing", "parallelism", "precision", "serving", "storage", "training"})
+OF_THE_INSTANCE = frozenset(
+    {"memory", "oversizing", "parallelism", "performance", "precision", "serving", "storage", "training"}
+)
 """Families that judge a whole instance, which its first role stands for."""
 
 
