@@ -754,6 +754,12 @@ def test_every_fitted_term_is_tested_monotone() -> None:
         *("context_bytes", "outside_bytes"),  # beside the budget
         *("engine_start_s", "weight_read_s_per_byte"),  # they cost time
         "host_copy_slowdown",  # in test_links.py
+        *(
+            "storage_read_s_per_byte",
+            "storage_write_s_per_byte",
+            "hub_s_per_byte",
+            "failures_per_gpu_s",
+        ),  # in test_storage.py
         # of training, in test_training_sizing.py:
         *("length_share", "loss_bytes_per_logit", "expert_imbalance", "layer_gradient_multiple", "live_parameters"),
         *("bucket_parameters", "allocator_excess", "frozen_excess", "training_context_bytes"),
