@@ -198,7 +198,8 @@ def tpot_s(
 
     Args:
         decode_step_s: undisturbed [s]. prefill_s: of one prompt [s]. prefill_apart: others compute them.
-        decode_batch: sequences of a group. request_output_tokens: of an answer: in that many steps each of the others is replaced once [tokens].
+        decode_batch: sequences of a group.
+        request_output_tokens: of an answer; in that many steps each of the others is replaced once [tokens].
         prefill_interference: share of a prompt's time that decoding waits (fitted). draft_tokens: drafted ahead of each step.
         rejected_share: of drafted tokens (fitted).
     Returns:
