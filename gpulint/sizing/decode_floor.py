@@ -26,13 +26,15 @@ def matrix_flop_per_s(
 
     Source: NVIDIA Transformer Engine documentation; vLLM, docs/features/quantization.
     """
-    kinds = {"nvfp4": (dense_fp4_flop_per_s, dense_fp8_flop_per_s, dense_bf16_flop_per_s)}
-    eight = (dense_fp8_flop_per_s, dense_bf16_flop_per_s)
-    kinds |= dict.fromkeys(("fp8", "fp8-block", "fp8-mlp", "mxfp4", "mxfp8"), eight)
-    found = next((peak for peak in kinds.get(weight_format, (dense_bf16_flop_per_s,)) if peak), None)
+    peaks = (dense_fp4_flop_per_s, dense_fp8_flop_per_s, dense_bf16_flop_per_s)
+    narrowest = 0 if weight_format == "nvfp4" else 1 if weight_format in _EIGHT_BITS else 2
+    found = next((peak for peak in peaks[narrowest:] if peak), None)
     if found is None:
         raise LookupError("the catalog has no peak of this accelerator")
     return found
+
+
+_EIGHT_BITS = frozenset({"fp8", "fp8-block", "fp8-mlp", "mxfp4", "mxfp8"})
 
 
 def best_flop_per_s(

@@ -72,7 +72,7 @@ def decode_attention_s(
     context_flop: float,
     attention_ranks: int,
     memory_bytes_per_s: float,
-    dense_bf16_flop_per_s: float,
+    dense_bf16_flop_per_s: float | None,
     attention_read_excess: float,
 ) -> float:
     """Time of one step in attention.
@@ -91,6 +91,8 @@ def decode_attention_s(
 
     Source: measured; bench/silicon.py.
     """
+    if dense_bf16_flop_per_s is None:
+        raise LookupError("the catalog has no 16-bit peak of this accelerator")
     reading = sequence_read_bytes / memory_bytes_per_s
     return wave_batch * max(reading, context_flop / attention_ranks / dense_bf16_flop_per_s) * attention_read_excess
 
@@ -185,6 +187,7 @@ def decode_step_s(
 def tpot_s(
     decode_step_s: float,
     prefill_s: float,
+    prefill_apart: bool,
     decode_batch: int,
     request_output_tokens: float,
     prefill_interference: float,
@@ -196,19 +199,21 @@ def tpot_s(
     tpot_s = (decode_step_s + interference · (batch − 1) · prefill_s / output) / (1 + (1 − rejected) · drafted)
 
     Args:
-        decode_step_s: undisturbed [s]. prefill_s: of one prompt [s]. decode_batch: sequences of a group.
-        request_output_tokens: of an answer: in that many steps each of the others is replaced once [tokens].
+        decode_step_s: undisturbed [s]. prefill_s: of one prompt [s]. prefill_apart: others compute them.
+        decode_batch: sequences of a group.
+        request_output_tokens: of an answer; in that many steps each of the others is replaced once [tokens].
         prefill_interference: share of a prompt's time that decoding waits (fitted). draft_tokens: drafted ahead of each step.
         rejected_share: of drafted tokens (fitted).
     Returns:
         [s]
 
-    >>> round(tpot_s(0.0202, 0.08, 16, 1024, 1.0, 0, 0.5), 4)
+    >>> round(tpot_s(0.0202, 0.08, False, 16, 1024, 1.0, 0, 0.5), 4)
     0.0214
 
     Source: closed loop: each of the other sequences ends once while an answer is decoded, and a prompt takes its place.
     """
-    waiting = prefill_interference * (decode_batch - 1) * prefill_s / max(1.0, request_output_tokens)
+    others = 0 if prefill_apart else decode_batch - 1
+    waiting = prefill_interference * others * prefill_s / max(1.0, request_output_tokens)
     return (decode_step_s + waiting) / (1 + (1 - rejected_share) * draft_tokens)
 
 

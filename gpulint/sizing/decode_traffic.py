@@ -150,7 +150,7 @@ def touched_expert_share(experts: int | None, experts_per_token: int | None, mee
     """
     if not experts or not experts_per_token:
         return 0.0
-    return 1 - (1 - experts_per_token / experts) ** meeting_tokens
+    return float(1 - (1 - experts_per_token / experts) ** meeting_tokens)
 
 
 def shared_read_bytes(

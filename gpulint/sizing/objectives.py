@@ -11,7 +11,8 @@ def wanted_tokens_per_s(
     wanted_tokens_per_s = max(tokens per second as stated, requests per second · output)
 
     Args:
-        target_tokens_per_s, target_requests_per_s: of the whole service, where stated. request_output_tokens: of an answer [tokens].
+        target_tokens_per_s, target_requests_per_s: of the whole service, where stated.
+        request_output_tokens: of an answer [tokens].
     Returns:
         [tokens/s]; 0 where nothing is wanted.
 
