@@ -175,7 +175,7 @@ def answers_remainder(prompt_batch_size: int | None, generations: int | None, wo
     answers_remainder = prompt_batch_size · generations mod world_size; 0 where they are not stated
 
     Args:
-        prompt_batch_size: prompts of a step, else None. generations: answers to each, else None (1). world_size: ranks of the run.
+        prompt_batch_size: prompts of a step, else None. generations: answers to each, else None (1). world_size: ranks.
     Returns:
         answers; verl refuses anything but 0 where FSDP shares the states out.
 
