@@ -135,7 +135,7 @@ def _suggestion(move: Move, before: Facts, after: Facts) -> Suggestion:
     if costs[0] == costs[1]:
         return Suggestion(move.title, edits, shown, move.gives_up)
     prices = ", ".join(dict.fromkeys(f"{one.cloud} {one.price_region} {one.price_date}" for one in (old, new)))
-    return Suggestion(move.title, edits, shown, move.gives_up, *costs, prices)
+    return Suggestion(move.title, edits, shown, move.gives_up, costs[0], costs[1], prices)
 
 
 NOT_A_NUMBER = re.compile(r"\$|,")
