@@ -234,7 +234,8 @@ class Facts:
         if name in AT_CAPACITY:
             return self._at_capacity(AT_CAPACITY[name])
         if (general := formulas(None).get(name)) is not None:
-            return self._computed(general)
+            found = self._computed(general)
+            return _same(quantity.absent[0], "unknown") if isinstance(found, Missing) and quantity.absent else found
         if quantity.of == "fitted":
             return self._fitted(name)
         if quantity.of == "measured":

@@ -59,23 +59,26 @@ def layer_ranks(tensor_parallel: int, data_parallel: int, experts: int | None) -
     return tensor_parallel * data_parallel if experts else tensor_parallel
 
 
-def decode_batch(target_concurrency: float | None, replicas: int, sequence_groups: int) -> int:
+def decode_batch(
+    target_concurrency: float | None, replicas: int, sequence_groups: int, admission_limit: int | None
+) -> int:
     """Sequences that decode together in one attention group.
 
-    decode_batch = ceil(concurrency / (replicas · groups)); 1 where no concurrency is stated
+    decode_batch = ceil(min(concurrency / replicas, admission limit) / groups); 1 where no concurrency is stated
 
     Args:
         target_concurrency: requests of the whole service at once, else None. replicas: instances.
-        sequence_groups: copies of the attention in each.
+        sequence_groups: copies of the attention in each. admission_limit: requests that a replica runs at once, else None.
     Returns:
         sequences.
 
-    >>> decode_batch(256, 2, 8), decode_batch(None, 2, 8)
-    (16, 1)
+    >>> decode_batch(256, 2, 8, None), decode_batch(256, 2, 8, 64), decode_batch(None, 2, 8, None)
+    (16, 8, 1)
 
     Source: definition; requests are spread evenly.
     """
-    return max(1, math.ceil(target_concurrency / (replicas * sequence_groups))) if target_concurrency else 1
+    running = (target_concurrency or 1) / replicas
+    return max(1, math.ceil(min(running, admission_limit or running) / sequence_groups))
 
 
 def wave_batch(decode_batch: int, pipeline_parallel: int) -> int:

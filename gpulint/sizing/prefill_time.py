@@ -124,6 +124,34 @@ def ttft_s(prefill_s: float, decode_step_s: float, decode_batch: int, queued_sha
     return prefill_s + decode_step_s + queued_share * (decode_batch - 1) * prefill_s
 
 
+def kv_transfer_s(
+    request_prompt_tokens: float,
+    full_kv_layers: int,
+    sliding_kv_layers: int,
+    kv_entry_bytes: float,
+    sliding_kv_entry_bytes: float,
+    network_bytes_per_s_per_gpu: float,
+) -> float:
+    """Time in which a prompt's KV cache goes from the GPUs that computed it to those that decode.
+
+    kv_transfer_s = prompt · (full · entry + sliding · entry) / network of one GPU
+
+    Args:
+        request_prompt_tokens: [tokens]. full_kv_layers, sliding_kv_layers: with a cache. kv_entry_bytes,
+            sliding_kv_entry_bytes: of a token on one GPU [bytes]. network_bytes_per_s_per_gpu: one way [bytes/s].
+    Returns:
+        [s]
+    Validity: each GPU sends its own shard; nothing overlaps with the prefill.
+
+    >>> round(kv_transfer_s(8192, 80, 0, 512, 512, 50e9) * 1e3, 1)  # Llama-3.1-70B, eight ranks, 400 Gb/s a GPU
+    6.7
+
+    Source: Zhong et al., DistServe, 2024, section 3.3.
+    """
+    entries = full_kv_layers * kv_entry_bytes + sliding_kv_layers * sliding_kv_entry_bytes
+    return request_prompt_tokens * entries / network_bytes_per_s_per_gpu
+
+
 def _summed_s(payload_bytes: float, ranks: int, s_per_byte: float) -> float:
     """Bandwidth part of an all-reduce."""
     return 2 * (ranks - 1) / ranks * payload_bytes * s_per_byte

@@ -27,6 +27,42 @@ def output_tokens_per_s(
     return decode_batch * sequence_groups * output / (ttft_s + (output - 1) * tpot_s)
 
 
+def sequence_limit(max_num_seqs: int) -> int:
+    """Sequences of one attention group that the settings let run at once.
+
+    sequence_limit = max_num_seqs; absent where the engine works it out
+
+    Args:
+        max_num_seqs: as stated or by default.
+    Returns:
+        sequences.
+
+    >>> sequence_limit(256)
+    256
+
+    Source: vLLM, config/scheduler.py, max_num_seqs.
+    """
+    return max_num_seqs
+
+
+def admission_limit(admitted_sequences: int) -> int:
+    """Requests that one replica admits at once, absent where its KV cache cannot be told.
+
+    admission_limit = admitted_sequences
+
+    Args:
+        admitted_sequences: by KV cache and settings.
+    Returns:
+        requests.
+
+    >>> admission_limit(39)
+    39
+
+    Source: definition.
+    """
+    return admitted_sequences
+
+
 def admitted_sequences(
     kv_cache_bytes: float,
     full_kv_layers: int,
@@ -39,18 +75,18 @@ def admitted_sequences(
     request_prompt_tokens: float,
     request_output_tokens: float,
     sequence_groups: int,
-    max_num_seqs: int,
+    sequence_limit: int | None,
 ) -> int:
     """Requests that run at once in one replica, as far as its KV cache and its settings admit them.
 
-    admitted_sequences = groups · min(max_num_seqs, floor(cache / (entries of prompt + output / 2 + state)))
+    admitted_sequences = groups · min(limit, floor(cache / (entries of prompt + output / 2 + state)))
 
     Args:
         kv_cache_bytes: on one GPU [bytes]. full_kv_layers, sliding_kv_layers: with a cache. kv_entry_bytes,
             sliding_kv_entry_bytes: of a token [bytes]. stage_share: of the layers on the fullest stage.
         state_bytes: of a sequence [bytes]. sliding_window: [tokens] or None.
         request_prompt_tokens, request_output_tokens: of a usual request [tokens].
-        sequence_groups: groups of the replica. max_num_seqs: sequences of a group at most.
+        sequence_groups: groups of the replica. sequence_limit: sequences of a group at most, else None.
     Returns:
         sequences.
     Validity: requests are at every stage of their answer; shared prefixes would admit more.
@@ -66,8 +102,8 @@ def admitted_sequences(
     window = min(tokens, sliding_window or tokens)
     entries = full_kv_layers * kv_entry_bytes * tokens + sliding_kv_layers * sliding_kv_entry_bytes * window
     held = entries * stage_share + state_bytes
-    most = math.floor(max(0.0, kv_cache_bytes) / held) if held else max_num_seqs
-    return sequence_groups * min(max_num_seqs, most)
+    fitting = max(1, math.floor(max(0.0, kv_cache_bytes) / held)) if held else sequence_limit or 1
+    return sequence_groups * min(sequence_limit or fitting, fitting)
 
 
 def average_power_w(board_w: float, loaded_board_share: float) -> float:
