@@ -20,6 +20,11 @@ QUANTITIES: Mapping[str, str] = {
 }
 """The words of a hint, and the quantity that each states."""
 WORDS = (*QUANTITIES, *objectives.WORDS)
+OF_OTHERS: Mapping[str, frozenset[str]] = {
+    "prefill": frozenset({"target_tpot_s", "target_tokens_per_s", "target_requests_per_s", "target_concurrency"}),
+    "decode": frozenset({"target_ttft_s"}),
+}
+"""The objectives of a service that the replicas of a prefill and decode split leave to the others, by what their names hold."""
 COUNTS = frozenset({"gpus", "nodes"})
 
 
@@ -99,9 +104,20 @@ def applied(workload: Workload, told: Sequence[Told], settings: Sequence[Hint], 
     further = [dict(_of_settings(one)) for one in settings if one.matches(workload.document.path, workload.name)]
     if accelerator:
         further.append({"accelerator": _field("accelerator", accelerator, "--accelerator")})
-    if not own and not further:
-        return workload
-    return replace(workload, roles=tuple(_filled(role, own, further) for role in workload.roles))
+    if own or further:
+        workload = replace(workload, roles=tuple(_filled(role, own, further) for role in workload.roles))
+    return replace(workload, roles=tuple(_of_phase(role, workload.name) for role in workload.roles))
+
+
+def _of_phase(role: Role, workload: str) -> Role:
+    """A role that computes prompts for others, or answers to prompts of others, with the objectives that are its own."""
+    phase = next((phase for name in (role.name, workload) for phase in OF_OTHERS if phase in name.lower()), None)
+    if phase is None or role.value("task") == "training":
+        return role
+    kept = {name: field for name, field in role.fields.items() if name not in OF_OTHERS[phase]}
+    if phase == "decode":
+        kept.setdefault("prefill_apart", Field(True, source="the role's name"))
+    return replace(role, fields=kept)
 
 
 def _of_settings(hint: Hint) -> Iterator[tuple[str, Field]]:

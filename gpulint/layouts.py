@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 
 from gpulint import hardware
-from gpulint.facts import Facts
+from gpulint.facts import Facts, Missing
+from gpulint.findings import Worlds
 from gpulint.moves import Move, count_of, priced
 from gpulint.workload import Value
 
@@ -14,6 +15,8 @@ LATENCY = "the latency of a single sequence"
 ONE_COPY = "the memory that several GPUs lend one copy, and its latency"
 MORE_REPLICAS = (2, 3, 4, 6, 8)
 """Multiples of today's instances that are tried, smallest first."""
+MOST_REPLICAS = 64
+"""Beyond it another card or a smaller network is the answer."""
 
 
 def serving(quantity: str, known: Facts) -> Iterator[Move]:
@@ -68,8 +71,26 @@ def _replicas(known: Facts) -> Iterator[Move]:
             more = now * ranks // left
             values: dict[str, Value] = {"gpus_per_pod": left, "tensor_parallel": left, "replicas": more}
             yield Move(f"{more} replicas of {left} GPU{'' if left == 1 else 's'}, as many in all", values, ONE_COPY)
-    for more in (now * multiple for multiple in MORE_REPLICAS):
+    for more in dict.fromkeys((*_carrying(known, now), *(now * multiple for multiple in MORE_REPLICAS))):
         yield Move(f"{more} replicas", {"replicas": more}, "the price of the further instances")
+
+
+def _carrying(known: Facts, now: int) -> Iterator[int]:
+    """As many instances as carry the load that is stated, and then that which is planned for, in the adverse world."""
+    for names in (("wanted_tokens_per_s", "target_concurrency"), ("grown_tokens_per_s", "grown_concurrency")):
+        least = [
+            math.ceil(now * load.likely / carried.adverse)
+            for name, carries in zip(names, ("service_tokens_per_s", "service_concurrency"), strict=True)
+            if (load := _numbers(known, name)) and (carried := _numbers(known, carries)) and carried.adverse > 0
+        ]
+        if least and now < max(least) <= MOST_REPLICAS:
+            yield max(least)
+
+
+def _numbers(known: Facts, name: str) -> Worlds[float] | None:
+    found = known.worlds(name)
+    numbers = not isinstance(found, Missing) and all(isinstance(value, int | float) for value in found)
+    return Worlds(*map(float, found)) if numbers else None  # type: ignore[arg-type]
 
 
 def _stages(known: Facts) -> Iterator[Move]:

@@ -60,22 +60,36 @@ def grown_concurrency(target_concurrency: float | None, target_growth: float | N
     return (target_concurrency or 0) * (target_growth or 1)
 
 
-def service_tokens_per_s_ceiling(output_tokens_per_s_ceiling: float, replicas: float) -> float:
-    """Most output tokens per second of all replicas, whatever the load.
+def service_tokens_per_s_ceiling(
+    replicas: float,
+    replica_batch: int,
+    weight_read_floor_s: float,
+    token_flop: float,
+    best_flop_per_s: float,
+    sequence_groups: int,
+    attention_ranks: int,
+    layer_ranks: int,
+    pipeline_parallel: int,
+) -> float:
+    """Most output tokens per second of all replicas, whatever the load and however little KV cache it takes.
 
-    service_tokens_per_s_ceiling = ceiling of one · replicas
+    service_tokens_per_s_ceiling = replicas · min(batch / weights, GPUs · best peak / operations)
 
     Args:
-        output_tokens_per_s_ceiling: of one replica [tokens/s]. replicas: instances.
+        replicas: instances. replica_batch: sequences of one at most. weight_read_floor_s: least time of a step [s].
+        token_flop: operations of one token [FLOP]. best_flop_per_s: of a card [FLOP/s].
+        sequence_groups, attention_ranks, layer_ranks, pipeline_parallel: ranks, which make the GPUs.
     Returns:
         [tokens/s]
+    Validity: full nominal bandwidth and peak, no prompts, KV caches that cost nothing.
 
-    >>> service_tokens_per_s_ceiling(5000, 2)
-    10000
+    >>> round(service_tokens_per_s_ceiling(2, 256, 0.0104, 139e9, 1979e12, 1, 4, 4, 1))  # Llama-3.1-70B, two times four H100
+    49231
 
-    Source: definition.
+    Source: Williams et al., Roofline, 2009.
     """
-    return output_tokens_per_s_ceiling * replicas
+    gpus = max(layer_ranks, attention_ranks * sequence_groups) * pipeline_parallel
+    return replicas * min(replica_batch / weight_read_floor_s, gpus * best_flop_per_s / token_flop)
 
 
 def service_tokens_per_s(capacity_tokens_per_s: float, replicas: float) -> float:
