@@ -32,6 +32,21 @@ _SUFFIXES: dict[str, Fraction] = {
 _QUANTITY = re.compile(r"([+-]?)(\d+\.?\d*|\.\d+)(?:[eE]([+-]?\d{1,2})|([A-Za-z]*))", re.ASCII)
 _HUMAN_INT = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT])", re.ASCII)
 _BINARY = re.compile(r"(\d{1,20}(?:\.\d{1,20})?) ?(?:([kmgtp])(?:i?b)?|b)?", re.ASCII)
+_DURATION_PART = re.compile(
+    r"(\d{1,15}(?:\.\d{1,15})?) ?(us|µs|ms|s|sec|min|m|hours|hour|h|days|day|d|weeks|week|w)", re.ASCII
+)
+_SECONDS: dict[str, Fraction] = {
+    **dict.fromkeys(("us", "µs"), Fraction(1, 10**6)),
+    "ms": Fraction(1, 1000),
+    **dict.fromkeys(("s", "sec"), Fraction(1)),
+    **dict.fromkeys(("m", "min"), Fraction(60)),
+    **dict.fromkeys(("h", "hour", "hours"), Fraction(3600)),
+    **dict.fromkeys(("d", "day", "days"), Fraction(86400)),
+    **dict.fromkeys(("w", "week", "weeks"), Fraction(7 * 86400)),
+}
+_BATCH_TIME = re.compile(r"(?:(?P<days>\d{1,5})-)?(?P<rest>\d{1,7}(?::\d{1,2}){0,2})", re.ASCII)
+_AMOUNT = re.compile(r"(\d{1,20}(?:\.\d{1,20})?) ?([kMBT]?)", re.ASCII)
+_AMOUNTS = {suffix: 10 ** (3 * power) for power, suffix in enumerate(("", "k", "M", "B", "T"))}
 _HUMAN_INT_FACTORS = {
     **{suffix: 10 ** (3 * (power + 1)) for power, suffix in enumerate("kmgt")},
     **{suffix: 2 ** (10 * (power + 1)) for power, suffix in enumerate("KMGT")},
@@ -57,6 +72,40 @@ def binary_bytes(text: str | float) -> int:
     if match is None:
         raise ValueError(f"{_quoted(str(text))} is not a size such as 512m or 16gb")
     return math.ceil(Fraction(match[1]) * (1 << 10 * "bkmgtp".index(match[2] or "b")))
+
+
+def seconds_of(value: str | float) -> float:
+    """The seconds of a duration that names its unit: "50ms", "1.5 s", "1h30m", "3d"; a bare number is none."""
+    text = str(value).strip()
+    parts = list(_DURATION_PART.finditer(text)) if len(text) <= QUANTITY_DIGITS_MAX else []
+    if not parts or _DURATION_PART.sub("", text).strip():
+        number = f"; write {text}ms or {text}s" if _AMOUNT.fullmatch(text) else ", such as 50ms, 1.5s, 90m, 72h or 3d"
+        raise ValueError(f"{_quoted(text)} is not a time with its unit{number}")
+    return float(sum(Fraction(part[1]) * _SECONDS[part[2]] for part in parts))
+
+
+def batch_seconds(text: str) -> float:
+    """The seconds of a time limit as sbatch reads it: minutes, m:s, h:m:s, d-h, d-h:m or d-h:m:s; ValueError for none."""
+    match = _BATCH_TIME.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{_quoted(text)} is not a time limit such as 30, 08:00:00 or 2-12:00:00")
+    days, parts = match["days"], [int(part) for part in match["rest"].split(":")]
+    if days is not None:
+        hours, minutes, seconds = (*parts, 0, 0)[:3]
+        return float(int(days) * 86400 + hours * 3600 + minutes * 60 + seconds)
+    if len(parts) == 3:
+        return float(parts[0] * 3600 + parts[1] * 60 + parts[2])
+    return float(parts[0] * 60 + (parts[1] if len(parts) == 2 else 0))
+
+
+def amount_of(value: str | float) -> float:
+    """The number that people write with k, M, B and T for thousands to trillions: "300", "2k", "1.5T"."""
+    text = str(value).replace("_", "").strip()
+    match = _AMOUNT.fullmatch(text) if len(text) <= QUANTITY_DIGITS_MAX else None
+    if match is None:
+        raise ValueError(f"{_quoted(text)} is not a number such as 300, 2k, 15M, 8B or 2T")
+    number = Fraction(match[1]) * _AMOUNTS[match[2]]
+    return int(number) if number.denominator == 1 else float(number)
 
 
 def human_int(text: str) -> int:
@@ -164,6 +213,14 @@ def _stepped(*steps: tuple[int, str], base: str) -> Callable[[float], str]:
     return written
 
 
+def _duration(value: float) -> str:
+    """Milliseconds below a second, hours and days where seconds are too many to read."""
+    for least, size, name in ((2 * 86400, 86400, "days"), (7200, 3600, "h"), (1, 1, "s"), (1e-3, 1e-3, "ms")):
+        if abs(value) >= least:
+            return f"{_plain(value / size)} {name}"
+    return f"{_plain(value / 1e-6)} µs" if value else "0 s"
+
+
 def _worded(singular: str, suffix: str) -> Callable[[float], str]:
     return lambda value: f"{singular}{_plain(value)}{suffix}"
 
@@ -175,7 +232,9 @@ _FORMATS: dict[str, Callable[[float], str]] = {
     "ratio": lambda value: f"{value * 100:.0f} %",
     "capability": lambda value: f"{value:.1f}",
     "w": _worded("", " W"),
-    "s": _worded("", " s"),
+    "s": _duration,
+    "tokens_per_s": _worded("", " tokens/s"),
+    "requests_per_s": _worded("", " requests/s"),
     "usd": lambda value: f"${float(value):,.2f}",
     "usd_per_hour": lambda value: f"${float(value):,.2f}/h",
 }
