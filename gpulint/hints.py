@@ -106,7 +106,13 @@ def applied(workload: Workload, told: Sequence[Told], settings: Sequence[Hint], 
         further.append({"accelerator": _field("accelerator", accelerator, "--accelerator")})
     if own or further:
         workload = replace(workload, roles=tuple(_filled(role, own, further) for role in workload.roles))
-    return replace(workload, roles=tuple(_of_phase(role, workload.name) for role in workload.roles))
+    return replace(workload, roles=tuple(_described(_of_phase(role, workload.name)) for role in workload.roles))
+
+
+def _described(role: Role) -> Role:
+    """A role of which the usual request is stated, said to be so."""
+    stated = {"request_prompt_tokens", "request_output_tokens"} <= role.fields.keys()
+    return role.having(request_stated=Field(True, source="its prompt and answer")) if stated else role
 
 
 def _of_phase(role: Role, workload: str) -> Role:

@@ -110,6 +110,42 @@ def service_tokens_per_s(capacity_tokens_per_s: float, replicas: float) -> float
     return capacity_tokens_per_s * replicas
 
 
+def service_requests_per_s(service_tokens_per_s: float, request_output_tokens: float) -> float:
+    """Usual requests that all replicas answer in a second when each has as many as it admits.
+
+    service_requests_per_s = service_tokens_per_s / output
+
+    Args:
+        service_tokens_per_s: of all replicas [tokens/s]. request_output_tokens: of an answer [tokens].
+    Returns:
+        [requests/s]
+
+    >>> service_requests_per_s(3000, 300)
+    10.0
+
+    Source: definition.
+    """
+    return service_tokens_per_s / request_output_tokens
+
+
+def service_requests_per_s_ceiling(service_tokens_per_s_ceiling: float, request_output_tokens: float) -> float:
+    """Most usual requests that all replicas answer in a second.
+
+    service_requests_per_s_ceiling = service_tokens_per_s_ceiling / output
+
+    Args:
+        service_tokens_per_s_ceiling: of all replicas [tokens/s]. request_output_tokens: of an answer [tokens].
+    Returns:
+        [requests/s]
+
+    >>> service_requests_per_s_ceiling(30000, 300)
+    100.0
+
+    Source: definition.
+    """
+    return service_tokens_per_s_ceiling / request_output_tokens
+
+
 def service_concurrency(admitted_sequences: float, replicas: float) -> float:
     """Requests that run at once in all replicas.
 
