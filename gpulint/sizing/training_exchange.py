@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from gpulint import fabric
 
 
@@ -93,6 +95,8 @@ def pipeline_traffic_s(
     """
     if pipeline_parallel <= 1:
         return 0.0
+    if math.isinf(pipeline_bytes_per_s):
+        raise fabric.Unstated("network_bytes_per_s")
     return 2 * accumulations * virtual_stages * fabric.send_s(handed_bytes, pipeline_bytes_per_s, pipeline_hop_s)
 
 
@@ -248,8 +252,10 @@ _BUBBLES = {None: 1.0, "1f1b": 1.0, "gpipe": 1.0, "interleaved": 1.0, "zb-h1": 1
 
 def _carried_s(carried_bytes: float, calls: float, ranks: int, bus_bytes_per_s: float, hop_s: float) -> float:
     """Time of equal collectives one after another that carry so much over one rank's link."""
-    if ranks <= 1:
+    if ranks <= 1 or not carried_bytes:
         return 0.0
+    if math.isinf(bus_bytes_per_s):
+        raise fabric.Unstated("network_bytes_per_s")
     payload = carried_bytes / calls * ranks / (ranks - 1)
     return calls * fabric.all_gather_s(payload, ranks, bus_bytes_per_s, hop_s)
 
