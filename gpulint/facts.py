@@ -230,7 +230,8 @@ class Facts:
         if (drafted := self._of_draft(name)) is not None:
             return drafted
         if (general := formulas(None).get(name)) is not None:
-            return self._computed(general)
+            found = self._computed(general)
+            return _same(quantity.absent[0], "unknown") if isinstance(found, Missing) and quantity.absent else found
         if quantity.of == "fitted":
             return self._fitted(name)
         if quantity.of == "measured":
