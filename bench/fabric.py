@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import argparse
 import functools
+import importlib
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gpulint import documents, fabric, facts, hardware
 from gpulint.facts import Missing
 from gpulint.findings import Worlds
-from gpulint.workload import Field, Origin, Role
+from gpulint.workload import Field, Origin, Role, Value
 
 ACCELERATORS = {
     "a100_sxm": "a100-sxm4-80gb",
@@ -95,14 +96,13 @@ def judged(systems: Path) -> Iterator[Row]:
             if "eager" in f"{row.get('backend')}" or operation not in AXES or not row["latency"] > 0:
                 continue
             engine = ENGINES.get(library, "") if "implementation" in row or "backend" in row else ""
-            payload = row["message_size"] * SIZES.get(row.get("nccl_dtype") or row.get("allreduce_dtype"), 2)
+            payload = row["message_size"] * SIZES.get(str(row.get("nccl_dtype") or row.get("allreduce_dtype")), 2)
             yield _row(system, engine, operation, int(row["num_gpus"]), float(payload), row["latency"] / 1e3)
 
 
-def tables(systems: Path) -> Iterator[tuple[str, str, Iterable[dict]]]:
+def tables(systems: Path) -> Iterator[tuple[str, str, Iterable[dict[str, Any]]]]:
     """The tables of NCCL and of the engines' own kernels: system, library and rows."""
-    import pandas
-
+    pandas = importlib.import_module("pandas")
     for path in sorted((systems / "data").glob("*/comm/*/*/*.parquet")):
         if path.name in ("nccl_perf.parquet", "custom_allreduce_perf.parquet", "oneccl_perf.parquet"):
             system, _, library = path.relative_to(systems / "data").parts[:3]
@@ -127,13 +127,19 @@ def carried(
 ) -> tuple[str, Worlds[float], Worlds[float], float]:
     """What our facts say that a group of those ranks achieves: medium, bandwidth, latency, and the nominal bandwidth."""
     nowhere = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
-    stated = {
+    stated: dict[str, Value] = {
         "task": "inference",
         "engine": engine or "vllm",
         "accelerator": accelerator,
         "gpus_per_pod": max(ranks, 8),
     }
-    whole = {**dict.fromkeys(("tensor_parallel", "pipeline_parallel", "data_parallel"), 1), **stated, counted: ranks}
+    whole: dict[str, Value] = {
+        "tensor_parallel": 1,
+        "pipeline_parallel": 1,
+        "data_parallel": 1,
+        **stated,
+        counted: ranks,
+    }
     role = Role("ranks", nowhere, {name: Field(value) for name, value in whole.items()})
     known = facts.of(role if engine else role.having(engine=Field("deepspeed")), None)
     found = [known.worlds(f"{axis}_{name}") for name in ("medium", "bus_bytes_per_s", "hop_s", "nominal_bytes_per_s")]
