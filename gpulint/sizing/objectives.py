@@ -257,3 +257,21 @@ def offload_read_floor_s(offloaded_bytes: float, host_link_bytes_per_s: float) -
     Source: Sheng et al., FlexGen, 2023, section 4.
     """
     return offloaded_bytes / host_link_bytes_per_s
+
+
+def communication_share(exposed_communication_s: float, step_s: float) -> float:
+    """Share of a training step in which GPUs wait for messages.
+
+    communication_share = exposed_communication_s / step_s
+
+    Args:
+        exposed_communication_s: that no computation hides [s]. step_s: the whole step [s].
+    Returns:
+        ratio
+
+    >>> communication_share(0.3, 1.0)
+    0.3
+
+    Source: definition.
+    """
+    return exposed_communication_s / step_s
