@@ -53,10 +53,10 @@ def workloads(adapter: ModuleType, document: Document, repository: Repository) -
 
         joins.complete(document, repository)
     for workload in adapter.workloads(document, repository):
-        from gpulint.adapters import autoscaling, pools, slices
+        from gpulint.adapters import autoscaling, pools, slices, stored
 
         placed = slices.checked(pools.joined(workload, repository))
-        yield autoscaling.joined(placed, repository)
+        yield autoscaling.joined(stored.joined(placed, repository), repository)
 
 
 def problems(adapter: ModuleType, document: Document, repository: Repository) -> Iterator[Problem]:
