@@ -146,7 +146,7 @@ def test_a_formula_takes_its_facts_by_name_and_by_nothing_else(formula: Callable
     signature = inspect.signature(formula)
     assert tuple(signature.parameters) == facts.parameters(formula)
     assert all(one.kind is one.POSITIONAL_OR_KEYWORD for one in signature.parameters.values())
-    assert all(one.default is one.empty for one in signature.parameters.values())
+    assert all(one.default in (one.empty, None) for one in signature.parameters.values())
 
 
 @every_formula
@@ -753,6 +753,7 @@ def test_every_fitted_term_is_tested_monotone() -> None:
         "named_quantised_excess",
         *("context_bytes", "outside_bytes"),  # beside the budget
         *("engine_start_s", "weight_read_s_per_byte"),  # they cost time
+        "host_copy_slowdown",  # in test_links.py
         *(
             "storage_read_s_per_byte",
             "storage_write_s_per_byte",
@@ -774,6 +775,11 @@ def test_every_fitted_term_is_tested_monotone() -> None:
         # of generation without a server, in test_generation.py:
         *("logit_copy_bytes", "cache_growth_excess", "generation_slack_bytes", "generation_context_bytes"),
         *("prompt_excess", "prompt_share", "weight_ratio", "library_workspace_bytes"),
+        # of the time of serving, in test_serving_time.py:
+        *("weight_read_excess", "expert_read_excess", "attention_read_excess", "matrix_excess", "decode_ratio"),
+        *("prefill_excess", "prefill_latency_s", "prefill_interference", "queued_share", "layer_latency_s"),
+        *("step_latency_s", "sequence_latency_s", "reduction_latency_s", "message_s_per_byte"),
+        *("rejected_share", "loaded_board_share"),
     }
 
 
