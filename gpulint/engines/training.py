@@ -107,8 +107,8 @@ class Row(NamedTuple):
     """A word that states a quantity: its name, the quantity, and how its value is read.
 
     Kinds: int (from 1 on), from-zero, minutes, text, dtype, file (a value that may be missing), switch:X (present: X),
-    boolean:X|Y (X, or Y where a false value follows; nothing without Y), unsettles (its presence makes the quantity unknown), and the
-    spellings of optimizer, sharding and letters. A field that is no quantity of the glossary is for the trainer's module.
+    boolean:X|Y (X, or Y where a false value follows; nothing without Y), unsettles (its presence makes the quantity unknown),
+    and the spellings of optimizer, sharding and letters. A field that is no quantity of the glossary is for the trainer's module.
     """
 
     trainer: str

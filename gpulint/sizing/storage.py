@@ -73,7 +73,7 @@ def weight_load_s(
     117
     >>> round(weight_load_s(141e9, 1, 8.3e-10, 7.63e-9, None, 1.0) / 60)  # the same from a gp3 volume as it comes: 18 minutes
     18
-    >>> round(weight_load_s(16.06e9, 1, 8.3e-10, 7.63e-9, 1e9, 3.0))  # Llama-3-8B from gp3 with 1 GB/s: 47.99 s, read page by page
+    >>> round(weight_load_s(16.06e9, 1, 8.3e-10, 7.63e-9, 1e9, 3.0))  # Llama-3-8B from gp3 with 1 GB/s: 47.99 s by pages
     48
 
     Source: start-up logs of vLLM 0.19 (llm-d-incubation/llm-d-planner d3121e0); documentation of the volumes' makers; NVIDIA
