@@ -27,7 +27,7 @@ SCALERS: Mapping[str, str] = {
     "PodDisruptionBudget": "policy",
 }
 """Objects that say how many pods of another one run, by kind and group."""
-OF_OBJECTS = ("beta", "ScaledObject", "rayStartParams", "pytorchReplicaSpecs")
+OF_OBJECTS = ("beta", "ScaledObject", "rayStartParams", "pytorchReplicaSpecs", "backoffLimit")
 """Words without which nothing is wrong with an object by itself."""
 OF_NODES = ("guest_accelerator", "mig-configs", "ami_type", "karpenter.sh/", "efaEnabled", "efa_support", "SlurmQueues")
 """Words without which nothing is wrong with nodes."""
