@@ -262,7 +262,7 @@ def offload_read_floor_s(offloaded_bytes: float, host_link_bytes_per_s: float) -
 def communication_share(exposed_communication_s: float, step_s: float) -> float:
     """Share of a training step in which GPUs wait for messages.
 
-    communication_share = exposed_communication_s / step_s
+    communication_share = min(1, exposed_communication_s / step_s)
 
     Args:
         exposed_communication_s: that no computation hides [s]. step_s: the whole step [s].
@@ -274,4 +274,4 @@ def communication_share(exposed_communication_s: float, step_s: float) -> float:
 
     Source: definition.
     """
-    return exposed_communication_s / step_s
+    return min(1.0, exposed_communication_s / step_s)
