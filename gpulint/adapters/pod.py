@@ -16,9 +16,11 @@ from gpulint.adapters import (
     image_tag,
     image_vendor,
     mounted,
+    network,
     own_words,
     placement,
     startup,
+    variables,
     volume,
 )
 from gpulint.documents import Document, Path
@@ -90,7 +92,8 @@ def _container(
     pod = {**asked, **_settings(document, spec, path, environment), **placed}
     pod |= accelerator_resources.chosen(asked, placed)
     pod |= hazards.of(document, spec, path, environment, bool(resources or claimed))
-    pod |= own_words.retired(environment)
+    pod |= network.of(document, spec, path, environment, bool(resources or claimed))
+    pod |= variables.fields(_exported(environment, invocations))
     pod |= {**image_vendor.fields(document, (*path, "image")), **startup.fields(document, path)}
     pod |= image_tag.fields(document, (*path, "image")) if read else {}
     if "sharing" in placed and pod["gpus_per_pod"].value not in (0, 1):
