@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from gpulint import architecture, catalog, engines, hardware, shipped, sizing
 from gpulint.architecture import Resolved
+from gpulint.fabric import Unstated
 from gpulint.findings import Fact, Worlds
 from gpulint.workload import Field, Role, Unknown, Value
 
@@ -33,6 +34,14 @@ DRAFT_FACTS: Mapping[str, str] = {
     "draft_kv_bytes_per_token": "kv_bytes_per_token",
 }
 """Facts of a draft with a checkpoint of its own, by the fact of that network."""
+AXES: Mapping[str, str] = {
+    "tensor": "tensor_parallel",
+    "context": "context_ranks",
+    "data": "data_ranks",
+    "expert": "expert_ranks",
+    "pipeline": "pipeline_parallel",
+}
+"""The fact that counts the ranks of a kind of parallelism."""
 _MEMORIES = frozenset({"cuda_memory_bytes", "driver_memory_bytes", "unified_memory_bytes"})
 """Totals of a card by who counts them; one that is stated stands for all."""
 LARGEST = 2**53
@@ -111,6 +120,12 @@ def parameters(formula: Callable[..., Value]) -> tuple[str, ...]:
     """The facts a formula needs."""
     code = formula.__code__
     return code.co_varnames[: code.co_argcount]
+
+
+def _optional(formula: Callable[..., Value]) -> frozenset[str]:
+    """The facts that a formula can do without where their value does not matter."""
+    names = parameters(formula)
+    return frozenset(names[len(names) - len(formula.__defaults__ or ()) :])
 
 
 def of(role: Role, resolved: Resolved | None) -> Facts:
@@ -218,6 +233,8 @@ class Facts:
             return self._computed(general)
         if quantity.of == "fitted":
             return self._fitted(name)
+        if quantity.of == "measured":
+            return self._measured(name)
         if quantity.of == "engine" and (default := self._default(quantity)) is not None:
             return default
         if quantity.absent and (quantity.of != "engine" or engine):
@@ -332,7 +349,7 @@ class Facts:
     def _of_node(self, name: str) -> Known | Missing:
         machine = hardware.node(self.role.text("instance_type"))
         if machine is None:
-            return Missing(frozenset({"instance_type"}))
+            return Missing(frozenset({name if glossary()[name].ask else "instance_type"}))
         value = getattr(machine, name)
         return Missing(frozenset({name})) if value is None else _same(value, "catalog")
 
@@ -356,21 +373,53 @@ class Facts:
         return Known(Worlds(small, likely, held), "4, 8 or 16 bits: nothing states the number format")
 
     def _computed(self, formula: Callable[..., Value]) -> Known | Missing:
-        needs = parameters(formula)
-        inputs = [self.find(name) for name in needs]
-        if lacking := [fact.names for fact in inputs if isinstance(fact, Missing)]:
+        inputs, lacking = self._inputs(formula)
+        if lacking:
             return Missing(frozenset().union(*lacking))
-        triples = [fact.worlds for fact in inputs if isinstance(fact, Known)]
+        triples = [fact.worlds for fact in inputs]
         how = f"{formula.__module__.rsplit('.', 1)[-1]}.{formula.__name__}"
         try:
             if all(_constant(triple) for triple in triples):
                 return _same(formula(*(triple.likely for triple in triples)), how)
             found = Worlds(*(formula(*values) for values in zip(*triples, strict=True)))
-            terms = frozenset().union(*(fact.terms for fact in inputs if isinstance(fact, Known)))
+            terms = frozenset().union(*(fact.terms for fact in inputs))
             return Known(found, how, frozenset() if _constant(found) else terms)
+        except Unstated as error:
+            name = str(error.args[0])
+            return Missing(self.missing([name]) or frozenset({name}))
         except (LookupError, ArithmeticError) as error:
             self.reasons[formula.__name__] = str(error)
             return Missing(frozenset({formula.__name__}))
+
+    def _inputs(self, formula: Callable[..., Value]) -> tuple[list[Known], list[frozenset[str]]]:
+        """What a formula is given, and what it cannot do without; None stands for an unknown that it may not need."""
+        optional, inputs, lacking = _optional(formula), [], []
+        for name in parameters(formula):
+            fact = self.find(name)
+            if isinstance(fact, Known):
+                inputs.append(fact)
+            elif name in optional:
+                inputs.append(_same(None, "not known"))
+            else:
+                lacking.append(fact.names)
+        return inputs, lacking
+
+    def _measured(self, name: str) -> Known | Missing:
+        """What groups of that many ranks were measured to achieve over what joins them."""
+        axis, _, quantity = name.partition("_")
+        medium, ranks = self.find(f"{axis}_medium"), self.find(AXES[axis])
+        if isinstance(medium, Missing) or isinstance(ranks, Missing):
+            return medium if isinstance(medium, Missing) else ranks
+        joined = str(medium.worlds.likely or "")
+        if not joined:
+            return _same(1.0 if quantity == "slowdown" else 0.0, "one rank")
+        operation = "send" if axis == "pipeline" else "collective"
+        engine = self._engine if axis == "tensor" else None
+        found = hardware.measured(joined, operation, engine or "", int(ranks.worlds.likely))  # type: ignore[arg-type]
+        if found is None:
+            self.reasons[name] = f"the catalog has no measurement over {joined}"
+            return Missing(frozenset({name}))
+        return Known(getattr(found, quantity), "measured: " + found.source)
 
     def _default(self, quantity: Quantity) -> Known | Missing | None:
         engine = self.role.text("engine")
@@ -502,9 +551,9 @@ class _Shifted(Facts):
             return _same(assumed.worlds.likely, "moved") if isinstance(assumed, Known) else assumed
         if formula is None:
             return self._resolve(glossary()[name])
-        inputs = [self.find(needed) for needed in parameters(formula)]
+        inputs, _ = self._inputs(formula)
         try:
-            return _same(formula(*(fact.worlds.likely for fact in inputs if isinstance(fact, Known))), "moved")
+            return _same(formula(*(fact.worlds.likely for fact in inputs)), "moved")
         except (LookupError, ArithmeticError):
             return Missing(frozenset({name}))
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gpulint import catalog, units
+from gpulint.findings import Worlds
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +28,7 @@ class Accelerator:
     link: str
     link_bytes_per_s: float | None
     link_domain_gpus: int | None
+    host_link: str | None
     mig: bool
     unified_memory: bool
     source: str
@@ -37,9 +40,39 @@ class Accelerator:
         return self.name
 
     @property
+    def host_link_bytes_per_s(self) -> float | None:
+        """Nominal bandwidth to the host, per direction; None where the link is not established."""
+        found = link(self.host_link) if self.host_link else None
+        return found.bytes_per_s if found else None
+
+    @property
     def unified_memory_bytes(self) -> int | None:
         """What CUDA reports as total where the host's programs live in the same memory; None on a card of its own."""
         return self.cuda_memory_bytes if self.unified_memory else None
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One kind of connection: of what shape, its nominal bandwidth per GPU and direction, and how many GPUs it joins."""
+
+    id: str
+    name: str
+    kind: str
+    shape: str
+    bytes_per_s: float | None
+    domain_gpus: int | None
+    nccl_bytes_per_s: float | None
+    reduces: bool
+    source: str
+    date: str
+
+
+class Measured(NamedTuple):
+    """What groups on one medium achieve: nominal against achieved bandwidth, and latency, in the three worlds."""
+
+    slowdown: Worlds[float]
+    hop_s: Worlds[float]
+    source: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +87,26 @@ class Node:
     host_memory_bytes: int | None
     network_bytes_per_s: float | None
     rdma: str
+    node_nics: int | None
+    node_link: str
     cost_usd_per_hour: float | None
     price_region: str
     price_date: str
     source: str
+
+    @property
+    def network_kind(self) -> str | None:
+        """The kind of network between machines of this type, an id of the catalog's links; None is not established."""
+        return _NETWORK_KINDS.get(self.rdma.partition("-")[0], self.rdma) or None
+
+    @property
+    def gpudirect(self) -> bool | None:
+        """Whether network cards read the memory of the GPUs themselves; None is not established."""
+        return self.rdma not in ("none", "efa-without-gpudirect") if self.rdma else None
+
+
+_NETWORK_KINDS = {"none": "tcp", "efa": "efa", "infiniband": "infiniband", "roce": "roce"}
+"""The kind of network by the first word of a node's RDMA cell; others are whole."""
 
 
 def accelerator(name: str) -> Accelerator | None:
@@ -94,6 +143,30 @@ def node(instance_type: str) -> Node | None:
 def nodes() -> tuple[Node, ...]:
     """All machine types of the catalog."""
     return tuple(_nodes().values())
+
+
+def link(name: str) -> Link | None:
+    """The link of that id."""
+    return _links().get(name)
+
+
+def measured(medium: str, operation: str, engine: str, ranks: int) -> Measured | None:
+    """What a group of that many ranks achieves on a medium, with an engine's own kernels where it has some."""
+    found = {
+        row["engine"]: row
+        for row in catalog.rows("collectives")
+        if (row["medium"], row["operation"]) == (medium, operation)
+        and engine in row["engine"].split(" ") + [engine] * (not row["engine"])
+        and int(row["ranks_from"]) <= ranks <= int(row["ranks_until"] or ranks)
+    }
+    if not found:
+        return None
+    row = found[max(found)]
+    return Measured(_worlds(row, "slowdown"), _worlds(row, "hop_s"), row["source"])
+
+
+def _worlds(row: catalog.Row, quantity: str) -> Worlds[float]:
+    return Worlds(*(float(row[f"{quantity}_{world}"]) for world in Worlds._fields))
 
 
 def cheapest(accelerator_id: str, gpus: int, cloud: str | None = None) -> Node | None:
@@ -163,6 +236,11 @@ def _products() -> dict[str, Accelerator]:
 
 
 @functools.cache
+def _links() -> dict[str, Link]:
+    return {row["id"]: _link(row) for row in catalog.rows("links")}
+
+
+@functools.cache
 def _nodes() -> dict[str, Node]:
     return {row["instance_type"]: _node(row) for row in catalog.rows("nodes")}
 
@@ -183,8 +261,26 @@ def _accelerator(row: catalog.Row) -> Accelerator:
         link=row["link"],
         link_bytes_per_s=units.scaled(row["link_gb_per_s_per_direction"], units.GB),
         link_domain_gpus=units.count(row["link_domain_gpus"]),
+        host_link=row["host_link"] or None,
         mig=row["mig"] == "yes",
         unified_memory=row["unified_memory"] == "yes",
+        source=row["source"],
+        date=row["date"],
+    )
+
+
+def _link(row: catalog.Row) -> Link:
+    each = units.scaled(row["gb_per_s_per_link"], units.GB)
+    nccl = units.scaled(row["nccl_gb_per_s"], units.GB)
+    return Link(
+        id=row["id"],
+        name=row["name"],
+        kind=row["kind"],
+        shape=row["shape"],
+        bytes_per_s=each * int(row["links"]) if each else None,
+        domain_gpus=units.count(row["domain_gpus"]),
+        nccl_bytes_per_s=nccl * (int(row["links"]) if row["kind"] == "direct" else 1) if nccl else None,
+        reduces=row["reduces"] == "yes",
         source=row["source"],
         date=row["date"],
     )
@@ -200,6 +296,8 @@ def _node(row: catalog.Row) -> Node:
         host_memory_bytes=units.in_bytes(row["memory_gib"], units.GIB),
         network_bytes_per_s=units.scaled(row["network_gbit_per_s"], units.GBIT),
         rdma=row["rdma"],
+        node_nics=units.count(row["nics"]),
+        node_link=row["link"],
         cost_usd_per_hour=units.scaled(row["price_usd_per_hour"], 1),
         price_region=row["price_region"],
         price_date=row["price_date"],

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from gpulint import hardware
+from gpulint import hardware, objectives
 from gpulint.documents import Comment, Document
 from gpulint.policy import policy
 from gpulint.policy.settings import Hint
@@ -20,6 +19,7 @@ QUANTITIES: Mapping[str, str] = {
     "nodes": "pods_per_replica",
 }
 """The words of a hint, and the quantity that each states."""
+WORDS = (*QUANTITIES, *objectives.WORDS)
 COUNTS = frozenset({"gpus", "nodes"})
 
 
@@ -49,19 +49,37 @@ def _wrong(word: str) -> str:
     name, equals, value = word.partition("=")
     if not equals or not value:
         return f"`{word}` states nothing; write {' or '.join(f'{one}=…' for one in QUANTITIES)}"
+    if name in objectives.WORDS:
+        return _unreadable(name, value)
     if name not in QUANTITIES:
-        near = difflib.get_close_matches(name, QUANTITIES, n=1)
-        return f"no hint is called {name}" + (f"; did you mean {near[0]}?" if near else "")
+        return f"no hint is called {name}{objectives.meant(name, WORDS)}"
     if name in COUNTS and not value.isdecimal():
         return f"{name} is a count, not {value}"
+    return ""
+
+
+def _unreadable(word: str, value: str) -> str:
+    try:
+        objectives.read(word, value)
+    except ValueError as error:
+        return f"{word}: {error}"
     return ""
 
 
 def _stated(words: Iterable[str], source: str) -> Iterator[tuple[str, Field]]:
     for word in words:
         name, _, value = word.partition("=")
+        if name in objectives.WORDS:
+            yield _aim(name, value, source)
+            continue
         stated = int(value) if name in COUNTS else value
         yield QUANTITIES[name], _field(QUANTITIES[name], stated, source)
+
+
+def _aim(word: str, value: str | float, source: str) -> tuple[str, Field]:
+    """An objective of a hint, whose value was read before."""
+    told = Field(objectives.read(word, value), source=source, assumption=f"{word} {value} ({source})")
+    return objectives.WORDS[word].quantity, told
 
 
 def _field(quantity: str, value: str | int, source: str) -> Field:
@@ -96,6 +114,8 @@ def _of_settings(hint: Hint) -> Iterator[tuple[str, Field]]:
     for quantity, value in stated.items():
         if value:
             yield quantity, _field(quantity, value, "hints in gpulint.yaml")
+    for word, aim in hint.objective.items():
+        yield _aim(word, aim, "objectives in gpulint.yaml")
 
 
 def _is_about(line: int, workload: Workload) -> bool:

@@ -44,6 +44,7 @@ _SECONDS: dict[str, Fraction] = {
     **dict.fromkeys(("d", "day", "days"), Fraction(86400)),
     **dict.fromkeys(("w", "week", "weeks"), Fraction(7 * 86400)),
 }
+_BATCH_TIME = re.compile(r"(?:(?P<days>\d{1,5})-)?(?P<rest>\d{1,7}(?::\d{1,2}){0,2})", re.ASCII)
 _AMOUNT = re.compile(r"(\d{1,20}(?:\.\d{1,20})?) ?([kMBT]?)", re.ASCII)
 _AMOUNTS = {suffix: 10 ** (3 * power) for power, suffix in enumerate(("", "k", "M", "B", "T"))}
 _HUMAN_INT_FACTORS = {
@@ -81,6 +82,20 @@ def seconds_of(value: str | float) -> float:
         number = f"; write {text}ms or {text}s" if _AMOUNT.fullmatch(text) else ", such as 50ms, 1.5s, 90m, 72h or 3d"
         raise ValueError(f"{_quoted(text)} is not a time with its unit{number}")
     return float(sum(Fraction(part[1]) * _SECONDS[part[2]] for part in parts))
+
+
+def batch_seconds(text: str) -> float:
+    """The seconds of a time limit as sbatch reads it: minutes, m:s, h:m:s, d-h, d-h:m or d-h:m:s; ValueError for none."""
+    match = _BATCH_TIME.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(f"{_quoted(text)} is not a time limit such as 30, 08:00:00 or 2-12:00:00")
+    days, parts = match["days"], [int(part) for part in match["rest"].split(":")]
+    if days is not None:
+        hours, minutes, seconds = (*parts, 0, 0)[:3]
+        return float(int(days) * 86400 + hours * 3600 + minutes * 60 + seconds)
+    if len(parts) == 3:
+        return float(parts[0] * 3600 + parts[1] * 60 + parts[2])
+    return float(parts[0] * 60 + (parts[1] if len(parts) == 2 else 0))
 
 
 def amount_of(value: str | float) -> float:

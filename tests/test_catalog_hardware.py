@@ -14,7 +14,7 @@ HEADERS = {
         "id,name,vendor,generation,compute_capability,driver_memory_mib,cuda_memory_gib,"
         "bandwidth_gb_per_s,dense_bf16_tflops,dense_fp16_tflops,dense_fp8_tflops,"
         "dense_fp4_tflops,dense_int8_tops,board_w,form_factor,link,"
-        "link_gb_per_s_per_direction,link_domain_gpus,mig,ecc,unified_memory,launch_year,"
+        "link_gb_per_s_per_direction,link_domain_gpus,host_link,mig,ecc,unified_memory,launch_year,"
         "source,date"
     ),
     "accelerator_labels.csv": "key,value,accelerator,source,date",
@@ -26,14 +26,23 @@ HEADERS = {
         "quantization,bytes_per_weight,favourable,adverse,native_capability,weight_only_capability,source,note,date"
     ),
     "nodes.csv": (
-        "instance_type,cloud,accelerator,gpus,vcpus,memory_gib,link,network_gbit_per_s,rdma,"
+        "instance_type,cloud,accelerator,gpus,vcpus,memory_gib,link,network_gbit_per_s,rdma,nics,"
         "price_usd_per_hour,price_region,price_date,source,date"
     ),
+}
+HEADERS |= {
+    "collectives.csv": (
+        "medium,operation,engine,ranks_from,ranks_until,slowdown_favourable,slowdown_likely,slowdown_adverse,"
+        "hop_s_favourable,hop_s_likely,hop_s_adverse,cases,source,date"
+    ),
+    "links.csv": ("id,name,kind,shape,gb_per_s_per_link,links,domain_gpus,nccl_gb_per_s,reduces,found_on,source,date"),
 }
 FILES = sorted(HEADERS)
 SORT_KEY = {
     "accelerators.csv": ("id",),
     "accelerator_labels.csv": ("key", "value"),
+    "collectives.csv": ("medium", "operation", "engine", "ranks_from"),
+    "links.csv": ("id",),
     "mig_profiles.csv": ("accelerator", "profile"),
     "nodes.csv": ("instance_type", "cloud"),
     "product_names.csv": ("name",),

@@ -65,6 +65,10 @@ def problems(adapter: ModuleType, document: Document, repository: Repository) ->
         from gpulint.adapters import object_problems
 
         yield from object_problems.of(document)
+    if "gpulint/" in document.text:
+        from gpulint.adapters import stated_objectives
+
+        yield from stated_objectives.misspelt(document)
     if any(word in document.text for word in OF_NODES):
         from gpulint.adapters import node_problems
 

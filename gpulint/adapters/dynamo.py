@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from gpulint.adapters import instance, joined, kubernetes, pod, tree
+from gpulint.adapters import instance, joined, kubernetes, pod, stated_objectives, tree
 from gpulint.documents import Document, Node, Path
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
@@ -49,7 +49,9 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     roles = tuple(role for component in _components(document) for role in _roles(document, component))
     if roles:
         name = str(document.get(("metadata", "name")) or document.get(("kind",)))
-        yield Workload(name, "inference", "dynamo", document, (), roles)
+        aims = stated_objectives.of_planner(document)
+        aimed = tuple(replace(role, fields={**aims, **role.fields}) for role in roles)
+        yield Workload(name, "inference", "dynamo", document, (), aimed)
 
 
 def _components(document: Document) -> Iterator[Component]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from gpulint.adapters import instance
+from gpulint.adapters import instance, stated_objectives
 from gpulint.documents import Document, Path
 from gpulint.engines import Argument
 from gpulint.workload import Field, Origin, Unknown
@@ -107,7 +107,9 @@ def _knative_service(document: Document, path: Path) -> Iterator[Template]:
     annotations = (*path, "spec", "template", "metadata", "annotations")
     least, most = (_bound(document, annotations, names) for names in KNATIVE_BOUNDS)
     scaled = least if least and most and least.value == most.value else Field(Unknown("Knative scales the pods"))
-    yield Template("", (*path, "spec", "template", "spec"), Field(1, source="one pod a replica"), scaled)
+    template = (*path, "spec", "template")
+    aims = stated_objectives.of_knative(document, template)
+    yield Template("", (*template, "spec"), Field(1, source="one pod a replica"), scaled, aims)
 
 
 def _notebook(document: Document, path: Path) -> Iterator[Template]:

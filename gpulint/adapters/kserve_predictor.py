@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from gpulint.adapters import instance, joined, pod, tree
+from gpulint.adapters import instance, joined, pod, stated_objectives, tree
 from gpulint.adapters.joined import Places
 from gpulint.documents import Document, Node, Path
 from gpulint.repository import Repository
@@ -228,7 +228,7 @@ def _weights(document: Document, path: Path, key: str, role: Role) -> dict[str, 
 
 def _finished(document: Document, path: Path, role: Role, replicas: Field) -> Role:
     """The role with its multipliers, the sizes of a multi-node instance, and what scales it."""
-    fields = dict(role.fields)
+    fields = {**stated_objectives.of_predictor(document, path), **role.fields}
     if metric := _metric(document, path):
         fields["autoscaler_metric"] = metric
     fields["replicas_least"] = instance.count(document, (*path, "minReplicas"), 1, "default of KServe")

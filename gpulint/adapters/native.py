@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gpulint import hardware, units
+from gpulint import hardware, objectives, units
 from gpulint.documents import Document, Path, Problem
 from gpulint.facts import Quantity, glossary
 from gpulint.repository import Repository
@@ -33,6 +33,7 @@ ROLE_ONLY = frozenset(
     }
 )
 SHAPE = ("architecture", "checkpoint")
+OBJECTIVE: Path = ("spec", "objective")
 NUMBERS = frozenset({"int", "float", "str"})
 """How pydantic calls the ways to write a number, behind the path of one that is none of them."""
 
@@ -63,6 +64,17 @@ def _unreadable(document: Document) -> Iterator[Problem]:
                 _read(role[name], glossary()[name])
             except ValueError as error:
                 yield Problem("invalid-spec", f"{name}: {error}", document.locate(("spec", "roles", at, name)))
+    for word in _objective(document):
+        try:
+            objectives.read(word, document.get((*OBJECTIVE, word)))
+        except ValueError as error:
+            yield Problem("invalid-spec", f"{word}: {error}", document.locate((*OBJECTIVE, word)))
+
+
+def _objective(document: Document) -> list[str]:
+    """The words of the spec's objective."""
+    stated = document.get(OBJECTIVE)
+    return [word for word, value in stated.items() if value is not None] if isinstance(stated, dict) else []
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
@@ -91,7 +103,13 @@ def spec_model() -> type[pydantic.BaseModel]:
     )
     metadata = pydantic.create_model("Metadata", name=(str, ...), __config__=pydantic.ConfigDict(extra="allow"))
     roles = (list[role], pydantic.Field(min_length=1))  # type: ignore[valid-type]
-    spec = pydantic.create_model("Spec", __config__=strict, roles=roles)
+    words = {
+        word.replace("-", "_"): (int | float | str | None, pydantic.Field(None, alias=word, description=one.meaning))
+        for word, one in objectives.WORDS.items()
+    }
+    objective = pydantic.create_model("Objective", __config__=strict, **words)  # type: ignore[call-overload]
+    aim = (objective | None, pydantic.Field(None, description="what the service or the run is there to reach"))
+    spec = pydantic.create_model("Spec", __config__=strict, roles=roles, objective=aim)
     model: type[pydantic.BaseModel] = pydantic.create_model(
         "Workload",
         __config__=strict,
@@ -130,8 +148,13 @@ def _problem(document: Document, path: Path, kind: str, message: str) -> Problem
         return Problem(
             "invalid-spec", f"{path[-1] if path else 'the spec'}: {_plain(kind, message)}", document.locate(path)
         )
+    if path[:-1] == OBJECTIVE:
+        hint = objectives.meant(str(path[-1]))
+        return Problem("invalid-spec", f"unknown key {path[-1]}{hint}", document.locate(path, key=True))
     known = [one.name for one in (_shape() if "architecture" in path else _declared())]
-    near = difflib.get_close_matches(str(path[-1]), [*known, "name", "architecture", "roles", "metadata"], n=1)
+    near = difflib.get_close_matches(
+        str(path[-1]), [*known, "name", "architecture", "roles", "objective", "metadata"], n=1
+    )
     hint = f"; did you mean {near[0]}?" if near else ""
     return Problem("invalid-spec", f"unknown key {path[-1]}{hint}", document.locate(path, key=True))
 
@@ -153,6 +176,10 @@ def _role(document: Document, at: int) -> Role:
     path: Path = ("spec", "roles", at)
     stated = document.get(path)
     fields: dict[str, Field] = {"device": Field("gpu", source="a GPU unless said otherwise")}
+    for word in _objective(document):
+        stated_at = (Origin(document, (*OBJECTIVE, word)),)
+        aim = objectives.read(word, document.get((*OBJECTIVE, word)))
+        fields[objectives.WORDS[word].quantity] = Field(aim, stated_at)
     for name, value in stated.items() if isinstance(stated, dict) else ():
         if name == "architecture" and isinstance(value, dict):
             fields.update((part, _field(document, (*path, name, part), part)) for part in value)
@@ -190,4 +217,6 @@ def _read(value: object, quantity: Quantity) -> Value:
     """A number may be written with its unit ("80Gi", "64k")."""
     if quantity.type != "number" or not isinstance(value, str):
         return value  # type: ignore[return-value]
+    if quantity.unit == "s":
+        return units.seconds_of(value)
     return units.bytes_of(value) if quantity.unit == "bytes" else units.human_int(value)

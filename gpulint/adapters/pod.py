@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from gpulint import engines, hardware, units
+from gpulint import engines, hardware, objectives, units
 from gpulint.adapters import (
     accelerator_resources,
     command,
@@ -412,6 +412,15 @@ def _annotated(annotations: Mapping[str, Origin]) -> dict[str, Field]:
             product = hardware.named(text)
             unlisted = Unknown(f"the catalog has no accelerator {text}")
             fields["accelerator"] = Field(product.id if product else unlisted, (origin,))
+        elif (word := key.removeprefix("gpulint/")) in objectives.WORDS:
+            fields[objectives.WORDS[word].quantity] = Field(_objective(word, text), (origin,))
         elif (listed := hardware.labels().get(("cloud.google.com/gke-accelerator", text))) and key in PLACING:
             fields["accelerator"] = Field(listed, (origin,))
     return fields
+
+
+def _objective(word: str, text: str) -> Value | Unknown:
+    try:
+        return objectives.read(word, text)
+    except ValueError as error:
+        return Unknown(str(error))

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gpulint import engines, hardware
-from gpulint.adapters import command, kinds, kubernetes, nested, program
+from gpulint.adapters import command, kinds, kubernetes, nested, program, stated_objectives
 from gpulint.adapters.volume import HUB_ID
 from gpulint.documents import Document, Path
 from gpulint.engines import Argument, Invocation, Reading
@@ -178,7 +178,8 @@ def _role(config: Document, path: Path, host: Role | None) -> Role:
     read = reading.fields if reading else {}
     stated = {name: field for name, field in read.items() if not name.endswith(OF_COMMAND_LINES)}
     fields: dict[str, Field] = dict(host.fields) if host else {"gpus_per_pod": Field(Unknown("which pods run it"))}
-    fields.update({**_named_accelerator(config, path, fields), **stated})
+    aims = stated_objectives.of_deployment(config, (*path, "deployment_config"))
+    fields.update({**_named_accelerator(config, path, fields), **aims, **stated})
     anchor = Origin(config, (*path, "model_loading_config"), key=True)
     role = Role(str(model or "llm"), anchor, fields, None, reading.open_ended if reading else "")
     ranks = _ranks(config, path, role)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from gpulint import units
 from gpulint.adapters import ranks, slurm
 from gpulint.adapters.ranks import Step
 from gpulint.adapters.started import Started
@@ -20,6 +21,12 @@ SPREADING = re.compile(
 CORES = frozenset({"cpus_per_task", "cpus_per_gpu", "exclusive", "ntasks_per_node", "ntasks_per_gpu", "ntasks"})
 """Lines by which a job asks for cores, or for as many tasks as it needs cores."""
 CARDS = frozenset({"gpus_per_node", "gres", "gpus_per_task", "gpus"})
+CARRIED_ON = frozenset({"array", "requeue"})
+CHAINED = re.compile(
+    r"(?im)^(?:[^#\n]*(?:\bsbatch\b|resume|requeue|--load\b|load_dir|exit[-_]duration|exit[-_]interval|ckpt_path)"
+    r"|#SBATCH[^\n]*(?:--requeue|--signal|--dependency|-d\s|--array|singleton))"
+)
+"""Signs that a run goes on in further jobs: it starts one, resumes from a checkpoint, or leaves before its limit."""
 NUMBERS = re.compile(r"\d+(?:,\d+)*")
 
 
@@ -47,6 +54,8 @@ def _of_job(one: Started, stated: Mapping[str, Argument], found: Mapping[str, Fi
     if "time" not in stated:
         card = next(stated[name] for name in ("gpus_per_node", "gres", "gpus_per_task", "gpus") if name in stated)
         yield "time_limit_missing", Field(True, ranks.origins(card))
+    elif (limit := _limit(one, stated)) is not None:
+        yield "time_limit_s", limit
     if not CORES & stated.keys():
         card = next(stated[name] for name in ("gpus_per_node", "gres", "gpus_per_task", "gpus") if name in stated)
         yield "cores_unstated", Field(True, ranks.origins(card))
@@ -55,6 +64,18 @@ def _of_job(one: Started, stated: Mapping[str, Argument], found: Mapping[str, Fi
     visible = one.environment.get("CUDA_VISIBLE_DEVICES")
     if visible is not None and NUMBERS.fullmatch(visible.text or "") and "gpus_per_task" not in stated:
         yield "highest_visible_device", Field(max(map(int, str(visible.text).split(","))), ranks.origins(visible))
+
+
+def _limit(one: Started, stated: Mapping[str, Argument]) -> Field | None:
+    """When a job is ended that no other one carries on."""
+    word = stated["time"]
+    if word.text is None or CARRIED_ON & stated.keys() or CHAINED.search(word.origin.document.text):
+        return None
+    try:
+        seconds = units.batch_seconds(word.text)
+    except ValueError:
+        return None
+    return Field(seconds, ranks.origins(word)) if seconds else None
 
 
 def _of_launcher(

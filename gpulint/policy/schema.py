@@ -6,11 +6,11 @@ import difflib
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pydantic
 
-from gpulint import documents, shipped
+from gpulint import documents, objectives, shipped
 from gpulint.policy.rule import RuleError
 from gpulint.policy.settings import SettingsError
 
@@ -37,6 +37,42 @@ class HintFile(Strict):
     nodes: int = pydantic.Field(0, ge=0, description="pods or nodes of one instance")
 
 
+class ObjectiveFile(Strict):
+    """What the services and runs of the files that match `path` are there to reach."""
+
+    path: str
+    workload: str = ""
+
+    def words(self) -> dict[str, str | float]:
+        """What is stated, by the word that states it."""
+        stated = {field.alias or "": getattr(self, name) for name, field in type(self).model_fields.items()}
+        return {word: value for word, value in stated.items() if word in objectives.WORDS and value is not None}
+
+
+def _checked(word: str) -> pydantic.AfterValidator:
+    """Reads a value as it will be read, so that what is wrong with it has its place."""
+
+    def checked(value: str | float | None) -> str | float | None:
+        if value is not None:
+            objectives.read(word, value)
+        return value
+
+    return pydantic.AfterValidator(checked)
+
+
+AIMS: dict[str, Any] = {
+    word.replace("-", "_"): (
+        Annotated[int | float | str | None, _checked(word)],
+        pydantic.Field(None, alias=word, description=one.meaning),
+    )
+    for word, one in objectives.WORDS.items()
+}
+if TYPE_CHECKING:
+    Aim = ObjectiveFile
+else:
+    Aim = pydantic.create_model("Aim", __base__=ObjectiveFile, __doc__=ObjectiveFile.__doc__, **AIMS)
+
+
 class PoolFile(Strict):
     """Nodes that no file of the repository defines: what leads to them, and what they hold."""
 
@@ -61,11 +97,12 @@ class PolicyFile(Strict):
     fail_on: SeverityWord = pydantic.Field("error", alias="fail-on")
     accelerator: str = ""
     hints: tuple[HintFile, ...] = ()
+    objectives: tuple[Aim, ...] = ()
     pools: tuple[PoolFile, ...] = ()
     like: dict[str, str] = {}
 
 
-INNER: Mapping[str, type[pydantic.BaseModel]] = {"hints": HintFile, "pools": PoolFile}
+INNER: Mapping[str, type[pydantic.BaseModel]] = {"hints": HintFile, "objectives": Aim, "pools": PoolFile}
 """The mappings that lists of gpulint.yaml hold."""
 
 
@@ -154,7 +191,10 @@ def _document(path: Path, error: type[ValueError]) -> documents.Document:
 def _line(document: documents.Document, inside: tuple[str, ...], problem: Any) -> str:
     path = (*inside, *problem["loc"])
     if problem["type"] != "extra_forbidden":
-        return _described(document, path, problem["msg"])
+        where = path if document.node(path) is not None else path[:-1]
+        return _described(document, where, problem["msg"].removeprefix("Value error, "))
+    if problem["loc"][0] == "hints" and path[-1] in objectives.WORDS:
+        return _described(document, path, f"{path[-1]} is an objective: write it under objectives:", key=True)
     known = _keys(PolicyFile) if len(problem["loc"]) == 1 else _keys(INNER.get(problem["loc"][0], HintFile))
     near = difflib.get_close_matches(str(path[-1]), known, n=1)
     return _described(

@@ -17,7 +17,7 @@ class SettingsError(ValueError):
 
 
 class Hint(NamedTuple):
-    """What a file cannot say: for workloads of matching files, and of matching names if given."""
+    """What a file cannot say or has as its objective: for workloads of matching files, and of matching names if given."""
 
     path: str
     workload: str = "*"
@@ -25,6 +25,7 @@ class Hint(NamedTuple):
     checkpoint: str = ""
     gpus: int = 0
     nodes: int = 0
+    objective: Mapping[str, str | float] = MappingProxyType({})
 
     def matches(self, path: str, workload: str) -> bool:
         return fnmatch.fnmatchcase(path, self.path) and fnmatch.fnmatchcase(workload, self.workload)
@@ -77,6 +78,7 @@ def _checked(path: Path, table: str, root: Path) -> Settings:
 
     stated = schema.settings(path, table)
     hints = tuple(Hint(**{key: value for key, value in hint.model_dump().items() if value}) for hint in stated.hints)
+    aims = tuple(Hint(one.path, one.workload or "*", objective=one.words()) for one in stated.objectives)
     return Settings(
         select=tuple(stated.select),
         ignore=tuple(stated.ignore),
@@ -84,7 +86,7 @@ def _checked(path: Path, table: str, root: Path) -> Settings:
         rules=tuple(_inside(folder, path, root) for folder in stated.rules),
         fail_on=stated.fail_on,
         accelerator=stated.accelerator,
-        hints=hints,
+        hints=(*hints, *aims),
         pools=tuple(NamedPool(**pool.model_dump()) for pool in stated.pools),
         like=dict(stated.like),
         path=path,

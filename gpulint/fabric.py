@@ -1,0 +1,168 @@
+"""Fabric: what it costs to move bytes between ranks, from the latency of a hop and the bandwidth that the group achieves.
+
+Bandwidths are per GPU and per direction. A *bus* bandwidth is that of NCCL's own tests: what the busiest link carries, so
+that one figure holds for every collective and any number of ranks.
+"""
+
+from __future__ import annotations
+
+import math
+
+RAMP = 1.0
+"""Between latency and bandwidth: the protocols of the middle sizes cost once the geometric mean of the two (bench/fabric.py)."""
+
+
+class Unstated(LookupError):
+    """A formula came to need a quantity that nothing states; the first argument is its name."""
+
+
+def all_reduce_s(payload_bytes: float, ranks: float, bus_bytes_per_s: float, hop_s: float) -> float:
+    """Time of an all-reduce, ring or tree.
+
+    t = latency + transfer + √(latency · transfer), latency = ⌈log₂ n⌉ · hop, transfer = 2 · (n − 1) / n · payload / bus
+
+    Args:
+        payload_bytes: of one rank's buffer [bytes]. ranks: n. bus_bytes_per_s: achieved by large payloads [bytes/s].
+        hop_s: latency of one doubling of the group [s].
+    Returns:
+        [s]; 0 for one rank.
+
+    >>> round(all_reduce_s(2 * 268435456, 8, 480e9, 5.2e-6) * 1e3, 2)  # 1 GiB / 2 on eight H100: 2.11 ms measured
+    2.15
+
+    Source: nccl-tests, doc/PERFORMANCE.md (bus bandwidth); NCCL, src/graph/tuning.cc (trees: log₂ n steps).
+    """
+    return _reached(2 * _others(ranks) * payload_bytes, ranks, bus_bytes_per_s, hop_s)
+
+
+def reduce_scatter_s(payload_bytes: float, ranks: float, bus_bytes_per_s: float, hop_s: float) -> float:
+    """Time of a reduce-scatter: half an all-reduce.
+
+    t as of all_reduce_s, transfer = (n − 1) / n · payload / bus
+
+    Args:
+        payload_bytes: whole buffer of one rank before it is scattered [bytes]. ranks: n.
+        bus_bytes_per_s: achieved by large payloads [bytes/s]. hop_s: latency of one doubling of the group [s].
+    Returns:
+        [s]; 0 for one rank.
+
+    >>> round(reduce_scatter_s(1e9, 8, 400e9, 5e-6) * 1e3, 2)
+    2.38
+
+    Source: nccl-tests, doc/PERFORMANCE.md.
+    """
+    return _reached(_others(ranks) * payload_bytes, ranks, bus_bytes_per_s, hop_s)
+
+
+def all_gather_s(payload_bytes: float, ranks: float, bus_bytes_per_s: float, hop_s: float) -> float:
+    """Time of an all-gather: a reduce-scatter the other way.
+
+    t as of all_reduce_s, transfer = (n − 1) / n · payload / bus
+
+    Args:
+        payload_bytes: whole buffer of one rank once it is gathered [bytes]. ranks: n.
+        bus_bytes_per_s: achieved by large payloads [bytes/s]. hop_s: latency of one doubling of the group [s].
+    Returns:
+        [s]; 0 for one rank.
+
+    >>> all_gather_s(1e9, 8, 400e9, 5e-6) == reduce_scatter_s(1e9, 8, 400e9, 5e-6)
+    True
+
+    Source: nccl-tests, doc/PERFORMANCE.md.
+    """
+    return _reached(_others(ranks) * payload_bytes, ranks, bus_bytes_per_s, hop_s)
+
+
+def all_to_all_s(payload_bytes: float, ranks: float, bus_bytes_per_s: float, hop_s: float) -> float:
+    """Time of an all-to-all: every rank sends each other one its part.
+
+    t as of all_reduce_s, transfer = (n − 1) / n · payload / bus
+
+    Args:
+        payload_bytes: all that one rank sends, its own part included [bytes]. ranks: n.
+        bus_bytes_per_s: achieved by large payloads [bytes/s]. hop_s: latency of one doubling of the group [s].
+    Returns:
+        [s]; 0 for one rank.
+
+    >>> all_to_all_s(1e9, 1, 400e9, 5e-6)
+    0.0
+
+    Source: nccl-tests, doc/PERFORMANCE.md.
+    """
+    return _reached(_others(ranks) * payload_bytes, ranks, bus_bytes_per_s, hop_s)
+
+
+def send_s(payload_bytes: float, bytes_per_s: float, hop_s: float) -> float:
+    """Time in which one rank hands a payload to another.
+
+    t = hop + payload / bandwidth
+
+    Args:
+        payload_bytes: handed over [bytes]. bytes_per_s: achieved between two ranks [bytes/s]. hop_s: latency [s].
+    Returns:
+        [s]
+
+    >>> round(send_s(64e6, 12.5e9, 2e-5), 5)
+    0.00514
+
+    Source: Hockney, The communication challenge for MPP (1994): latency and bandwidth.
+    """
+    return hop_s + payload_bytes / bytes_per_s
+
+
+def hierarchical_all_reduce_s(
+    payload_bytes: float, ranks: float, nodes: float, bus_bytes_per_s: float, network_bytes_per_s: float, hop_s: float
+) -> float:
+    """Time of an all-reduce in steps: scattered inside each node, reduced between the nodes, gathered inside again.
+
+    t = reduce_scatter(payload, n / m) + all_reduce(payload / (n / m), m) + all_gather(payload, n / m)
+
+    Args:
+        payload_bytes: of one rank's buffer [bytes]. ranks: n. nodes: m.
+        bus_bytes_per_s: inside a node; network_bytes_per_s: of one GPU between nodes [bytes/s]. hop_s: latency [s].
+    Returns:
+        [s]
+
+    >>> round(hierarchical_all_reduce_s(1e9, 16, 2, 370e9, 45e9, 1e-5) * 1e3, 1)
+    8.3
+
+    Source: NCCL, docs "NCCL_ALGO" (CollNet, NVLSTree); Mikami et al., Massively Distributed SGD (2018), figure 2.
+    """
+    inside = ranks / nodes
+    local = reduce_scatter_s(payload_bytes, inside, bus_bytes_per_s, hop_s)
+    return 2 * local + all_reduce_s(payload_bytes / inside, nodes, network_bytes_per_s, hop_s)
+
+
+def all_reduce_floor_s(payload_bytes: float, ranks: float, link_bytes_per_s: float, in_switch: bool) -> float:
+    """The time below which physics allows no all-reduce.
+
+    t = 2 · (n − 1) / n · payload / link; where switches add up (NVLS, SHARP), payload / link
+
+    Args:
+        payload_bytes: of one rank's buffer [bytes]. ranks: n. link_bytes_per_s: nominal, of one GPU, per direction.
+        in_switch: the switches of the fabric can reduce.
+    Returns:
+        [s]; 0 for one rank.
+
+    >>> all_reduce_floor_s(450e9, 8, 450e9, True), all_reduce_floor_s(450e9, 8, 450e9, False)
+    (1.0, 1.75)
+
+    Source: Patarasuk and Yuan, Bandwidth optimal all-reduce (2009), theorem 1; Klenk et al., An In-Network Architecture for
+        Accelerating Shared-Memory Multiprocessor Collectives (2020), section 3.
+    """
+    if ranks <= 1:
+        return 0.0
+    return (1 if in_switch else 2 * _others(ranks)) * payload_bytes / link_bytes_per_s
+
+
+def _others(ranks: float) -> float:
+    """Share of a buffer that belongs to the other ranks."""
+    return (ranks - 1) / ranks if ranks > 1 else 0.0
+
+
+def _reached(carried_bytes: float, ranks: float, bus_bytes_per_s: float, hop_s: float) -> float:
+    """What the busiest link carries, with the latency of the group and the ramp between the two."""
+    if ranks <= 1:
+        return 0.0
+    latency, transfer = hop_s * math.ceil(math.log2(ranks)), carried_bytes / bus_bytes_per_s
+    return latency + transfer + RAMP * math.sqrt(latency * transfer)

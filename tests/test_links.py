@@ -1,0 +1,145 @@
+"""Links and collectives: what joins the ranks of a layout, and how fast it carries what they exchange."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import pytest
+
+from gpulint import catalog, documents, facts, hardware
+from gpulint.facts import Facts, Missing
+from gpulint.findings import Worlds
+from gpulint.workload import Field, Origin, Role
+
+
+def role(**stated: Any) -> Facts:
+    """The facts of a role that states these values beside one rank of everything."""
+    nowhere = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
+    whole = {"task": "inference", "tensor_parallel": 1, "pipeline_parallel": 1, "data_parallel": 1}
+    whole = {"engine": "vllm", "gpus_per_pod": 8, **whole, **stated}
+    return facts.of(Role("server", nowhere, {name: Field(value) for name, value in whole.items()}), None)
+
+
+def likely(found: Facts, name: str) -> Any:
+    value = found.likely(name)
+    assert not isinstance(value, Missing), value
+    return value
+
+
+def lacks(found: Facts, name: str) -> set[str]:
+    missing = found.worlds(name)
+    assert isinstance(missing, Missing), missing
+    return set(missing.names)
+
+
+# ---- what joins the ranks
+
+
+@pytest.mark.parametrize(
+    ("stated", "medium"),
+    [
+        ({"accelerator": "h100-sxm-80gb", "tensor_parallel": 8}, "nvlink4"),
+        ({"accelerator": "l40s", "tensor_parallel": 4}, "pcie4x16"),
+        ({"accelerator": "h100-nvl-94gb", "tensor_parallel": 2}, "pcie5x16"),
+        ({"accelerator": "h100-nvl-94gb", "tensor_parallel": 2, "nvlink_bridge": True}, "nvlink4-bridge"),
+        ({"accelerator": "h100-nvl-94gb", "tensor_parallel": 4, "nvlink_bridge": True}, "pcie5x16"),
+        ({"accelerator": "mi300x", "tensor_parallel": 2}, "xgmi"),
+        ({"accelerator": "gb200", "tensor_parallel": 16, "gpus_per_pod": 4}, "nvlink5"),
+        ({"accelerator": "h100-sxm-80gb", "tensor_parallel": 16, "instance_type": "p5.48xlarge"}, "efa"),
+        ({"accelerator": "h100-sxm-80gb", "tensor_parallel": 16, "instance_type": "a3-megagpu-8g"}, "gpudirect-tcpxo"),
+    ],
+)
+def test_the_widest_medium_that_joins_all_ranks_is_taken(stated: dict[str, Any], medium: str) -> None:
+    assert likely(role(**stated), "tensor_medium") == medium
+
+
+def test_a_machine_type_that_is_sold_with_bridges_has_them() -> None:
+    found = role(accelerator="a100-pcie-80gb", tensor_parallel=2, instance_type="Standard_NC48ads_A100_v4")
+    assert likely(found, "tensor_medium") == "nvlink3-bridge"
+
+
+def test_one_rank_needs_no_link() -> None:
+    found = role(accelerator="l4", gpus_per_pod=1)
+    assert (likely(found, "tensor_medium"), likely(found, "tensor_hop_s")) == (None, 0.0)
+    assert likely(found, "tensor_bus_bytes_per_s") == math.inf
+
+
+def test_a_network_that_nothing_states_is_not_guessed() -> None:
+    found = role(accelerator="h100-sxm-80gb", tensor_parallel=16)
+    assert lacks(found, "tensor_bus_bytes_per_s") == {"network_kind"}
+    assert lacks(found, "network_bytes_per_s_per_gpu") == {"network_bytes_per_s"}
+
+
+def test_a_node_s_network_is_not_needed_where_the_ranks_stay_inside_it() -> None:
+    assert likely(role(accelerator="h100-sxm-80gb", tensor_parallel=8), "tensor_bus_bytes_per_s") > 300e9
+
+
+def test_megatron_s_order_puts_copies_of_a_whole_node_s_tensor_group_on_the_network() -> None:
+    stated = {"task": "training", "tensor_parallel": 8, "training_copies": 4, "instance_type": "p5.48xlarge"}
+    found = role(accelerator="h100-sxm-80gb", **stated)
+    assert (likely(found, "tensor_medium"), likely(found, "data_medium")) == ("nvlink4", "efa")
+    assert likely(found, "data_nominal_bytes_per_s") == 50e9
+
+
+def test_eight_copies_in_a_node_share_all_of_its_network_cards() -> None:
+    stated = {"task": "training", "training_copies": 16, "instance_type": "p5.48xlarge"}
+    assert likely(role(accelerator="h100-sxm-80gb", **stated), "data_nominal_bytes_per_s") == 400e9
+
+
+def test_oversubscription_divides_what_crosses_the_nodes() -> None:
+    stated = {"accelerator": "h100-sxm-80gb", "tensor_parallel": 16, "instance_type": "p5.48xlarge"}
+    assert likely(role(network_oversubscription=2.0, **stated), "tensor_nominal_bytes_per_s") == 200e9
+
+
+# ---- the pair of a mesh
+
+
+def test_a_pair_of_a_mesh_uses_one_of_its_links() -> None:
+    two, eight = (likely(role(accelerator="mi300x", tensor_parallel=n), "tensor_bus_bytes_per_s") / 1e9 for n in (2, 8))
+    assert two == pytest.approx(48, rel=0.05)  # AMD ROCm blog, 2025-03: about 48 GB/s a link
+    assert eight == pytest.approx(313, rel=0.05)  # ml-engineering, network/README.md: 312.9
+
+
+# ---- the catalog
+
+
+@pytest.mark.parametrize("row", catalog.rows("accelerators"), ids=lambda row: row["id"])
+def test_every_link_of_an_accelerator_is_listed(row: catalog.Row) -> None:
+    assert row["link"] == "none" or hardware.link(row["link"])
+    assert not row["host_link"] or hardware.link(row["host_link"])
+
+
+@pytest.mark.parametrize("row", catalog.rows("nodes"), ids=lambda row: row["instance_type"])
+def test_every_network_of_a_node_is_listed(row: catalog.Row) -> None:
+    machine = hardware.node(row["instance_type"])
+    assert machine is not None
+    assert machine.network_kind is None or hardware.link(machine.network_kind) is not None
+
+
+@pytest.mark.parametrize("row", catalog.rows("collectives"), ids=lambda row: f"{row['medium']}-{row['ranks_from']}")
+def test_the_worlds_of_a_measurement_are_in_order(row: catalog.Row) -> None:
+    for name in ("slowdown", "hop_s"):
+        best, middle, worst = (float(row[f"{name}_{world}"]) for world in Worlds._fields)
+        assert 0 < best <= middle <= worst
+    assert hardware.link(row["medium"]) is not None
+
+
+def test_no_two_measurements_hold_for_the_same_ranks() -> None:
+    rows = catalog.rows("collectives")
+    for one in rows:
+        same = [row for row in rows if all(row[key] == one[key] for key in ("medium", "operation", "engine"))]
+        spans = sorted((int(row["ranks_from"]), int(row["ranks_until"] or 10**6)) for row in same)
+        assert all(before[1] < after[0] for before, after in itertools.pairwise(spans))
+
+
+# ---- more of what slows down never makes anything faster
+
+
+@pytest.mark.parametrize("name", ["host_copy_bytes_per_s", "tensor_bus_bytes_per_s", "pipeline_bytes_per_s"])
+@pytest.mark.parametrize("accelerator", ["h100-sxm-80gb", "l40s", "mi300x"])
+def test_bandwidth_falls_from_world_to_world(name: str, accelerator: str) -> None:
+    found = role(accelerator=accelerator, tensor_parallel=2, pipeline_parallel=2).worlds(name)
+    assert not isinstance(found, Missing)
+    assert found.favourable > found.likely > found.adverse > 0  # type: ignore[operator]
