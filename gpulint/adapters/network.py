@@ -17,7 +17,9 @@ DEVICES = re.compile(
 """Resources of network interfaces, as device plug-ins and clouds call them."""
 VERBS = re.compile(r"^rdma/|nvidia\.com/hostdev|/rdma|nvidia\.com/(?:mlnx|roce|ib)")
 """Resources of devices whose memory a program registers itself, which locks it; EFA's plug-in raises the limit."""
-ATTACHED = re.compile(r"k8s\.v1\.cni\.cncf\.io/networks|networking\.gke\.io/|v1\.multus-cni\.io/|k8s\.volcengine\.com/.*rdma|rdma")
+ATTACHED = re.compile(
+    r"k8s\.v1\.cni\.cncf\.io/networks|networking\.gke\.io/|v1\.multus-cni\.io/|k8s\.volcengine\.com/.*rdma|rdma"
+)
 """Annotations and labels by which a cluster attaches further networks to a pod."""
 DEVICE_FOLDER = "/dev/infiniband"
 DAEMON = re.compile(r"tcpgpudmarxd|fastrak|tcpx|rxdm")

@@ -93,7 +93,7 @@ def _container(
     pod |= accelerator_resources.chosen(asked, placed)
     pod |= hazards.of(document, spec, path, environment, bool(resources or claimed))
     pod |= network.of(document, spec, path, environment, bool(resources or claimed))
-    pod |= variables.fields(_exported(environment, invocations))
+    pod |= variables.fields(variables.exported(environment, invocations))
     pod |= {**image_vendor.fields(document, (*path, "image")), **startup.fields(document, path)}
     pod |= image_tag.fields(document, (*path, "image")) if read else {}
     if "sharing" in placed and pod["gpus_per_pod"].value not in (0, 1):

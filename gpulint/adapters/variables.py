@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint import catalog
-from gpulint.engines import Argument
+from gpulint.engines import Argument, Invocation
 from gpulint.workload import Field
 
 OURS = re.compile(r"(?:TORCH_)?NCCL_\w+|RCCL_\w+|GLOO_\w+|FI_EFA_\w+|OFI_NCCL_\w+|TORCH_DISTRIBUTED_\w+|TP_SOCKET_\w+")
@@ -93,6 +93,18 @@ def fields(environment: Mapping[str, Argument]) -> dict[str, Field]:
     return found
 
 
+def exported(environment: Mapping[str, Argument], invocations: Iterable[Invocation]) -> dict[str, Argument]:
+    """The variables of a container with those that its scripts set, or hand to `mpirun -x`, over them."""
+    seen = dict(environment)
+    for one in invocations:
+        seen |= one.exported
+        if any(word.text == "-x" for word in one.arguments):
+            from gpulint.adapters import launch  # most containers start an engine by itself
+
+            seen |= launch.unwrapped(one.arguments).environment
+    return seen
+
+
 def is_set(environment: Mapping[str, Argument], name: str, values: frozenset[str]) -> bool:
     """Whether a variable holds one of these values, in any case of letters."""
     return name in environment and (environment[name].text or "").strip().lower() in values
@@ -104,7 +116,9 @@ def _shown(name: str, argument: Argument) -> Field:
 
 def _of_name(name: str, argument: Argument) -> Iterator[tuple[str, Field]]:
     """What is worth a word about one variable: its name, or else its value."""
-    retired, stand_in = (catalog.by(table, "variable").get(name) for table in ("retired_variables", "variable_stand_ins"))
+    retired, stand_in = (
+        catalog.by(table, "variable").get(name) for table in ("retired_variables", "variable_stand_ins")
+    )
     if retired is not None:
         instead = f"{retired['successor']} comes nearest to it" if retired["successor"] else "nothing takes its place"
         yield "retired_variable", Field(name, (argument.origin,))
