@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from gpulint.adapters import kinds
 from gpulint.documents import Document, Path
-from gpulint.engines import Argument
 from gpulint.workload import Field, Origin, Unknown
 
 EFA = "vpc.amazonaws.com/efa"
@@ -24,18 +23,17 @@ ATTACHED = re.compile(
 DEVICE_FOLDER = "/dev/infiniband"
 DAEMON = re.compile(r"tcpgpudmarxd|fastrak|tcpx|rxdm")
 """Images and names of the daemon that receives for GPUDirect-TCPX and TCPXO (docs.cloud.google.com, GKE, GPUDirect)."""
-OF_DAEMON = re.compile(r"NCCL_(?:FASTRAK|GPUDIRECTTCPX)_\w+")
+FACTS = (
+    *("efa_devices", "device_folder", "unlocked_devices", "network_devices_absent", "receive_daemon_absent"),
+    "cluster_names_lost",
+)
 OWN_NAMES = frozenset({"ClusterFirstWithHostNet", "None", "Default"})
 """DNS policies that somebody chose; the others of a pod in the host's network resolve no name of the cluster."""
 
 
-def of(
-    document: Document, spec: Path, path: Path, environment: Mapping[str, Argument], asked: bool
-) -> dict[str, Field]:
-    """What a container says of its network; `asked` says that it asks for GPUs."""
+def of(document: Document, spec: Path, path: Path) -> dict[str, Field]:
+    """What a container that asks for GPUs says of its network, where its pod is as the file states it."""
     fields: dict[str, Field] = {}
-    if not asked:
-        return fields
     limits = document.get((*path, "resources", "limits"))
     names = [str(name) for name in limits] if isinstance(limits, dict) else []
     if EFA in names:
@@ -43,13 +41,13 @@ def of(
         if folder := _device_folder(document, spec):
             fields["device_folder"] = folder
     verbs = next((name for name in names if VERBS.search(name)), "")
-    if verbs and not _may_lock(document, spec, path):
+    if verbs and not _may_lock(document, path):
         place = Origin(document, (*path, "resources", "limits", verbs), key=True)
         fields["unlocked_devices"] = Field(verbs, (place,))
     if not (_asks_for_devices(document, path) or _is_attached(document, spec, path)):
         fields["network_devices_absent"] = Field(True, _gpus(document, path))
-    if daemon := _of_daemon(document, spec, environment):
-        fields["daemonless_variable"] = daemon
+    if not any(DAEMON.search(said) for said in _said(document, spec)):
+        fields["receive_daemon_absent"] = Field(True)
     if lost := _lost_names(document, spec):
         fields["cluster_names_lost"] = lost
     return fields
@@ -95,20 +93,12 @@ def _device_folder(document: Document, spec: Path) -> Field | None:
     return None
 
 
-def _may_lock(document: Document, spec: Path, path: Path) -> bool:
+def _may_lock(document: Document, path: Path) -> bool:
     """Whether a container may lock as much memory as it registers."""
     context = (*path, "securityContext")
     added = document.get((*context, "capabilities", "add"))
     capabilities = {str(one).upper().removeprefix("CAP_") for one in added} if isinstance(added, list) else set()
     return document.get((*context, "privileged")) is True or bool(capabilities & {"IPC_LOCK", "SYS_RESOURCE", "ALL"})
-
-
-def _of_daemon(document: Document, spec: Path, environment: Mapping[str, Argument]) -> Field | None:
-    """The first variable of GPUDirect-TCPX in a pod that brings no daemon for it."""
-    name = next((name for name in environment if OF_DAEMON.fullmatch(name)), "")
-    if not name or any(DAEMON.search(said) for said in _said(document, spec)):
-        return None
-    return Field(name, (environment[name].origin,))
 
 
 def _said(document: Document, spec: Path) -> Iterator[str]:

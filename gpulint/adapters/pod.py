@@ -16,7 +16,6 @@ from gpulint.adapters import (
     image_tag,
     image_vendor,
     mounted,
-    network,
     own_words,
     placement,
     startup,
@@ -92,7 +91,6 @@ def _container(
     pod = {**asked, **_settings(document, spec, path, environment), **placed}
     pod |= accelerator_resources.chosen(asked, placed)
     pod |= hazards.of(document, spec, path, environment, bool(resources or claimed))
-    pod |= network.of(document, spec, path, environment, bool(resources or claimed))
     pod |= variables.fields(variables.exported(environment, invocations))
     pod |= {**image_vendor.fields(document, (*path, "image")), **startup.fields(document, path)}
     pod |= image_tag.fields(document, (*path, "image")) if read else {}

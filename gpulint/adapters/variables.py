@@ -27,6 +27,8 @@ DEVICE = re.compile(r"=?(?:mlx[45]_\w+|bnxt_re\d+|rdmap\d\w+|efa_\d+)")
 """Names of RDMA devices: those of drivers mlx4, mlx5, bnxt_re and efa."""
 INTERFACE = re.compile(r"=?(?:eth\d+|en[ops]\d\w*|bond\d+|lo|docker\d+|net\d+)(?::\d+)?")
 """Names of network interfaces as kernels and systemd give them; none is an RDMA device."""
+RECEIVING = re.compile(r"NCCL_(?:FASTRAK|GPUDIRECTTCPX)_\w+")
+"""Variables of the plug-ins for GPUDirect-TCPX and TCPXO, of which a daemon in the pod does the receiving."""
 ON = frozenset({"1"})
 OFF = frozenset({"0"})
 SLOWING: Mapping[str, frozenset[str]] = {
@@ -68,6 +70,9 @@ SWITCHES: Mapping[str, Mapping[str, frozenset[str]]] = {
 """Facts that hold the first variable which is set to one of the values that switch something off, or on."""
 
 
+EXPLAINED = re.compile(r"(?i)work-?\s?around|\bhangs?\b|do not (?:remove|change)|needed|necessary|required|otherwise")
+
+
 class Permitted(NamedTuple):
     """The values that a variable takes, in words too, what becomes of another, and which fact says so."""
 
@@ -85,8 +90,11 @@ def fields(environment: Mapping[str, Argument]) -> dict[str, Field]:
             for fact, value in _of_name(name, argument):
                 found.setdefault(fact, value)
     for fact, switch in SWITCHES.items():
-        if name := next((name for name in switch if is_set(environment, name, switch[name])), ""):
+        name = next((name for name in switch if is_set(environment, name, switch[name])), "")
+        if name and not (fact == "slowing_variable" and _is_explained(environment[name])):
             found[fact] = _shown(name, environment[name])
+    if name := next((name for name in environment if RECEIVING.fullmatch(name)), ""):
+        found["receive_variable"] = Field(name, (environment[name].origin,))
     connections = environment.get("CUDA_DEVICE_MAX_CONNECTIONS")
     if connections is not None and (connections.text or "").isdecimal():
         found["device_connections"] = Field(int(connections.text or ""), (connections.origin,))
@@ -108,6 +116,13 @@ def exported(environment: Mapping[str, Argument], invocations: Iterable[Invocati
 def is_set(environment: Mapping[str, Argument], name: str, values: frozenset[str]) -> bool:
     """Whether a variable holds one of these values, in any case of letters."""
     return name in environment and (environment[name].text or "").strip().lower() in values
+
+
+def _is_explained(argument: Argument) -> bool:
+    """Whether a comment beside a value, or in the line above it, tells that the run needs it."""
+    lines = argument.origin.document.text.splitlines()
+    line = argument.origin.location().line
+    return any(EXPLAINED.search(text.partition("#")[2]) for text in lines[max(line - 2, 0) : line])
 
 
 def _shown(name: str, argument: Argument) -> Field:
