@@ -14,8 +14,11 @@ DEVICES = re.compile(
     rf"rdma|{re.escape(EFA)}|hostdev|infiniband|networking\.gke\.io|(?:^|/)(?:roce|ib|sriov|mlnx|mellanox)|nic(?:s|-|_|$)"
 )
 """Resources of network interfaces, as device plug-ins and clouds call them."""
-VERBS = re.compile(r"^rdma/|nvidia\.com/hostdev|/rdma|nvidia\.com/(?:mlnx|roce|ib)")
-"""Resources of devices whose memory a program registers itself, which locks it; EFA's plug-in raises the limit."""
+VERBS = re.compile(r"rdma/(?!ib$)[\w.-]+|nvidia\.com/(?:hostdev|mlnxnics|roce|ib)[\w.-]*|mellanox\.com/[\w.-]+")
+"""Resources of the device plug-ins of NVIDIA's network operator, which raise no limit: a program locks what it registers.
+
+Clouds with names of their own, CoreWeave's rdma/ib among them, raise it on their nodes.
+"""
 ATTACHED = re.compile(
     r"k8s\.v1\.cni\.cncf\.io/networks|networking\.gke\.io/|v1\.multus-cni\.io/|k8s\.volcengine\.com/.*rdma|rdma"
 )
@@ -40,7 +43,7 @@ def of(document: Document, spec: Path, path: Path) -> dict[str, Field]:
         fields["efa_devices"] = _number(document, Origin(document, (*path, "resources", "limits", EFA)))
         if folder := _device_folder(document, spec):
             fields["device_folder"] = folder
-    verbs = next((name for name in names if VERBS.search(name)), "")
+    verbs = next((name for name in names if VERBS.fullmatch(name)), "")
     if verbs and not _may_lock(document, path):
         place = Origin(document, (*path, "resources", "limits", verbs), key=True)
         fields["unlocked_devices"] = Field(verbs, (place,))

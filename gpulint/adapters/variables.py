@@ -36,7 +36,6 @@ SLOWING: Mapping[str, frozenset[str]] = {
     "TORCH_DISTRIBUTED_DEBUG": frozenset({"detail"}),
     "NCCL_DEBUG": frozenset({"trace"}),
     "NCCL_CHECK_POINTERS": ON,
-    "AMD_SERIALIZE_KERNEL": frozenset({"1", "2", "3"}),
 }
 """Variables that look for an error while the run waits for each call."""
 NO_PEER: Mapping[str, frozenset[str]] = {"NCCL_P2P_DISABLE": ON, "NCCL_P2P_LEVEL": frozenset({"loc", "0"})}
