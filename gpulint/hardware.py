@@ -24,6 +24,7 @@ class Accelerator:
     memory_bytes_per_s: float | None
     dense_bf16_flop_per_s: float | None
     dense_fp8_flop_per_s: float | None
+    dense_fp4_flop_per_s: float | None
     board_w: float | None
     link: str
     link_bytes_per_s: float | None
@@ -257,6 +258,7 @@ def _accelerator(row: catalog.Row) -> Accelerator:
         memory_bytes_per_s=units.scaled(row["bandwidth_gb_per_s"], units.GB),
         dense_bf16_flop_per_s=units.scaled(row["dense_bf16_tflops"], units.TERA),
         dense_fp8_flop_per_s=units.scaled(row["dense_fp8_tflops"], units.TERA),
+        dense_fp4_flop_per_s=units.scaled(row["dense_fp4_tflops"], units.TERA),
         board_w=units.scaled(row["board_w"], 1),
         link=row["link"],
         link_bytes_per_s=units.scaled(row["link_gb_per_s_per_direction"], units.GB),

@@ -48,8 +48,6 @@ def moves(quantity: str, known: Facts) -> Iterator[Move]:
         "gpu_request": _gpu_request,
         "global_batch_size": _global_batch,
         "processes_per_pod": _processes,
-        "expert_parallel_size": _expert_ranks,
-        "pipeline_parallel": _stages,
         "zero_stage": _zero_stage,
     }
     return by_quantity[quantity](known) if quantity in by_quantity else iter(())
@@ -57,8 +55,8 @@ def moves(quantity: str, known: Facts) -> Iterator[Move]:
 
 def _tensor_parallel(known: Facts) -> Iterator[Move]:
     """Other tensor parallel sizes on the GPUs that the instance already has."""
-    now, gpus = _whole(known, "tensor_parallel"), _whole(known, "gpus_per_replica")
-    stages, copies = _whole(known, "pipeline_parallel"), _whole(known, "data_parallel")
+    now, gpus = count_of(known, "tensor_parallel"), count_of(known, "gpus_per_replica")
+    stages, copies = count_of(known, "pipeline_parallel"), count_of(known, "data_parallel")
     if not (now and gpus and stages and copies):
         return
     full = gpus // (stages * copies)
@@ -67,7 +65,7 @@ def _tensor_parallel(known: Facts) -> Iterator[Move]:
         if size not in (0, now) and _shards(known, size):
             slower = "" if size > now else f"the memory and speed of {now} ranks"
             yield Move(f"tensor parallel {size} on the {_gpus_named(gpus)} given", {"tensor_parallel": size}, slower)
-    pods = gpus // (_whole(known, "gpus_per_pod") or gpus)
+    pods = gpus // (count_of(known, "gpus_per_pod") or gpus)
     if pods > 1 and full % pods == 0 and full // pods != now:
         values = {"tensor_parallel": full // pods, "pipeline_parallel": stages * pods}
         title = f"tensor parallel {full // pods} in each pod, pipeline parallel {stages * pods} over them"
@@ -83,17 +81,17 @@ def _gpus(known: Facts) -> Iterator[Move]:
         whole = math.ceil(now)
         yield Move(f"whole: {_gpus_named(whole)}", {"gpus_per_pod": whole})
         return
-    most = _whole(known, "node_gpus") or GPUS_OF_A_NODE[-1]
+    most = count_of(known, "node_gpus") or GPUS_OF_A_NODE[-1]
     if now > most:
         yield Move(f"the {_gpus_named(most)} of the machine", {"gpus_per_pod": most})
-    occupied, pods = _whole(known, "parallel_size"), _whole(known, "pods_per_replica")
+    occupied, pods = count_of(known, "parallel_size"), count_of(known, "pods_per_replica")
     if occupied and pods and occupied % pods == 0 and now != occupied // pods <= most:
         fewer, count = occupied < now * pods, occupied // pods
         title = f"ask for the {_gpus_named(count)} that {'is' if count == 1 else 'are'} {'used' if fewer else 'needed'}"
         yield Move(title, {"gpus_per_pod": count})
     if (known.likely("pipeline_parallel"), known.likely("data_parallel"), pods) != (1, 1, 1):
         return
-    for count in _counts(int(now), _whole(known, "fitting_tensor_parallel")):
+    for count in _counts(int(now), count_of(known, "fitting_tensor_parallel")):
         if count not in (now, occupied) and count <= most and _shards(known, count):
             gives_up = "" if count > now else "the bandwidth of the other GPUs"
             title = f"{_gpus_named(count)} with tensor parallel {count}"
@@ -102,8 +100,8 @@ def _gpus(known: Facts) -> Iterator[Move]:
 
 def _shards(known: Facts, ranks: int) -> bool:
     """Whether the heads divide by so many ranks: as the rules say where they are known, else as fewer of today's ranks."""
-    now = _whole(known, "tensor_parallel")
-    return _whole(known, "attention_heads") is not None or (now is not None and now % ranks == 0)
+    now = count_of(known, "tensor_parallel")
+    return count_of(known, "attention_heads") is not None or (now is not None and now % ranks == 0)
 
 
 def _gpus_named(count: int) -> str:
@@ -119,8 +117,8 @@ def _counts(now: int, fitting: int | None) -> list[int]:
 
 def _data_parallel(known: Facts) -> Iterator[Move]:
     """Fill the GPUs given with further copies."""
-    gpus, pods = _whole(known, "gpus_per_replica"), known.likely("pods_per_replica")
-    ranks = (_whole(known, "tensor_parallel") or 0) * (_whole(known, "pipeline_parallel") or 0)
+    gpus, pods = count_of(known, "gpus_per_replica"), known.likely("pods_per_replica")
+    ranks = (count_of(known, "tensor_parallel") or 0) * (count_of(known, "pipeline_parallel") or 0)
     if gpus and ranks and pods == 1 and gpus % ranks == 0 and gpus // ranks > 1:
         copies = gpus // ranks
         yield Move(f"data parallel {copies}: {copies} copies on the {gpus} GPUs given", {"data_parallel": copies})
@@ -128,12 +126,12 @@ def _data_parallel(known: Facts) -> Iterator[Move]:
 
 def _max_model_len(known: Facts) -> Iterator[Move]:
     """The longest round sequence length that fits in the adverse world and that the checkpoint knows."""
-    trained = _whole(known, "trained_context")
+    trained = count_of(known, "trained_context")
     fitting = known.worlds("kv_cache_tokens")
     limits = [trained] if trained else []
     if not isinstance(fitting, Missing) and int(fitting.adverse) > 0:  # type: ignore[arg-type]
         limits.append(int(fitting.adverse))  # type: ignore[arg-type]
-    now = _whole(known, "max_model_len")
+    now = count_of(known, "max_model_len")
     longest = min(limits, default=0)
     for length in _round_lengths(longest):
         if now is None or length < now:
@@ -188,7 +186,7 @@ def _weight_dtype(known: Facts) -> Iterator[Move]:
 def _accelerator(known: Facts) -> Iterator[Move]:
     """Other products of the same maker that the file can name, cheapest first: as many of them, else one."""
     now = hardware.accelerator(known.role.text("accelerator"))
-    gpus, weights = _whole(known, "gpus_per_pod"), known.likely("weight_bytes")
+    gpus, weights = count_of(known, "gpus_per_pod"), known.likely("weight_bytes")
     if now is None or not gpus or not isinstance(weights, int | float):
         return
     alone = known.likely("fitting_tensor_parallel") == 1 and gpus > 1
@@ -237,27 +235,27 @@ def _mig_profile(known: Facts) -> Iterator[Move]:
     for profile, memory in hardware.slices(known.role.text("accelerator")):
         if isinstance(now, int | float) and memory > now and "+" not in profile and ".me" not in profile:
             values: dict[str, Value] = {"mig_profile": profile}
-            if (_whole(known, "tensor_parallel") or 1) > 1:
+            if (count_of(known, "tensor_parallel") or 1) > 1:
                 values.update(gpus_per_pod=1, tensor_parallel=1)
             yield Move(f"{'one' if 'gpus_per_pod' in values else 'a'} slice of {profile}", values)
 
 
 def _gpu_limit(known: Facts) -> Iterator[Move]:
-    count = _whole(known, "gpu_request")
+    count = count_of(known, "gpu_request")
     if count:
         yield Move(f"a limit of {count}", {"gpu_limit": count})
 
 
 def _gpu_request(known: Facts) -> Iterator[Move]:
-    count = _whole(known, "gpu_limit")
+    count = count_of(known, "gpu_limit")
     if count:
         yield Move(f"a request of {count}, as the limit", {"gpu_request": count})
 
 
 def _global_batch(known: Facts) -> Iterator[Move]:
     """The batch that the stated parts make; else the nearest that the copies share out whole."""
-    now, micro = _whole(known, "global_batch_size"), _whole(known, "micro_batch_size")
-    copies, accumulated = _whole(known, "training_copies"), known.likely("gradient_accumulation_steps")
+    now, micro = count_of(known, "global_batch_size"), count_of(known, "micro_batch_size")
+    copies, accumulated = count_of(known, "training_copies"), known.likely("gradient_accumulation_steps")
     if not (now and micro and copies):
         return
     shared = micro * copies
@@ -274,29 +272,9 @@ def _global_batch(known: Facts) -> Iterator[Move]:
 
 def _processes(known: Facts) -> Iterator[Move]:
     """As many ranks as there are GPUs."""
-    gpus = _whole(known, "gpus_per_pod")
+    gpus = count_of(known, "gpus_per_pod")
     if gpus and gpus != known.likely("processes_per_pod"):
         yield Move(f"one rank on each of {_gpus_named(gpus)}", {"processes_per_pod": gpus})
-
-
-def _expert_ranks(known: Facts) -> Iterator[Move]:
-    """The largest number of ranks that the experts and the run divide by."""
-    experts, now = _whole(known, "experts"), _whole(known, "expert_parallel_size")
-    if experts and now and (ranks := math.gcd(experts, now)) != now:
-        yield Move(f"expert parallel {ranks}", {"expert_parallel_size": ranks}, "the memory of experts on fewer ranks")
-
-
-def _stages(known: Facts) -> Iterator[Move]:
-    """Other numbers of pipeline stages that the layers and the ranks of a training run divide by, the nearest first."""
-    now, world, layers = (_whole(known, name) for name in ("pipeline_parallel", "world_size", "layers"))
-    together = _whole(known, "model_ranks")
-    if not (now and world and together):
-        return
-    others = together // now
-    for stages in sorted(range(1, 2 * now + 1), key=lambda stages: (abs(stages - now), -stages)):
-        if stages != now and world % (others * stages) == 0 and (layers or stages) % stages == 0:
-            lost = "the memory of so many stages" if stages < now else ""
-            yield Move(f"pipeline parallel {stages}", {"pipeline_parallel": stages}, lost)
 
 
 def _zero_stage(known: Facts) -> Iterator[Move]:
@@ -306,7 +284,8 @@ def _zero_stage(known: Facts) -> Iterator[Move]:
         yield Move(f"ZeRO stage {stage}", {"zero_stage": stage}, "communication of weights" if stage == 3 else "")
 
 
-def _whole(known: Facts, name: str) -> int | None:
+def count_of(known: Facts, name: str) -> int | None:
+    """A count in the likely world; None where it is no whole number, or not known."""
     value = known.likely(name)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 

@@ -7,14 +7,14 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from gpulint import engines, facts, hardware, labels, moves, training_moves
+from gpulint import engines, facts, hardware, labels, layouts, moves, training_layouts, training_moves
 from gpulint.facts import Facts
 from gpulint.findings import Edit, Suggestion
 from gpulint.moves import Move
 from gpulint.policy import check
 from gpulint.policy.check import Outcome, Verdict
 from gpulint.policy.rule import Rule
-from gpulint.workload import Field, Role, Unknown, Value, Workload
+from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
 
 COUNTED_ELSEWHERE = frozenset({"pods_per_replica"})
 """Quantities that may be the sum of what several places state: one that states it whole can be edited."""
@@ -26,22 +26,30 @@ def alternatives(
     verdict: Verdict, outcome: Outcome, workload: Workload, known: Facts, rules: Sequence[Rule]
 ) -> tuple[Suggestion, ...]:
     """Up to three changes after which the rule is evaluated, holds in no world, and nothing else is new."""
-    tried = itertools.count()
+    tried: set[frozenset[tuple[str, Value]]] = set()
 
     def cure(candidates: Iterator[Move]) -> Iterator[tuple[Move, Facts]]:
         for move in candidates:
-            if _expressible(known.role, move) and next(tried) < TRIED:
+            values = frozenset(move.values.items())
+            if values not in tried and _expressible(known.role, move) and len(tried) < TRIED:
+                tried.add(values)
                 changed = facts.of(_applied(known.role, move.values), known.resolved)
                 if _cures(verdict.rule, outcome, check.judged(check.matching(rules, workload, changed.role), changed)):
                     yield move, changed
 
-    candidates = training_moves.of if engines.trains(known.role) else moves.moves
-    cures = {kind: cure(candidates(kind, known)) for kind in verdict.rule.change}
+    cures = {kind: cure(_candidates(kind, known)) for kind in verdict.rule.change}
     accepted = [pair for found in cures.values() for pair in itertools.islice(found, 1)]
     if "accelerator" in cures:  # a second product differs more than a second length or count
         accepted += itertools.islice(cures["accelerator"], max(0, PRINTED - len(accepted)))
     accepted.sort(key=lambda pair: len(pair[0].values))
     return tuple(_suggestion(move, known, changed) for move, changed in accepted[:PRINTED])
+
+
+def _candidates(quantity: str, known: Facts) -> Iterator[Move]:
+    """The changes of a quantity that are worth a try, of what the role is for."""
+    if engines.trains(known.role):
+        return itertools.chain(training_layouts.training(quantity, known), training_moves.of(quantity, known))
+    return itertools.chain(moves.moves(quantity, known), layouts.serving(quantity, known))
 
 
 def _cures(rule: Rule, before: Outcome, after: Outcome) -> bool:
@@ -121,10 +129,13 @@ def _suggestion(move: Move, before: Facts, after: Facts) -> Suggestion:
     new = _machine(after.role, old.cloud) if old else None
     if old is None or new is None:
         return Suggestion(move.title, edits, shown, move.gives_up)
-    if _cost(before.role, old) == _cost(after.role, new):
+    costs = [
+        _cost(role, machine, "replicas" in move.values) for role, machine in ((before.role, old), (after.role, new))
+    ]
+    if costs[0] == costs[1]:
         return Suggestion(move.title, edits, shown, move.gives_up)
     prices = ", ".join(dict.fromkeys(f"{one.cloud} {one.price_region} {one.price_date}" for one in (old, new)))
-    return Suggestion(move.title, edits, shown, move.gives_up, _cost(before.role, old), _cost(after.role, new), prices)
+    return Suggestion(move.title, edits, shown, move.gives_up, costs[0], costs[1], prices)
 
 
 NOT_A_NUMBER = re.compile(r"\$|,")
@@ -143,10 +154,18 @@ def _edits(role: Role, name: str, value: Value) -> Iterator[Edit]:
     for at, origin in enumerate(field.origins):
         if elsewhere and origin.document.path == here:
             continue  # it names the other file's value
-        old = origin.text()
+        old = _as_written(origin)
         new = named[at] if named else _rewritten(name, old, value)
         if new != old and not (isinstance(value, int | float) and NOT_A_NUMBER.search(old)):
             yield Edit(name, origin.location(), old, new)
+
+
+def _as_written(origin: Origin) -> str:
+    """The text at a place; of a truth value, as the file spells it."""
+    text, place = origin.text(), origin.location()
+    if text not in ("True", "False") or place.line != place.end_line:
+        return text
+    return place.text[place.column - 1 : place.end_column - 1] or text
 
 
 def _additions(role: Role, name: str, value: Value) -> Iterator[Edit]:
@@ -158,7 +177,7 @@ def _additions(role: Role, name: str, value: Value) -> Iterator[Edit]:
     elif name in ("tensor_parallel", "pipeline_parallel") and value == 1:
         return
     elif role.arguments and role.arguments.key:
-        yield Edit(name, role.arguments.location(), "", f"{name}: {value}")
+        yield Edit(name, role.arguments.location(), "", f"{name}: {_written(value)}")
     elif (argument := engines.spelled(role.text("engine"), role.text("engine_version"), name, value)) is not None:
         yield Edit(name, role.arguments.location() if role.arguments else None, "", argument)
     elif name == "accelerator":
@@ -170,7 +189,12 @@ def _rewritten(name: str, old: str, value: Value) -> str:
         resource, dash, _ = old.rpartition("-")
         return f"{resource}{dash}{value}"
     flag, equals, _ = old.partition("=")
-    return f"{flag}={value}" if equals and flag.startswith("-") else str(value)
+    return f"{flag}={_written(value)}" if equals and flag.startswith("-") else _written(value)
+
+
+def _written(value: Value) -> str:
+    """A value as YAML, JSON and command lines write it."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _machine(role: Role, cloud: str | None) -> hardware.Node | None:
@@ -181,9 +205,12 @@ def _machine(role: Role, cloud: str | None) -> hardware.Node | None:
     return hardware.cheapest(role.text("accelerator"), gpus, cloud)
 
 
-def _cost(role: Role, machine: hardware.Node) -> float | None:
-    """List price of the GPUs of one instance: their share of the machines that hold them."""
+def _cost(role: Role, machine: hardware.Node, of_all: bool) -> float | None:
+    """List price of the GPUs of one instance, or of all: their share of the machines that hold them."""
     gpus, pods = role.value("gpus_per_pod"), role.value("pods_per_replica")
-    if not isinstance(gpus, int) or not isinstance(pods, int) or machine.cost_usd_per_hour is None:
+    instances = role.value("replicas") if of_all else 1
+    if not isinstance(gpus, int) or not isinstance(pods, int) or not isinstance(instances, int):
         return None
-    return machine.cost_usd_per_hour * gpus / machine.node_gpus * pods
+    if machine.cost_usd_per_hour is None:
+        return None
+    return machine.cost_usd_per_hour * gpus / machine.node_gpus * pods * instances

@@ -760,6 +760,7 @@ def test_every_fitted_term_is_tested_monotone() -> None:
             "storage_write_s_per_byte",
             "hub_s_per_byte",
             "failures_per_gpu_s",
+            "volume_read_excess",
         ),  # in test_storage.py
         # of training, in test_training_sizing.py:
         *("length_share", "loss_bytes_per_logit", "expert_imbalance", "layer_gradient_multiple", "live_parameters"),
@@ -776,6 +777,11 @@ def test_every_fitted_term_is_tested_monotone() -> None:
         # of generation without a server, in test_generation.py:
         *("logit_copy_bytes", "cache_growth_excess", "generation_slack_bytes", "generation_context_bytes"),
         *("prompt_excess", "prompt_share", "weight_ratio", "library_workspace_bytes"),
+        # of the time of serving, in test_serving_time.py:
+        *("weight_read_excess", "expert_read_excess", "attention_read_excess", "matrix_excess", "decode_ratio"),
+        *("prefill_excess", "prefill_latency_s", "prefill_interference", "queued_share", "layer_latency_s"),
+        *("step_latency_s", "sequence_latency_s", "reduction_latency_s", "message_s_per_byte"),
+        *("rejected_share", "loaded_board_share"),
     }
 
 

@@ -39,9 +39,12 @@ def stated(document: Document, find: configured.Find | None = None) -> Mapping[s
     """The machines, the batch and the parallelism of the actor and of its rollout."""
     found = settings.stated(document, "verl", interpolated=True)
     place = Origin(document, ("actor_rollout_ref",), key=True)
+    answers = settings.field(document, ("actor_rollout_ref", "rollout", "n"), "int", interpolated=True)
+    if answers is not None:
+        found["generations"] = answers
     if batch := settings.product(
         settings.field(document, ("actor_rollout_ref", "actor", "ppo_mini_batch_size"), "int", interpolated=True),
-        settings.field(document, ("actor_rollout_ref", "rollout", "n"), "int", interpolated=True),
+        answers,
     ):
         found["global_batch_size"] = batch
     lengths = (

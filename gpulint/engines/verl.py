@@ -34,5 +34,6 @@ def read(invocation: Invocation) -> Reading | None:
     own = {
         "sequence_length": length,
         "global_batch_size": training.multiplied(found.get("mini_batch"), found.get("answers")),
+        "generations": found.get("answers"),
     }
     return training.reading("verl", started, ("verl",), own)

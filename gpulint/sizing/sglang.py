@@ -368,6 +368,24 @@ def attention_ranks(tensor_parallel: int, data_parallel: int, data_parallel_atte
     return max(1, tensor_parallel // data_parallel) if data_parallel_attention else tensor_parallel
 
 
+def layer_ranks(tensor_parallel: int) -> int:
+    """Ranks whose tokens meet in the experts of a layer, and which share out those experts.
+
+    layer_ranks = tp
+
+    Args:
+        tensor_parallel: ranks; copies of data-parallel attention lie inside them, other copies compute alone.
+    Returns:
+        ranks.
+
+    >>> layer_ranks(8)
+    8
+
+    Source: SGLang v0.5.23, srt/layers/dp_attention.py.
+    """
+    return tensor_parallel
+
+
 def heads_remainder(attention_heads: int, attention_ranks: int) -> int:
     """Query heads left over after division over the attention's ranks.
 

@@ -123,6 +123,42 @@ def kv_bytes_per_token(
     return layers * 2 * heads * head_dim * bytes_per_kv_element * stage_share
 
 
+def attention_ranks(tensor_parallel: int, data_parallel_attention: bool) -> int:
+    """Ranks that share the heads of one copy of the attention.
+
+    attention_ranks = 1 with attention data parallelism, else tp
+
+    Args:
+        tensor_parallel: ranks. data_parallel_attention: each of them keeps all heads of its own sequences.
+    Returns:
+        ranks.
+
+    >>> attention_ranks(8, True), attention_ranks(8, False)
+    (1, 8)
+
+    Source: TensorRT-LLM, docs/source/advanced/expert-parallelism.md and tensorrt_llm/llmapi (enable_attention_dp).
+    """
+    return 1 if data_parallel_attention else tensor_parallel
+
+
+def sequence_groups(tensor_parallel: int, attention_ranks: int) -> int:
+    """Copies of the attention in one replica, each of which decodes sequences of its own.
+
+    sequence_groups = tp / attention_ranks
+
+    Args:
+        tensor_parallel, attention_ranks: ranks.
+    Returns:
+        groups.
+
+    >>> sequence_groups(8, 1), sequence_groups(8, 8)
+    (8, 1)
+
+    Source: as attention_ranks.
+    """
+    return tensor_parallel // attention_ranks
+
+
 def kv_needed_bytes(kv_bytes_per_token: float, max_model_len: int, block_size: int) -> float:
     """KV cache of one sequence of the longest length on the fullest GPU.
 

@@ -1,0 +1,225 @@
+"""Time of serving against measured rows: time per output token (TPOT) in three worlds, its floor, and TTFT as a band.
+
+    python bench/silicon.py SAMPLE.csv [--half fitted|held] [--aiconfigurator PYTHON] [--limit N]
+
+SAMPLE.csv is the file of measurements inside the aiconfigurator package (aiconfigurator_core/systems/silicon_sample.csv),
+which is not part of this project. A row is *mapped* when it states what one engine decodes: layout and concurrency.
+
+The rule of the halves, stated before anything was fitted: a row's *family* is its network, engine, system, precision, mode
+and layout after what several exports of one run call differently is made one (`layout`). All rows of a network whose name
+hashes to 0 of 6 are held back, and of the other networks every family whose hash is odd. Only the rest is fitted to.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gpulint import documents
+from gpulint.workload import Field, Origin, Role
+
+NOWHERE = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
+CONCURRENCY = re.compile(r"silicon_concurrency=(\d+)")
+ENGINES = {"trtllm": "tensorrt-llm", "vllm": "vllm", "sglang": "sglang"}
+CARDS = {
+    "h100_sxm": "h100-sxm-80gb",
+    "h200_sxm": "h200-sxm-141gb",
+    "b200_sxm": "b200-sxm-180gb",
+    "b300_sxm": "b300-sxm-288gb",
+    "gb200": "gb200",
+    "gb300": "gb300",
+}
+NETWORKS = {
+    "deepseek-r1": "deepseek-v3",
+    "deepseek-v3": "deepseek-v3",
+    "deepseek-r1-nvfp4": "deepseek-v3",
+    "deepseek-v3.1-nvfp4": "deepseek-v3",
+    "llama-3.1-8b-instruct": "llama-3.1-8b",
+    "llama-3.1-70b": "llama-3.1-70b",
+    "llama-3.1-8b-instruct-fp8": "llama-3.1-8b",
+    "qwen3-32b": "qwen3-32b",
+    "qwen3-32b-nvfp4": "qwen3-32b",
+    "qwen3-235b-a22b-fp8": "qwen3-235b-a22b",
+    "qwen3.5-397b-a17b": "qwen3.5-397b-a17b",
+    "glm-5": "glm-5",
+    "minimax-m2.5": "minimax-m2.5",
+    "kimi-k2.5": "kimi-k2.5",
+    "gpt-oss-120b": "gpt-oss-120b",
+}
+CHECKPOINTS = {
+    ("deepseek-v3", "fp8"): "deepseek-ai/DeepSeek-R1",
+    ("deepseek-v3", "fp4"): "nvidia/DeepSeek-V3.1-NVFP4",
+    ("minimax-m2.5", "fp8"): "MiniMaxAI/MiniMax-M2.5",
+    ("minimax-m2.5", "fp4"): "nvidia/MiniMax-M2.5-NVFP4",
+    ("kimi-k2.5", "int4"): "moonshotai/Kimi-K2.5",
+    ("kimi-k2.5", "fp4"): "nvidia/Kimi-K2.5-NVFP4",
+    ("qwen3.5-397b-a17b", "bf16"): "Qwen/Qwen3.5-397B-A17B",
+    ("glm-5", "fp8"): "zai-org/GLM-5-FP8",
+    ("qwen3.5-397b-a17b", "fp8"): "Qwen/Qwen3.5-397B-A17B-FP8",
+    ("glm-5", "fp4"): "nvidia/GLM-5-NVFP4",
+    ("qwen3.5-397b-a17b", "fp4"): "nvidia/Qwen3.5-397B-A17B-NVFP4",
+    ("llama-3.1-70b", "fp8"): "nvidia/Llama-3.3-70B-Instruct-FP8",
+    ("qwen3-32b", ""): "Qwen/Qwen3-32B",
+    ("llama-3.1-70b", "fp4"): "nvidia/Llama-3.3-70B-Instruct-FP4",
+    ("qwen3-32b", "fp8"): "Qwen/Qwen3-32B-FP8",
+    ("llama-3.1-8b", "fp8"): "nvidia/Llama-3.1-8B-Instruct-FP8",
+    ("llama-3.1-8b", ""): "meta-llama/Llama-3.1-8B-Instruct",
+    ("qwen3-32b", "fp4"): "nvidia/Qwen3-32B-NVFP4",
+    ("qwen3-235b-a22b", ""): "Qwen/Qwen3-235B-A22B-FP8",
+    ("qwen3-235b-a22b", "fp8"): "Qwen/Qwen3-235B-A22B-FP8",
+    ("gpt-oss-120b", ""): "openai/gpt-oss-120b",
+    ("gpt-oss-120b", "fp4"): "openai/gpt-oss-120b",
+    ("gpt-oss-120b", "fp8"): "openai/gpt-oss-120b",
+    ("deepseek-v3", ""): "deepseek-ai/DeepSeek-R1",
+}
+"""The release that a row's precision names; rows without a precision ran the network as it was published."""
+DYNAMO = {"0.5": "1.1.0", "0.7": "1.2.0", "0.8": "1.2.0", "0.9": "1.3.0"}
+"""TensorRT-LLM in releases of Dynamo's runtime images, whose own number some rows give."""
+
+
+class Layout(NamedTuple):
+    """GPUs of one engine, and over how many copies of the attention they are split."""
+
+    gpus: int
+    groups: int
+    expert_ranks: int
+    workers: int
+
+
+class Case(NamedTuple):
+    """One measured row with what it states."""
+
+    id: str
+    network: str
+    engine: str
+    system: str
+    precision: str
+    mode: str
+    layout: Layout | None
+    concurrency: float
+    row: Mapping[str, str]
+
+    @property
+    def family(self) -> str:
+        """What is held back or fitted together."""
+        return "/".join(map(str, (self.network, self.engine, self.system, self.precision, self.mode, self.layout)))
+
+    @property
+    def held(self) -> bool:
+        """Whether the row belongs to the half that nothing is fitted to."""
+        return _hash(self.network) % 6 == 0 or _hash(self.family) % 2 == 1
+
+
+def _hash(text: str) -> int:
+    return int(hashlib.sha256(text.encode()).hexdigest(), 16)
+
+
+def cases(path: Path) -> Iterator[Case]:
+    """Every row of the sample."""
+    with path.open(newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            told = CONCURRENCY.search(row["silicon_data_source"])
+            network = NETWORKS.get(row["model_path"].rpartition("/")[2].lower(), "")
+            found = layout(row)
+            stated = float(told[1]) if told else _number(row, "batch_size") * (found.groups if found else 1)
+            if not told and row["mode"] == "disagg" and found:
+                stated = _number(row, "decode_batch_size") * found.groups * found.workers
+            yield Case(
+                *(row["id"], network, ENGINES[row["backend"]], row["system"], row["precision"], row["mode"]),
+                *(found, stated, row),
+            )
+
+
+def layout(row: Mapping[str, str]) -> Layout | None:
+    """The layout of the ranks that decode; None where a row does not say over how many engines its requests spread.
+
+    Exports of one run multiply tensor by expert parallelism (64 for 8 and 8, on eight GPUs), and count data-parallel
+    attention beside the ranks it lies in: where the product of a row's counts is a square of the experts', the root is meant.
+    """
+    part = "decode_" if row["mode"] == "disagg" else ""
+    if part and not row["decode_num_workers"]:
+        return None
+    tensor, copies = (int(_number(row, f"{part}{name}_size")) or 1 for name in ("tp", "attention_dp"))
+    slices, spread = (int(_number(row, f"{part}moe_{name}_size")) or 1 for name in ("tp", "ep"))
+    workers = int(_number(row, "decode_num_workers")) if part else 1
+    if slices == spread > 1 and max(tensor, copies) == slices * spread:
+        return Layout(slices, slices if copies > 1 else 1, spread, workers)
+    if copies > 1 and tensor == copies and spread == tensor * copies:
+        return Layout(tensor, copies, tensor, workers)
+    if tensor > 8 and not part:  # rows of whole racks, which only data-parallel attention runs on
+        return Layout(tensor, tensor, tensor, workers)
+    return Layout(tensor * copies, copies, spread, workers)
+
+
+def _number(row: Mapping[str, str], name: str) -> float:
+    return float(row[name] or 0)
+
+
+def role(case: Case) -> Role | None:
+    """The role that a row describes; None where it cannot be told."""
+    checkpoint = CHECKPOINTS.get((case.network, case.precision))
+    if case.layout is None or checkpoint is None or not case.concurrency:
+        return None
+    gpus, groups, expert_ranks, workers = case.layout
+    stated: dict[str, Any] = {
+        "engine": case.engine,
+        "checkpoint": checkpoint,
+        "accelerator": CARDS[case.system],
+        "device": "gpu",
+        "task": "inference",
+        "replicas": workers,
+        "gpus_per_pod": gpus,
+        "gpus_per_replica": gpus,
+        "pods_per_replica": 1,
+        "target_concurrency": case.concurrency,
+        "request_prompt_tokens": int(case.row["isl"]),
+        "request_output_tokens": int(case.row["osl"]),
+        "prefill_apart": case.mode == "disagg",
+        "max_model_len": int(case.row["isl"]) + int(case.row["osl"]) + 256,
+        "max_model_len_stated": True,
+        **_parallel(case.engine, gpus, groups, expert_ranks),
+    }
+    if version := _release(case):
+        stated["engine_version"] = version
+    if case.engine == "tensorrt-llm":
+        stated["kv_cache_dtype"] = "fp8" if case.precision else "auto"
+    if case.engine == "sglang" and case.precision == "fp4":
+        stated["kv_cache_dtype"] = "fp8_e4m3"
+    return Role("server", NOWHERE, {name: Field(one) for name, one in stated.items()})
+
+
+def _parallel(engine: str, gpus: int, groups: int, expert_ranks: int) -> dict[str, Any]:
+    if engine == "vllm":
+        return {"tensor_parallel": gpus // groups, "data_parallel": groups, "expert_parallel": expert_ranks > 1}
+    spread = {"tensor_parallel": gpus, "data_parallel_attention": groups > 1, "expert_parallel_size": expert_ranks}
+    return spread | ({"data_parallel": groups} if engine == "sglang" else {})
+
+
+def _release(case: Case) -> str:
+    version = case.row["backend_version"]
+    if case.engine == "tensorrt-llm" and version.startswith("0."):
+        return DYNAMO.get(version[:3], "")
+    return version if version[:1].isdigit() else ""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sample", type=Path)
+    every = list(cases(parser.parse_args().sample))
+    print(
+        len(every),
+        "rows",
+        sum(role(case) is not None for case in every),
+        "mapped",
+        sum(case.held for case in every),
+        "held",
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,171 @@
+"""Layouts: other ways to share the same work out over the same GPUs, with the product of ranks and the batch of a step kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+
+from gpulint import hardware
+from gpulint.facts import Facts
+from gpulint.moves import Move, count_of, priced
+from gpulint.workload import Value
+
+LATENCY = "the latency of a single sequence"
+ONE_COPY = "the memory that several GPUs lend one copy, and its latency"
+MORE_REPLICAS = (2, 3, 4, 6, 8)
+"""Multiples of today's instances that are tried, smallest first."""
+
+
+def serving(quantity: str, known: Facts) -> Iterator[Move]:
+    """The layouts of a server that are worth a try when one of its quantities may change."""
+    by_quantity: Mapping[str, Callable[[Facts], Iterator[Move]]] = {
+        "data_parallel": _copies,
+        "replicas": _replicas,
+        "pipeline_parallel": _stages,
+        "expert_parallel": _whole_experts,
+        "expert_parallel_size": _expert_ranks,
+        "decode_context_parallel": _sequence_ranks,
+        "link": _linked,
+        "instance_type": _machines,
+        "max_num_seqs": _decoded_together,
+    }
+    return by_quantity[quantity](known) if quantity in by_quantity else iter(())
+
+
+def factors(count: int) -> Iterator[int]:
+    """The divisors of a count, ascending."""
+    return (one for one in range(1, count + 1) if count % one == 0)
+
+
+def _copies(known: Facts) -> Iterator[Move]:
+    """Copies of fewer ranks on the same GPUs, the most first; of copies of the attention, as many as divide the ranks."""
+    ranks, copies = count_of(known, "tensor_parallel"), count_of(known, "data_parallel")
+    if not ranks or not copies:
+        return
+    if known.likely("data_parallel_attention") is True:
+        for fewer in sorted(factors(ranks), reverse=True):
+            if 1 < fewer < copies:
+                yield Move(f"{fewer} copies of the attention on {ranks} ranks", {"data_parallel": fewer})
+        return
+    if known.likely("pods_per_replica") != 1:
+        return
+    for left in factors(ranks):
+        if left < ranks:
+            more = copies * ranks // left
+            values: dict[str, Value] = {"tensor_parallel": left, "data_parallel": more}
+            yield Move(f"data parallel {more} of tensor parallel {left} on the same GPUs", values, ONE_COPY)
+
+
+def _replicas(known: Facts) -> Iterator[Move]:
+    """The same GPUs in more instances of fewer ranks, then more instances."""
+    now = count_of(known, "replicas")
+    if not now:
+        return
+    gpus, ranks = count_of(known, "gpus_per_pod"), count_of(known, "tensor_parallel")
+    alone = [known.likely(name) for name in ("pipeline_parallel", "data_parallel", "pods_per_replica")] == [1, 1, 1]
+    if gpus and ranks == gpus and alone:
+        for left in (one for one in factors(ranks) if one < ranks):
+            more = now * ranks // left
+            values: dict[str, Value] = {"gpus_per_pod": left, "tensor_parallel": left, "replicas": more}
+            yield Move(f"{more} replicas of {left} GPU{'' if left == 1 else 's'}, as many in all", values, ONE_COPY)
+    for more in (now * multiple for multiple in MORE_REPLICAS):
+        yield Move(f"{more} replicas", {"replicas": more}, "the price of the further instances")
+
+
+def _stages(known: Facts) -> Iterator[Move]:
+    """Ranks of each layer turned into stages of layers on the same GPUs, few first; then stages into ranks."""
+    ranks, stages = count_of(known, "tensor_parallel"), count_of(known, "pipeline_parallel")
+    layers = count_of(known, "layers")
+    if not ranks or not stages:
+        return
+    for left in sorted((one for one in factors(ranks) if one < ranks), reverse=True):
+        longer = stages * ranks // left
+        if layers is None or layers >= longer:
+            values: dict[str, Value] = {"tensor_parallel": left, "pipeline_parallel": longer}
+            yield Move(f"tensor parallel {left}, pipeline parallel {longer} on the same GPUs", values, LATENCY)
+    for left in sorted((one for one in factors(stages) if one < stages), reverse=True):
+        wider = ranks * stages // left
+        values = {"tensor_parallel": wider, "pipeline_parallel": left}
+        lost = "communication inside every layer"
+        yield Move(f"tensor parallel {wider}, pipeline parallel {left} on the same GPUs", values, lost)
+
+
+def _whole_experts(known: Facts) -> Iterator[Move]:
+    """Whole experts on each rank instead of a slice of every expert."""
+    if count_of(known, "experts") and known.likely("expert_parallel") is False:
+        yield Move("whole experts on each rank", {"expert_parallel": True}, "an even load where few experts are hit")
+
+
+def _expert_ranks(known: Facts) -> Iterator[Move]:
+    """Expert parallel ranks that divide the experts and the ranks of a server, most first."""
+    ranks, now, experts = (count_of(known, name) for name in ("tensor_parallel", "expert_parallel_size", "experts"))
+    if not ranks or not now or not experts:
+        return
+    copies = count_of(known, "redundant_experts") or 0
+    for fewer in sorted(factors(math.gcd(ranks, experts + copies)), reverse=True):
+        if fewer != now:
+            yield Move(
+                f"expert parallel {fewer}", {"expert_parallel_size": fewer}, "the memory of experts on fewer ranks"
+            )
+
+
+def _sequence_ranks(known: Facts) -> Iterator[Move]:
+    """Decode context parallel ranks, at most as many as hold the same KV entries, the most first."""
+    ranks, now = count_of(known, "tensor_parallel"), count_of(known, "decode_context_parallel")
+    most = count_of(known, "decode_context_limit")
+    if not ranks or not now or not most:
+        return
+    for size in sorted(factors(ranks), reverse=True):
+        if size != now and size <= most:
+            yield Move(f"decode context parallel {size}", {"decode_context_parallel": size})
+
+
+def _linked(known: Facts) -> Iterator[Move]:
+    """Products that join all tensor parallel ranks of a pod by a direct link, cheapest first."""
+    now, ranks = hardware.accelerator(known.role.text("accelerator")), count_of(known, "tensor_parallel")
+    if now is None or not ranks:
+        return
+    memory = now.cuda_memory_bytes or now.driver_memory_bytes or 0
+    for product, _ in priced(now, known.role):
+        joined = (product.link_domain_gpus or 1) >= ranks
+        enough = (product.cuda_memory_bytes or product.driver_memory_bytes or 0) >= memory
+        if (
+            product.id != now.id
+            and joined
+            and enough
+            and (product.compute_capability or 0) >= (now.compute_capability or 0)
+        ):
+            title = f"{count_of(known, 'gpus_per_pod') or ranks} × {product.name}, joined by {product.link}"
+            yield Move(title, {"accelerator": product.id})
+
+
+def _machines(known: Facts) -> Iterator[Move]:
+    """Machine types of the same cloud with as many of the same card and RDMA between them, cheapest first."""
+    now = hardware.node(known.role.text("instance_type"))
+    if now is None:
+        return
+    others = (
+        one
+        for one in hardware.nodes()
+        if (one.cloud, one.accelerator, one.node_gpus) == (now.cloud, now.accelerator, now.node_gpus)
+        and one.instance_type != now.instance_type
+        and one.rdma not in ("", "none")
+    )
+    for one in sorted(others, key=lambda node: (node.cost_usd_per_hour or math.inf, node.instance_type)):
+        yield Move(f"{one.instance_type}, with {one.rdma} between machines", {"instance_type": one.instance_type})
+
+
+def _decoded_together(known: Facts) -> Iterator[Move]:
+    """Fewer sequences at once, so that each token comes sooner, then more, so that more tokens come in all."""
+    now = count_of(known, "max_num_seqs")
+    if not now:
+        return
+    for share in (2, 4, 8):
+        if now >= share:
+            yield Move(
+                f"at most {now // share} sequences at once", {"max_num_seqs": now // share}, "tokens per second in all"
+            )
+    for multiple in (2, 4):
+        yield Move(
+            f"up to {now * multiple} sequences at once", {"max_num_seqs": now * multiple}, "the time of each token"
+        )

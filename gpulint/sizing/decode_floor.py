@@ -1,0 +1,160 @@
+"""What physics allows at best while an answer is decoded: peaks of the card, floors of a token, ceiling of a replica."""
+
+from __future__ import annotations
+
+
+def matrix_flop_per_s(
+    weight_format: str,
+    dense_bf16_flop_per_s: float | None,
+    dense_fp8_flop_per_s: float | None,
+    dense_fp4_flop_per_s: float | None,
+) -> float:
+    """Dense peak of the number format that an engine multiplies these weights in.
+
+    matrix_flop_per_s = of 4 bits for NVFP4, of 8 bits for FP8 and MXFP4, of 16 bits otherwise; the next wider one that there is
+
+    Args:
+        weight_format: in memory. dense_bf16_flop_per_s, dense_fp8_flop_per_s, dense_fp4_flop_per_s: peaks [FLOP/s].
+    Returns:
+        [FLOP/s]
+    Validity: weight-only formats (AWQ, GPTQ, GGUF) are unpacked and multiplied in 16 bits.
+
+    >>> matrix_flop_per_s("fp8", 989e12, 1979e12, None), matrix_flop_per_s("nvfp4", 989e12, 1979e12, None)
+    (1979000000000000.0, 1979000000000000.0)
+    >>> matrix_flop_per_s("int4-g128", 989e12, 1979e12, None)
+    989000000000000.0
+
+    Source: NVIDIA Transformer Engine documentation; vLLM, docs/features/quantization.
+    """
+    peaks = (dense_fp4_flop_per_s, dense_fp8_flop_per_s, dense_bf16_flop_per_s)
+    narrowest = 0 if weight_format == "nvfp4" else 1 if weight_format in _EIGHT_BITS else 2
+    found = next((peak for peak in peaks[narrowest:] if peak), None)
+    if found is None:
+        raise LookupError("the catalog has no peak of this accelerator")
+    return found
+
+
+_EIGHT_BITS = frozenset({"fp8", "fp8-block", "fp8-mlp", "mxfp4", "mxfp8"})
+
+
+def best_flop_per_s(
+    dense_bf16_flop_per_s: float | None, dense_fp8_flop_per_s: float | None, dense_fp4_flop_per_s: float | None
+) -> float:
+    """Highest dense peak of the card in any number format, which no kernel exceeds.
+
+    best_flop_per_s = max(16 bits, 8 bits, 4 bits)
+
+    Args:
+        dense_bf16_flop_per_s, dense_fp8_flop_per_s, dense_fp4_flop_per_s: peaks [FLOP/s].
+    Returns:
+        [FLOP/s]
+
+    >>> best_flop_per_s(989e12, 1979e12, None)
+    1979000000000000.0
+
+    Source: definition.
+    """
+    found = [peak for peak in (dense_bf16_flop_per_s, dense_fp8_flop_per_s, dense_fp4_flop_per_s) if peak]
+    if not found:
+        raise LookupError("the catalog has no peak of this accelerator")
+    return max(found)
+
+
+def weight_read_floor_s(
+    shared_read_bytes: float,
+    expert_parameters: int,
+    bytes_per_weight: float,
+    experts: int | None,
+    experts_per_token: int | None,
+    layer_ranks: int,
+    memory_bytes_per_s: float,
+    draft_tokens: int,
+) -> float:
+    """Least time for one token of an answer by the weights alone: each step reads what one token touches.
+
+    weight_read_floor_s = (shared + experts · b · k / E / ranks) / bandwidth / (1 + drafted)
+
+    Args:
+        shared_read_bytes: besides routed experts [bytes]. expert_parameters, experts, experts_per_token: of them, E, k.
+        bytes_per_weight: b [bytes]. layer_ranks: that share the experts out. memory_bytes_per_s: nominal [bytes/s].
+        draft_tokens: drafted ahead of each step, which may all be accepted.
+    Returns:
+        [s]
+    Validity: without efficiencies, messages and KV cache; the tokens of a batch may all visit the same experts.
+
+    >>> round(weight_read_floor_s(34.8e9, 0, 2, None, None, 4, 3.35e12, 0) * 1e3, 1)  # Llama-3.1-70B on four H100: ms
+    10.4
+
+    Source: Pope et al., Efficiently Scaling Transformer Inference, 2022, section 2.
+    """
+    routed = expert_parameters * bytes_per_weight * (experts_per_token or 0) / experts / layer_ranks if experts else 0.0
+    return (shared_read_bytes + routed) / memory_bytes_per_s / (1 + draft_tokens)
+
+
+def tpot_floor_s(
+    weight_read_floor_s: float,
+    sequence_read_bytes: float,
+    wave_batch: int,
+    token_flop: float,
+    attention_ranks: int,
+    layer_ranks: int,
+    memory_bytes_per_s: float,
+    best_flop_per_s: float,
+    draft_tokens: int,
+) -> float:
+    """Least time from one token of an answer to the next.
+
+    tpot_floor_s = max(weights and KV cache / bandwidth, operations / best peak) / (1 + drafted)
+
+    Args:
+        weight_read_floor_s: by the weights alone [s]. sequence_read_bytes: KV cache of one sequence [bytes].
+        wave_batch: sequences of a group. token_flop: of one token [FLOP]. attention_ranks, layer_ranks: ranks.
+        memory_bytes_per_s: nominal [bytes/s]. best_flop_per_s: of the card [FLOP/s]. draft_tokens: drafted ahead of each step.
+    Returns:
+        [s]
+    Validity: full nominal bandwidth and peak, no latency, no messages, no prefill.
+
+    >>> round(tpot_floor_s(0.0104, 327680000 / 4, 16, 139e9, 4, 4, 3.35e12, 1.979e15, 0) * 1e3, 2)
+    10.79
+
+    Source: Williams et al., Roofline, 2009.
+    """
+    reading = weight_read_floor_s + wave_batch * sequence_read_bytes / memory_bytes_per_s / (1 + draft_tokens)
+    computing = wave_batch * token_flop / max(attention_ranks, layer_ranks) / best_flop_per_s / (1 + draft_tokens)
+    return max(reading, computing)
+
+
+def output_tokens_per_s_ceiling(
+    admitted_sequences: float,
+    sequence_groups: int,
+    shared_read_bytes: float,
+    sequence_read_bytes: float,
+    token_flop: float,
+    layer_ranks: int,
+    attention_ranks: int,
+    memory_bytes_per_s: float,
+    best_flop_per_s: float,
+    draft_tokens: int,
+) -> float:
+    """Most output tokens per second of one replica, whatever the load.
+
+    output_tokens_per_s_ceiling = groups · n / max((shared + n · sequence) / bandwidth, n · operations / peak) · (1 + drafted)
+
+    Args:
+        admitted_sequences: that the KV cache of the replica holds. sequence_groups: groups of the replica.
+        shared_read_bytes, sequence_read_bytes: on one GPU [bytes]. token_flop: of one token [FLOP].
+        layer_ranks, attention_ranks: ranks. memory_bytes_per_s: [bytes/s]. best_flop_per_s: [FLOP/s].
+        draft_tokens: drafted ahead of each step.
+    Returns:
+        [tokens/s]
+    Validity: no efficiencies, no prompts, no experts read: a ceiling.
+
+    >>> round(output_tokens_per_s_ceiling(64, 1, 34.8e9, 81920000, 139e9, 4, 4, 3.35e12, 1.979e15, 0))
+    5354
+
+    Source: Williams et al., Roofline, 2009.
+    """
+    batch = max(1.0, admitted_sequences / sequence_groups)
+    reading = (shared_read_bytes + batch * sequence_read_bytes) / memory_bytes_per_s
+    computing = batch * token_flop / max(layer_ranks, attention_ranks) / best_flop_per_s
+    return sequence_groups * batch / max(reading, computing) * (1 + draft_tokens)

@@ -1,0 +1,220 @@
+"""Time of one decoding step: reading and computing, messages between ranks, and what every step costs besides."""
+
+from __future__ import annotations
+
+
+def shared_matrix_s(
+    shared_read_bytes: float,
+    wave_batch: int,
+    token_flop: float,
+    expert_token_flop: float,
+    attention_ranks: int,
+    memory_bytes_per_s: float,
+    matrix_flop_per_s: float,
+    weight_read_excess: float,
+    matrix_excess: float,
+) -> float:
+    """Time of one step in the matrices that every token passes through.
+
+    shared_matrix_s = bytes / bandwidth · excess + batch · operations / ranks / peak · excess
+
+    Args:
+        shared_read_bytes: on one GPU [bytes]. wave_batch: sequences. token_flop, expert_token_flop: of one token, and of them
+            in routed experts [FLOP]. attention_ranks: that share them. memory_bytes_per_s: [bytes/s].
+        matrix_flop_per_s: [FLOP/s]. weight_read_excess, matrix_excess: time against the nominal one (fitted).
+    Returns:
+        [s]
+    Validity: reading and computing overlap in part only; their sum fits better than the larger of both.
+
+    >>> round(shared_matrix_s(34.8e9, 16, 139e9, 0, 4, 3.35e12, 989e12, 1.25, 1.6) * 1e3, 2)
+    13.88
+
+    Source: measured; bench/silicon.py.
+    """
+    reading = shared_read_bytes / memory_bytes_per_s * weight_read_excess
+    computing = wave_batch * (token_flop - expert_token_flop) / attention_ranks
+    return reading + computing / matrix_flop_per_s * matrix_excess
+
+
+def expert_matrix_s(
+    expert_read_bytes: float,
+    meeting_tokens: float,
+    expert_token_flop: float,
+    layer_ranks: int,
+    memory_bytes_per_s: float,
+    matrix_flop_per_s: float,
+    expert_read_excess: float,
+    matrix_excess: float,
+) -> float:
+    """Time of one step in the routed experts.
+
+    expert_matrix_s = bytes / bandwidth · excess + tokens · operations / ranks / peak · excess
+
+    Args:
+        expert_read_bytes: on one GPU [bytes]. meeting_tokens: of the step. expert_token_flop: of one token [FLOP].
+        layer_ranks: that share them out. memory_bytes_per_s: [bytes/s]. matrix_flop_per_s: [FLOP/s].
+        expert_read_excess, matrix_excess: time against the nominal one (fitted).
+    Returns:
+        [s]
+
+    >>> round(expert_matrix_s(2.55e9, 1, 40.9e9, 8, 4.8e12, 1979e12, 2.0, 2.0) * 1e3, 2)
+    1.07
+
+    Source: measured; bench/silicon.py.
+    """
+    reading = expert_read_bytes / memory_bytes_per_s * expert_read_excess
+    return reading + meeting_tokens * expert_token_flop / layer_ranks / matrix_flop_per_s * matrix_excess
+
+
+def decode_attention_s(
+    wave_batch: int,
+    sequence_read_bytes: float,
+    context_flop: float,
+    attention_ranks: int,
+    memory_bytes_per_s: float,
+    dense_bf16_flop_per_s: float,
+    attention_read_excess: float,
+) -> float:
+    """Time of one step in attention.
+
+    decode_attention_s = batch · max(bytes / bandwidth, operations / ranks / peak) · excess
+
+    Args:
+        wave_batch: sequences. sequence_read_bytes: of one, on one GPU [bytes]. context_flop: of one [FLOP].
+        attention_ranks: that share its heads. memory_bytes_per_s: [bytes/s]. dense_bf16_flop_per_s: [FLOP/s].
+        attention_read_excess: time against both (fitted).
+    Returns:
+        [s]
+
+    >>> round(decode_attention_s(16, 81920000, 2.6e9, 4, 3.35e12, 989e12, 1.6) * 1e3, 2)
+    0.63
+
+    Source: measured; bench/silicon.py.
+    """
+    reading = sequence_read_bytes / memory_bytes_per_s
+    return wave_batch * max(reading, context_flop / attention_ranks / dense_bf16_flop_per_s) * attention_read_excess
+
+
+def decode_traffic_s(
+    layers: int,
+    moe_layers: int,
+    hidden: int,
+    wave_batch: int,
+    meeting_tokens: float,
+    attention_ranks: int,
+    layer_ranks: int,
+    bytes_per_activation: float,
+    message_s_per_byte: float,
+    reduction_latency_s: float,
+) -> float:
+    """Time of one step in messages: two sums a layer over the attention's ranks, experts' tokens gathered and scattered.
+
+    decode_traffic_s = 2 · layers · (latency + 2 · (ranks − 1) / ranks · batch · hidden · B · message)
+
+    Args:
+        layers, moe_layers: all, and those with routed experts. hidden: width. wave_batch: sequences of a group.
+        meeting_tokens: tokens of all groups. attention_ranks, layer_ranks: ranks. bytes_per_activation: B [bytes].
+        message_s_per_byte: of a sum over the ranks (fitted) [s/byte]. reduction_latency_s: of one message (fitted) [s].
+    Returns:
+        [s]
+    Validity: engines sum with kernels of their own inside a link domain.
+
+    >>> round(decode_traffic_s(80, 0, 8192, 16, 16, 4, 4, 2, 3e-12, 6e-6) * 1e3, 2)
+    1.15
+    >>> decode_traffic_s(80, 0, 8192, 16, 16, 1, 1, 2, 3e-12, 6e-6)
+    0.0
+
+    Source: Shoeybi et al., Megatron-LM, 2019, section 3; vLLM, distributed/device_communicators/custom_all_reduce.py.
+    """
+    payload = wave_batch * hidden * bytes_per_activation
+    summed = _summed_s(payload, attention_ranks, message_s_per_byte)
+    among = 2 * layers * (summed + reduction_latency_s) if attention_ranks > 1 else 0.0
+    if layer_ranks <= attention_ranks:
+        return float(among)
+    gathered = _summed_s(meeting_tokens * hidden * bytes_per_activation, layer_ranks, message_s_per_byte)
+    return among + (moe_layers or 0) * (gathered + 2 * reduction_latency_s)
+
+
+def decode_overhead_s(
+    layers: int, wave_batch: int, layer_latency_s: float, step_latency_s: float, sequence_latency_s: float
+) -> float:
+    """What a step costs whatever it reads and computes: kernels that start one after the other, the scheduler, the sampler.
+
+    decode_overhead_s = layers · layer_latency_s + step_latency_s + batch · sequence_latency_s
+
+    Args:
+        layers: of the network. wave_batch: sequences. layer_latency_s, step_latency_s, sequence_latency_s: (fitted) [s].
+    Returns:
+        [s]
+
+    >>> round(decode_overhead_s(80, 16, 40e-6, 1e-3, 10e-6) * 1e3, 2)
+    4.36
+
+    Source: measured; bench/silicon.py.
+    """
+    return layers * layer_latency_s + step_latency_s + wave_batch * sequence_latency_s
+
+
+def decode_step_s(
+    shared_matrix_s: float,
+    expert_matrix_s: float,
+    decode_attention_s: float,
+    decode_traffic_s: float,
+    decode_overhead_s: float,
+    decode_ratio: float,
+) -> float:
+    """Time of one decoding step that no prompt disturbs.
+
+    decode_step_s = (shared + experts + attention + traffic + overhead) · decode_ratio
+
+    Args:
+        shared_matrix_s, expert_matrix_s, decode_attention_s, decode_traffic_s, decode_overhead_s: parts [s].
+        decode_ratio: measured against the sum (fitted).
+    Returns:
+        [s]
+
+    >>> round(decode_step_s(0.0139, 0, 0.0007, 0.0012, 0.0044, 1.0), 4)
+    0.0202
+
+    Source: definition.
+    """
+    parts = shared_matrix_s + expert_matrix_s + decode_attention_s + decode_traffic_s + decode_overhead_s
+    return parts * decode_ratio
+
+
+def tpot_s(
+    decode_step_s: float,
+    prefill_s: float,
+    prefill_apart: bool,
+    decode_batch: int,
+    request_output_tokens: float,
+    prefill_interference: float,
+    draft_tokens: int,
+    rejected_share: float,
+) -> float:
+    """Time from one token of an answer to the next, prompts of other requests between them included.
+
+    tpot_s = (decode_step_s + interference · (batch − 1) · prefill_s / output) / (1 + (1 − rejected) · drafted)
+
+    Args:
+        decode_step_s: undisturbed [s]. prefill_s: of one prompt [s]. prefill_apart: others compute them.
+        decode_batch: sequences of a group.
+        request_output_tokens: of an answer; in that many steps each of the others is replaced once [tokens].
+        prefill_interference: share of a prompt's time that decoding waits (fitted). draft_tokens: drafted ahead of each step.
+        rejected_share: of drafted tokens (fitted).
+    Returns:
+        [s]
+
+    >>> round(tpot_s(0.0202, 0.08, False, 16, 1024, 1.0, 0, 0.5), 4)
+    0.0214
+
+    Source: closed loop: each of the other sequences ends once while an answer is decoded, and a prompt takes its place.
+    """
+    others = 0 if prefill_apart else decode_batch - 1
+    waiting = prefill_interference * others * prefill_s / max(1.0, request_output_tokens)
+    return (decode_step_s + waiting) / (1 + (1 - rejected_share) * draft_tokens)
+
+
+def _summed_s(payload_bytes: float, ranks: int, s_per_byte: float) -> float:
+    """Bandwidth part of an all-reduce."""
+    return 2 * (ranks - 1) / ranks * payload_bytes * s_per_byte

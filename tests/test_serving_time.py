@@ -1,0 +1,109 @@
+"""How fast a server answers: floors below every estimate, more of a fitted term never faster, and what stays unknown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from gpulint import architecture, catalog, documents, facts
+from gpulint.facts import Facts, Missing
+from gpulint.workload import Field, Origin, Role
+
+NOWHERE = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
+LLAMA = "meta-llama/Llama-3.1-70B-Instruct"
+MIXTURE = "Qwen/Qwen3-235B-A22B-FP8"
+LATENT = "deepseek-ai/DeepSeek-R1"
+TIME_TERMS = (
+    *("weight_read_excess", "expert_read_excess", "attention_read_excess", "matrix_excess", "decode_ratio"),
+    *("prefill_excess", "prefill_latency_s", "prefill_interference", "queued_share", "layer_latency_s"),
+    *("step_latency_s", "sequence_latency_s", "reduction_latency_s", "message_s_per_byte", "rejected_share"),
+)
+
+
+def server(checkpoint: str, **more: Any) -> Facts:
+    """The facts of a server on eight H200, with what is stated instead."""
+    stated: dict[str, Any] = {
+        "engine": "vllm",
+        "engine_version": "0.12.0",
+        "checkpoint": checkpoint,
+        "accelerator": "h200-sxm-141gb",
+        "tensor_parallel": 8,
+        "gpus_per_pod": 8,
+        "gpus_per_replica": 8,
+        "pods_per_replica": 1,
+        "replicas": 1,
+        "device": "gpu",
+        "task": "inference",
+        "target_concurrency": 32,
+        "request_prompt_tokens": 1024,
+        "request_output_tokens": 1024,
+        "max_model_len": 9000,
+        "max_model_len_stated": True,
+        **more,
+    }
+    role = Role("server", NOWHERE, {name: Field(one) for name, one in stated.items() if one is not ...})
+    return facts.of(role, architecture.resolve(checkpoint))
+
+
+def number(known: Facts, name: str) -> float:
+    found = known.likely(name)
+    assert isinstance(found, int | float), (name, found)
+    return float(found)
+
+
+@pytest.mark.parametrize("term", TIME_TERMS)
+def test_more_of_a_fitted_term_is_never_faster(term: str) -> None:
+    rows = [row for row in catalog.rows("fitted") if row["name"] == term]
+    low, high = min(float(row["favourable"]) for row in rows), max(float(row["adverse"]) for row in rows)
+    high = max(high, low + 0.1)
+    mattered = False
+    for checkpoint in (LLAMA, MIXTURE):
+        for name in ("tpot_s", "ttft_s"):
+            steps = [low + (high - low) * step / 4 for step in range(5)]
+            found = [number(server(checkpoint, draft_tokens=2, **{term: step}), name) for step in steps]
+            assert found == sorted(found)
+            mattered |= len(set(found)) > 1
+    assert mattered, "the term does not matter here"
+
+
+def test_more_of_the_boards_power_is_more_energy_for_a_token() -> None:
+    low, high = (number(server(LLAMA, loaded_board_share=share), "energy_j_per_token") for share in (0.4, 0.8))
+    assert high == pytest.approx(2 * low)
+
+
+@pytest.mark.parametrize("checkpoint", [LLAMA, MIXTURE, LATENT, "openai/gpt-oss-120b"])
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "tensorrt-llm"])
+@pytest.mark.parametrize("concurrency", [1, 64, 512])
+def test_floors_lie_below_every_estimate_and_the_ceiling_above(checkpoint: str, engine: str, concurrency: int) -> None:
+    more = {"engine": engine, "engine_version": ..., "kv_cache_dtype": "fp8"}
+    known = server(checkpoint, target_concurrency=concurrency, **more)
+    for name in ("tpot", "ttft"):
+        best = known.worlds(f"{name}_s")
+        assert not isinstance(best, Missing), (name, best, known.reasons)
+        assert number(known, f"{name}_floor_s") < float(best.favourable)  # type: ignore[arg-type]
+    assert number(known, "weight_read_floor_s") <= number(known, "tpot_floor_s")
+
+
+def test_a_token_of_a_dense_network_reads_every_weight_once() -> None:
+    """70.55e9 parameters less the embedding table of 1.05e9, in 16 bits over 8 ranks at 4.8 TB/s."""
+    assert number(server(LLAMA), "weight_read_floor_s") == pytest.approx(139e9 / 8 / 4.8e12, rel=0.01)
+
+
+def test_attention_copies_share_out_the_requests() -> None:
+    assert number(server(LATENT, tensor_parallel=1, data_parallel=8, target_concurrency=64), "decode_batch") == 8
+    assert (
+        number(
+            server(LATENT, engine="tensorrt-llm", engine_version="1.1.0", data_parallel_attention=True), "decode_batch"
+        )
+        == 4
+    )
+    sglang = server(LATENT, engine="sglang", engine_version="0.5.9", data_parallel=8, data_parallel_attention=True)
+    assert number(sglang, "decode_batch") == 4
+    assert number(sglang, "meeting_tokens") == 32
+
+
+def test_without_a_stated_prompt_the_weights_alone_still_give_a_floor() -> None:
+    known = server(LLAMA, request_prompt_tokens=..., request_output_tokens=...)
+    assert isinstance(known.worlds("tpot_s"), Missing)
+    assert number(known, "weight_read_floor_s") > 0
