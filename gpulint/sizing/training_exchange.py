@@ -59,7 +59,7 @@ def data_traffic_s(
     Returns:
         [s]
 
-    >>> data_traffic_s(100e9, 3, 32, 1, 1.0, 8, None, 50e9, 0.0)
+    >>> round(data_traffic_s(100e9, 3, 32, 1, 1.0, 8, None, 50e9, 0.0), 3)
     2.0
 
     Source: Rajbhandari et al., ZeRO, 2020, section 7.
