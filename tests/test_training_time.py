@@ -175,6 +175,7 @@ TERMS: Mapping[str, Mapping[str, Any]] = {
     "matmul_excess": {},
     "kernel_excess": {},
     "narrow_width": {},
+    "gather_excess": {"sharding": "ddp", "micro_batch_size": 1, "global_batch_size": 8},
     "attention_excess": {},
     "streamed_passes": {},
     "logit_traffic_bytes": {},
