@@ -787,7 +787,7 @@ def test_every_fitted_term_is_tested_monotone() -> None:
         *("matmul_excess", "kernel_excess", "expert_kernel_excess", "attention_excess", "streamed_passes"),
         *("logit_traffic_bytes", "memory_excess", "power_exponent", "update_bytes_per_parameter"),
         *("host_update_s_per_parameter", "overlap_cost", "tensor_exposed_share", "expert_exposed_share"),
-        *("pipeline_exposed_share", "step_excess"),
+        *("pipeline_exposed_share", "step_excess", "narrow_width", "gather_excess"),
     }
 
 

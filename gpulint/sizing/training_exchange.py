@@ -43,31 +43,35 @@ def data_traffic_s(
     pipeline_parallel: int,
     accumulations: float,
     training_copies: int,
-    context_parallel: int | None,
+    context_ranks: int,
     data_bus_bytes_per_s: float,
     data_hop_s: float,
+    context_bus_bytes_per_s: float,
+    context_hop_s: float,
+    gather_excess: float,
 ) -> float:
     """Time in which the data-parallel ranks exchange weights and gradients of a step, if nothing else runs.
 
-    data_traffic_s = calls · collective(data_traffic_bytes / calls)
+    data_traffic_s = calls · collective(data_traffic_bytes / calls) · gather_excess
         calls = 3 · layers / pp · accumulations in stage 3, else layers / pp
 
     Args:
         data_traffic_bytes: that one rank sends [bytes]. sharding_stage: what is shared out. layers, pipeline_parallel: of
-        the network, and stages. accumulations: micro-batches of a step. training_copies, context_parallel: ranks.
-        data_bus_bytes_per_s, data_hop_s: what those ranks achieve between each other [bytes/s], [s].
+        the network, and stages. accumulations: micro-batches of a step. training_copies, context_ranks: data parallel, and
+        of a sequence; states are shared out over both. data_bus_bytes_per_s, data_hop_s, context_bus_bytes_per_s,
+        context_hop_s: what those ranks achieve between each other [bytes/s], [s]. gather_excess: against that (fitted).
     Returns:
         [s]
 
-    >>> data_traffic_s(100e9, 3, 32, 1, 1.0, 8, None, 50e9, 0.0)
+    >>> round(data_traffic_s(100e9, 3, 32, 1, 1.0, 8, 1, 50e9, 0.0, math.inf, 0.0, 1.0), 3)
     2.0
 
     Source: Rajbhandari et al., ZeRO, 2020, section 7.
     """
     each = 3 * accumulations if sharding_stage >= 3 else 1
     calls = each * layers / max(1, pipeline_parallel)
-    ranks = training_copies * (context_parallel or 1)
-    return _carried_s(data_traffic_bytes, calls, ranks, data_bus_bytes_per_s, data_hop_s)
+    bus, hop = min(data_bus_bytes_per_s, context_bus_bytes_per_s), max(data_hop_s, context_hop_s)
+    return _carried_s(data_traffic_bytes, calls, training_copies * context_ranks, bus, hop) * gather_excess
 
 
 def pipeline_traffic_s(
@@ -229,11 +233,11 @@ def bubble_ratio(
 ) -> float:
     """Waiting of the stages of a pipeline for each other, against their work.
 
-    bubble_ratio = (pp − 1) / (v · m) · (1, a third with zero-bubble H1, 0 with zero-bubble V)
+    bubble_ratio = (pp − 1) / (v · m) · (1, a third with zero-bubble H1, 0 with zero-bubble 2p and V)
 
     Args:
         pipeline_parallel: stages. virtual_stages: v, parts of the network on each. accumulations: m, micro-batches of a
-        step. pipeline_schedule: 1f1b, gpipe, interleaved, zb-h1, zb-v, else None (1f1b).
+        step. pipeline_schedule: 1f1b, gpipe, interleaved, zb-h1, zb-2p, zb-v, else None (1f1b).
     Returns:
         ratio
 
@@ -247,7 +251,7 @@ def bubble_ratio(
     return (max(1, pipeline_parallel) - 1) / (virtual_stages * accumulations) * _BUBBLES[pipeline_schedule]
 
 
-_BUBBLES = {None: 1.0, "1f1b": 1.0, "gpipe": 1.0, "interleaved": 1.0, "zb-h1": 1 / 3, "zb-v": 0.0}
+_BUBBLES = {None: 1.0, "1f1b": 1.0, "gpipe": 1.0, "interleaved": 1.0, "zb-h1": 1 / 3, "zb-2p": 0.0, "zb-v": 0.0}
 
 
 def _carried_s(carried_bytes: float, calls: float, ranks: int, bus_bytes_per_s: float, hop_s: float) -> float:

@@ -91,29 +91,34 @@ def matrix_s(
     achievable_flop_per_s: float,
     kernel_excess: float,
     expert_kernel_excess: float,
+    narrow_width: float,
     experts: int | None,
+    hidden: int,
+    tensor_parallel: int,
     world_size: int,
     stage_share: float,
     pipeline_parallel: int,
 ) -> float:
     """Time of the matrix products of a step on the fullest stage, what is computed again included.
 
-    matrix_s = (matrix_step_flop + repeated_flop) · kernel_excess / (achievable_flop_per_s · world_size) · stage_share · pp
+    matrix_s = (matrix_step_flop + repeated_flop) · excess · (1 + narrow_width · t / hidden)
+               / (achievable_flop_per_s · world_size) · stage_share · pp
 
     Args:
         matrix_step_flop, repeated_flop: over all ranks [FLOP]. achievable_flop_per_s: of one large product [FLOP/s].
         kernel_excess: time of the shapes and kernels of a step against that (fitted); expert_kernel_excess: of a network with
-        routed experts (fitted). experts: of a layer, else None. world_size: ranks. stage_share: of the layers on the
-        fullest stage. pipeline_parallel: stages.
+        routed experts (fitted). narrow_width: width at which a rank's products take twice as long (fitted).
+        experts: of a layer, else None. hidden, tensor_parallel: width of the network, and t, ranks that share it.
+        world_size: ranks. stage_share: of the layers on the fullest stage. pipeline_parallel: stages.
     Returns:
         [s]
 
-    >>> matrix_s(6e15, 2e15, 800e12, 1.25, 2.0, None, 8, 1.0, 1)
-    1.5625
+    >>> matrix_s(6e15, 2e15, 800e12, 1.25, 2.0, 64.0, None, 4096, 8, 8, 1.0, 1)
+    1.7578125
 
-    Source: definition.
+    Source: definition; narrow products as in NVIDIA, Matrix Multiplication Background User's Guide, section 3 (tiles).
     """
-    excess = expert_kernel_excess if experts else kernel_excess
+    excess = (expert_kernel_excess if experts else kernel_excess) * (1 + narrow_width * tensor_parallel / hidden)
     unevenness = stage_share * max(1, pipeline_parallel)
     return (matrix_step_flop + repeated_flop) * excess / (achievable_flop_per_s * world_size) * unevenness
 

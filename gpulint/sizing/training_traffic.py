@@ -63,6 +63,7 @@ def data_traffic_bytes(
     frozen_bytes_per_parameter: float,
     reduced_bytes_per_parameter: int,
     accumulations: float,
+    pipeline_parallel: int,
 ) -> float:
     """What one rank sends to the data-parallel ranks in a step: gathered weights and reduced gradients.
 
@@ -75,16 +76,19 @@ def data_traffic_bytes(
         context_parallel: of the run. stage_parameters: P, of one rank before sharing out. trained_share: of them.
         lora_rank: None without adapters. compute_bytes, frozen_bytes_per_parameter: b, of a gathered weight [bytes].
         reduced_bytes_per_parameter: r, of a gradient [bytes]. accumulations: micro-batches of a step.
+        pipeline_parallel: stages.
     Returns:
         [bytes], one direction
-    Validity: DDP and ZeRO-1 reduce once a step; FSDP and ZeRO-2 and 3 after every micro-batch, as they do without no_sync.
+    Validity: DDP and ZeRO-1 reduce once a step; FSDP and ZeRO-2 and 3 after every micro-batch, as they do without no_sync;
+        FSDP within a pipeline gathers and reduces once a step.
 
-    >>> data_traffic_bytes("ddp", 0, 8, 8, None, 1e9, 1.0, None, 2, 0.0, 2, 4.0) / 1e9
+    >>> data_traffic_bytes("ddp", 0, 8, 8, None, 1e9, 1.0, None, 2, 0.0, 2, 4.0, 1) / 1e9
     3.5
-    >>> data_traffic_bytes("fsdp", 3, 8, 8, None, 1e9, 1.0, None, 2, 0.0, 2, 1.0) / 1e9
+    >>> data_traffic_bytes("fsdp", 3, 8, 8, None, 1e9, 1.0, None, 2, 0.0, 2, 1.0, 1) / 1e9
     5.25
 
-    Source: Rajbhandari et al., ZeRO, 2020, section 7; Zhao et al., PyTorch FSDP, 2023, section 3.2.
+    Source: Rajbhandari et al., ZeRO, 2020, section 7; Zhao et al., PyTorch FSDP, 2023, section 3.2; pytorch/torchtitan
+        b5bcd76c6 torchtitan/models/llama3/infra/parallelize.py (no resharding after the forward pass in a pipeline).
     """
     ranks = training_copies * (context_parallel or 1)
     if ranks == 1 or sharding == "none":
@@ -92,19 +96,20 @@ def data_traffic_bytes(
     shards = min(shard_ranks, ranks) if sharding_stage else 1
     width = compute_bytes if lora_rank is None else frozen_bytes_per_parameter
     reduced = trained_share * reduced_bytes_per_parameter
-    gathers, reductions = _exchanges(sharding, sharding_stage, accumulations, trained_share)
+    rounds = 1.0 if sharding == "fsdp" and pipeline_parallel > 1 else accumulations
+    gathers, reductions = _exchanges(sharding, sharding_stage, rounds, trained_share)
     inside = (shards - 1) / shards * stage_parameters * (gathers * width + reductions * reduced)
     groups = ranks // shards
     return inside + 2 * (groups - 1) / groups * stage_parameters / shards * reduced
 
 
-def _exchanges(sharding: str, sharding_stage: int, accumulations: float, trained_share: float) -> tuple[float, float]:
+def _exchanges(sharding: str, sharding_stage: int, rounds: float, trained_share: float) -> tuple[float, float]:
     """How often a step gathers all weights, and how often it reduces all gradients."""
     if sharding_stage == 1:
         return trained_share, 1.0
     if sharding_stage == 2:
-        return (accumulations if sharding == "fsdp" else trained_share), accumulations
-    return 2 * accumulations, accumulations
+        return (rounds if sharding == "fsdp" else trained_share), rounds
+    return 2 * rounds, rounds
 
 
 def handed_bytes(
