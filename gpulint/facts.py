@@ -231,6 +231,8 @@ class Facts:
             return stated
         if (drafted := self._of_draft(name)) is not None:
             return drafted
+        if name == "task" and engine and (purpose := engines.purpose(engine)):
+            return _same(purpose, f"what {engine} is for")
         if name in AT_CAPACITY:
             return self._at_capacity(AT_CAPACITY[name])
         if (general := formulas(None).get(name)) is not None:

@@ -8,7 +8,7 @@ import pytest
 import reading
 import samples
 
-from gpulint import objectives, units
+from gpulint import facts, objectives, units
 from gpulint.facts import glossary
 from gpulint.policy import schema, settings
 from gpulint.policy.settings import Hint, SettingsError
@@ -586,3 +586,47 @@ def test_replicas_are_suggested_as_many_as_carry_the_load() -> None:
     found = samples.report(server("{concurrency: 64, prompt-tokens: 2000, output-tokens: 300}", "l4"))
     (finding,) = samples.of_rule(found, "concurrency-beyond-kv-cache")
     assert any(suggestion.title.endswith(" replicas") for suggestion in finding.suggestions)
+
+
+TRAINED = """\
+#!/bin/bash
+#SBATCH --nodes=1
+#SBATCH --gpus-per-node=a100-sxm4-80gb:8
+#SBATCH --cpus-per-task=96
+#SBATCH --time={limit}
+accelerate launch --num_processes 8 trl/scripts/sft.py --model_name_or_path meta-llama/Llama-3.1-8B --dataset_name ours \
+  {packing} --max_length 8192 --per_device_train_batch_size 2 --gradient_accumulation_steps 8 --max_steps 5000 --bf16 \
+  --gradient_checkpointing {further} --output_dir out
+"""
+
+
+def trained(limit: str = "04:00:00", packing: str = "--packing", further: str = "") -> str:
+    return TRAINED.format(limit=limit, packing=packing, further=further)
+
+
+def test_a_job_that_is_ended_before_its_steps_can_be_computed_is_an_error() -> None:
+    """5,000 steps of 2^20 tokens, 6 · 8.0e9 operations each, on eight A100 of 312 TFLOP/s: 30 hours."""
+    text = trained()
+    ((line, message),) = told(text, "time-limit-below-physics")
+    assert (line, message) == (5, "the job is ended after 4 h; its 5,000 steps take 30 h at the peak of 8 GPUs")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        trained("7-00:00:00"),
+        trained(packing=""),
+        trained(further="--resume_from_checkpoint latest"),
+        trained("$LIMIT"),
+        trained().replace("--max_steps 5000", "--num_train_epochs 3"),
+        trained().replace("a100-sxm4-80gb:8", "8"),
+    ],
+)
+def test_a_job_that_may_end_in_time_or_goes_on_is_silent(text: str) -> None:
+    assert of_performance(text) == set()
+
+
+def test_what_an_engine_is_for_is_its_task() -> None:
+    (role,) = reading.workload(trained()).roles
+    assert facts.of(role, None).likely("task") == "training"
+    assert facts.of(reading.role(pod()), None).likely("task") == "inference"

@@ -233,11 +233,11 @@ def bubble_ratio(
 ) -> float:
     """Waiting of the stages of a pipeline for each other, against their work.
 
-    bubble_ratio = (pp − 1) / (v · m) · (1, a third with zero-bubble H1, 0 with zero-bubble V)
+    bubble_ratio = (pp − 1) / (v · m) · (1, a third with zero-bubble H1, 0 with zero-bubble 2p and V)
 
     Args:
         pipeline_parallel: stages. virtual_stages: v, parts of the network on each. accumulations: m, micro-batches of a
-        step. pipeline_schedule: 1f1b, gpipe, interleaved, zb-h1, zb-v, else None (1f1b).
+        step. pipeline_schedule: 1f1b, gpipe, interleaved, zb-h1, zb-2p, zb-v, else None (1f1b).
     Returns:
         ratio
 
@@ -251,7 +251,7 @@ def bubble_ratio(
     return (max(1, pipeline_parallel) - 1) / (virtual_stages * accumulations) * _BUBBLES[pipeline_schedule]
 
 
-_BUBBLES = {None: 1.0, "1f1b": 1.0, "gpipe": 1.0, "interleaved": 1.0, "zb-h1": 1 / 3, "zb-v": 0.0}
+_BUBBLES = {None: 1.0, "1f1b": 1.0, "gpipe": 1.0, "interleaved": 1.0, "zb-h1": 1 / 3, "zb-2p": 0.0, "zb-v": 0.0}
 
 
 def _carried_s(carried_bytes: float, calls: float, ranks: int, bus_bytes_per_s: float, hop_s: float) -> float:
