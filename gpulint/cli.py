@@ -138,7 +138,7 @@ def _given(
         raise Misuse(str(error)) from None
     _check_pools(settings)
     names = tuple(one.name for one in every)
-    return lint.Given(rules, names, named, settings.hints, settings.pools, settings.like)
+    return lint.Given(rules, names, named, settings.hints, settings.pools, settings.like, fabrics=settings.fabrics)
 
 
 def _check_pools(settings: Settings) -> None:

@@ -34,14 +34,14 @@ DRAFT_FACTS: Mapping[str, str] = {
     "draft_kv_bytes_per_token": "kv_bytes_per_token",
 }
 """Facts of a draft with a checkpoint of its own, by the fact of that network."""
-AXES: Mapping[str, str] = {
-    "tensor": "tensor_parallel",
-    "context": "context_ranks",
-    "data": "data_ranks",
-    "expert": "expert_ranks",
-    "pipeline": "pipeline_parallel",
+AXES: Mapping[str, tuple[str, str]] = {
+    "tensor": ("tensor_parallel", "all_reduce"),
+    "context": ("context_ranks", "all_gather"),
+    "data": ("data_ranks", "all_gather"),
+    "expert": ("expert_ranks", "all_to_all"),
+    "pipeline": ("pipeline_parallel", "send"),
 }
-"""The fact that counts the ranks of a kind of parallelism."""
+"""The fact that counts the ranks of a kind of parallelism, and what they do together."""
 _MEMORIES = frozenset({"cuda_memory_bytes", "driver_memory_bytes", "unified_memory_bytes"})
 """Totals of a card by who counts them; one that is stated stands for all."""
 LARGEST = 2**53
@@ -408,15 +408,14 @@ class Facts:
     def _measured(self, name: str) -> Known | Missing:
         """What groups of that many ranks were measured to achieve over what joins them."""
         axis, _, quantity = name.partition("_")
-        medium, ranks = self.find(f"{axis}_medium"), self.find(AXES[axis])
+        counted, operation = AXES[axis]
+        medium, ranks = self.find(f"{axis}_medium"), self.find(counted)
         if isinstance(medium, Missing) or isinstance(ranks, Missing):
             return medium if isinstance(medium, Missing) else ranks
         joined = str(medium.worlds.likely or "")
         if not joined:
             return _same(1.0 if quantity == "slowdown" else 0.0, "one rank")
-        operation = "send" if axis == "pipeline" else "collective"
-        engine = self._engine if axis == "tensor" else None
-        found = hardware.measured(joined, operation, engine or "", int(ranks.worlds.likely))  # type: ignore[arg-type]
+        found = hardware.measured(joined, operation, self._engine or "", int(ranks.worlds.likely))  # type: ignore[arg-type]
         if found is None:
             self.reasons[name] = f"the catalog has no measurement over {joined}"
             return Missing(frozenset({name}))

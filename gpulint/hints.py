@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from gpulint import hardware, objectives
+from gpulint import hardware, objectives, shipped, units
 from gpulint.documents import Comment, Document
 from gpulint.policy import policy
-from gpulint.policy.settings import Hint
+from gpulint.policy.settings import Hint, NamedFabric
 from gpulint.workload import Field, Role, Unknown, Workload
 
 QUANTITIES: Mapping[str, str] = {
@@ -19,8 +19,15 @@ QUANTITIES: Mapping[str, str] = {
     "nodes": "pods_per_replica",
 }
 """The words of a hint, and the quantity that each states."""
-WORDS = (*QUANTITIES, *objectives.WORDS)
+LINKS: Mapping[str, str] = {
+    "nvlink-bridge": "nvlink_bridge",
+    "network": "network_bytes_per_s",
+    "network-kind": "network_kind",
+}
+"""The words about what joins cards and nodes."""
+WORDS = (*QUANTITIES, *LINKS, *objectives.WORDS)
 COUNTS = frozenset({"gpus", "nodes"})
+FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 
 
 class Told(NamedTuple):
@@ -51,10 +58,26 @@ def _wrong(word: str) -> str:
         return f"`{word}` states nothing; write {' or '.join(f'{one}=…' for one in QUANTITIES)}"
     if name in objectives.WORDS:
         return _unreadable(name, value)
+    if name in LINKS:
+        return _unwired(name, value)
     if name not in QUANTITIES:
         return f"no hint is called {name}{objectives.meant(name, WORDS)}"
     if name in COUNTS and not value.isdecimal():
         return f"{name} is a count, not {value}"
+    return ""
+
+
+def _unwired(name: str, value: str) -> str:
+    """What is wrong with a word about links; empty when nothing is."""
+    if name == "nvlink-bridge":
+        return "" if value in FLAGS else f"{name} is yes or no, not {value}"
+    if name == "network-kind":
+        kind = hardware.link(value)
+        return "" if kind is not None and kind.kind == "network" else f"no network is called {value}"
+    try:
+        units.rate(value)
+    except ValueError as error:
+        return f"{name}: {error}"
     return ""
 
 
@@ -72,8 +95,17 @@ def _stated(words: Iterable[str], source: str) -> Iterator[tuple[str, Field]]:
         if name in objectives.WORDS:
             yield _aim(name, value, source)
             continue
-        stated = int(value) if name in COUNTS else value
-        yield QUANTITIES[name], _field(QUANTITIES[name], stated, source)
+        quantity = QUANTITIES.get(name) or LINKS[name]
+        yield quantity, _field(quantity, _read(name, value), source)
+
+
+def _read(word: str, value: str) -> str | float | bool:
+    """The value of a word that was found right."""
+    if word in COUNTS:
+        return int(value)
+    if word == "network":
+        return units.rate(value)
+    return FLAGS[value] if word == "nvlink-bridge" else value
 
 
 def _aim(word: str, value: str | float, source: str) -> tuple[str, Field]:
@@ -82,9 +114,14 @@ def _aim(word: str, value: str | float, source: str) -> tuple[str, Field]:
     return objectives.WORDS[word].quantity, told
 
 
-def _field(quantity: str, value: str | int, source: str) -> Field:
+def _field(quantity: str, value: str | float | bool, source: str) -> Field:
     """A hint as a field; an accelerator that the catalog lacks stays unknown."""
-    assumption = f"{quantity.replace('_', ' ')} {value} ({source})"
+    row = shipped.glossary()[quantity]
+    named, shown = (
+        str(row["meaning"]) if row["unit"] else quantity.replace("_", " "),
+        units.human(value, str(row["unit"])),
+    )
+    assumption = f"{named} {shown} ({source})"
     if quantity != "accelerator":
         return Field(value, source=source, assumption=assumption)
     product = hardware.named(str(value))
@@ -102,6 +139,24 @@ def applied(workload: Workload, told: Sequence[Told], settings: Sequence[Hint], 
     if not own and not further:
         return workload
     return replace(workload, roles=tuple(_filled(role, own, further) for role in workload.roles))
+
+
+def wired(workload: Workload, fabrics: Sequence[NamedFabric]) -> Workload:
+    """The workload with the links and networks that `fabric:` of the settings states for its roles."""
+    if not fabrics:
+        return workload
+    return replace(workload, roles=tuple(_joined(role, workload, fabrics) for role in workload.roles))
+
+
+def _joined(role: Role, workload: Workload, fabrics: Sequence[NamedFabric]) -> Role:
+    cloud = role.text("cloud") or (machine.cloud if (machine := hardware.node(role.text("instance_type"))) else "")
+    where = (workload.document.path, workload.name, cloud, role.text("node_pool"))
+    stated: dict[str, Field] = {}
+    for one in fabrics:
+        if one.matches(*where):
+            new = one.quantities.keys() - stated.keys() - role.fields.keys()
+            stated.update({name: _field(name, one.quantities[name], "fabric in gpulint.yaml") for name in sorted(new)})
+    return role.having(**stated) if stated else role
 
 
 def _of_settings(hint: Hint) -> Iterator[tuple[str, Field]]:

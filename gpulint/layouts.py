@@ -110,12 +110,14 @@ def _expert_ranks(known: Facts) -> Iterator[Move]:
 
 
 def _sequence_ranks(known: Facts) -> Iterator[Move]:
-    """Decode context parallel ranks that divide the tensor parallel ones, the most first."""
+    """Decode context parallel ranks, at most as many as hold the same KV entries, the most first."""
     ranks, now = count_of(known, "tensor_parallel"), count_of(known, "decode_context_parallel")
-    if ranks and now:
-        for size in sorted(factors(ranks), reverse=True):
-            if size != now:
-                yield Move(f"decode context parallel {size}", {"decode_context_parallel": size})
+    most = count_of(known, "decode_context_limit")
+    if not ranks or not now or not most:
+        return
+    for size in sorted(factors(ranks), reverse=True):
+        if size != now and size <= most:
+            yield Move(f"decode context parallel {size}", {"decode_context_parallel": size})
 
 
 def _linked(known: Facts) -> Iterator[Move]:

@@ -15,7 +15,7 @@ from gpulint.facts import glossary
 from gpulint.findings import Failure, Finding, Location, Recognised, Report, RoleSummary, Skip, WorkloadSummary
 from gpulint.policy import cel, check, policy
 from gpulint.policy.rule import Rule
-from gpulint.policy.settings import Hint, NamedPool
+from gpulint.policy.settings import Hint, NamedFabric, NamedPool
 from gpulint.repository import Repository, Source
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
@@ -41,6 +41,7 @@ class Given:
     pools: tuple[NamedPool, ...] = ()
     like: Mapping[str, str] | None = None
     alternatives: bool = True
+    fabrics: tuple[NamedFabric, ...] = ()
 
 
 def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given) -> Report:
@@ -136,12 +137,12 @@ def _of_targets(found: Sequence[Document], repository: Repository, given: Given)
 
 
 def _placed(workload: Workload, given: Given) -> Workload:
-    """A workload with the pools that gpulint.yaml names."""
-    if not given.pools:
-        return workload
-    from gpulint.adapters import pools
+    """A workload with the pools and the fabrics that gpulint.yaml names."""
+    if given.pools:
+        from gpulint.adapters import pools
 
-    return pools.joined_with(workload, tuple(pools.named(**one._asdict()) for one in given.pools))
+        workload = pools.joined_with(workload, tuple(pools.named(**one._asdict()) for one in given.pools))
+    return hints.wired(workload, given.fabrics)
 
 
 def _at_comment(loaded: documents.Loaded, comment: documents.Comment) -> Location:

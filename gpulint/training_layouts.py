@@ -91,14 +91,15 @@ def _as_copies(known: Facts, quantity: str, size: int, more: Fraction) -> Iterat
 
 
 def _stages(known: Facts) -> Iterator[Move]:
-    """Other numbers of stages that the layers and the ranks of a run divide by, the nearest first."""
+    """Other numbers of stages that layers and ranks divide by, the nearest first; half at least unless memory is known."""
     now, world, layers = (count_of(known, name) for name in ("pipeline_parallel", "world_size", "layers"))
     together = count_of(known, "model_ranks")
     if not (now and world and together):
         return
     others = together // now
+    least = 1 if isinstance(known.likely("training_headroom"), float) else now / 2
     for stages in sorted(range(1, 2 * now + 1), key=lambda stages: (abs(stages - now), -stages)):
-        if stages != now and world % (others * stages) == 0 and (layers or stages) % stages == 0:
+        if stages != now and stages >= least and world % (others * stages) == 0 and (layers or stages) % stages == 0:
             yield from _as_copies(known, "pipeline_parallel", stages, Fraction(now, stages))
 
 

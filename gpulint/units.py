@@ -47,6 +47,10 @@ _SECONDS: dict[str, Fraction] = {
 _BATCH_TIME = re.compile(r"(?:(?P<days>\d{1,5})-)?(?P<rest>\d{1,7}(?::\d{1,2}){0,2})", re.ASCII)
 _AMOUNT = re.compile(r"(\d{1,20}(?:\.\d{1,20})?) ?([kMBT]?)", re.ASCII)
 _AMOUNTS = {suffix: 10 ** (3 * power) for power, suffix in enumerate(("", "k", "M", "B", "T"))}
+_RATE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?) ?([kMGT]?)(b|bit|B)(?:/s|ps)(?: (.+))?", re.ASCII)
+_RATE_PREFIXES = {"": 1, "k": THOUSAND, "M": MILLION, "G": GB, "T": TERA}
+_DIRECTIONS = {"": 1, "per direction": 1, "one way": 1, "both ways": 2, "bidirectional": 2}
+"""How many directions a figure counts together."""
 _HUMAN_INT_FACTORS = {
     **{suffix: 10 ** (3 * (power + 1)) for power, suffix in enumerate("kmgt")},
     **{suffix: 2 ** (10 * (power + 1)) for power, suffix in enumerate("KMGT")},
@@ -118,6 +122,20 @@ def human_int(text: str) -> int:
     if suffix.isupper() and "." in number:
         raise ValueError(f'"{word}": {suffix} counts in steps of 1,024 and takes whole numbers; write {word.lower()}')
     return int(Fraction(number) * _HUMAN_INT_FACTORS[suffix])
+
+
+def rate(text: str) -> float:
+    """The bytes per second and direction of a link: "400 Gb/s", "50 GB/s", "900 GB/s both ways"; b are bits, B are bytes.
+
+    >>> rate("400 Gb/s") / GB, rate("900 GB/s both ways") / GB, rate("3.2Tbps") / GB
+    (50.0, 450.0, 400.0)
+    """
+    match = _RATE.fullmatch(text.strip())
+    directions = _DIRECTIONS.get(match[4] or "") if match else None
+    if match is None or directions is None:
+        raise ValueError(f"{_quoted(text)} is not a bandwidth; write 400 Gb/s, 50 GB/s or 900 GB/s both ways")
+    bits = 1 if match[3] == "B" else 8
+    return float(Fraction(match[1]) * _RATE_PREFIXES[match[2]] / bits / directions)
 
 
 def count(cell: str) -> int | None:

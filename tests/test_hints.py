@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+import reading
 import samples
 
-from gpulint.policy.settings import Hint
+from gpulint.policy.settings import Hint, NamedFabric
 
 POD = """\
 apiVersion: v1
@@ -84,3 +85,63 @@ def test_an_ordinary_comment_states_nothing() -> None:
     assert understood(pod("# runs on an L4, model=Qwen/Qwen3-8B", model="Qwen/Qwen3-4B")) == [
         ("Qwen/Qwen3-4B", "1 × nvidia.com/gpu")
     ]
+
+
+# ---- links and networks
+
+
+def told(text: str, name: str, **given: object) -> object:
+    """What the reader makes of a quantity of the first role, by its assumption."""
+    (role,) = samples.report(text, **given).workloads[0].roles
+    return next((one for one in role.assumptions if name in one), None)
+
+
+@pytest.mark.parametrize(
+    ("comment", "assumption"),
+    [
+        ("nvlink-bridge=yes", "nvlink bridge yes (the comment on line 5)"),
+        ("network-kind=infiniband", "network kind infiniband (the comment on line 5)"),
+        ("network=3200Gb/s", "per direction 400 GB/s (the comment on line 5)"),
+    ],
+)
+def test_a_comment_tells_what_joins_cards_and_nodes(comment: str, assumption: str) -> None:
+    found = told(pod(f"# gpulint: accelerator=h100-nvl-94gb {comment}", model="Qwen/Qwen3-8B"), "the comment on line 5")
+    assert found is not None
+    text = samples.report(pod(f"# gpulint: accelerator=h100-nvl-94gb {comment}", model="Qwen/Qwen3-8B"))
+    assert any(one.endswith(assumption) for one in text.workloads[0].roles[0].assumptions)
+
+
+def test_an_annotation_tells_of_a_bridge() -> None:
+    note = "{name: chat, annotations: {gpulint/nvlink-bridge: 'true', gpulint/accelerator: h100-nvl-94gb}}"
+    found = reading.role(pod(model="Qwen/Qwen3-8B", gpus="2").replace("{name: chat}", note))
+    assert reading.values(found, "nvlink_bridge") == [True]
+
+
+@pytest.mark.parametrize(
+    ("comment", "message"),
+    [
+        ("nvlink-bridge=maybe", "nvlink-bridge is yes or no, not maybe"),
+        ("network-kind=token-ring", "no network is called token-ring"),
+        ("network-kind=nvlink4", "no network is called nvlink4"),
+        ("network=fast", '"fast" is not a bandwidth'),
+    ],
+)
+def test_a_word_about_links_that_cannot_be_read_is_said(comment: str, message: str) -> None:
+    found = samples.report(pod(f"# gpulint: {comment}")).findings
+    assert any(one.rule == "malformed-hint" and message in one.message for one in found)
+
+
+@pytest.mark.parametrize(
+    ("fabric", "joined"),
+    [
+        (NamedFabric(quantities={"network_kind": "roce"}), True),
+        (NamedFabric(cloud="gcp", quantities={"network_kind": "roce"}), True),
+        (NamedFabric(cloud="aws", quantities={"network_kind": "roce"}), False),
+        (NamedFabric(path="other/*", quantities={"network_kind": "roce"}), False),
+    ],
+)
+def test_a_fabric_speaks_of_its_files_and_clouds(fabric: NamedFabric, joined: bool) -> None:
+    selector = "nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}"
+    text = pod(model="Qwen/Qwen3-8B").replace("  containers:", f"  {selector}\n  containers:", 1)
+    found = told(text, "fabric in gpulint.yaml", fabrics=(fabric,))
+    assert (found == "network kind roce (fabric in gpulint.yaml)") is joined

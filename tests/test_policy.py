@@ -645,9 +645,33 @@ def test_hints_and_likes_are_read(tmp_path: Path) -> None:
     assert not second.matches("x.yaml", "other")
 
 
+NO_BANDWIDTH = '"400 Gibps" is not a bandwidth; write 400 Gb/s, 50 GB/s or 900 GB/s both ways'
+
+
+def test_a_fabric_is_read_in_base_units(tmp_path: Path) -> None:
+    (tmp_path / "gpulint.yaml").write_text(
+        "fabric:\n  - {pool: lab, network: 400 Gb/s, kind: roce, nics: 2, oversubscription: 4, rail-optimized: true}\n"
+        "  - {cloud: aws, network-per-gpu: 100 Gb/s, nvlink-bridge: false}\n"
+    )
+    first, second = settings.nearest(tmp_path, tmp_path).fabrics
+    assert first.quantities == {
+        "network_bytes_per_s": 50e9,
+        "network_kind": "roce",
+        "node_nics": 2,
+        "network_oversubscription": 4,
+        "rail_optimized": True,
+    }
+    assert second.quantities == {"network_bytes_per_s_per_gpu": 12.5e9, "nvlink_bridge": False}
+    assert first.matches("any.yaml", "chat", "", "lab")
+    assert not first.matches("any.yaml", "chat", "", "other")
+
+
 @pytest.mark.parametrize(
     ("name", "text", "place", "said"),
     [
+        ("gpulint.yaml", "fabric:\n  - {network: 400}\n", "2:15", "Input should be a valid string"),
+        ("gpulint.yaml", "fabric:\n  - {network: 400 Gibps}\n", "2:15", NO_BANDWIDTH),
+        ("gpulint.yaml", "fabric:\n  - {netwrk: 400 Gb/s}\n", "2:6", "unknown key netwrk; did you mean network?"),
         ("gpulint.yaml", "ignore: [memory]\nselct: [x]\n", "2:1", "unknown key selct; did you mean select?"),
         ("gpulint.yaml", "fail_on: note\n", "1:1", "unknown key fail_on; did you mean fail-on?"),
         (

@@ -189,3 +189,26 @@ def test_docker_counts_sizes_in_steps_of_1024(text: str, size_bytes: int) -> Non
 def test_what_docker_takes_for_no_size_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="not a size"):
         units.binary_bytes(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("400 Gb/s", 50e9),
+        ("400Gbps", 50e9),
+        ("400 Gbit/s", 50e9),
+        ("50 GB/s", 50e9),
+        ("50GBps per direction", 50e9),
+        ("900 GB/s both ways", 450e9),
+        ("3.2 Tb/s", 400e9),
+        ("25 Gb/s one way", 3.125e9),
+    ],
+)
+def test_bits_are_told_from_bytes_and_one_way_from_both(text: str, expected: float) -> None:
+    assert units.rate(text) == expected
+
+
+@pytest.mark.parametrize("text", ["400", "400 G", "400 gb/s", "fast", "-1 Gb/s", "1e9 Gb/s", "900 GB/s all ways", ""])
+def test_a_bandwidth_without_its_unit_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a bandwidth; write 400 Gb/s, 50 GB/s or 900 GB/s both ways"):
+        units.rate(text)

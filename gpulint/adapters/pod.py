@@ -409,6 +409,11 @@ def _annotated(annotations: Mapping[str, Origin]) -> dict[str, Field]:
             product = hardware.named(text)
             unlisted = Unknown(f"the catalog has no accelerator {text}")
             fields["accelerator"] = Field(product.id if product else unlisted, (origin,))
+        elif key == "gpulint/nvlink-bridge":
+            known = text.lower() in ("true", "false")
+            fields["nvlink_bridge"] = Field(
+                text.lower() == "true" if known else Unknown("neither true nor false"), (origin,)
+            )
         elif (word := key.removeprefix("gpulint/")) in objectives.WORDS:
             fields[objectives.WORDS[word].quantity] = Field(_objective(word, text), (origin,))
         elif (listed := hardware.labels().get(("cloud.google.com/gke-accelerator", text))) and key in PLACING:

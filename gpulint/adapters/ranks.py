@@ -13,6 +13,8 @@ EVERY_GPU = frozenset({"gpu", "auto"})
 """torch/distributed/run.py: one worker for each accelerator of the machine."""
 SHARING_OUT = frozenset({"accelerate", "deepspeed"})
 """Launchers whose own options and configuration say how the states of a training run are shared out, and what is offloaded."""
+RETIRED = "torch.distributed.launch"
+"""Deprecated since PyTorch 1.10; since 2.0 it hands each rank --local-rank where it handed --local_rank before."""
 MACHINE = "any host"
 RANKED = ("srun", "mpirun", "torchrun", "accelerate", "deepspeed", "horovodrun", "colossalai", "composer", "tune run")
 PLATFORM = re.compile(
@@ -52,6 +54,8 @@ def fields(steps: Sequence[Step]) -> dict[str, Field]:
     found = {"launcher": Field(ranked[-1].launcher, origins(ranked[-1].word))}
     if ranked[-1].launcher in SHARING_OUT:
         found["sharding"] = Field(Unknown(f"{ranked[-1].launcher} is configured elsewhere"), origins(ranked[-1].word))
+    if ranked[-1].word.text == RETIRED and "use_env" not in ranked[-1].stated:
+        found["retired_launcher"] = Field(RETIRED, origins(ranked[-1].word))
     for step in ranked:
         if nodes := _nodes(step):
             found["pods_per_replica"] = nodes

@@ -32,6 +32,11 @@ def read(invocation: Invocation) -> Reading | None:
     return training.reading("megatron-lm", started, ("megatron",), interleaved(started))
 
 
+def spelled(release: str, quantity: str, value: object) -> str | None:
+    """The argument of Megatron-LM that states a quantity; None where it has none."""
+    return training.spelled(("megatron",), quantity, value)
+
+
 def interleaved(started: training.Program) -> Mapping[str, Field | None]:
     """Parts of the network on each stage where their layers are stated instead of their number."""
     if not started.gives("--num-layers-per-virtual-pipeline-stage"):

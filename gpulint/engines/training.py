@@ -228,6 +228,18 @@ def rows(tables: tuple[str, ...]) -> Mapping[str, Row]:
     return {_normal(row.name): row for table in tables for row in listed if row.trainer == table}
 
 
+def spelled(tables: Sequence[str], quantity: str, value: object) -> str | None:
+    """The words that state a quantity to a trainer whose arguments stand in these tables; None where there are none."""
+    for row in rows(tuple(tables)).values():
+        if row.field == quantity and row.name.startswith("--"):
+            kind, _, constant = row.kind.partition(":")
+            if kind == "switch" and constant == str(value).lower():
+                return row.name
+            if kind in ("int", "from-zero"):
+                return f"{row.name}={value}"
+    return None
+
+
 # ---- words
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pydantic
 
-from gpulint import documents, objectives, shipped
+from gpulint import documents, objectives, shipped, units
 from gpulint.policy.rule import RuleError
 from gpulint.policy.settings import SettingsError
 
@@ -87,6 +87,52 @@ class PoolFile(Strict):
     instance_type: str = pydantic.Field("", alias="instance-type", description="machine type of the cloud")
 
 
+def _rate(value: str) -> str:
+    if value:
+        units.rate(value)
+    return value
+
+
+Rate = Annotated[str, pydantic.AfterValidator(_rate)]
+NetworkKind = Literal["", "efa", "infiniband", "roce", "gpudirect-tcpx", "gpudirect-tcpxo", "tcp"]
+
+
+class FabricFile(Strict):
+    """What joins the nodes and cards of the files, clouds and pools that match."""
+
+    path: str = ""
+    workload: str = ""
+    cloud: str = pydantic.Field("", description="aws, azure, gcp or oci, as the machine type or node labels tell")
+    pool: str = pydantic.Field("", description="pool of nodes, as a selector, queue or partition names it")
+    network: Rate = pydantic.Field("", description="bandwidth of a node per direction: 3200 Gb/s")
+    network_per_gpu: Rate = pydantic.Field("", alias="network-per-gpu", description="the same for each GPU: 400 Gb/s")
+    kind: NetworkKind = ""
+    nics: int = pydantic.Field(0, ge=0, description="RDMA or EFA network cards of a node")
+    oversubscription: float = pydantic.Field(0, ge=0, description="what nodes can send against what switches carry")
+    rail_optimized: bool | None = pydantic.Field(None, alias="rail-optimized")
+    nvlink_bridge: bool | None = pydantic.Field(
+        None, alias="nvlink-bridge", description="NVLink bridges join the cards"
+    )
+
+    def where(self) -> dict[str, str]:
+        """What it speaks of."""
+        stated = {"path": self.path, "workload": self.workload, "cloud": self.cloud, "pool": self.pool}
+        return {name: pattern for name, pattern in stated.items() if pattern}
+
+    def quantities(self) -> dict[str, float | str | bool]:
+        """What it states, as facts in base units."""
+        stated = {
+            "network_bytes_per_s": units.rate(self.network) if self.network else None,
+            "network_bytes_per_s_per_gpu": units.rate(self.network_per_gpu) if self.network_per_gpu else None,
+            "network_kind": self.kind or None,
+            "node_nics": self.nics or None,
+            "network_oversubscription": self.oversubscription or None,
+            "rail_optimized": self.rail_optimized,
+            "nvlink_bridge": self.nvlink_bridge,
+        }
+        return {name: value for name, value in stated.items() if value is not None}
+
+
 class PolicyFile(Strict):
     """gpulint.yaml"""
 
@@ -99,10 +145,16 @@ class PolicyFile(Strict):
     hints: tuple[HintFile, ...] = ()
     objectives: tuple[Aim, ...] = ()
     pools: tuple[PoolFile, ...] = ()
+    fabric: tuple[FabricFile, ...] = ()
     like: dict[str, str] = {}
 
 
-INNER: Mapping[str, type[pydantic.BaseModel]] = {"hints": HintFile, "objectives": Aim, "pools": PoolFile}
+INNER: Mapping[str, type[pydantic.BaseModel]] = {
+    "hints": HintFile,
+    "objectives": Aim,
+    "pools": PoolFile,
+    "fabric": FabricFile,
+}
 """The mappings that lists of gpulint.yaml hold."""
 
 

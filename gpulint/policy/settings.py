@@ -43,6 +43,20 @@ class NamedPool(NamedTuple):
     instance_type: str = ""
 
 
+class NamedFabric(NamedTuple):
+    """What joins the nodes and cards of matching files, clouds and pools; each quantity as a fact, in base units."""
+
+    path: str = "*"
+    workload: str = "*"
+    cloud: str = "*"
+    pool: str = "*"
+    quantities: Mapping[str, float | str | bool] = MappingProxyType({})
+
+    def matches(self, path: str, workload: str, cloud: str, pool: str) -> bool:
+        told = ((path, self.path), (workload, self.workload), (cloud, self.cloud), (pool, self.pool))
+        return all(fnmatch.fnmatchcase(one, pattern) for one, pattern in told)
+
+
 class Settings(NamedTuple):
     """Defaults that the command line overrides."""
 
@@ -54,6 +68,7 @@ class Settings(NamedTuple):
     accelerator: str = ""
     hints: tuple[Hint, ...] = ()
     pools: tuple[NamedPool, ...] = ()
+    fabrics: tuple[NamedFabric, ...] = ()
     like: Mapping[str, str] = MappingProxyType({})
     path: Path | None = None
 
@@ -88,6 +103,7 @@ def _checked(path: Path, table: str, root: Path) -> Settings:
         accelerator=stated.accelerator,
         hints=(*hints, *aims),
         pools=tuple(NamedPool(**pool.model_dump()) for pool in stated.pools),
+        fabrics=tuple(NamedFabric(**one.where(), quantities=one.quantities()) for one in stated.fabric),
         like=dict(stated.like),
         path=path,
     )

@@ -178,7 +178,8 @@ def expert_nominal_bytes_per_s(
 ) -> float:
     """Nominal bus bandwidth of one GPU among the ranks that the routed experts are spread over, per direction.
 
-    as tensor_nominal_bytes_per_s, at a stride of expert_stride
+    as tensor_nominal_bytes_per_s, at a stride of expert_stride; over the network a rank sends only what leaves its node:
+    share of the GPU · (n − 1) / (n − ranks in one node) / oversubscription
 
     Args:
         expert_medium: what joins them. expert_ranks: ranks, expert_stride apart.
@@ -190,11 +191,16 @@ def expert_nominal_bytes_per_s(
 
     >>> expert_nominal_bytes_per_s("nvlink4", 8, 1, 8, 1, 450e9, 8) / 1e9
     450.0
+    >>> expert_nominal_bytes_per_s("roce", 16, 1, 8, 1, network_bytes_per_s_per_gpu=50e9) / 1e9  # 86.7 measured
+    93.75
 
-    Source: nccl-tests, doc/PERFORMANCE.md; Megatron-LM, core/parallel_state.py, order "tp-cp-ep-dp-pp".
+    Source: oracle-quickstart, nccl-tests of MI355X (all-to-all among two nodes); nccl-tests, doc/PERFORMANCE.md.
     """
     rates = (link_bytes_per_s, link_domain_gpus, host_link_bytes_per_s, network_bytes_per_s_per_gpu)
-    return _nominal(expert_medium, expert_ranks, expert_stride, gpus_per_pod, *rates, network_oversubscription)
+    nominal = _nominal(expert_medium, expert_ranks, expert_stride, gpus_per_pod, *rates, network_oversubscription)
+    together = _together(expert_ranks, expert_stride, gpus_per_pod)
+    over_network = expert_ranks > together and _kind(expert_medium) == "network"
+    return nominal / together * (expert_ranks - 1) / (expert_ranks - together) if over_network else nominal
 
 
 def expert_bus_bytes_per_s(expert_nominal_bytes_per_s: float, expert_slowdown: float) -> float:
@@ -299,8 +305,17 @@ def _nominal(
         return _stated(link, "link_bytes_per_s") * min(peers, 1.0)
     if kind is not None and kind.kind == "host":
         return _stated(host_link, "host_link_bytes_per_s")
-    together = max(1.0, min(ranks, node_gpus // stride))
-    return _stated(network, "network_bytes_per_s_per_gpu") * together / oversubscription
+    return _stated(network, "network_bytes_per_s_per_gpu") * _together(ranks, stride, node_gpus) / oversubscription
+
+
+def _together(ranks: float, stride: float, node_gpus: float) -> float:
+    """Ranks of a group that share one node."""
+    return max(1.0, min(ranks, node_gpus // stride))
+
+
+def _kind(medium: str | None) -> str:
+    found = hardware.link(medium or "")
+    return found.kind if found else ""
 
 
 def _stated(value: float | None, name: str) -> float:

@@ -133,6 +133,25 @@ def decode_context_remainder(tensor_parallel: int, decode_context_parallel: int)
     return tensor_parallel % decode_context_parallel
 
 
+def decode_context_limit(kv_heads: int, kv_lora_rank: int | None, tensor_parallel: int) -> int:
+    """Most ranks that may share out the tokens of a sequence: those that would hold the same KV entries.
+
+    decode_context_limit = tp for MLA, tp / kv_heads rounded down otherwise, at least 1
+
+    Args:
+        kv_heads: of the network. kv_lora_rank: set for MLA. tensor_parallel: ranks.
+    Returns:
+        ranks; vLLM refuses more.
+
+    >>> decode_context_limit(8, None, 16), decode_context_limit(8, None, 4), decode_context_limit(128, 512, 8)
+    (2, 1, 8)
+
+    Source: vLLM docs/serving/context_parallel_deployment.md: "-dcp up to tp_size / H"; config/model.py,
+        verify_with_parallel_config ("must be greater than total num kv heads").
+    """
+    return tensor_parallel if kv_lora_rank else max(1, tensor_parallel // kv_heads)
+
+
 def rollout_remainder(world_size: int, rollout_tensor_parallel: int | None) -> int:
     """Ranks of a run left over when the engines that generate its samples are formed.
 

@@ -1,0 +1,434 @@
+"""Alternatives that change the strategy: what is acceptable stands here with its source, and was written before the tool ran."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import NamedTuple
+
+import pytest
+import samples
+
+from gpulint import documents, facts, layouts, training_layouts
+from gpulint.facts import Facts
+from gpulint.findings import Suggestion
+from gpulint.moves import Move
+from gpulint.workload import Field, Origin, Role
+
+Values = Mapping[str, object]
+
+
+class Wrong(NamedTuple):
+    """A spec, the rule that speaks of it, the changes that a source calls right, and that source."""
+
+    rule: str
+    text: str
+    acceptable: tuple[Values, ...]
+    source: str
+
+
+# ---- specs
+
+
+def vllm(checkpoint: str, ranks: int, gpus: int, card: str = "nvidia-h100-80gb", more: str = "") -> str:
+    return f"""\
+apiVersion: v1
+kind: Pod
+metadata: {{name: chat}}
+spec:
+  nodeSelector: {{cloud.google.com/gke-accelerator: {card}}}
+  containers:
+    - name: server
+      image: vllm/vllm-openai:v0.11.0
+      args: [--model={checkpoint}, --max-model-len=8192, --tensor-parallel-size={ranks}{more}]
+      resources: {{limits: {{nvidia.com/gpu: {gpus}}}}}
+      volumeMounts: [{{name: shm, mountPath: /dev/shm}}]
+  volumes: [{{name: shm, emptyDir: {{medium: Memory}}}}]
+"""
+
+
+def sglang(checkpoint: str, ranks: int, more: str) -> str:
+    return f"""\
+apiVersion: v1
+kind: Pod
+metadata: {{name: chat}}
+spec:
+  nodeSelector: {{cloud.google.com/gke-accelerator: nvidia-h100-80gb}}
+  containers:
+    - name: server
+      image: lmsysorg/sglang:v0.5.5
+      command: [python3, -m, sglang.launch_server]
+      args: [--model-path={checkpoint}, --tp-size={ranks}, {more}]
+      resources: {{limits: {{nvidia.com/gpu: {ranks}}}}}
+      volumeMounts: [{{name: shm, mountPath: /dev/shm}}]
+  volumes: [{{name: shm, emptyDir: {{medium: Memory}}}}]
+"""
+
+
+TWO_NODES = """\
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {name: wide}
+spec:
+  leaderWorkerTemplate:
+    size: 2
+    workerTemplate:
+      spec:
+        nodeSelector: {cloud.google.com/gke-accelerator: nvidia-h100-80gb}
+        containers:
+          - name: server
+            image: vllm/vllm-openai:v0.10.1
+            args: [--model=meta-llama/Llama-3.1-405B-Instruct, --max-model-len=8192, --tensor-parallel-size=16]
+            resources: {limits: {nvidia.com/gpu: 8}}
+            volumeMounts: [{name: shm, mountPath: /dev/shm}]
+        volumes: [{name: shm, emptyDir: {medium: Memory}}]
+"""
+THROUGHPUT = """\
+apiVersion: gpulint/v1
+kind: InferenceService
+metadata: {name: batch}
+spec:
+  roles:
+    - name: server
+      engine: vllm
+      engine_version: "0.11.0"
+      checkpoint: Qwen/Qwen2.5-7B-Instruct
+      accelerator: l40s
+      gpus_per_pod: 4
+      tensor_parallel: 4
+      max_model_len: 8192
+      replicas: 2
+      target_tokens_per_s: 500
+      request_prompt_tokens: 512
+      request_output_tokens: 256
+"""
+MEGATRON = """\
+#!/bin/bash
+#SBATCH --nodes=8
+#SBATCH --ntasks-per-node=1
+#SBATCH --gpus-per-node=8
+#SBATCH --time=24:00:00
+srun torchrun --nnodes=8 --nproc_per_node=8 --rdzv_backend=c10d --rdzv_endpoint=$HEAD:29500 pretrain_gpt.py \\
+  --pipeline-model-parallel-size 8 --num-layers 64 --hidden-size 8192 --num-attention-heads 64 --seq-length 4096 \\
+  --micro-batch-size 2 --global-batch-size 128 --bf16
+"""
+
+
+def nemo(nodes: int = 4, **settings: object) -> str:
+    model = {"micro_batch_size": 1, "global_batch_size": 256, "tensor_model_parallel_size": 1, **settings}
+    lines = "\n".join(f"  {name}: {value}" for name, value in model.items())
+    return f"trainer:\n  devices: 8\n  num_nodes: {nodes}\n  precision: bf16\n  max_steps: 1000\nmodel:\n{lines}\n"
+
+
+def verl(rollout: int, gpus: int = 8, more: str = "") -> str:
+    return f"""\
+data: {{train_batch_size: 256, max_prompt_length: 512, max_response_length: 512}}
+actor_rollout_ref:
+  model: {{path: Qwen/Qwen2.5-7B-Instruct, enable_gradient_checkpointing: true}}
+  actor: {{strategy: fsdp, ppo_mini_batch_size: 64, ppo_micro_batch_size_per_gpu: 2{more}}}
+  rollout: {{name: vllm, tensor_model_parallel_size: {rollout}}}
+algorithm: {{adv_estimator: grpo}}
+trainer: {{n_gpus_per_node: {gpus}, nnodes: 1, total_epochs: 1}}
+"""
+
+
+def axolotl(gpus: int, card: str, checkpoint: str, **settings: object) -> str:
+    given = {
+        "base_model": checkpoint,
+        "datasets": "[{path: data.jsonl, type: alpaca}]",
+        "sequence_len": 2048,
+        "num_epochs": 1,
+        "optimizer": "adamw_torch",
+        "attn_implementation": "flash_attention_2",
+        "bf16": "true",
+        **settings,
+    }
+    return f"# gpulint: gpus={gpus} accelerator={card}\n" + "".join(
+        f"{name}: {value}\n" for name, value in given.items()
+    )
+
+
+WRONG = (
+    Wrong(
+        "tensor-parallel-leaves-link-domain",
+        TWO_NODES,
+        ({"tensor_parallel": 8, "pipeline_parallel": 2},),
+        "vLLM, parallelism and scaling: tensor parallel as many as the GPUs of a node, pipeline parallel as many as the nodes",
+    ),
+    Wrong(
+        "tensor-parallel-instead-of-copies",
+        THROUGHPUT,
+        (
+            {"tensor_parallel": 1, "data_parallel": 4},
+            {"tensor_parallel": 2, "data_parallel": 2},
+            {"gpus_per_pod": 1, "tensor_parallel": 1, "replicas": 8},
+        ),
+        "vLLM, data parallel deployment: replicate the weights over as many GPUs to process independent batches",
+    ),
+    Wrong(
+        "parallelism-larger-than-needed",
+        vllm("Qwen/Qwen2.5-7B-Instruct", 4, 4),
+        (
+            {"gpus_per_pod": 1, "tensor_parallel": 1},
+            {"gpus_per_pod": 2, "tensor_parallel": 2},
+            {"tensor_parallel": 1, "data_parallel": 4},
+        ),
+        "vLLM, parallelism and scaling: a model that fits one GPU needs no distributed inference",
+    ),
+    Wrong(
+        "heads-not-divisible",
+        vllm("Qwen/Qwen2.5-7B-Instruct", 8, 8, "nvidia-l4"),
+        (
+            {"tensor_parallel": 4},
+            {"tensor_parallel": 4, "gpus_per_pod": 4},
+            {"tensor_parallel": 2, "gpus_per_pod": 2},
+            {"tensor_parallel": 1, "gpus_per_pod": 1},
+        ),
+        "vLLM issue 2652: 28 heads divide by 1, 2, 4, 7, 14 and 28, of which 4 KV heads allow 1, 2 and 4",
+    ),
+    Wrong(
+        "vocabulary-not-divisible",
+        vllm("microsoft/Phi-3-medium-4k-instruct", 5, 5, "nvidia-l4").replace("8192", "4096"),
+        ({"tensor_parallel": 2, "gpus_per_pod": 2},),
+        "vLLM issue 6385: 32064 entries, padded to 64, divide by 2 but not by 5; 40 heads and 10 KV heads by 2 but not by 4",
+    ),
+    Wrong(
+        "kv-heads-replicated",
+        vllm("Qwen/Qwen3-235B-A22B", 8, 8, "nvidia-h200-141gb"),
+        ({"decode_context_parallel": 2}, {"tensor_parallel": 4, "data_parallel": 2}),
+        "vLLM, context parallel deployment: tensor parallel beyond the KV heads duplicates; -dcp up to tp / KV heads shares",
+    ),
+    Wrong(
+        "mla-kv-replicated",
+        vllm("deepseek-ai/DeepSeek-V3", 8, 8, "nvidia-h200-141gb"),
+        ({"decode_context_parallel": 8}, {"tensor_parallel": 1, "data_parallel": 8, "expert_parallel": True}),
+        "vLLM, context parallel deployment: of MLA's one KV head, -dcp up to tp removes every copy",
+    ),
+    Wrong(
+        "attention-copies-not-divisible",
+        sglang("deepseek-ai/DeepSeek-V2-Lite-Chat", 4, "--enable-dp-attention, --dp-size=8"),
+        ({"data_parallel": 4}, {"data_parallel": 2}),
+        "SGLang, server arguments: the dp size of data-parallel attention divides the tp size",
+    ),
+    Wrong(
+        "expert-ranks-not-divisible",
+        sglang("Qwen/Qwen3-30B-A3B", 4, "--ep-size=8"),
+        ({"expert_parallel_size": 4}, {"expert_parallel_size": 2}, {"expert_parallel_size": 1}),
+        "SGLang, expert parallelism: moe tp = tp / ep",
+    ),
+    Wrong(
+        "interleaved-batches-uneven",
+        nemo(
+            global_batch_size=72,
+            tensor_model_parallel_size=2,
+            pipeline_model_parallel_size=4,
+            virtual_pipeline_model_parallel_size=2,
+            sequence_parallel="true",
+            num_layers=32,
+        ),
+        ({"global_batch_size": 80}, {"global_batch_size": 64}, {"virtual_stages": 1}),
+        "Megatron-LM, schedules.py: 4 copies take 72 sequences in 18 micro-batches, no multiple of 4; 16 and 20 are",
+    ),
+    Wrong(
+        "pipeline-bubble",
+        MEGATRON,
+        ({"virtual_stages": 4}, {"micro_batch_size": 1, "virtual_stages": 2}),
+        "Narayanan et al. 2021, 2.2: (p − 1) / (v · m + p − 1) with m = 8 is 0.47; two parts leave 0.30, four 0.18",
+    ),
+    Wrong(
+        "expert-groups-not-divisible",
+        nemo(2, pipeline_model_parallel_size=2, num_layers=32, num_moe_experts=16, expert_model_parallel_size=16),
+        ({"expert_parallel_size": 8},),
+        "Megatron-LM, parallel_state.py: 16 ranks on 2 stages leave 8 for the experts",
+    ),
+    Wrong(
+        "experts-without-sequence-parallel",
+        nemo(
+            2,
+            tensor_model_parallel_size=2,
+            sequence_parallel="false",
+            num_layers=32,
+            num_moe_experts=16,
+            expert_model_parallel_size=8,
+        ),
+        ({"sequence_parallel": True},),
+        "Megatron-LM, MoE README: sequence parallelism is required where tensor and expert parallelism meet",
+    ),
+    Wrong(
+        "sequence-parallel-off",
+        nemo(
+            2,
+            tensor_model_parallel_size=4,
+            sequence_parallel="false",
+            activations_checkpoint_granularity="full",
+        ),
+        ({"sequence_parallel": True},),
+        "Korthikanti et al. 2022: sequence parallelism with selective recomputation in place of full recomputation",
+    ),
+    Wrong(
+        "rollout-ranks-not-divisible",
+        verl(2, gpus=1),
+        ({"rollout_tensor_parallel": 1},),
+        "verl issue 1191: with one GPU, rollout.tensor_model_parallel_size=1",
+    ),
+    Wrong(
+        "rollout-heads-not-divisible",
+        verl(8),
+        ({"rollout_tensor_parallel": 4},),
+        "vLLM issue 2652: 28 heads divide by 4 and not by 8",
+    ),
+    Wrong(
+        "ulysses-heads-not-divisible",
+        verl(2, more=", ulysses_sequence_parallel_size: 8"),
+        ({"context_parallel": 4}, {"context_parallel": 2}, {"context_parallel": 1}),
+        "verl issue 1226: the heads divide by the ranks of Ulysses",
+    ),
+    Wrong(
+        "micro-batch-leaves-memory-idle",
+        axolotl(
+            1,
+            "h100-sxm5-80gb",
+            "meta-llama/Llama-3.2-1B",
+            micro_batch_size=1,
+            gradient_accumulation_steps=16,
+            gradient_checkpointing="true",
+            adapter="lora",
+            lora_r=16,
+            lora_target_linear="true",
+        ),
+        (
+            {"micro_batch_size": 8, "gradient_accumulation_steps": 2},
+            {"micro_batch_size": 4, "gradient_accumulation_steps": 4},
+            {"micro_batch_size": 2, "gradient_accumulation_steps": 8},
+        ),
+        "Transformers, training on one GPU: as large a batch as fits, and the same effective batch by fewer accumulations",
+    ),
+    Wrong(
+        "states-not-sharded",
+        axolotl(
+            8,
+            "a100-sxm4-80gb",
+            "meta-llama/Llama-3.2-3B",
+            micro_batch_size=2,
+            gradient_accumulation_steps=4,
+            gradient_checkpointing="true",
+            deepspeed="{bf16: {enabled: true}, zero_optimization: {stage: 0}}",
+        ),
+        ({"zero_stage": 1}, {"zero_stage": 2}),
+        "Rajbhandari et al. 2020: sharing the optimizer state out communicates no more than data parallelism",
+    ),
+)
+
+
+def first(wrong: Wrong) -> Suggestion:
+    (found,) = samples.of_rule(samples.report(wrong.text), wrong.rule)
+    assert found.suggestions, "no alternative"
+    return found.suggestions[0]
+
+
+def changed(suggestion: Suggestion) -> dict[str, str]:
+    """The new values by quantity, as they would be written."""
+    return {edit.quantity: edit.new.rpartition("=")[2].rpartition(": ")[2] or edit.new for edit in suggestion.edits}
+
+
+def written(values: Values) -> dict[str, str]:
+    return {name: str(value).lower() for name, value in values.items()}
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.rule)
+def test_the_first_alternative_is_one_that_the_source_calls_right(wrong: Wrong) -> None:
+    assert changed(first(wrong)) in [written(values) for values in wrong.acceptable]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: wrong.rule)
+def test_carried_out_it_answers_the_rule_and_says_nothing_new(wrong: Wrong) -> None:
+    before = samples.report(wrong.text)
+    after = samples.report(samples.changed(wrong.text, first(wrong)))
+    assert after.failures == ()
+    assert samples.of_rule(after, wrong.rule) == []
+    assert samples.newly_said(before, after) == set()
+    assert samples.not_evaluated(after) <= samples.not_evaluated(before)
+
+
+# ---- what every layout keeps
+
+
+HERE = Origin(next(iter(documents.load("spec.yaml", b"a: 1").documents)), ("a",))
+
+
+def known(**values: object) -> Facts:
+    given = {"engine": "vllm", "pods_per_replica": 1, "data_parallel": 1, "pipeline_parallel": 1, **values}
+    return facts.of(Role("server", HERE, {name: Field(value, (HERE,)) for name, value in given.items()}), None)  # type: ignore[arg-type]
+
+
+def ranks(move: Move, of: Facts) -> int:
+    sizes = (
+        move.values.get(name, of.likely(name)) for name in ("tensor_parallel", "pipeline_parallel", "data_parallel")
+    )
+    return math.prod(size for size in sizes if isinstance(size, int))
+
+
+@pytest.mark.parametrize("quantity", ["data_parallel", "pipeline_parallel"])
+def test_a_server_keeps_its_ranks(quantity: str) -> None:
+    server = known(tensor_parallel=8, gpus_per_pod=8, replicas=1)
+    moves = list(layouts.serving(quantity, server))
+    assert moves
+    assert {ranks(move, server) for move in moves} == {8}
+
+
+def test_replicas_of_fewer_ranks_hold_as_many_gpus_in_all() -> None:
+    server = known(tensor_parallel=4, gpus_per_pod=4, replicas=2)
+    split = [move for move in layouts.serving("replicas", server) if "gpus_per_pod" in move.values]
+    held = [move.values["gpus_per_pod"] * move.values["replicas"] for move in split]  # type: ignore[operator]
+    assert held == [8, 8]
+
+
+RUN = {"gpus_per_pod": 8, "gpus_per_replica": 64, "pods_per_replica": 8, "processes_per_pod": 8, "tensor_parallel": 8}
+
+
+@pytest.mark.parametrize("quantity", ["tensor_parallel", "pipeline_parallel", "context_parallel"])
+def test_a_run_keeps_its_batch_where_its_parts_are_stated(quantity: str) -> None:
+    """64 GPUs of tensor parallel 8 are 8 copies of 16 micro-batches: 128 micro-batches of a step."""
+    run = known(engine="megatron-lm", **{**RUN, "micro_batch_size": 1, "gradient_accumulation_steps": 16})
+    for move in training_layouts.training(quantity, run):
+        size = {name: move.values.get(name, run.likely(name)) for name in ("tensor_parallel", "pipeline_parallel")}
+        together = math.prod(size.values()) * move.values.get("context_parallel", 1)  # type: ignore[arg-type,operator]
+        steps = move.values.get("gradient_accumulation_steps", 16)
+        assert 64 // together * steps == 128, move.title  # type: ignore[operator]
+
+
+def test_a_batch_stated_whole_is_kept_only_where_it_divides() -> None:
+    run = known(engine="megatron-lm", **{**RUN, "micro_batch_size": 1, "global_batch_size": 24})
+    assert training_layouts.kept(run, Fraction(1)) == {}
+    assert training_layouts.kept(run, Fraction(2)) is None
+
+
+def test_micro_batches_grow_by_what_accumulation_loses() -> None:
+    run = known(engine="megatron-lm", **{**RUN, "micro_batch_size": 3, "gradient_accumulation_steps": 12})
+    made = [tuple(move.values.values()) for move in training_layouts.training("gradient_accumulation_steps", run)]
+    assert made == [(18, 2), (12, 3), (9, 4), (6, 6)]
+
+
+def test_hybrid_sharding_groups_are_whole_machines() -> None:
+    run = known(engine="torchtitan", **{**RUN, "tensor_parallel": 1, "sharding": "fsdp"})
+    assert [move.values for move in training_layouts.training("shard_group", run)] == [
+        {"shard_group": 8},
+        {"shard_group": 16},
+        {"shard_group": 32},
+    ]
+
+
+# ---- and what is no layout
+
+
+@pytest.mark.parametrize("quantity", ["replicas", "data_parallel", "pipeline_parallel", "expert_parallel", "link"])
+def test_a_server_of_one_gpu_is_not_shared_out(quantity: str) -> None:
+    server = known(tensor_parallel=1, gpus_per_pod=1, replicas=1, accelerator="no-such-card")
+    assert [move for move in layouts.serving(quantity, server) if "tensor_parallel" in move.values] == []
+
+
+def test_nothing_is_guessed_of_a_run_whose_ranks_are_unknown() -> None:
+    run = known(engine="megatron-lm")
+    for quantity in ("pipeline_parallel", "expert_parallel_size", "rollout_tensor_parallel", "shard_group"):
+        assert list(training_layouts.training(quantity, run)) == []
