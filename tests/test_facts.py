@@ -781,6 +781,11 @@ def test_every_fitted_term_is_tested_monotone() -> None:
         *("prefill_excess", "prefill_latency_s", "prefill_interference", "queued_share", "layer_latency_s"),
         *("step_latency_s", "sequence_latency_s", "reduction_latency_s", "message_s_per_byte"),
         *("rejected_share", "loaded_board_share"),
+        # of the time of training, in test_training_time.py:
+        *("matmul_excess", "kernel_excess", "expert_kernel_excess", "attention_excess", "streamed_passes"),
+        *("logit_traffic_bytes", "memory_excess", "power_exponent", "update_bytes_per_parameter"),
+        *("host_update_s_per_parameter", "overlap_cost", "tensor_exposed_share", "expert_exposed_share"),
+        *("pipeline_exposed_share", "step_excess", "narrow_width", "gather_excess"),
     }
 
 
