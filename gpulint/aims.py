@@ -76,7 +76,7 @@ def _aim(known: Facts, name: str, one: Compared) -> Aim:
 def _verdict(known: Facts, name: str, one: Compared) -> str:
     """Whether physics forbids it, or in how many worlds it is met."""
     wanted = _wanted(known, name) or 0.0
-    if name != "target_concurrency" and _worse(known.worlds(_physics(known, name, one)), wanted, one.less) == 3:
+    if (physics := _physics(known, name, one)) and _worse(known.worlds(physics), wanted, one.less) == 3:
         return "beyond physics"
     worlds = known.worlds(one.likely)
     if isinstance(worlds, Missing):
@@ -85,9 +85,12 @@ def _verdict(known: Facts, name: str, one: Compared) -> str:
 
 
 def _physics(known: Facts, name: str, one: Compared) -> str:
-    """What nothing can beat; a prompt may be cached, but the weights are read for any token."""
-    cached = name == "target_ttft_s" and known.likely("enable_prefix_caching") is not False
-    return "weight_read_floor_s" if cached else one.known_best(known)
+    """What nothing can beat: prompts may be cached and their caches shared, but weights are read for any token."""
+    if name == "target_concurrency" or (known.role.value("speculative") and not known.likely("draft_tokens")):
+        return ""
+    alone = name == "target_tpot_s" and known.role.value("target_concurrency") is None
+    shared = one.best[-1] == "weight_read_floor_s" and known.likely("enable_prefix_caching") is not False
+    return "weight_read_floor_s" if shared and not alone else one.known_best(known)
 
 
 def _worse(worlds: Worlds[Value] | Missing, wanted: float, less: bool) -> int:

@@ -538,6 +538,7 @@ def test_what_physics_forbids_is_an_error(text: str, rules: set[str]) -> None:
         server("{tpot: 4ms}", checkpoint="Qwen/Qwen3-8B-FP8"),
         server("{tpot: 3ms}", gpus=2),
         server("{ttft: 40ms, prompt-tokens: 7000, output-tokens: 300}"),
+        server("{tpot: 16ms, concurrency: 48, prompt-tokens: 7000, output-tokens: 500}"),
         server("{tpot: 1ms}", role="prefill"),
         server("{tpot: 1ms}", name="chat-prefill"),
         server("{ttft: 1ms}", role="decode"),
