@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from gpulint import catalog, documents, facts, hardware
+from gpulint import catalog, documents, facts, hardware, units
 from gpulint.facts import Facts, Missing
 from gpulint.findings import Worlds
 from gpulint.workload import Field, Origin, Role
@@ -158,3 +158,54 @@ def test_bandwidth_falls_from_world_to_world(name: str, accelerator: str) -> Non
     found = role(accelerator=accelerator, tensor_parallel=2, pipeline_parallel=2).worlds(name)
     assert not isinstance(found, Missing)
     assert found.favourable > found.likely > found.adverse > 0  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("instance", "gbit_per_s", "cards", "kind", "direct"),
+    [
+        ("p5.48xlarge", 3200, 32, "efa", True),
+        ("ml.p5en.48xlarge", 3200, 16, "efa", True),
+        ("p4d.24xlarge", 400, 4, "efa", True),
+        ("g6e.48xlarge", 400, None, "efa", False),
+        ("Standard_ND96isr_H100_v5", 3200, 8, "infiniband", True),
+        ("Standard_ND96is_H100_v5", 80, None, "tcp", False),
+        ("a3-highgpu-8g", 800, 4, "gpudirect-tcpx", True),
+        ("a3-megagpu-8g", 1600, 8, "gpudirect-tcpxo", True),
+        ("a2-highgpu-8g", 100, None, "tcp", False),
+        ("BM.GPU.H100.8", 3200, 16, "roce", True),
+        ("BM.GPU.B300.8", None, 16, "roce", True),
+    ],
+)
+def test_machine_types_have_the_network_that_their_cloud_states(
+    instance: str, gbit_per_s: int | None, cards: int | None, kind: str, direct: bool
+) -> None:
+    machine = hardware.node(instance)
+    assert machine is not None
+    assert machine.network_bytes_per_s == (None if gbit_per_s is None else gbit_per_s * units.GBIT)
+    assert (machine.node_nics, machine.network_kind, machine.gpudirect) == (cards, kind, direct)
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "link", "bytes_per_s"),
+    [
+        ("h100-sxm-80gb", "pcie5x16", 63e9),
+        ("a100-sxm4-80gb", "pcie4x16", 31.5e9),
+        ("t4", "pcie3x16", 15.8e9),
+        ("a2", "pcie4x8", 15.8e9),
+        ("gh200-96gb", "nvlink-c2c", 450e9),
+    ],
+)
+def test_the_link_to_the_host_is_of_the_card_s_generation(accelerator: str, link: str, bytes_per_s: float) -> None:
+    card = hardware.accelerator(accelerator)
+    assert card is not None
+    assert card.host_link == link
+    assert card.host_link_bytes_per_s == pytest.approx(bytes_per_s, rel=0.01)
+
+
+def test_nccl_s_own_constants_lie_between_what_is_likely_and_the_nominal_bandwidth() -> None:
+    """NCCL, src/graph/topo.h: 20.6 GB/s of 25 for each of the 18 links of an H100."""
+    for row in catalog.rows("links"):
+        one = hardware.link(row["id"])
+        assert one is not None
+        if one.nccl_bytes_per_s and one.bytes_per_s:
+            assert 0.7 <= one.nccl_bytes_per_s / one.bytes_per_s <= 0.9
