@@ -221,6 +221,8 @@ class Facts:
             self.reasons["arguments"] = self.role.open_ended
             return Missing(frozenset({"arguments"}))
         engine = self._engine
+        if name == "task" and (purpose := engines.purpose(engine or "")):
+            return _same(purpose, "what the engine does")
         if (assumed := self._without_shape(name)) is not None:
             return assumed
         if engine and (own := formulas(engine).get(name)):
@@ -350,9 +352,20 @@ class Facts:
     def _of_node(self, name: str) -> Known | Missing:
         machine = hardware.node(self.role.text("instance_type"))
         if machine is None:
-            return Missing(frozenset({name if glossary()[name].ask else "instance_type"}))
+            return self._of_cloud(name) if glossary()[name].ask else Missing(frozenset({"instance_type"}))
         value = getattr(machine, name)
         return Missing(frozenset({name})) if value is None else _same(value, "catalog")
+
+    def _of_cloud(self, name: str) -> Known | Missing:
+        """What all machine types of the stated cloud with that many of the stated accelerator have in common."""
+        cloud, gpus = self.role.text("cloud"), self.role.value("gpus_per_pod")
+        fitting = (
+            hardware.holding(self.role.text("accelerator"), gpus, cloud) if cloud and isinstance(gpus, int) else ()
+        )
+        values = {getattr(machine, name) for machine in fitting}
+        if len(values) != 1 or None in values:
+            return Missing(frozenset({name}))
+        return _same(values.pop(), f"every machine type of {cloud} with {gpus} of them")
 
     def _bytes_per_weight(self) -> Known | Missing:
         found = self.find("weight_format")

@@ -11,7 +11,7 @@ import pytest
 from gpulint import catalog, documents, facts, hardware, units
 from gpulint.facts import Facts, Missing
 from gpulint.findings import Worlds
-from gpulint.workload import Field, Origin, Role
+from gpulint.workload import Field, Origin, Role, Unknown
 
 
 def role(**stated: Any) -> Facts:
@@ -87,6 +87,25 @@ def test_a_network_that_nothing_states_is_not_guessed() -> None:
     assert lacks(found, "network_bytes_per_s_per_gpu") == {"network_bytes_per_s"}
 
 
+@pytest.mark.parametrize(
+    ("cloud", "accelerator", "kind"),
+    [("aws", "h100-sxm-80gb", "efa"), ("gcp", "b200-sxm-180gb", "roce"), ("aws", "a100-sxm4-80gb", "efa")],
+)
+def test_a_cloud_with_one_machine_type_for_a_full_node_tells_its_network(
+    cloud: str, accelerator: str, kind: str
+) -> None:
+    found = role(accelerator=accelerator, tensor_parallel=16, cloud=cloud)
+    assert likely(found, "tensor_medium") == kind
+
+
+@pytest.mark.parametrize(
+    ("cloud", "accelerator"), [("gcp", "h100-sxm-80gb"), ("azure", "h100-sxm-80gb"), ("aws", "mi300x"), ("", "gb10")]
+)
+def test_machine_types_that_differ_leave_the_network_open(cloud: str, accelerator: str) -> None:
+    found = role(accelerator=accelerator, tensor_parallel=16, cloud=cloud)
+    assert lacks(found, "tensor_medium") == {"network_kind"}
+
+
 def test_a_node_s_network_is_not_needed_where_the_ranks_stay_inside_it() -> None:
     assert likely(role(accelerator="h100-sxm-80gb", tensor_parallel=8), "tensor_bus_bytes_per_s") > 300e9
 
@@ -96,6 +115,22 @@ def test_megatron_s_order_puts_copies_of_a_whole_node_s_tensor_group_on_the_netw
     found = role(accelerator="h100-sxm-80gb", **stated)
     assert (likely(found, "tensor_medium"), likely(found, "data_medium")) == ("nvlink4", "efa")
     assert likely(found, "data_nominal_bytes_per_s") == 50e9
+
+
+def test_an_engine_tells_whether_copies_are_of_training() -> None:
+    stated = {"task": Unknown("nothing"), "training_copies": 4, "instance_type": "p5.48xlarge"}
+    found = role(accelerator="h100-sxm-80gb", tensor_parallel=8, engine="megatron_lm", **stated)
+    assert lacks(found, "data_ranks") == {"task"}
+    plain = {name: value for name, value in stated.items() if name != "task"}
+    fields = {
+        **dict.fromkeys(("pipeline_parallel", "context_parallel"), 1),
+        "tensor_parallel": 8,
+        "gpus_per_pod": 8,
+        **plain,
+    }
+    nowhere = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
+    known = {name: Field(value) for name, value in {**fields, "engine": "megatron_lm"}.items()}
+    assert likely(facts.of(Role("train", nowhere, known), None), "data_ranks") == 4
 
 
 def test_eight_copies_in_a_node_share_all_of_its_network_cards() -> None:
