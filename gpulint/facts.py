@@ -48,6 +48,10 @@ LARGEST = 2**53
 """Beyond it a float no longer holds every whole number, and nothing that is deployed comes near."""
 
 
+_NETWORK = frozenset({"network_bytes_per_s", "network_kind"})
+"""What all machine types of a cloud with the same accelerators may have in common."""
+
+
 class Quantity(NamedTuple):
     """A row of the glossary."""
 
@@ -352,7 +356,7 @@ class Facts:
     def _of_node(self, name: str) -> Known | Missing:
         machine = hardware.node(self.role.text("instance_type"))
         if machine is None:
-            return self._of_cloud(name) if glossary()[name].ask else Missing(frozenset({"instance_type"}))
+            return self._of_cloud(name) if name in _NETWORK else Missing(_unplaced(name))
         value = getattr(machine, name)
         return Missing(frozenset({name})) if value is None else _same(value, "catalog")
 
@@ -569,6 +573,11 @@ class _Shifted(Facts):
             return _same(formula(*(fact.worlds.likely for fact in inputs)), "moved")
         except (LookupError, ArithmeticError):
             return Missing(frozenset({name}))
+
+
+def _unplaced(name: str) -> frozenset[str]:
+    """What somebody would have to state so that a quantity of the node is known."""
+    return frozenset({name if glossary()[name].ask else "instance_type"})
 
 
 def _condition_facts(condition: str) -> tuple[str, ...]:
