@@ -759,6 +759,7 @@ def test_every_fitted_term_is_tested_monotone() -> None:
             "storage_write_s_per_byte",
             "hub_s_per_byte",
             "failures_per_gpu_s",
+            "volume_read_excess",
         ),  # in test_storage.py
         # of training, in test_training_sizing.py:
         *("length_share", "loss_bytes_per_logit", "expert_imbalance", "layer_gradient_multiple", "live_parameters"),

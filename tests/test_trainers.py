@@ -455,7 +455,7 @@ def test_every_trainer_names_itself_as_its_module() -> None:
 
 
 KINDS = {
-    *("int", "from-zero", "text", "dtype", "file", "switch", "boolean"),
+    *("int", "from-zero", "minutes", "text", "dtype", "file", "switch", "boolean"),
     *("unsettles", "optimizer", "sharding", "letters"),
 }
 

@@ -27,7 +27,7 @@ SCALERS: Mapping[str, str] = {
     "PodDisruptionBudget": "policy",
 }
 """Objects that say how many pods of another one run, by kind and group."""
-OF_OBJECTS = ("beta", "ScaledObject", "rayStartParams", "pytorchReplicaSpecs")
+OF_OBJECTS = ("beta", "ScaledObject", "rayStartParams", "pytorchReplicaSpecs", "backoffLimit")
 """Words without which nothing is wrong with an object by itself."""
 OF_NODES = ("guest_accelerator", "mig-configs", "ami_type", "karpenter.sh/", "efaEnabled", "efa_support", "SlurmQueues")
 """Words without which nothing is wrong with nodes."""
@@ -53,10 +53,10 @@ def workloads(adapter: ModuleType, document: Document, repository: Repository) -
 
         joins.complete(document, repository)
     for workload in adapter.workloads(document, repository):
-        from gpulint.adapters import autoscaling, pools, slices
+        from gpulint.adapters import autoscaling, pools, slices, stored
 
         placed = slices.checked(pools.joined(workload, repository))
-        yield autoscaling.joined(placed, repository)
+        yield autoscaling.joined(stored.joined(placed, repository), repository)
 
 
 def problems(adapter: ModuleType, document: Document, repository: Repository) -> Iterator[Problem]:

@@ -32,6 +32,8 @@ def of(document: Document) -> Iterator[Problem]:
     if document.get(("kind",)) == "PyTorchJob":
         yield from _never_restarted(document)
         yield from _waiting_for_others(document)
+    if str(document.get(("kind",))) in ("Job", "JobSet"):
+        yield from _given_up(document)
 
 
 def _waiting_for_others(document: Document) -> Iterator[Problem]:
@@ -87,6 +89,43 @@ def _never_restarted(document: Document) -> Iterator[Problem]:
         place = ("spec", "pytorchReplicaSpecs", named[0][0], "restartPolicy")
         message = f"one of {pods} pods that fails ends the run for all: restartPolicy Never"
         yield Problem("gang-never-restarted", message, document.locate(place))
+
+
+def _given_up(document: Document) -> Iterator[Problem]:
+    """A run of several pods with GPUs that ends for good at the first failure (jobset v0.10 jobset_types.go, batch/v1 Job).
+
+    A JobSet restarts all of its jobs as often as `failurePolicy.maxRestarts` says, and not at all where it is silent.
+    """
+    jobs = [path for path in _jobs(document) if document.get((*path, "backoffLimit")) == 0]
+    pods = [_pods_of(document, path) for path in _jobs(document)]
+    known = [count for count in pods if count is not None]
+    if not jobs or len(known) != len(pods) or sum(known) < 2 or document.get(("spec", "failurePolicy", "maxRestarts")):
+        return
+    if document.get((*jobs[0], "podFailurePolicy")) is None and any(_asks_for_gpus(document, path) for path in jobs):
+        message = f"one of {sum(known)} pods that fails ends the run for all: backoffLimit 0"
+        yield Problem("gang-never-restarted", message, document.locate((*jobs[0], "backoffLimit")))
+
+
+def _jobs(document: Document) -> Iterator[Path]:
+    """Where the specs of the jobs stand that a run consists of."""
+    if document.get(("kind",)) == "JobSet":
+        listed = document.get(("spec", "replicatedJobs"))
+        for at in range(len(listed) if isinstance(listed, list) else 0):
+            yield ("spec", "replicatedJobs", at, "template", "spec")
+    elif document.get(("spec", "completionMode")) == "Indexed":
+        yield ("spec",)
+
+
+def _pods_of(document: Document, job: Path) -> int | None:
+    """The pods of a job, over its copies in a JobSet; None where they are not plain numbers."""
+    copies = document.get((*job[:-2], "replicas"), 1) if len(job) > 1 else 1
+    pods = document.get((*job, "parallelism"), 1)
+    return copies * pods if type(copies) is int and type(pods) is int else None
+
+
+def _asks_for_gpus(document: Document, job: Path) -> bool:
+    containers = document.get((*job, "template", "spec", "containers"))
+    return any((_granted(one) or 0) > 0 for one in (containers if isinstance(containers, list) else ()))
 
 
 def _bounded_retries(document: Document) -> bool:

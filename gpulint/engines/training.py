@@ -65,6 +65,7 @@ CONFIGURING_VARIABLE = re.compile(r"ACCELERATE_\w+|FSDP_\w+|USE_(?:MCA|MEGATRON_
 src/llamafactory/launcher.py."""
 HALVES = frozenset({"--fp16", "--bf16"})
 """Flags that switch on one 16-bit format each."""
+MINUTE_S = 60
 CONFIGURED = "another object"
 """Who decides what a configuration file states that the command names."""
 
@@ -105,9 +106,9 @@ class Program(NamedTuple):
 class Row(NamedTuple):
     """A word that states a quantity: its name, the quantity, and how its value is read.
 
-    Kinds: int (from 1 on), from-zero, text, dtype, file (a value that may be missing), switch:X (present: X), boolean:X|Y
-    (X, or Y where a false value follows; nothing without Y), unsettles (its presence makes the quantity unknown), and the
-    spellings of optimizer, sharding and letters. A field that is no quantity of the glossary is for the trainer's module.
+    Kinds: int (from 1 on), from-zero, minutes, text, dtype, file (a value that may be missing), switch:X (present: X),
+    boolean:X|Y (X, or Y where a false value follows; nothing without Y), unsettles (its presence makes the quantity unknown),
+    and the spellings of optimizer, sharding and letters. A field that is no quantity of the glossary is for the trainer's module.
     """
 
     trainer: str
@@ -371,10 +372,10 @@ def read_value(kind: str, text: str, constant: str = "") -> Value | Unknown:
         return training_words.optimizer(text) if kind == "optimizer" else training_words.sharding(text)
     if kind == "dtype":
         return DTYPES.get(text.lower(), Unknown(f"{text} is no number format that is listed"))
-    if kind not in ("int", "from-zero"):
+    if kind not in ("int", "from-zero", "minutes"):
         return text
     try:
-        number = int(text.removesuffix(".0"))
+        number = int(text.removesuffix(".0")) * (MINUTE_S if kind == "minutes" else 1)
     except ValueError:
         return Unknown(f"{text} is left to the trainer" if text in ("auto", "gpu") else f"{text} is no whole number")
     if number == -1:
