@@ -60,6 +60,21 @@ def test_a_machine_type_that_is_sold_with_bridges_has_them() -> None:
     assert likely(found, "tensor_medium") == "nvlink3-bridge"
 
 
+def test_sixteen_cards_behind_switches_are_joined() -> None:
+    found = role(accelerator="a100-sxm4-40gb", tensor_parallel=16, gpus_per_pod=16, instance_type="a2-megagpu-16g")
+    assert likely(found, "tensor_medium") == "nvlink3"
+
+
+def test_pods_of_one_card_each_are_not_taken_for_one_node() -> None:
+    found = role(accelerator="h100-sxm-80gb", tensor_parallel=8, gpus_per_pod=1, instance_type="p5.48xlarge")
+    assert likely(found, "tensor_medium") == "efa"
+
+
+def test_rdma_that_is_switched_off_leaves_sockets() -> None:
+    stated = {"tensor_parallel": 16, "instance_type": "p5.48xlarge", "rdma_switched_off": "NCCL_IB_DISABLE"}
+    assert likely(role(accelerator="h100-sxm-80gb", **stated), "tensor_medium") == "tcp"
+
+
 def test_one_rank_needs_no_link() -> None:
     found = role(accelerator="l4", gpus_per_pod=1)
     assert (likely(found, "tensor_medium"), likely(found, "tensor_hop_s")) == (None, 0.0)
@@ -89,7 +104,7 @@ def test_eight_copies_in_a_node_share_all_of_its_network_cards() -> None:
 
 
 def test_oversubscription_divides_what_crosses_the_nodes() -> None:
-    stated = {"accelerator": "h100-sxm-80gb", "tensor_parallel": 16, "instance_type": "p5.48xlarge"}
+    stated = {"accelerator": "h100-sxm-80gb", "tensor_parallel": 32, "instance_type": "p5.48xlarge"}
     assert likely(role(network_oversubscription=2.0, **stated), "tensor_nominal_bytes_per_s") == 200e9
 
 

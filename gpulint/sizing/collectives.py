@@ -17,17 +17,20 @@ def tensor_nominal_bytes_per_s(
     link_domain_gpus: int | None = None,
     host_link_bytes_per_s: float | None = None,
     network_bytes_per_s_per_gpu: float | None = None,
+    link: str | None = None,
 ) -> float:
     """Nominal bus bandwidth of one GPU among the ranks that share each layer, per direction.
 
     direct: link, in a mesh link · (n − 1) / (domain − 1); host: host link;
-    network: share of the GPU · ranks in one node / oversubscription
+    network: share of the GPU · ranks in one node / oversubscription; twice that, at most the link, between two nodes
+    whose switches add up (a tree over two nodes sends each byte once where a ring sends it twice)
 
     Args:
         tensor_medium: what joins them. tensor_parallel: ranks n.
         gpus_per_pod: GPUs of a node's pod. link_bytes_per_s, link_domain_gpus: of the direct link.
         host_link_bytes_per_s: of the host's bus [bytes/s].
         network_bytes_per_s_per_gpu: of the node's network [bytes/s]. network_oversubscription: of the switches above.
+        link: direct link of the accelerator; None where not known.
     Returns:
         [bytes/s]; infinite for one rank.
 
@@ -35,13 +38,19 @@ def tensor_nominal_bytes_per_s(
     450.0
     >>> tensor_nominal_bytes_per_s("xgmi", 2, 8, 1, 448e9, 8) / 1e9  # one of seven links
     64.0
-    >>> tensor_nominal_bytes_per_s("efa", 16, 8, 1, 450e9, 8, 63e9, 50e9) / 1e9
-    400.0
+    >>> efa = (8, 1, 450e9, 8, 63e9, 50e9, "nvlink4")
+    >>> tensor_nominal_bytes_per_s("efa", 16, *efa) / 1e9, tensor_nominal_bytes_per_s("efa", 32, *efa) / 1e9
+    (450.0, 400.0)
 
-    Source: nccl-tests, doc/PERFORMANCE.md; AMD ROCm blog "Understanding RCCL Bandwidth and xGMI Performance on MI300X".
+    Source: nccl-tests, doc/PERFORMANCE.md; NCCL 2.18 release notes (NVLSTree);
+        AMD ROCm blog "Understanding RCCL Bandwidth and xGMI Performance on MI300X".
     """
+    sold = hardware.link(link or "")
     rates = (link_bytes_per_s, link_domain_gpus, host_link_bytes_per_s, network_bytes_per_s_per_gpu)
-    return _nominal(tensor_medium, tensor_parallel, 1, gpus_per_pod, *rates, network_oversubscription)
+    nominal = _nominal(tensor_medium, tensor_parallel, 1, gpus_per_pod, *rates, network_oversubscription)
+    two_nodes = _kind(tensor_medium) == "network" and tensor_parallel == 2 * _together(tensor_parallel, 1, gpus_per_pod)
+    doubled = two_nodes and sold is not None and sold.reduces and link_bytes_per_s
+    return max(nominal, min(2 * nominal, link_bytes_per_s or 0)) if doubled else nominal
 
 
 def tensor_bus_bytes_per_s(tensor_nominal_bytes_per_s: float, tensor_slowdown: float) -> float:

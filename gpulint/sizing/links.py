@@ -12,26 +12,47 @@ from gpulint import hardware
 from gpulint.fabric import Unstated
 
 
-def joined_gpus(link: str, link_domain_gpus: int, nvlink_bridge: bool, node_link: str | None = None) -> int:
-    """GPUs that direct links join where this role runs.
+def joined_gpus(
+    link: str,
+    link_domain_gpus: int,
+    nvlink_bridge: bool,
+    gpus_per_pod: float,
+    node_link: str | None = None,
+    node_gpus: int | None = None,
+) -> float:
+    """GPUs in a row that direct links are sure to join where this role runs.
 
-    joined_gpus = link_domain_gpus; the pair or four of a bridge where the spec or the machine type has one
+    joined_gpus = link_domain_gpus, at most those of one pod; whole where a domain spans nodes (NVL72)
 
     Args:
         link: direct link of the accelerator. link_domain_gpus: that one domain of it spans; 1 where bridges are an option.
-        nvlink_bridge: a bridge is stated. node_link: that of the machine type, or None.
+        nvlink_bridge: a bridge is stated. gpus_per_pod: of one pod, which may be a part of a node.
+        node_link, node_gpus: of the machine type, or None.
     Returns:
-        GPUs; 1 where there is no direct link.
+        GPUs; 1 where there is no direct link. Bridges join two.
+    Validity: pods of one instance may lie on one node, where links join them too; nothing in a spec promises it.
 
-    >>> joined_gpus("nvlink4", 8, False), joined_gpus("nvlink4-bridge", 1, False), joined_gpus("nvlink4-bridge", 1, True)
-    (8, 1, 2)
+    >>> joined_gpus("nvlink4", 8, False, 8), joined_gpus("nvlink4", 8, False, 4), joined_gpus("nvlink5", 72, False, 4)
+    (8, 4, 72)
+    >>> joined_gpus("nvlink4-bridge", 1, False, 2), joined_gpus("nvlink4-bridge", 1, True, 2)
+    (1, 2)
+    >>> joined_gpus("nvlink3", 8, False, 16, "nvlink3", 16)  # a2-megagpu-16g
+    16
 
-    Source: NVIDIA, A100 PCIe and H100 PCIe product briefs: "NVLink bridge support".
+    Source: NVIDIA, A100 PCIe and H100 PCIe product briefs: "NVLink bridge support"; Google Cloud, A2 machine series.
     """
     sold = hardware.link(link)
-    if sold is None or sold.shape != "pair":
+    if sold is not None and sold.shape == "pair":
+        bridged = nvlink_bridge or node_link == link
+        return min(sold.domain_gpus or 1, gpus_per_pod) if bridged else 1
+    if link_domain_gpus > _NODE_MAX:
         return link_domain_gpus
-    return (sold.domain_gpus or 1) if nvlink_bridge or node_link == link else 1
+    switched = node_gpus if node_link == link and sold is not None and sold.shape == "switch" else None
+    return min(max(link_domain_gpus, switched or 0), gpus_per_pod)
+
+
+_NODE_MAX = 16
+"""The most GPUs that one node of the catalog holds; a larger link domain spans nodes."""
 
 
 def network_bytes_per_s_per_gpu(network_bytes_per_s: float, gpus_per_pod: float, node_gpus: int | None = None) -> float:
@@ -51,6 +72,24 @@ def network_bytes_per_s_per_gpu(network_bytes_per_s: float, gpus_per_pod: float,
     Source: definition.
     """
     return network_bytes_per_s / max(node_gpus or gpus_per_pod, 1)
+
+
+def network_transport(network_kind: str, rdma_switched_off: str | None) -> str:
+    """How the ranks of different nodes reach one another: over the node's network, or over sockets all the same.
+
+    network_transport = tcp where a variable keeps NCCL off the RDMA devices, else network_kind
+
+    Args:
+        network_kind: of the node. rdma_switched_off: the variable, else None.
+    Returns:
+        an id of the catalog's links.
+
+    >>> network_transport("infiniband", None), network_transport("infiniband", "NCCL_IB_DISABLE")
+    ('infiniband', 'tcp')
+
+    Source: NCCL documentation, environment variables: NCCL_IB_DISABLE, NCCL_NET.
+    """
+    return "tcp" if rdma_switched_off else network_kind
 
 
 def data_ranks(task: str, data_parallel: int | None = None, training_copies: int | None = None) -> float:
@@ -136,10 +175,10 @@ def stage_stride(task: str, tensor_parallel: int, context_ranks: int, data_ranks
 def tensor_medium(
     tensor_parallel: int,
     gpus_per_pod: float,
-    joined_gpus: int | None = None,
+    joined_gpus: float | None = None,
     link: str | None = None,
     host_link: str | None = None,
-    network_kind: str | None = None,
+    network_transport: str | None = None,
 ) -> str | None:
     """What joins the ranks that share each layer.
 
@@ -147,7 +186,7 @@ def tensor_medium(
 
     Args:
         tensor_parallel: ranks, next to one another. gpus_per_pod: GPUs of a node's pod. joined_gpus: by direct links.
-        link, host_link, network_kind: of the accelerator and of the node; None where not known.
+        link, host_link, network_transport: of the accelerator and of the node; None where not known.
     Returns:
         an id of the catalog's links; None for one rank.
 
@@ -158,17 +197,17 @@ def tensor_medium(
 
     Source: NCCL, src/graph/paths.cc: the path of the worst pair decides.
     """
-    return _medium(tensor_parallel, 1, gpus_per_pod, joined_gpus, link, host_link, network_kind)
+    return _medium(tensor_parallel, 1, gpus_per_pod, joined_gpus, link, host_link, network_transport)
 
 
 def context_medium(
     context_ranks: int,
     tensor_parallel: int,
     gpus_per_pod: float,
-    joined_gpus: int | None = None,
+    joined_gpus: float | None = None,
     link: str | None = None,
     host_link: str | None = None,
-    network_kind: str | None = None,
+    network_transport: str | None = None,
 ) -> str | None:
     """What joins the ranks that share out one sequence.
 
@@ -176,7 +215,7 @@ def context_medium(
 
     Args:
         context_ranks: ranks, tensor_parallel apart. gpus_per_pod: GPUs of a node's pod. joined_gpus: by direct links.
-        link, host_link, network_kind: of the accelerator and of the node; None where not known.
+        link, host_link, network_transport: of the accelerator and of the node; None where not known.
     Returns:
         an id of the catalog's links; None for one rank.
 
@@ -185,7 +224,7 @@ def context_medium(
 
     Source: Megatron-LM, core/parallel_state.py, order "tp-cp-ep-dp-pp".
     """
-    return _medium(context_ranks, tensor_parallel, gpus_per_pod, joined_gpus, link, host_link, network_kind)
+    return _medium(context_ranks, tensor_parallel, gpus_per_pod, joined_gpus, link, host_link, network_transport)
 
 
 def data_medium(
@@ -193,10 +232,10 @@ def data_medium(
     tensor_parallel: int,
     context_ranks: int,
     gpus_per_pod: float,
-    joined_gpus: int | None = None,
+    joined_gpus: float | None = None,
     link: str | None = None,
     host_link: str | None = None,
-    network_kind: str | None = None,
+    network_transport: str | None = None,
 ) -> str | None:
     """What joins the ranks that hold copies of the same layers.
 
@@ -204,7 +243,8 @@ def data_medium(
 
     Args:
         data_ranks: ranks, tensor_parallel · context_ranks apart. gpus_per_pod: GPUs of a node's pod.
-        joined_gpus: by direct links. link, host_link, network_kind: of the accelerator and of the node; None where not known.
+        joined_gpus: by direct links.
+        link, host_link, network_transport: of the accelerator and of the node; None where not known.
     Returns:
         an id of the catalog's links; None for one rank.
 
@@ -214,17 +254,17 @@ def data_medium(
     Source: Megatron-LM, core/parallel_state.py, order "tp-cp-ep-dp-pp".
     """
     stride = tensor_parallel * context_ranks
-    return _medium(data_ranks, stride, gpus_per_pod, joined_gpus, link, host_link, network_kind)
+    return _medium(data_ranks, stride, gpus_per_pod, joined_gpus, link, host_link, network_transport)
 
 
 def expert_medium(
     expert_ranks: int,
     expert_stride: int,
     gpus_per_pod: float,
-    joined_gpus: int | None = None,
+    joined_gpus: float | None = None,
     link: str | None = None,
     host_link: str | None = None,
-    network_kind: str | None = None,
+    network_transport: str | None = None,
 ) -> str | None:
     """What joins the ranks that the routed experts are spread over.
 
@@ -232,7 +272,7 @@ def expert_medium(
 
     Args:
         expert_ranks: ranks, expert_stride apart. gpus_per_pod: GPUs of a node's pod. joined_gpus: by direct links.
-        link, host_link, network_kind: of the accelerator and of the node; None where not known.
+        link, host_link, network_transport: of the accelerator and of the node; None where not known.
     Returns:
         an id of the catalog's links; None for one rank.
 
@@ -241,17 +281,17 @@ def expert_medium(
 
     Source: vLLM, docs/serving/expert_parallel_deployment.md; Megatron-LM, core/parallel_state.py.
     """
-    return _medium(expert_ranks, expert_stride, gpus_per_pod, joined_gpus, link, host_link, network_kind)
+    return _medium(expert_ranks, expert_stride, gpus_per_pod, joined_gpus, link, host_link, network_transport)
 
 
 def pipeline_medium(
     pipeline_parallel: int,
     stage_stride: float,
     gpus_per_pod: float,
-    joined_gpus: int | None = None,
+    joined_gpus: float | None = None,
     link: str | None = None,
     host_link: str | None = None,
-    network_kind: str | None = None,
+    network_transport: str | None = None,
 ) -> str | None:
     """What the slowest hand-over between neighbouring pipeline stages goes through.
 
@@ -259,7 +299,7 @@ def pipeline_medium(
 
     Args:
         pipeline_parallel: stages, stage_stride apart. gpus_per_pod: GPUs of a node's pod. joined_gpus: by direct links.
-        link, host_link, network_kind: of the accelerator and of the node; None where not known.
+        link, host_link, network_transport: of the accelerator and of the node; None where not known.
     Returns:
         an id of the catalog's links; None for one stage.
 
@@ -268,17 +308,17 @@ def pipeline_medium(
 
     Source: Megatron-LM, core/parallel_state.py, order "tp-cp-ep-dp-pp".
     """
-    return _medium(pipeline_parallel, stage_stride, gpus_per_pod, joined_gpus, link, host_link, network_kind)
+    return _medium(pipeline_parallel, stage_stride, gpus_per_pod, joined_gpus, link, host_link, network_transport)
 
 
 def _medium(
     ranks: float,
     stride: float,
     node_ranks: float,
-    joined: int | None,
+    joined: float | None,
     link: str | None,
     host_link: str | None,
-    network_kind: str | None,
+    network_transport: str | None,
 ) -> str | None:
     """The medium that joins ranks at a stride: direct, the host's bus, or the network."""
     if ranks <= 1:
@@ -288,7 +328,7 @@ def _medium(
         raise Unstated("joined_gpus")
     if span <= joined:
         return link
-    name, medium = ("host_link", host_link) if span <= node_ranks else ("network_kind", network_kind)
+    name, medium = ("host_link", host_link) if span <= node_ranks else ("network_transport", network_transport)
     if not medium:
         raise Unstated(name)
     return medium
