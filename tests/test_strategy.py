@@ -158,6 +158,14 @@ WRONG = (
         "vLLM, parallelism and scaling: tensor parallel as many as the GPUs of a node, pipeline parallel as many as the nodes",
     ),
     Wrong(
+        "tensor-parallel-over-bus",
+        vllm("Qwen/Qwen2.5-72B-Instruct", 4, 4).replace(
+            "cloud.google.com/gke-accelerator: nvidia-h100-80gb", "node.kubernetes.io/instance-type: g6e.12xlarge"
+        ),
+        ({"tensor_parallel": 2, "pipeline_parallel": 2}, {"tensor_parallel": 1, "pipeline_parallel": 4}),
+        "vLLM, parallelism and scaling: GPUs without NVLink (L40S) use pipeline parallel instead of tensor parallel",
+    ),
+    Wrong(
         "tensor-parallel-instead-of-copies",
         THROUGHPUT,
         (
