@@ -158,7 +158,7 @@ WRONG = (
         "vLLM, parallelism and scaling: tensor parallel as many as the GPUs of a node, pipeline parallel as many as the nodes",
     ),
     Wrong(
-        "tensor-parallel-over-bus",
+        "tensor-parallel-over-pcie",
         vllm("Qwen/Qwen2.5-72B-Instruct", 4, 4).replace(
             "cloud.google.com/gke-accelerator: nvidia-h100-80gb", "node.kubernetes.io/instance-type: g6e.12xlarge"
         ),
