@@ -631,3 +631,47 @@ def test_what_an_engine_is_for_is_its_task() -> None:
     (role,) = reading.workload(trained()).roles
     assert facts.of(role, None).likely("task") == "training"
     assert facts.of(reading.role(pod()), None).likely("task") == "inference"
+
+
+SCALED = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: chat}}
+spec:
+  template:
+    spec:
+      nodeSelector: {{cloud.google.com/gke-accelerator: nvidia-l4}}
+      containers:
+        - name: server
+          image: vllm/vllm-openai:v0.11.0
+          args: [--model=Qwen/Qwen3-8B, --max-model-len=4096, --max-num-seqs=32]
+          resources: {{limits: {{nvidia.com/gpu: 1}}}}
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {{name: chat}}
+spec:
+  maxReplicas: 4
+  scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: chat}}
+  metrics:
+    - {{type: Pods, pods: {{metric: {{name: "{gauge}"}}, target: {{type: AverageValue, averageValue: {target}}}}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("gauge", "target", "spoken"),
+    [
+        ("vllm:num_requests_running", "32", True),
+        ("vllm_num_requests_running", "100", True),
+        ("prometheus.googleapis.com|vllm:num_requests_running|gauge", "64", True),
+        ("vllm:num_requests_running", "31", False),
+        ("vllm:num_requests_waiting", "100", False),
+        ("ours_num_requests_running", "100", False),
+        ("vllm:num_requests_running", "500m", False),
+    ],
+)
+def test_an_autoscaler_by_running_requests_needs_a_target_below_the_batch(
+    gauge: str, target: str, spoken: bool
+) -> None:
+    found = told(SCALED.format(gauge=gauge, target=target), "scaling-target-never-reached")
+    assert bool(found) is spoken
