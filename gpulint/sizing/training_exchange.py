@@ -246,12 +246,20 @@ def bubble_ratio(
 
     Source: Narayanan et al., 2021, section 2.2; Qi et al., Zero Bubble Pipeline Parallelism, 2023, section 2 and table 2.
     """
-    if pipeline_schedule not in _BUBBLES:
+    name = (pipeline_schedule or "1f1b").lower()
+    if pipeline_parallel <= 1:
+        return 0.0
+    if name not in _BUBBLES:
         raise LookupError(f"the waiting of the schedule {pipeline_schedule} is not listed")
-    return (max(1, pipeline_parallel) - 1) / (virtual_stages * accumulations) * _BUBBLES[pipeline_schedule]
+    return (pipeline_parallel - 1) / (virtual_stages * accumulations) * _BUBBLES[name]
 
 
-_BUBBLES = {None: 1.0, "1f1b": 1.0, "gpipe": 1.0, "interleaved": 1.0, "zb-h1": 1 / 3, "zb-2p": 0.0, "zb-v": 0.0}
+_BUBBLES = {
+    **dict.fromkeys(("1f1b", "gpipe", "interleaved", "interleaved1f1b", "loopedbfs"), 1.0),
+    **dict.fromkeys(("zb-h1", "interleavedzerobubble"), 1 / 3),
+    **dict.fromkeys(("zb-2p", "zb-v", "zbvzerobubble", "dualpipev"), 0.0),
+}
+"""What is left of 1F1B's waiting by schedule, also in PyTorch's names (torch/distributed/pipelining/schedules.py)."""
 
 
 def _carried_s(carried_bytes: float, calls: float, ranks: int, bus_bytes_per_s: float, hop_s: float) -> float:
