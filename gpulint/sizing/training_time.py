@@ -67,22 +67,23 @@ def achievable_flop_per_s(training_peak_flop_per_s: float, matmul_excess: float,
     return training_peak_flop_per_s * clock_share / matmul_excess
 
 
-def step_floor_s(step_flop: float, training_peak_flop_per_s: float, world_size: int) -> float:
-    """Time that a step takes at least: its arithmetic at the dense peak of all cards, and nothing else.
+def step_floor_s(step_flop: float, best_flop_per_s: float, world_size: int) -> float:
+    """Time that a step takes at least: its arithmetic at the highest dense peak of all cards, and nothing else.
 
-    step_floor_s = step_flop / (training_peak_flop_per_s · world_size)
+    step_floor_s = step_flop / (best_flop_per_s · world_size)
 
     Args:
-        step_flop: that a step cannot do without [FLOP]. training_peak_flop_per_s: dense peak [FLOP/s]. world_size: ranks.
+        step_flop: that a step cannot do without [FLOP]. best_flop_per_s: highest dense peak in any number format, since trainers
+        take lower ones for single products [FLOP/s]. world_size: ranks.
     Returns:
         [s]
 
-    >>> step_floor_s(9.89e15, 989e12, 8)
-    1.25
+    >>> step_floor_s(15.832e15, 1979e12, 8)
+    1.0
 
     Source: definition.
     """
-    return step_flop / (training_peak_flop_per_s * world_size)
+    return step_flop / (best_flop_per_s * world_size)
 
 
 def matrix_s(
