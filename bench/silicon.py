@@ -15,14 +15,17 @@ from __future__ import annotations
 import argparse
 import csv
 import hashlib
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gpulint import documents
+from gpulint import architecture, documents, facts
 from gpulint.workload import Field, Origin, Role
 
+MILLI = 1e-3
 NOWHERE = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
 CONCURRENCY = re.compile(r"silicon_concurrency=(\d+)")
 ENGINES = {"trtllm": "tensorrt-llm", "vllm": "vllm", "sglang": "sglang"}
@@ -80,6 +83,17 @@ CHECKPOINTS = {
 """The release that a row's precision names; rows without a precision ran the network as it was published."""
 DYNAMO = {"0.5": "1.1.0", "0.7": "1.2.0", "0.8": "1.2.0", "0.9": "1.3.0"}
 """TensorRT-LLM in releases of Dynamo's runtime images, whose own number some rows give."""
+
+
+NEWEST = {
+    ("vllm", ""): "0.11.0",
+    ("sglang", ""): "0.5.4",
+    ("tensorrt-llm", ""): "1.1.0",
+    ("tensorrt-llm", "nightly"): "1.2.0",
+    ("vllm", "nightly"): "0.18.0",
+    ("sglang", "nightly"): "0.5.9",
+}
+"""Rows without a release were measured from October to December 2025, those of nightly builds from February to April 2026."""
 
 
 class Layout(NamedTuple):
@@ -202,23 +216,125 @@ def _parallel(engine: str, gpus: int, groups: int, expert_ranks: int) -> dict[st
 
 def _release(case: Case) -> str:
     version = case.row["backend_version"]
+    if not version[:1].isdigit():
+        return NEWEST[case.engine, "nightly" if "nightly" in version else ""]
     if case.engine == "tensorrt-llm" and version.startswith("0."):
         return DYNAMO.get(version[:3], "")
-    return version if version[:1].isdigit() else ""
+    return version
+
+
+class Told(NamedTuple):
+    """What is said about a row: TPOT and TTFT in three worlds, the printed interval of TPOT, and both floors."""
+
+    case: Case
+    tpot: tuple[float, float, float]
+    low: float
+    high: float
+    ttft: tuple[float, float, float]
+    tpot_floor: float
+    ttft_floor: float
+
+    @property
+    def measured(self) -> float:
+        return _number(self.case.row, "silicon_tpot_ms") * MILLI
+
+    @property
+    def measured_ttft(self) -> float:
+        return _number(self.case.row, "silicon_ttft_ms") * MILLI
+
+    @property
+    def error(self) -> float:
+        """Relative to the measurement."""
+        return abs(self.tpot[1] / self.measured - 1)
+
+    @property
+    def covered(self) -> bool:
+        return self.low <= self.measured <= self.high
+
+
+def told(case: Case) -> Told | str:
+    """What gpulint says about a row, or why it says nothing."""
+    described = role(case)
+    if described is None:
+        return "no decode workers stated" if case.layout is None else "no release of that precision"
+    known = facts.of(described, architecture.resolve(described.text("checkpoint")))
+    room = known.likely("kv_cache_bytes")
+    if isinstance(room, int | float) and room <= 0:
+        return "weights exceed the stated GPUs"
+    names = ("tpot_s", "ttft_s", "tpot_floor_s", "ttft_floor_s")
+    if missing := known.missing(names):
+        return "needs " + ", ".join(sorted(missing))
+    tpot, ttft, floor, first = (_three(known, name) for name in names)
+    low, high = known.ends("tpot_s") or tpot[::2]
+    return Told(case, tpot, float(low), float(high), ttft, floor[0], first[0])  # type: ignore[arg-type]
+
+
+def _three(known: facts.Facts, name: str) -> tuple[float, float, float]:
+    found = known.worlds(name)
+    assert not isinstance(found, facts.Missing)
+    return tuple(float(value) for value in found)  # type: ignore[arg-type, return-value]
+
+
+def line(name: str, every: Sequence[Told | str], rows: int) -> str:
+    """One line of the table: how many rows are mapped, errors of TPOT, coverage, floors that reality beats."""
+    found = [one for one in every if isinstance(one, Told)]
+    if not found:
+        return f"{name:<38}{rows:>6}{0:>7}"
+    errors = sorted(one.error for one in found)
+    cells = (
+        errors[len(errors) // 2],
+        errors[min(len(errors) - 1, int(0.9 * len(errors)))],
+        _share(one.covered for one in found),
+    )
+    band = _share(one.ttft[0] <= one.measured_ttft <= one.ttft[2] for one in found)
+    beaten = sum(one.measured < one.tpot_floor or one.measured_ttft < one.ttft_floor for one in found)
+    shown = "".join(f"{cell:>9.1%}" for cell in (*cells, band))
+    return f"{name:<38}{rows:>6}{len(found):>7}{shown}{beaten:>8}"
+
+
+def _share(flags: Iterable[bool]) -> float:
+    held = list(flags)
+    return sum(held) / len(held)
+
+
+HEAD = f"{'':<38}{'rows':>6}{'mapped':>7}{'median':>9}{'p90':>9}{'covered':>9}{'TTFT in':>9}{'floors':>8}"
+
+
+def report(pairs: Sequence[tuple[Case, Told | str]]) -> Iterator[str]:
+    """The tables as text."""
+    yield HEAD
+    groups: dict[str, list[tuple[Case, Told | str]]] = {}
+    for case, found in pairs:
+        own = f"{case.engine} {case.system} {case.precision or '-'} {case.mode}"
+        for name in (
+            "all",
+            f"half: {'held' if case.held else 'fitted'}",
+            f"mode: {case.mode}",
+            f"network: {case.network}",
+            own,
+        ):
+            groups.setdefault(name, []).append((case, found))
+    for name in sorted(groups, key=lambda one: (":" not in one and one != "all", one)):
+        yield line(name, [found for _, found in groups[name]], len(groups[name]))
+    yield ""
+    for why, rows in Counter(found for _, found in pairs if isinstance(found, str)).most_common():
+        yield f"unmapped: {why}: {rows}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sample", type=Path)
-    every = list(cases(parser.parse_args().sample))
-    print(
-        len(every),
-        "rows",
-        sum(role(case) is not None for case in every),
-        "mapped",
-        sum(case.held for case in every),
-        "held",
-    )
+    parser.add_argument("--half", choices=("fitted", "held"))
+    parser.add_argument("--every", type=int, default=1, help="only every n-th row of those")
+    parser.add_argument("--dump", type=Path, help="what is said about each mapped row, as JSON lines")
+    options = parser.parse_args()
+    wanted = [case for case in cases(options.sample) if options.half in (None, "held" if case.held else "fitted")]
+    pairs = [(case, told(case)) for case in wanted[:: options.every]]
+    print("\n".join(report(pairs)))
+    if options.dump:
+        rows = (one for _, one in pairs if isinstance(one, Told))
+        kept = ({**one._asdict(), "case": one.case.id, "held": one.case.held, "measured": one.measured} for one in rows)
+        options.dump.write_text("".join(json.dumps(one) + "\n" for one in kept), encoding="utf-8")
 
 
 if __name__ == "__main__":
