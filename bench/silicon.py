@@ -139,7 +139,7 @@ def cases(path: Path) -> Iterator[Case]:
         for row in csv.DictReader(file):
             told = CONCURRENCY.search(row["silicon_data_source"])
             network = NETWORKS.get(row["model_path"].rpartition("/")[2].lower(), "")
-            found = layout(row)
+            found = layout(row, float(told[1]) if told else 0.0)
             stated = float(told[1]) if told else _number(row, "batch_size") * (found.groups if found else 1)
             if not told and row["mode"] == "disagg" and found:
                 stated = _number(row, "decode_batch_size") * found.groups * found.workers
@@ -149,11 +149,12 @@ def cases(path: Path) -> Iterator[Case]:
             )
 
 
-def layout(row: Mapping[str, str]) -> Layout | None:
+def layout(row: Mapping[str, str], concurrency: float) -> Layout | None:
     """The layout of the ranks that decode; None where a row does not say over how many engines its requests spread.
 
     Exports of one run multiply tensor by expert parallelism (64 for 8 and 8, on eight GPUs), and count data-parallel
     attention beside the ranks it lies in: where the product of a row's counts is a square of the experts', the root is meant.
+    Where the concurrency is a multiple of what one engine decodes, so many engines ran, or copies of the attention in one.
     """
     part = "decode_" if row["mode"] == "disagg" else ""
     if part and not row["decode_num_workers"]:
@@ -163,6 +164,11 @@ def layout(row: Mapping[str, str]) -> Layout | None:
     workers = int(_number(row, "decode_num_workers")) if part else 1
     if slices == spread > 1 and max(tensor, copies) == slices * spread:
         return Layout(slices, slices if copies > 1 else 1, spread, workers)
+    engines = concurrency / (_number(row, "batch_size") * copies) if not part and concurrency else 1
+    if engines > 1 and copies == 1 and row["attention_dp_size"] == "" and engines == tensor:
+        return Layout(tensor, tensor, spread, workers)
+    if engines > 1 and engines == round(engines):
+        return Layout(tensor * copies, copies, spread, int(engines))
     if copies > 1 and tensor == copies and spread == tensor * copies:
         return Layout(tensor, copies, tensor, workers)
     if tensor > 8 and not part:  # rows of whole racks, which only data-parallel attention runs on
@@ -202,7 +208,7 @@ def role(case: Case) -> Role | None:
         stated["engine_version"] = version
     if case.engine == "tensorrt-llm":
         stated["kv_cache_dtype"] = "fp8" if case.precision else "auto"
-    if case.engine == "sglang" and case.precision == "fp4":
+    if case.engine == "sglang" and (case.precision == "fp4" or case.network == "glm-5"):
         stated["kv_cache_dtype"] = "fp8_e4m3"
     return Role("server", NOWHERE, {name: Field(one) for name, one in stated.items()})
 
@@ -258,8 +264,8 @@ def told(case: Case) -> Told | str:
     if described is None:
         return "no decode workers stated" if case.layout is None else "no release of that precision"
     known = facts.of(described, architecture.resolve(described.text("checkpoint")))
-    room = known.likely("kv_cache_bytes")
-    if isinstance(room, int | float) and room <= 0:
+    weights, card = known.likely("weight_bytes_per_gpu"), known.likely("device_memory_bytes")
+    if isinstance(weights, int | float) and isinstance(card, int | float) and weights > card:
         return "weights exceed the stated GPUs"
     names = ("tpot_s", "ttft_s", "tpot_floor_s", "ttft_floor_s")
     if missing := known.missing(names):

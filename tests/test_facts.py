@@ -787,7 +787,7 @@ def test_every_fitted_term_is_tested_monotone() -> None:
             "prefill_kind_ratio",
             "layer_kind_ratio",
         ),
-        *("layer_format_ratio", "group_wait_exponent", "first_token_latency_s"),
+        *("layer_format_ratio", "group_wait_exponent", "first_token_latency_s", "decoding_share"),
         *("rejected_share", "loaded_board_share"),
     }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 
 def shared_matrix_s(
     shared_read_bytes: float,
@@ -190,61 +192,79 @@ def decode_step_s(
     return shared_matrix_s + expert_matrix_s + decode_attention_s + decode_traffic_s + decode_overhead_s
 
 
-def prompt_wait_s(
-    prefill_s: float,
-    prefill_apart: bool,
-    decode_batch: int,
-    sequence_groups: int,
-    request_output_tokens: float,
-    prefill_interference: float,
-    group_wait_exponent: float,
+def prompting_requests(
+    prefill_apart: bool, decode_batch: int, sequence_groups: int, group_wait_exponent: float
 ) -> float:
-    """Time that each decoding step waits for prompts of other requests.
+    """Other requests whose prompts a decoding sequence may wait for.
 
-    prompt_wait_s = interference · (batch · groups^exponent − 1) · prefill_s / output; 0 where others compute prompts
+    prompting_requests = batch · groups^exponent − 1; 0 where other replicas compute prompts
 
     Args:
-        prefill_s: of one prompt [s]. prefill_apart: replicas of their own compute prompts. decode_batch: sequences of a group.
-        sequence_groups: groups, which wait for each other in the experts. request_output_tokens: of an answer; in so many
-            steps each of the others is replaced once [tokens]. prefill_interference: share of a prompt's time (fitted).
-        group_wait_exponent: how far the prompts of several groups come one after the other (fitted).
+        prefill_apart: replicas of their own compute prompts. decode_batch: sequences of a group. sequence_groups: groups, which
+            wait for each other in the experts. group_wait_exponent: how far their prompts come one after the other (fitted).
     Returns:
-        [s]
+        requests.
 
-    >>> round(prompt_wait_s(0.08, False, 16, 1, 1024, 1.0, 0.2) * 1e3, 2), prompt_wait_s(0.08, True, 16, 1, 1024, 1.0, 0.2)
-    (1.17, 0.0)
+    >>> prompting_requests(False, 16, 1, 0.2), prompting_requests(True, 16, 1, 0.2)
+    (15.0, 0.0)
 
     Source: closed loop: each of the other sequences ends once while an answer is decoded, and a prompt takes its place.
     """
-    others = 0.0 if prefill_apart else decode_batch * sequence_groups**group_wait_exponent - 1
-    return float(prefill_interference * others * prefill_s / max(1.0, request_output_tokens))
+    return 0.0 if prefill_apart else float(decode_batch * sequence_groups**group_wait_exponent - 1)
+
+
+def disturbed_step_s(
+    decode_step_s: float,
+    prefill_s: float,
+    prompting_requests: float,
+    request_output_tokens: float,
+    prefill_interference: float,
+    decoding_share: float,
+) -> float:
+    """Time of one decoding step with the prompts of other requests in it, as many requests being open all the time.
+
+    x = d + interference · n · P · x / (T + output · x), T = P · (1 + n · (1 − r) / r), solved for x
+
+    Args:
+        decode_step_s: d, undisturbed [s]. prefill_s: P, of one prompt [s]. prompting_requests: n, others.
+        request_output_tokens: of an answer [tokens]. prefill_interference: share of a prompt's time (fitted).
+        decoding_share: r, of the others that decode and do not wait while a prompt is computed (fitted).
+    Returns:
+        [s]
+    Validity: x / (T + output · x) prompts of each other request begin in one step: who waits for a first token sends no other.
+
+    >>> round(disturbed_step_s(0.02, 0.08, 15, 1024, 1.0, 0.8) * 1e3, 2), disturbed_step_s(0.02, 0.08, 0, 1024, 1.0, 0.8)
+    (21.15, 0.02)
+
+    Source: Little's law; measured; bench/silicon.py.
+    """
+    if not prompting_requests:
+        return decode_step_s
+    output = max(1.0, request_output_tokens)
+    first_s = prefill_s * (1 + prompting_requests * (1 - decoding_share) / decoding_share)
+    linear = output * decode_step_s + prefill_interference * prompting_requests * prefill_s - first_s
+    return (linear + math.sqrt(linear**2 + 4 * output * decode_step_s * first_s)) / (2 * output)
 
 
 def tpot_s(
-    decode_step_s: float,
-    prompt_wait_s: float,
-    decode_ratio: float,
-    draft_tokens: int,
-    rejected_share: float,
-    tpot_floor_s: float,
+    disturbed_step_s: float, decode_ratio: float, draft_tokens: int, rejected_share: float, tpot_floor_s: float
 ) -> float:
-    """Time from one token of an answer to the next, prompts of other requests between them included.
+    """Time from one token of an answer to the next.
 
-    tpot_s = max(tpot_floor_s, (decode_step_s + prompt_wait_s) · decode_ratio / (1 + (1 − rejected) · drafted))
+    tpot_s = max(tpot_floor_s, disturbed_step_s · decode_ratio / (1 + (1 − rejected) · drafted))
 
     Args:
-        decode_step_s, prompt_wait_s: [s]. decode_ratio: measured against the sum (fitted). draft_tokens: drafted ahead of each
-            step. rejected_share: of drafted tokens (fitted). tpot_floor_s: what physics allows [s].
+        disturbed_step_s: with the prompts of others in it [s]. decode_ratio: measured against that (fitted).
+        draft_tokens: drafted ahead of each step. rejected_share: of them (fitted). tpot_floor_s: what physics allows [s].
     Returns:
         [s]
 
-    >>> round(tpot_s(0.0202, 0.0012, 1.0, 0, 0.5, 0.01), 4)
+    >>> round(tpot_s(0.0214, 1.0, 0, 0.5, 0.01), 4)
     0.0214
 
     Source: definition; Leviathan et al., Fast Inference from Transformers via Speculative Decoding, 2023, section 3.1.
     """
-    likely = (decode_step_s + prompt_wait_s) * decode_ratio / (1 + (1 - rejected_share) * draft_tokens)
-    return max(tpot_floor_s, likely)
+    return max(tpot_floor_s, disturbed_step_s * decode_ratio / (1 + (1 - rejected_share) * draft_tokens))
 
 
 def _summed_s(payload_bytes: float, ranks: int, s_per_byte: float) -> float:
