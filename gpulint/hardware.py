@@ -151,6 +151,7 @@ def link(name: str) -> Link | None:
     return _links().get(name)
 
 
+@functools.cache
 def measured(medium: str, operation: str, engine: str, ranks: int) -> Measured | None:
     """What a group of that many ranks achieves on a medium, with an engine's own kernels where it has some."""
     found = {
@@ -181,6 +182,12 @@ def cheapest(accelerator_id: str, gpus: int, cloud: str | None = None) -> Node |
         and cloud in (None, machine.cloud)
     ]
     return min(fitting, key=lambda machine: (machine.cost_usd_per_hour, machine.instance_type), default=None)
+
+
+def holding(accelerator_id: str, gpus: int, cloud: str) -> tuple[Node, ...]:
+    """The machine types of a cloud that hold at least that many of one accelerator."""
+    listed = ((machine.accelerator, machine.cloud, machine) for machine in nodes() if machine.node_gpus >= gpus)
+    return tuple(machine for held, where, machine in listed if (held, where) == (accelerator_id, cloud))
 
 
 def cloud_of(label: str, value: str) -> str | None:

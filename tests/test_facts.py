@@ -750,6 +750,7 @@ def test_every_fitted_term_is_tested_monotone() -> None:
     own = {row["name"] for row in catalog.rows("fitted") if row["engine"] in ("", "vllm")}
     assert own <= set(MONOTONE) | {
         "named_parameter_ratio",
+        "training_network_floor_bytes_per_s",  # compared with the network as it is, in no formula
         "named_quantised_excess",
         *("context_bytes", "outside_bytes"),  # beside the budget
         *("engine_start_s", "weight_read_s_per_byte"),  # they cost time
@@ -789,6 +790,11 @@ def test_every_fitted_term_is_tested_monotone() -> None:
         ),
         *("layer_format_ratio", "group_wait_exponent", "first_token_latency_s", "decoding_share"),
         *("rejected_share", "loaded_board_share"),
+        # of the time of training, in test_training_time.py:
+        *("matmul_excess", "kernel_excess", "expert_kernel_excess", "attention_excess", "streamed_passes"),
+        *("logit_traffic_bytes", "memory_excess", "power_exponent", "update_bytes_per_parameter"),
+        *("host_update_s_per_parameter", "overlap_cost", "tensor_exposed_share", "expert_exposed_share"),
+        *("pipeline_exposed_share", "step_excess", "narrow_width", "gather_excess"),
     }
 
 

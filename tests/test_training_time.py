@@ -1,0 +1,208 @@
+"""Training time: operations and traffic that can be counted by hand, floors, rates, and each fitted term's direction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from gpulint import architecture, catalog, documents, facts
+from gpulint.facts import Facts, Missing
+from gpulint.workload import Field, Origin, Role
+
+NOWHERE = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
+LLAMA_8B = "meta-llama/Llama-3.1-8B"
+LLAMA_70B = "meta-llama/Llama-3.1-70B"
+QWEN_MOE = "Qwen/Qwen3-30B-A3B"
+NODE: Mapping[str, Any] = {
+    "engine": "torchtitan",
+    "task": "training",
+    "accelerator": "h100-sxm-80gb",
+    "gpus_per_replica": 8,
+    "gpus_per_pod": 8,
+    "pods_per_replica": 1,
+    "tensor_parallel": 1,
+    "pipeline_parallel": 1,
+    "micro_batch_size": 2,
+    "global_batch_size": 16,
+    "sequence_length": 8192,
+    "training_dtype": "bfloat16",
+    "parameter_dtype": "float32",
+    "sharding": "fsdp",
+    "optimizer": "adamw-fused",
+    "activation_checkpointing": "products",
+}
+"""Llama-3.1-8B as torchtitan trains it on one node."""
+CLUSTER: Mapping[str, Any] = {
+    "gpus_per_replica": 64,
+    "pods_per_replica": 8,
+    "network_bytes_per_s": 400e9,
+    "network_kind": "infiniband",
+    "tensor_parallel": 8,
+    "pipeline_parallel": 4,
+    "global_batch_size": 64,
+}
+"""The same over eight nodes of eight cards, each with 400 Gb/s."""
+
+
+def known(checkpoint: str = LLAMA_8B, **stated: Any) -> Facts:
+    fields = {name: Field(value) for name, value in {**NODE, "checkpoint": checkpoint, **stated}.items()}
+    return facts.of(Role("trainer", NOWHERE, fields), architecture.resolve(checkpoint))
+
+
+def likely(found: Facts, name: str) -> float:
+    value = found.likely(name)
+    assert isinstance(value, int | float), (name, value, found.reasons)
+    return float(value)
+
+
+# ---- what can be counted
+
+
+def test_a_step_of_llama_8b_costs_six_operations_for_each_parameter_and_token() -> None:
+    """7,504,924,672 parameters without the embedding; 16 sequences of 8,192 tokens; 12 · 32 layers · 4,096 · 4,096 tokens."""
+    found = known()
+    assert likely(found, "step_tokens") == 131072
+    assert likely(found, "matrix_step_flop") == pytest.approx(6 * 7_504_924_672 * 131072)
+    assert likely(found, "attention_step_flop") == pytest.approx(131072 * 12 * 32 * 4096 * 4096)
+
+
+def test_adapters_cost_four_operations_for_each_frozen_parameter() -> None:
+    found = known(lora_rank=16, lora_targets="qv", parameter_dtype="bfloat16")
+    assert likely(found, "matrix_step_flop") / (7_504_924_672 * 131072) == pytest.approx(4, rel=0.001)
+
+
+def test_of_routed_experts_only_those_a_token_visits_are_computed() -> None:
+    """Qwen3-30B-A3B: 3.3 of 30.5 billion parameters are active, 0.31 of them the embedding."""
+    assert likely(known(QWEN_MOE), "matrix_parameters") == pytest.approx(3.05e9, rel=0.03)
+
+
+def test_the_floor_is_the_dense_peak_and_nothing_else() -> None:
+    """(6 · 7.505e9 + 6.44e9) · 131,072 operations on eight A100 of 312e12 a second, or H100 of 1979e12 in FP8."""
+    assert likely(known(accelerator="a100-sxm4-80gb"), "step_floor_s") == pytest.approx(2.703, rel=0.001)
+    assert likely(known(), "step_floor_s") == pytest.approx(0.4261, rel=0.001)
+
+
+def test_the_floor_is_the_same_in_all_worlds_where_sequences_are_packed() -> None:
+    found = known().worlds("step_floor_s")
+    assert not isinstance(found, Missing)
+    assert found.favourable == found.likely == found.adverse
+
+
+def test_fsdp_sends_three_times_the_weights_and_ddp_twice_the_gradients() -> None:
+    """ZeRO, section 7: 3Ψ and 2Ψ, here of 8,030,261,248 parameters, 7/8 of which lie elsewhere; gradients in 32 bits."""
+    share = 8_030_261_248 * 7 / 8
+    assert likely(known(), "data_traffic_bytes") == pytest.approx(share * (2 * 2 + 4))
+    assert likely(known(sharding="ddp", parameter_dtype="bfloat16"), "data_traffic_bytes") == pytest.approx(
+        share * 2 * 2
+    )
+
+
+def test_a_hybrid_group_sends_only_its_shards_gradients_between_the_groups() -> None:
+    network = {"network_bytes_per_s": 400e9, "network_kind": "infiniband"}
+    one_group = likely(known(), "data_traffic_bytes")
+    two = known(gpus_per_replica=16, pods_per_replica=2, global_batch_size=32, shard_group=8, **network)
+    assert likely(two, "data_traffic_bytes") - one_group == pytest.approx(2 * 1 / 2 * 8_030_261_248 / 8 * 4)
+
+
+def test_four_sums_a_layer_cross_the_tensor_parallel_ranks() -> None:
+    """Llama-3.1-70B, two copies of eight ranks: 4 · 80 · 7/4 · 65,536 tokens · 8,192 · 2 bytes."""
+    found = known(LLAMA_70B, tensor_parallel=8, micro_batch_size=8, global_batch_size=8)
+    assert likely(found, "tensor_traffic_bytes") == pytest.approx(4 * 80 * 7 / 4 * 65536 * 8192 * 2)
+
+
+@pytest.mark.parametrize(
+    ("stages", "parts", "batches", "schedule", "ratio"),
+    [
+        (8, 1, 32, None, 7 / 32),
+        (8, 4, 32, "interleaved", 7 / 128),
+        (8, 1, 32, "zb-h1", 7 / 96),
+        (8, 2, 32, "zb-v", 0.0),
+        (1, 1, 4, None, 0.0),
+    ],
+)
+def test_the_waiting_of_a_pipeline_is_that_of_its_schedule(
+    stages: int, parts: int, batches: int, schedule: str | None, ratio: float
+) -> None:
+    """Narayanan et al. 2021, section 2.2; Qi et al. 2023, table 2."""
+    found = known(
+        engine="megatron-lm",
+        gpus_per_replica=stages,
+        gpus_per_pod=stages,
+        pipeline_parallel=stages,
+        virtual_stages=parts,
+        pipeline_schedule=schedule,
+        micro_batch_size=1,
+        global_batch_size=batches,
+    )
+    assert likely(found, "bubble_ratio") == pytest.approx(ratio)
+
+
+def test_mfu_and_the_rate_agree_with_the_step() -> None:
+    found = known()
+    step_s, rate = likely(found, "step_s"), likely(found, "training_tokens_per_s_per_gpu")
+    assert rate == pytest.approx(131072 / step_s / 8)
+    counted = 6 * 7_504_924_672 + 12 * 32 * 4096 * 8192
+    assert likely(found, "mfu") == pytest.approx(rate * counted / 989e12)
+    assert likely(found, "hfu") > likely(found, "mfu")
+
+
+def test_a_run_of_15_trillion_tokens_takes_its_steps() -> None:
+    found = known(training_total_tokens=15e12, max_steps=None)
+    assert likely(found, "run_steps") == 114_440_918
+    assert likely(found, "training_run_s") == pytest.approx(114_440_918 * likely(found, "step_s"))
+
+
+# ---- what must stay silent
+
+
+def test_without_a_batch_there_is_no_step() -> None:
+    assert isinstance(known(micro_batch_size=None, global_batch_size=None).likely("step_s"), Missing)
+
+
+def test_without_a_network_a_step_over_nodes_is_unknown_and_its_floor_is_not() -> None:
+    found = known(gpus_per_replica=16, pods_per_replica=2, global_batch_size=32)
+    assert isinstance(found.likely("step_s"), Missing)
+    assert likely(found, "step_floor_s") == pytest.approx(0.4261, rel=0.001)
+
+
+def test_a_run_that_generates_its_own_samples_is_not_timed() -> None:
+    assert isinstance(known(engine="trl", generations=8).likely("step_floor_s"), Missing)
+
+
+def test_a_card_without_a_listed_peak_has_no_floor() -> None:
+    assert isinstance(known(accelerator="rtx-a4500").likely("step_floor_s"), Missing)
+
+
+# ---- the fitted terms
+
+TERMS: Mapping[str, Mapping[str, Any]] = {
+    "matmul_excess": {},
+    "kernel_excess": {},
+    "narrow_width": {},
+    "gather_excess": {"sharding": "ddp", "micro_batch_size": 1, "global_batch_size": 8},
+    "attention_excess": {},
+    "streamed_passes": {},
+    "logit_traffic_bytes": {},
+    "memory_excess": {},
+    "update_bytes_per_parameter": {},
+    "overlap_cost": {},
+    "step_excess": {},
+    "power_exponent": {"power_cap_w": 500},
+    "host_update_s_per_parameter": {"optimizer_offload": True},
+    "tensor_exposed_share": CLUSTER,
+    "pipeline_exposed_share": CLUSTER,
+    "expert_kernel_excess": {"checkpoint": QWEN_MOE},
+    "expert_exposed_share": {"checkpoint": QWEN_MOE, "expert_parallel_size": 8},
+}
+"""Each term with a run in which it matters."""
+
+
+@pytest.mark.parametrize("term", TERMS)
+def test_more_of_a_fitted_term_is_never_faster(term: str) -> None:
+    rows = [row for row in catalog.rows("fitted") if row["name"] == term]
+    low, high = min(float(row["favourable"]) for row in rows), max(float(row["adverse"]) for row in rows)
+    times = [likely(known(**{**TERMS[term], term: low + (high - low) * step / 8}), "step_s") for step in range(9)]
+    assert times == sorted(times)
+    assert times[0] < times[-1], "the term does not matter here"
