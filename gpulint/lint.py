@@ -66,8 +66,8 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
         recognised.extend(part.documents)
         workloads.extend(part.workloads)
         skipped.extend(part.skipped)
-    said_once = dict.fromkeys(findings)
-    ordered = sorted(said_once, key=lambda one: (one.location.path, one.location.line, one.location.column, one.rule))
+    said_once = {(one.rule, one.location, one.message, one.severity): one for one in reversed(findings)}
+    ordered = sorted(reversed(said_once.values()), key=lambda one: (one.location.path, one.location.line, one.location.column, one.rule))
     return Report(
         tuple(ordered),
         tuple(workloads),
