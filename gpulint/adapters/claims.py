@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -11,6 +12,8 @@ from gpulint.documents import Document, Path
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Unknown
 
+EPHEMERAL = ("container", "empty-dir")
+"""What ends with a pod and counts against its limit of local disk."""
 REQUESTED: Path = ("spec", "resources", "requests", "storage")
 SINGLE_NODE, SINGLE_POD = "ReadWriteOnce", "ReadWriteOncePod"
 ELSEWHERE = ("nfs", "csi", "persistentVolumeClaim", "image", "cephfs", "glusterfs", "azureFile", "flexVolume")
@@ -139,3 +142,24 @@ def mounts(document: Document, container: Path) -> Iterator[Path]:
     for at in kinds.items(document, (*container, "volumeMounts")):
         if isinstance(document.get((*at, "mountPath")), str):
             yield at
+
+
+def under(document: Document, container: Path, folder: str) -> Path | None:
+    """The mount that holds a folder of a container, the nearest one."""
+    inside = f"{posixpath.normpath(folder)}/"
+    held = [at for at in mounts(document, container) if inside.startswith(f"{_bare(document, at)}/")]
+    return max(held, key=lambda at: len(_bare(document, at)), default=None)
+
+
+def _bare(document: Document, mount: Path) -> str:
+    at = posixpath.normpath(str(document.get((*mount, "mountPath"))))
+    return "" if at == "/" else at
+
+
+def holding(document: Document, spec: Path, container: Path, folder: str, repository: Repository) -> Volume | None:
+    """What holds a folder of a container: the volume that is mounted there, else the container's own layer."""
+    mount = under(document, container, folder)
+    if mount is None:
+        return Volume("container", Origin(document, (*container, "name")), "local")
+    found = of(document, spec, str(document.get((*mount, "name"))), repository)
+    return None if found is None else found._replace(origin=Origin(document, (*mount, "mountPath")))

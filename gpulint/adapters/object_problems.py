@@ -19,6 +19,7 @@ CLUSTERS: tuple[Path, ...] = (
 OTHER_DEVICES = re.compile(r"rdma|efa|hugepages|tpu|neuron|hostdev|networking|smarter-devices|github\.com/")
 NODES = re.compile(r"(?:^|\s)--nnodes[= ]+(\d+)(?=\s|$)")
 """A literal count; a range is elastic, and a variable is the operator's."""
+TRAINS = re.compile(r"(?i)\btorchrun\b|torch\.distributed|\bdeepspeed\b|accelerate launch|train|finetun|fine-tun")
 ONE_SERIES = re.compile(r"\b(?:pod|instance|pod_name)\s*=\s*\"")
 
 
@@ -101,7 +102,7 @@ def _given_up(document: Document) -> Iterator[Problem]:
     known = [count for count in pods if count is not None]
     if not jobs or len(known) != len(pods) or sum(known) < 2 or document.get(("spec", "failurePolicy", "maxRestarts")):
         return
-    if document.get((*jobs[0], "podFailurePolicy")) is None and any(_asks_for_gpus(document, path) for path in jobs):
+    if document.get((*jobs[0], "podFailurePolicy")) is None and any(_trains_on_gpus(document, path) for path in jobs):
         message = f"one of {sum(known)} pods that fails ends the run for all: backoffLimit 0"
         yield Problem("gang-never-restarted", message, document.locate((*jobs[0], "backoffLimit")))
 
@@ -123,9 +124,14 @@ def _pods_of(document: Document, job: Path) -> int | None:
     return copies * pods if type(copies) is int and type(pods) is int else None
 
 
-def _asks_for_gpus(document: Document, job: Path) -> bool:
+def _trains_on_gpus(document: Document, job: Path) -> bool:
+    """Whether a container with GPUs starts a training; tests of a network are meant to end at their first failure."""
     containers = document.get((*job, "template", "spec", "containers"))
-    return any((_granted(one) or 0) > 0 for one in (containers if isinstance(containers, list) else ()))
+    listed = [one for one in containers if isinstance(one, dict)] if isinstance(containers, list) else []
+    return any(
+        (_granted(one) or 0) > 0 and TRAINS.search(f"{one.get('command')} {one.get('args')} {one.get('image')}")
+        for one in listed
+    )
 
 
 def _bounded_retries(document: Document) -> bool:
