@@ -24,13 +24,13 @@ def step_floor_s(step_flop: float, best_flop_per_s: float, world_size: int) -> f
     return step_flop / (best_flop_per_s * world_size)
 
 
-def mfu(counted_step_flop: float, step_s: float, dense_bf16_flop_per_s: float | None, world_size: int) -> float:
+def mfu(counted_step_flop: float, step_s: float, half_flop_per_s: float, world_size: int) -> float:
     """Model FLOPs utilisation: the arithmetic a step needs, as it is usually counted, against the dense 16-bit peak.
 
-    mfu = counted_step_flop / (step_s · dense_bf16_flop_per_s · world_size)
+    mfu = counted_step_flop / (step_s · half_flop_per_s · world_size)
 
     Args:
-        counted_step_flop: with the masked half of attention [FLOP]. step_s: [s]. dense_bf16_flop_per_s: of a card [FLOP/s].
+        counted_step_flop: with the masked half of attention [FLOP]. step_s: [s]. half_flop_per_s: of a card [FLOP/s].
         world_size: ranks.
     Returns:
         ratio; runs in FP8 are held against the 16-bit peak too, as Megatron-LM and torchtitan print it.
@@ -40,9 +40,7 @@ def mfu(counted_step_flop: float, step_s: float, dense_bf16_flop_per_s: float | 
 
     Source: Chowdhery et al., PaLM, 2022, section 4.1 and appendix B.
     """
-    if dense_bf16_flop_per_s is None:
-        raise LookupError("the catalog has no dense 16-bit peak of the card")
-    return counted_step_flop / (step_s * dense_bf16_flop_per_s * world_size)
+    return counted_step_flop / (step_s * half_flop_per_s * world_size)
 
 
 def hfu(mfu: float, counted_step_flop: float, repeated_flop: float) -> float:
