@@ -38,14 +38,17 @@ _EIGHT_BITS = frozenset({"fp8", "fp8-block", "fp8-mlp", "mxfp4", "mxfp8"})
 
 
 def best_flop_per_s(
-    dense_bf16_flop_per_s: float | None, dense_fp8_flop_per_s: float | None, dense_fp4_flop_per_s: float | None
+    dense_bf16_flop_per_s: float | None,
+    dense_fp8_flop_per_s: float | None,
+    dense_fp4_flop_per_s: float | None,
+    dense_fp16_flop_per_s: float | None = None,
 ) -> float:
     """Highest dense peak of the card in any number format, which no kernel exceeds.
 
     best_flop_per_s = max(16 bits, 8 bits, 4 bits)
 
     Args:
-        dense_bf16_flop_per_s, dense_fp8_flop_per_s, dense_fp4_flop_per_s: peaks [FLOP/s].
+        dense_bf16_flop_per_s, dense_fp8_flop_per_s, dense_fp4_flop_per_s, dense_fp16_flop_per_s: peaks [FLOP/s].
     Returns:
         [FLOP/s]
 
@@ -54,7 +57,8 @@ def best_flop_per_s(
 
     Source: definition.
     """
-    found = [peak for peak in (dense_bf16_flop_per_s, dense_fp8_flop_per_s, dense_fp4_flop_per_s) if peak]
+    peaks = (dense_bf16_flop_per_s, dense_fp8_flop_per_s, dense_fp4_flop_per_s, dense_fp16_flop_per_s)
+    found = [peak for peak in peaks if peak]
     if not found:
         raise LookupError("the catalog has no peak of this accelerator")
     return max(found)
