@@ -115,7 +115,7 @@ def judged(row: dict[str, str]) -> Judged:
 def table(every: list[Judged]) -> list[tuple[str, ...]]:
     """A line for each source and half, then for each half."""
     sources = sorted({one.id.rpartition("-")[0] for one in every})
-    lines = [HEAD]
+    lines: list[tuple[str, ...]] = [HEAD]
     for half in ("fitted", "held"):
         own = [one for one in every if one.half == half]
         lines += [_line(name, half, [one for one in own if one.id.startswith(name)]) for name in sources]
