@@ -85,12 +85,11 @@ def _verdict(known: Facts, name: str, one: Compared) -> str:
 
 
 def _physics(known: Facts, name: str, one: Compared) -> str:
-    """What nothing can beat: prompts may be cached and their caches shared, but weights are read for any token."""
+    """What nothing can beat: a prompt may be cached, but weights are read for any token."""
     if name == "target_concurrency" or (known.role.value("speculative") and not known.likely("draft_tokens")):
         return ""
-    alone = name == "target_tpot_s" and known.role.value("target_concurrency") is None
-    shared = one.best[-1] == "weight_read_floor_s" and known.likely("enable_prefix_caching") is not False
-    return "weight_read_floor_s" if shared and not alone else one.known_best(known)
+    cached = name == "target_ttft_s" and known.likely("enable_prefix_caching") is not False
+    return "weight_read_floor_s" if cached else one.known_best(known)
 
 
 def _worse(worlds: Worlds[Value] | Missing, wanted: float, less: bool) -> int:

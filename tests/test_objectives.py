@@ -513,7 +513,7 @@ def test_an_objective_is_met_or_missed(text: str, verdicts: dict[str, str]) -> N
     assert aims(text) == verdicts
 
 
-PHYSICS = {"tpot-below-physics", "tpot-below-physics-under-load", "ttft-below-physics", "throughput-beyond-physics"}
+PHYSICS = {"tpot-below-physics", "tpot-below-physics-with-context", "ttft-below-physics", "throughput-beyond-physics"}
 
 
 @pytest.mark.parametrize(

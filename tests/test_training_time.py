@@ -106,6 +106,15 @@ def test_a_hybrid_group_sends_only_its_shards_gradients_between_the_groups() -> 
     assert likely(two, "data_traffic_bytes") - one_group == pytest.approx(2 * 1 / 2 * 8_030_261_248 / 8 * 4)
 
 
+def test_hybrid_sharding_spares_a_slow_network_what_stays_inside_a_node() -> None:
+    """Of 116 GB a step, 4 cross 100 Gb/s of TCP; the rest has NVLink."""
+    slow = {"network_bytes_per_s": 12.5e9, "network_kind": "tcp", "gpus_per_replica": 16, "pods_per_replica": 2}
+    whole, hybrid = (known(**slow, global_batch_size=64, shard_group=group) for group in (None, 8))
+    assert likely(hybrid, "copy_traffic_bytes") == pytest.approx(8_030_261_248 / 8 * 4)
+    assert likely(hybrid, "shard_bus_bytes_per_s") == pytest.approx(450e9 / 1.22, rel=0.1)
+    assert likely(hybrid, "step_s") < likely(whole, "step_s") / 3
+
+
 def test_four_sums_a_layer_cross_the_tensor_parallel_ranks() -> None:
     """Llama-3.1-70B, two copies of eight ranks: 4 · 80 · 7/4 · 65,536 tokens · 8,192 · 2 bytes."""
     found = known(LLAMA_70B, tensor_parallel=8, micro_batch_size=8, global_batch_size=8)
@@ -154,6 +163,18 @@ def test_a_run_of_15_trillion_tokens_takes_its_steps() -> None:
     assert likely(found, "training_run_s") == pytest.approx(114_440_918 * likely(found, "step_s"))
 
 
+CARDS = ("a100-sxm4-80gb", "h100-sxm-80gb", "b200-sxm-180gb", "rtx-4090", "l4", "mi300x", "gaudi2", "rtx-5090")
+
+
+@pytest.mark.parametrize("accelerator", CARDS)
+@pytest.mark.parametrize("dtype", ["bfloat16", "fp8"])
+def test_no_world_is_faster_than_the_floor(accelerator: str, dtype: str) -> None:
+    found = known(accelerator=accelerator, training_dtype=dtype, compiled=True, activation_checkpointing="none")
+    steps = found.worlds("step_s")
+    if not isinstance(steps, Missing):  # a card without FP8
+        assert likely(found, "step_floor_s") < float(steps.favourable or 0) <= float(steps.adverse or 0)
+
+
 # ---- what must stay silent
 
 
@@ -169,6 +190,12 @@ def test_without_a_network_a_step_over_nodes_is_unknown_and_its_floor_is_not() -
 
 def test_a_run_that_generates_its_own_samples_is_not_timed() -> None:
     assert isinstance(known(engine="trl", generations=8).likely("step_floor_s"), Missing)
+
+
+def test_a_card_without_bfloat16_is_timed_in_float16_only() -> None:
+    volta = {"accelerator": "v100-sxm2-32gb", "engine": "transformers", "sharding": "ddp"}
+    assert likely(known(**volta, training_dtype="float16"), "step_s") > likely(known(**volta), "step_floor_s")
+    assert isinstance(known(**volta).likely("step_s"), Missing)
 
 
 def test_a_card_without_a_listed_peak_has_no_floor() -> None:
