@@ -377,3 +377,34 @@ def test_a_folder_that_ends_with_a_batch_job_is_no_place_for_checkpoints(folder:
 )
 def test_a_folder_that_stays_or_is_brought_back_is(text: str) -> None:
     assert samples.report(text, path="train.sbatch.sh", rules=OURS).open == ()
+
+
+# ---- charts
+
+VALUES = """\
+servingEngineSpec:
+  modelSpec:
+    - name: llama
+      repository: vllm/vllm-openai
+      tag: v0.11.0
+      modelURL: meta-llama/Llama-3.1-8B-Instruct
+      replicaCount: {replicas}
+      requestGPU: 1
+      pvcStorage: 50Gi
+      {more}
+"""
+
+
+@pytest.mark.parametrize("more", ["pvcAccessMode: [ReadWriteOnce]", "storageClass: gp3"])
+def test_a_chart_with_one_claim_for_all_replicas_speaks(more: str) -> None:
+    report = samples.report(VALUES.format(replicas=2, more=more), path="values.yaml", rules=OURS)
+    assert {one.rule for one in report.open} == {SHARED}
+
+
+@pytest.mark.parametrize(
+    ("replicas", "more"),
+    [(1, "pvcAccessMode: [ReadWriteOnce]"), (2, "pvcAccessMode: [ReadWriteMany]"), (2, "pvcExistingClaimName: mine")],
+)
+def test_a_chart_with_one_replica_or_a_shared_claim_stays_silent(replicas: int, more: str) -> None:
+    report = samples.report(VALUES.format(replicas=replicas, more=more), path="values.yaml", rules=OURS)
+    assert report.open == ()
