@@ -48,6 +48,10 @@ LARGEST = 2**53
 """Beyond it a float no longer holds every whole number, and nothing that is deployed comes near."""
 
 
+_NETWORK = frozenset({"network_bytes_per_s", "network_kind"})
+"""What all machine types of a cloud with the same accelerators may have in common."""
+
+
 class Quantity(NamedTuple):
     """A row of the glossary."""
 
@@ -221,6 +225,8 @@ class Facts:
             self.reasons["arguments"] = self.role.open_ended
             return Missing(frozenset({"arguments"}))
         engine = self._engine
+        if name == "task" and (purpose := engines.purpose(engine or "")):
+            return _same(purpose, "what the engine does")
         if (assumed := self._without_shape(name)) is not None:
             return assumed
         if engine and (own := formulas(engine).get(name)):
@@ -350,9 +356,20 @@ class Facts:
     def _of_node(self, name: str) -> Known | Missing:
         machine = hardware.node(self.role.text("instance_type"))
         if machine is None:
-            return Missing(frozenset({name if glossary()[name].ask else "instance_type"}))
+            return self._of_cloud(name) if name in _NETWORK else Missing(_unplaced(name))
         value = getattr(machine, name)
         return Missing(frozenset({name})) if value is None else _same(value, "catalog")
+
+    def _of_cloud(self, name: str) -> Known | Missing:
+        """What all machine types of the stated cloud with that many of the stated accelerator have in common."""
+        cloud, gpus = self.role.text("cloud"), self.role.value("gpus_per_pod")
+        fitting = (
+            hardware.holding(self.role.text("accelerator"), gpus, cloud) if cloud and isinstance(gpus, int) else ()
+        )
+        values = {getattr(machine, name) for machine in fitting}
+        if len(values) != 1 or None in values:
+            return Missing(frozenset({name}))
+        return _same(values.pop(), f"every machine type of {cloud} with {gpus} of them")
 
     def _bytes_per_weight(self) -> Known | Missing:
         found = self.find("weight_format")
@@ -556,6 +573,11 @@ class _Shifted(Facts):
             return _same(formula(*(fact.worlds.likely for fact in inputs)), "moved")
         except (LookupError, ArithmeticError):
             return Missing(frozenset({name}))
+
+
+def _unplaced(name: str) -> frozenset[str]:
+    """What somebody would have to state so that a quantity of the node is known."""
+    return frozenset({name if glossary()[name].ask else "instance_type"})
 
 
 def _condition_facts(condition: str) -> tuple[str, ...]:

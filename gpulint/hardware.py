@@ -183,6 +183,12 @@ def cheapest(accelerator_id: str, gpus: int, cloud: str | None = None) -> Node |
     return min(fitting, key=lambda machine: (machine.cost_usd_per_hour, machine.instance_type), default=None)
 
 
+def holding(accelerator_id: str, gpus: int, cloud: str) -> tuple[Node, ...]:
+    """The machine types of a cloud that hold at least that many of one accelerator."""
+    listed = ((machine.accelerator, machine.cloud, machine) for machine in nodes() if machine.node_gpus >= gpus)
+    return tuple(machine for held, where, machine in listed if (held, where) == (accelerator_id, cloud))
+
+
 def cloud_of(label: str, value: str) -> str | None:
     """The cloud that a node label belongs to, by its key or, of an instance type, by its value; None when any may."""
     if machine := node(value):

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 
 from gpulint import hardware
-from gpulint.facts import Facts
+from gpulint.facts import Facts, Missing, glossary
 from gpulint.moves import Move, count_of, priced
 from gpulint.workload import Value
 
@@ -14,6 +14,14 @@ LATENCY = "the latency of a single sequence"
 ONE_COPY = "the memory that several GPUs lend one copy, and its latency"
 MORE_REPLICAS = (2, 3, 4, 6, 8)
 """Multiples of today's instances that are tried, smallest first."""
+MOST_REPLICAS = 256
+LOADS = (
+    ("wanted_tokens_per_s", "service_tokens_per_s"),
+    ("target_concurrency", "service_concurrency"),
+    ("grown_tokens_per_s", "service_tokens_per_s"),
+    ("grown_concurrency", "service_concurrency"),
+)
+"""What is wanted of a whole service, and what all of its replicas give."""
 
 
 def serving(quantity: str, known: Facts) -> Iterator[Move]:
@@ -23,6 +31,7 @@ def serving(quantity: str, known: Facts) -> Iterator[Move]:
         "replicas": _replicas,
         "pipeline_parallel": _stages,
         "expert_parallel": _whole_experts,
+        "prefill_apart": _prompts_apart,
         "expert_parallel_size": _expert_ranks,
         "decode_context_parallel": _sequence_ranks,
         "link": _linked,
@@ -68,8 +77,20 @@ def _replicas(known: Facts) -> Iterator[Move]:
             more = now * ranks // left
             values: dict[str, Value] = {"gpus_per_pod": left, "tensor_parallel": left, "replicas": more}
             yield Move(f"{more} replicas of {left} GPU{'' if left == 1 else 's'}, as many in all", values, ONE_COPY)
-    for more in (now * multiple for multiple in MORE_REPLICAS):
+    for more in dict.fromkeys([*_enough(known, now), *(now * multiple for multiple in MORE_REPLICAS)]):
         yield Move(f"{more} replicas", {"replicas": more}, "the price of the further instances")
+
+
+def _enough(known: Facts, now: int) -> list[int]:
+    """Instances that carry each load that is wanted even in the adverse world, fewest first."""
+    needed = []
+    for load, carried in LOADS:
+        if carried not in glossary():
+            continue
+        wanted, given = (known.worlds(name) for name in (load, carried))
+        if not isinstance(wanted, Missing) and not isinstance(given, Missing) and given.adverse and wanted.adverse:
+            needed.append(math.ceil(now * wanted.adverse / given.adverse))  # type: ignore[operator]
+    return sorted(count for count in needed if now < count <= MOST_REPLICAS)
 
 
 def _stages(known: Facts) -> Iterator[Move]:
@@ -94,6 +115,13 @@ def _whole_experts(known: Facts) -> Iterator[Move]:
     """Whole experts on each rank instead of a slice of every expert."""
     if count_of(known, "experts") and known.likely("expert_parallel") is False:
         yield Move("whole experts on each rank", {"expert_parallel": True}, "an even load where few experts are hit")
+
+
+def _prompts_apart(known: Facts) -> Iterator[Move]:
+    """Prompts on replicas of their own, so that decoding does not wait for those of other requests."""
+    if known.likely("prefill_apart") is False:
+        lost = "the GPUs of those replicas, and the time in which each prompt's KV cache is sent"
+        yield Move("prefill and decode split: prompts on replicas of their own", {"prefill_apart": True}, lost)
 
 
 def _expert_ranks(known: Facts) -> Iterator[Move]:

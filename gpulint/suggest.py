@@ -25,7 +25,10 @@ TRIED = 24
 def alternatives(
     verdict: Verdict, outcome: Outcome, workload: Workload, known: Facts, rules: Sequence[Rule]
 ) -> tuple[Suggestion, ...]:
-    """Up to three changes after which the rule is evaluated, holds in no world, and nothing else is new."""
+    """Up to three changes after which the rule is evaluated, holds in no world, and nothing else is new.
+
+    Those that cost no more come first, the smallest first.
+    """
     tried: set[frozenset[tuple[str, Value]]] = set()
 
     def cure(candidates: Iterator[Move]) -> Iterator[tuple[Move, Facts]]:
@@ -41,8 +44,13 @@ def alternatives(
     accepted = [pair for found in cures.values() for pair in itertools.islice(found, 1)]
     if "accelerator" in cures:  # a second product differs more than a second length or count
         accepted += itertools.islice(cures["accelerator"], max(0, PRINTED - len(accepted)))
-    accepted.sort(key=lambda pair: len(pair[0].values))
-    return tuple(_suggestion(move, known, changed) for move, changed in accepted[:PRINTED])
+    found = [(len(move.values), _suggestion(move, known, changed)) for move, changed in accepted]
+    return tuple(one for _, one in sorted(found, key=lambda pair: (_costs_more(pair[1]), pair[0]))[:PRINTED])
+
+
+def _costs_more(one: Suggestion) -> bool:
+    before, after = one.cost_before_usd_per_hour, one.cost_after_usd_per_hour
+    return before is not None and after is not None and after > before
 
 
 def _candidates(quantity: str, known: Facts) -> Iterator[Move]:

@@ -145,7 +145,8 @@ def _added(text: str, start: int, end: int, edit: Edit) -> str:
         return text[:line_start] + f"{indent}{edit.new}\n" + text[line_start:]
     if line.strip().startswith("- "):
         return text[:line_end] + f"\n{indent}- {edit.new}" + text[line_end:]
-    between = ", " if "[" in line[: start - line_start] else " "
+    listed = "[" in line[: start - line_start] or text[end:].lstrip()[:1] in ("]", ",")
+    between = ", " if listed else " "
     return text[:end] + between + edit.new + text[end:]
 
 

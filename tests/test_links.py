@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from gpulint import catalog, documents, facts, hardware
+from gpulint import catalog, documents, facts, hardware, units
 from gpulint.facts import Facts, Missing
 from gpulint.findings import Worlds
-from gpulint.workload import Field, Origin, Role
+from gpulint.workload import Field, Origin, Role, Unknown
 
 
 def role(**stated: Any) -> Facts:
@@ -87,6 +87,25 @@ def test_a_network_that_nothing_states_is_not_guessed() -> None:
     assert lacks(found, "network_bytes_per_s_per_gpu") == {"network_bytes_per_s"}
 
 
+@pytest.mark.parametrize(
+    ("cloud", "accelerator", "kind"),
+    [("aws", "h100-sxm-80gb", "efa"), ("gcp", "b200-sxm-180gb", "roce"), ("aws", "a100-sxm4-80gb", "efa")],
+)
+def test_a_cloud_with_one_machine_type_for_a_full_node_tells_its_network(
+    cloud: str, accelerator: str, kind: str
+) -> None:
+    found = role(accelerator=accelerator, tensor_parallel=16, cloud=cloud)
+    assert likely(found, "tensor_medium") == kind
+
+
+@pytest.mark.parametrize(
+    ("cloud", "accelerator"), [("gcp", "h100-sxm-80gb"), ("azure", "h100-sxm-80gb"), ("aws", "mi300x"), ("", "gb10")]
+)
+def test_machine_types_that_differ_leave_the_network_open(cloud: str, accelerator: str) -> None:
+    found = role(accelerator=accelerator, tensor_parallel=16, cloud=cloud)
+    assert lacks(found, "tensor_medium") == {"network_kind"}
+
+
 def test_a_node_s_network_is_not_needed_where_the_ranks_stay_inside_it() -> None:
     assert likely(role(accelerator="h100-sxm-80gb", tensor_parallel=8), "tensor_bus_bytes_per_s") > 300e9
 
@@ -96,6 +115,22 @@ def test_megatron_s_order_puts_copies_of_a_whole_node_s_tensor_group_on_the_netw
     found = role(accelerator="h100-sxm-80gb", **stated)
     assert (likely(found, "tensor_medium"), likely(found, "data_medium")) == ("nvlink4", "efa")
     assert likely(found, "data_nominal_bytes_per_s") == 50e9
+
+
+def test_an_engine_tells_whether_copies_are_of_training() -> None:
+    stated = {"task": Unknown("nothing"), "training_copies": 4, "instance_type": "p5.48xlarge"}
+    found = role(accelerator="h100-sxm-80gb", tensor_parallel=8, engine="megatron_lm", **stated)
+    assert lacks(found, "data_ranks") == {"task"}
+    plain = {name: value for name, value in stated.items() if name != "task"}
+    fields = {
+        **dict.fromkeys(("pipeline_parallel", "context_parallel"), 1),
+        "tensor_parallel": 8,
+        "gpus_per_pod": 8,
+        **plain,
+    }
+    nowhere = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
+    known = {name: Field(value) for name, value in {**fields, "engine": "megatron_lm"}.items()}
+    assert likely(facts.of(Role("train", nowhere, known), None), "data_ranks") == 4
 
 
 def test_eight_copies_in_a_node_share_all_of_its_network_cards() -> None:
@@ -158,3 +193,54 @@ def test_bandwidth_falls_from_world_to_world(name: str, accelerator: str) -> Non
     found = role(accelerator=accelerator, tensor_parallel=2, pipeline_parallel=2).worlds(name)
     assert not isinstance(found, Missing)
     assert found.favourable > found.likely > found.adverse > 0  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("instance", "gbit_per_s", "cards", "kind", "direct"),
+    [
+        ("p5.48xlarge", 3200, 32, "efa", True),
+        ("ml.p5en.48xlarge", 3200, 16, "efa", True),
+        ("p4d.24xlarge", 400, 4, "efa", True),
+        ("g6e.48xlarge", 400, None, "efa", False),
+        ("Standard_ND96isr_H100_v5", 3200, 8, "infiniband", True),
+        ("Standard_ND96is_H100_v5", 80, None, "tcp", False),
+        ("a3-highgpu-8g", 800, 4, "gpudirect-tcpx", True),
+        ("a3-megagpu-8g", 1600, 8, "gpudirect-tcpxo", True),
+        ("a2-highgpu-8g", 100, None, "tcp", False),
+        ("BM.GPU.H100.8", 3200, 16, "roce", True),
+        ("BM.GPU.B300.8", None, 16, "roce", True),
+    ],
+)
+def test_machine_types_have_the_network_that_their_cloud_states(
+    instance: str, gbit_per_s: int | None, cards: int | None, kind: str, direct: bool
+) -> None:
+    machine = hardware.node(instance)
+    assert machine is not None
+    assert machine.network_bytes_per_s == (None if gbit_per_s is None else gbit_per_s * units.GBIT)
+    assert (machine.node_nics, machine.network_kind, machine.gpudirect) == (cards, kind, direct)
+
+
+@pytest.mark.parametrize(
+    ("accelerator", "link", "bytes_per_s"),
+    [
+        ("h100-sxm-80gb", "pcie5x16", 63e9),
+        ("a100-sxm4-80gb", "pcie4x16", 31.5e9),
+        ("t4", "pcie3x16", 15.8e9),
+        ("a2", "pcie4x8", 15.8e9),
+        ("gh200-96gb", "nvlink-c2c", 450e9),
+    ],
+)
+def test_the_link_to_the_host_is_of_the_card_s_generation(accelerator: str, link: str, bytes_per_s: float) -> None:
+    card = hardware.accelerator(accelerator)
+    assert card is not None
+    assert card.host_link == link
+    assert card.host_link_bytes_per_s == pytest.approx(bytes_per_s, rel=0.01)
+
+
+def test_nccl_s_own_constants_lie_between_what_is_likely_and_the_nominal_bandwidth() -> None:
+    """NCCL, src/graph/topo.h: 20.6 GB/s of 25 for each of the 18 links of an H100."""
+    for row in catalog.rows("links"):
+        one = hardware.link(row["id"])
+        assert one is not None
+        if one.nccl_bytes_per_s and one.bytes_per_s:
+            assert 0.7 <= one.nccl_bytes_per_s / one.bytes_per_s <= 0.9

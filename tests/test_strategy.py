@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import NamedTuple
@@ -157,6 +158,14 @@ WRONG = (
         "vLLM, parallelism and scaling: tensor parallel as many as the GPUs of a node, pipeline parallel as many as the nodes",
     ),
     Wrong(
+        "tensor-parallel-over-pcie",
+        vllm("Qwen/Qwen2.5-72B-Instruct", 4, 4).replace(
+            "cloud.google.com/gke-accelerator: nvidia-h100-80gb", "node.kubernetes.io/instance-type: g6e.12xlarge"
+        ),
+        ({"tensor_parallel": 2, "pipeline_parallel": 2}, {"tensor_parallel": 1, "pipeline_parallel": 4}),
+        "vLLM, parallelism and scaling: GPUs without NVLink (L40S) use pipeline parallel instead of tensor parallel",
+    ),
+    Wrong(
         "tensor-parallel-instead-of-copies",
         THROUGHPUT,
         (
@@ -204,6 +213,16 @@ WRONG = (
         vllm("deepseek-ai/DeepSeek-V3", 8, 8, "nvidia-h200-141gb"),
         ({"decode_context_parallel": 8}, {"tensor_parallel": 1, "data_parallel": 8, "expert_parallel": True}),
         "vLLM, context parallel deployment: of MLA's one KV head, -dcp up to tp removes every copy",
+    ),
+    Wrong(
+        "quantised-shard-misaligned",
+        vllm("Qwen/Qwen3-235B-A22B-FP8", 8, 8, "nvidia-h200-141gb"),
+        (
+            {"expert_parallel": True},
+            {"gpus_per_pod": 4, "tensor_parallel": 4},
+            {"gpus_per_pod": 2, "tensor_parallel": 2},
+        ),
+        "vLLM issue 17569: 1536 columns over 8 ranks are 192, no multiple of 128; over 4 they are, and whole experts are not cut",
     ),
     Wrong(
         "attention-copies-not-divisible",
@@ -329,7 +348,9 @@ def first(wrong: Wrong) -> Suggestion:
 
 def changed(suggestion: Suggestion) -> dict[str, str]:
     """The new values by quantity, as they would be written."""
-    return {edit.quantity: edit.new.rpartition("=")[2].rpartition(": ")[2] or edit.new for edit in suggestion.edits}
+    return {
+        edit.quantity: "true" if FLAG.fullmatch(edit.new) else VALUE.split(edit.new)[-1] for edit in suggestion.edits
+    }
 
 
 def written(values: Values) -> dict[str, str]:
@@ -354,6 +375,7 @@ def test_carried_out_it_answers_the_rule_and_says_nothing_new(wrong: Wrong) -> N
 # ---- what every layout keeps
 
 
+FLAG, VALUE = re.compile(r"--[\w-]+"), re.compile(r"=|: ")
 HERE = Origin(next(iter(documents.load("spec.yaml", b"a: 1").documents)), ("a",))
 
 

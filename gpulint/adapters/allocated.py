@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from gpulint import documents, units
-from gpulint.adapters import docker_run, instance, launch, own_words, ranks, scheduled, slurm
+from gpulint.adapters import docker_run, instance, launch, ranks, scheduled, slurm, variables
 from gpulint.adapters.launch import CONTAINERS
 from gpulint.adapters.launched import TRAINERS
 from gpulint.adapters.started import Started
@@ -61,7 +61,7 @@ def fields(one: Started, anchor: Origin, repository: Repository) -> dict[str, Fi
     found["replicas"] = _replicas(stated)
     hazards = scheduled.fields(one, stated, found)
     found |= _processes(one, stated, found) | hazards
-    found |= own_words.retired(one.environment)
+    found |= variables.fields(one.environment)
     found.setdefault(
         "accelerator", Field(Unknown("the machine that runs the script decides the card", MACHINE), (anchor,))
     )

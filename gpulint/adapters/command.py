@@ -50,11 +50,15 @@ class Held(NamedTuple):
 
 
 class Started(NamedTuple):
-    """The words of one command; conditional where it stands in a branch or a loop, final where nothing runs after it."""
+    """The words of one command; conditional where it stands in a branch or a loop, final where nothing runs after it.
+
+    `exported` are the variables that its script has set by then.
+    """
 
     words: tuple[Argument, ...]
     conditional: bool = False
     final: bool = False
+    exported: Mapping[str, Argument] = {}
 
 
 class Environment(dict[str, Argument]):
@@ -162,7 +166,9 @@ def _invoked(
 ) -> Iterator[Invocation]:
     for at, one in enumerate(started):
         others = (*(other.words for other in (*started[:at], *started[at + 1 :])), *beside)
-        yield Invocation(image, one.words, known, entrypoint, one.conditional, known.open_ended, others, one.final)
+        yield Invocation(
+            image, one.words, known, entrypoint, one.conditional, known.open_ended, others, one.final, one.exported
+        )
 
 
 def _after_start(document: Document, path: Path, known: Environment) -> tuple[Argument, ...]:
@@ -203,7 +209,9 @@ def _commands(
             for word in one.words
             for argument in (given if word.raw in EVERY_ARGUMENT else (_from_shell(script, word, known),))
         )
-        yield Started(_unwrapped(arguments), one.conditional, final)
+        set_here = {**one.environment, **dict(one.assignments)}
+        exported = {name: _from_shell(script, word, known) for name, word in set_here.items()}
+        yield Started(_unwrapped(arguments), one.conditional, final, exported)
         if final and not one.conditional:
             return
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from gpulint import units
-from gpulint.adapters import compose_devices, compose_program, compose_service, config_file, shapes, task
+from gpulint.adapters import compose_devices, compose_program, compose_service, config_file, shapes, task, variables
 from gpulint.adapters.command import Environment
 from gpulint.adapters.compose_service import Service
 from gpulint.documents import Document
@@ -91,6 +91,7 @@ def _workload(service: Service, repository: Repository) -> Iterator[Workload]:
     given = given or compose_devices.rendering(service) or {"gpus_per_pod": unasked, "accelerator": unasked}
     fields = {**given, **_settings(service, environment), **compose_devices.named(environment)}
     fields |= _counted(service, fields["gpus_per_pod"])
+    fields |= variables.fields(variables.exported(environment, invocations))
     program = {} if readings else _program(service, invocations)
     found = task.roles(service.name, service.origin, {**fields, **program}, readings)
     roles = tuple(_spread(role) for role in found)

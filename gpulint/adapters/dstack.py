@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from gpulint import catalog, units
-from gpulint.adapters import command, config_file, counted, instance, rented, shapes, task
+from gpulint.adapters import command, config_file, counted, instance, rented, shapes, task, variables
 from gpulint.adapters.rented import DECIDED, Choice
 from gpulint.documents import Document, Path
 from gpulint.engines import Argument, Invocation
@@ -114,6 +114,7 @@ def _roles(document: Document, part: Part, find: Callable[[str], Origin | None])
     if not given and not found:
         return
     program = {} if found else task.program(invocations, anchor)
+    fields |= variables.fields(variables.exported(_environment(document, fields), invocations))
     yield from task.roles(part.name, anchor, {**fields, **program}, found)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from gpulint.adapters import kinds
+from gpulint.adapters import kinds, network, variables
 from gpulint.documents import Document, Path
 from gpulint.engines import Argument
 from gpulint.workload import Field, Origin
@@ -48,13 +48,12 @@ def _rdma_off(document: Document, path: Path, environment: Mapping[str, Argument
     limits = document.get((*path, "resources", "limits"))
     names = [str(name) for name in limits] if isinstance(limits, dict) else []
     verbs = any(INFINIBAND.search(name) for name in names)
-    if (verbs or "vpc.amazonaws.com/efa" in names) and _set_to(environment, "NCCL_NET", "socket"):
+    efa = network.EFA in names
+    if (verbs or efa) and variables.is_set(environment, "NCCL_NET", frozenset({"socket"})):
         return "NCCL_NET"
-    return "NCCL_IB_DISABLE" if verbs and _set_to(environment, "NCCL_IB_DISABLE", "1") else None
-
-
-def _set_to(environment: Mapping[str, Argument], name: str, value: str) -> bool:
-    return name in environment and (environment[name].text or "").strip().lower() == value
+    if efa and variables.is_set(environment, "FI_PROVIDER", variables.NO_FABRIC["FI_PROVIDER"]):
+        return "FI_PROVIDER"
+    return "NCCL_IB_DISABLE" if verbs and variables.is_set(environment, "NCCL_IB_DISABLE", variables.ON) else None
 
 
 def _first(environment: Mapping[str, Argument]) -> Field | None:

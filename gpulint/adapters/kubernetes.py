@@ -13,6 +13,7 @@ from gpulint.adapters import (
     joins,
     kinds,
     kustomize_patches,
+    network,
     operators,
     pod,
     pools,
@@ -142,7 +143,7 @@ def _patchable(found: Iterator[Workload], document: Document, repository: Reposi
     folder = posixpath.dirname(document.path)
     if any(repository.exists(posixpath.join(folder, name)) for name in joins.KUSTOMIZATIONS):
         names = ("engine_image", "devices_unscheduled", "unmounted_memory_volume", "moving_image")
-        absent = {name: Field(None) for name in names}
+        absent = {name: Field(None) for name in (*names, *network.FACTS)}
         found = (replace(one, roles=tuple(role.having(**absent) for role in one.roles)) for one in found)
     yield from found
 
@@ -167,7 +168,7 @@ def _roles(document: Document, kind: tuple[str, str], template: Template) -> Ite
     for read in pod.roles(document, template.spec, annotations, template.variables):
         role = _without_images(document, read) if template.own_start else read
         name = f"{template.name}/{role.name}" if template.name else role.name
-        fields = {**template.fields, **role.fields, **_injected(kind)}
+        fields = {**template.fields, **_networked(document, kind, template, role), **role.fields, **_injected(kind)}
         fields.update(pods_per_replica=template.pods_per_replica, replicas=template.replicas)
         if kind[1] in NODE_AGENTS:
             fields.pop("privileged", None)
@@ -187,6 +188,15 @@ def _without_images(document: Document, role: Role) -> Role:
 def _of_engine(name: str) -> bool:
     row = glossary().get(name)
     return name in ("engine", "engine_version", "program") or (row is not None and row.of == "engine")
+
+
+def _networked(document: Document, kind: tuple[str, str], template: Template, role: Role) -> dict[str, Field]:
+    """What a container with GPUs says of its network, of kinds whose operator adds no network of its own."""
+    at = role.anchor.path
+    if operators.adds(*kind, "shared_memory") is None or "accelerator_resource" not in role.fields:
+        return {}
+    listed = next((key for key in ("containers", "initContainers") if key in at), "")
+    return network.of(document, template.spec, at[: at.index(listed) + 2]) if listed else {}
 
 
 def _injected(kind: tuple[str, str]) -> dict[str, Field]:

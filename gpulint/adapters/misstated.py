@@ -95,7 +95,7 @@ def _unknown(document: Document, format: str, root: Path) -> Iterator[Problem]:
             if plain not in known and re.fullmatch(r"[A-Za-z]\w+", plain) and not _is_changed(format, (*mapping, plain))
         }
         for key, plain in strange.items():
-            near = _nearest(plain, known - set(plain_keys.values()))
+            near = nearest(plain, known - set(plain_keys.values()))
             if near:
                 message = f"{key} is no setting of {_said(format)}; did you mean {near}?"
             elif refuses and len(strange) <= STRANGE_MAX:
@@ -105,7 +105,7 @@ def _unknown(document: Document, format: str, root: Path) -> Iterator[Problem]:
             yield Problem("setting-unknown", message, document.locate((*base, str(key)), key=True))
 
 
-def _nearest(key: str, known: frozenset[str]) -> str:
+def nearest(key: str, known: frozenset[str]) -> str:
     """The one key that a misspelling means: letters left out, doubled or swapped, not another word."""
     if len(key) < LETTERS_MIN:
         return ""

@@ -17,6 +17,7 @@ from gpulint.adapters import (
     placement,
     pod,
     tree,
+    variables,
 )
 from gpulint.documents import Document, Path
 from gpulint.engines import Argument, Invocation, Reading, nim
@@ -72,6 +73,7 @@ def _service(document: Document, spec: Path, name: str, repository: Repository) 
     fields = {**_asked(document, spec), **placement.fields(document, spec), **_stored(document, spec)}
     fields |= _claimed(document, spec, repository)
     fields |= hazards.of(document, spec, spec, environment, asked=True)
+    fields |= variables.fields(environment)
     fields.update(
         {**(_cached(document, spec, repository) if reading.fields else _program(document, spec)), **reading.fields}
     )

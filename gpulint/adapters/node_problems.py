@@ -202,6 +202,32 @@ def _of_parallel_cluster(document: Document) -> Iterator[Problem]:
             efa = (*path, "Efa", "Enabled")
             if document.get(efa) is True:
                 yield from _without_efa(types, Field(True, (Origin(document, efa),)))
+                yield from _unplaced(document, queue, path)
+            else:
+                yield from _efa_off(document, path, types)
+
+
+def _efa_off(document: Document, path: Path, types: Sequence[Field]) -> Iterator[Problem]:
+    """Several machines of one type, built for EFA, on which it is not switched on."""
+    most = document.get((*path, "MaxCount"))
+    node = machines.of_type(str(types[0].value), "aws") if len(types) == 1 else None
+    if node is None or node.rdma != "efa" or node.node_gpus < 8 or most in (0, 1):
+        return
+    message = (
+        f"{node.instance_type} has {node.node_nics or 'several'} EFA interfaces, and Efa is not enabled for its queue"
+    )
+    yield _problem("efa-off-on-cluster", message, types[0].origins[0])
+
+
+def _unplaced(document: Document, queue: Path, path: Path) -> Iterator[Problem]:
+    """Nodes with EFA of which nothing says that they are to stand together."""
+    groups = [(*queue, "Networking", "PlacementGroup"), (*path, "Networking", "PlacementGroup")]
+    placed = any(isinstance(one := document.get(group), dict) and one for group in groups)
+    kinds = [str(document.get((*at, "CapacityType")) or "") for at in (queue, path)]
+    reserved = any(document.get((*at, "CapacityReservationTarget")) for at in (queue, path))
+    if not (placed or reserved or "CAPACITY_BLOCK" in kinds or document.get((*path, "MaxCount")) in (0, 1)):
+        message = "EFA is enabled, and no placement group keeps the nodes of the queue together"
+        yield _problem("placement-group-missing", message, Origin(document, (*path, "Efa", "Enabled")))
 
 
 def _of_karpenter(document: Document) -> Iterator[Problem]:

@@ -1,26 +1,15 @@
-"""Own words: what variables and the arguments of a program that is no trainer of ours say of the GPUs of a run."""
+"""Own words: what the arguments of a program that is no trainer of ours say of the GPUs of a run."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from gpulint import catalog
 from gpulint.engines import Argument
 from gpulint.workload import Field
 
 KOKKOS = frozenset({"-k", "-kokkos"})
 """LAMMPS documentation, command-line options: `-k on g 4` tells how many GPUs of a node its ranks share."""
-
-
-def retired(environment: Mapping[str, Argument]) -> dict[str, Field]:
-    """The first variable that its library no longer reads, and what took its place."""
-    listed = catalog.by("retired_variables", "variable")
-    name = next((name for name in environment if name in listed), None)
-    if name is None:
-        return {}
-    row = listed[name]
-    return {"retired_variable": Field(name, (environment[name].origin,)), "successor_variable": Field(row["successor"])}
 
 
 def devices(words: Iterable[Argument]) -> dict[str, Field]:

@@ -19,6 +19,7 @@ from gpulint.adapters import (
     own_words,
     placement,
     startup,
+    variables,
     volume,
 )
 from gpulint.documents import Document, Path
@@ -90,7 +91,7 @@ def _container(
     pod = {**asked, **_settings(document, spec, path, environment), **placed}
     pod |= accelerator_resources.chosen(asked, placed)
     pod |= hazards.of(document, spec, path, environment, bool(resources or claimed))
-    pod |= own_words.retired(environment)
+    pod |= variables.fields(variables.exported(environment, invocations))
     pod |= {**image_vendor.fields(document, (*path, "image")), **startup.fields(document, path)}
     pod |= image_tag.fields(document, (*path, "image")) if read else {}
     if "sharing" in placed and pod["gpus_per_pod"].value not in (0, 1):

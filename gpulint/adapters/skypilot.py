@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from gpulint import hardware, units
-from gpulint.adapters import command, config_file, counted, instance, rented, shapes, task
+from gpulint.adapters import command, config_file, counted, instance, rented, shapes, task, variables
 from gpulint.adapters.rented import Choice
 from gpulint.documents import Document, Path
 from gpulint.engines import Argument, Invocation
@@ -44,6 +44,8 @@ STORE = re.compile(
     r"(?i)\b(?:s3|gs|gcs|r2|az|azure|oci|cos|hf)://|\brclone\b|\bgsutil\b|\baws s3\b|resume|push_to_hub|hub_|rsync|nfs|/mnt/|scp "
 )
 """What may carry checkpoints out of a machine, or bring them back."""
+TIERED = frozenset({"gcp", "nebius", "aws", "k8s", "kubernetes"})
+"""Clouds where `network_tier: best` brings the network that the machines have (skypilot, docs/source/network_tier)."""
 PLATFORM = "platform variable"
 CALLER = "caller's variable"
 
@@ -77,7 +79,8 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     if not given and not found:
         return
     fields = counts | ({} if found or not given else task.program(invocations, _anchor(document)))
-    fields |= {**_disk(document), **_spot(document)}
+    fields |= {**_disk(document), **_spot(document), **_tier(document)}
+    fields |= variables.fields(variables.exported(_environment(document, counts), invocations))
     name = document.get(("name",))
     label = str(name) if isinstance(name, str) else task.stem(document.path)
     roles = tuple(_together(role) for role in task.roles(label, _anchor(document), fields, found))
@@ -238,6 +241,17 @@ def _spot(document: Document) -> dict[str, Field]:
     if any(STORE.search(str(text)) for text in texts if text):
         return {}
     return {"spot_without_store": Field(True, (Origin(document, ("resources", "use_spot")),))}
+
+
+def _tier(document: Document) -> dict[str, Field]:
+    """That the nodes of a task are to have whatever network is usual."""
+    if document.get(("resources", "network_tier")) is not None or document.get(("resources", "instance_type")):
+        return {}
+    cloud = _cloud(document)
+    if cloud and cloud not in TIERED:
+        return {}
+    nodes = Origin(document, ("num_nodes",))
+    return {"network_tier_unset": Field(True, (nodes,))} if document.get(("num_nodes",)) is not None else {}
 
 
 # ---- what it starts

@@ -49,7 +49,17 @@ _TRIGGERS = (
     *("gpu", "nvidia", "cuda", "habana.ai/", "gaudi", "neuron", "vllm", "sglang", "tensorrt", "trtllm", "deepspeed"),
     *("accelerator", "torchrun", "torchtune", "tensor_parallel", "tensor-parallel", "num_hidden_layers", "megatron"),
     *("amd.com/", "rocm", "huggingface", "nccl", "kaito", "kubeai", "ollama", "mig-configs", "mig-devices"),
-    *("#sbatch", "accelerate launch", "mpirun", "axolotl", "nvcr.io/", "llama.cpp", "llama-server", "tritonserver"),
+    *(
+        "#sbatch",
+        "slurmqueues",
+        "accelerate launch",
+        "mpirun",
+        "axolotl",
+        "nvcr.io/",
+        "llama.cpp",
+        "llama-server",
+        "tritonserver",
+    ),
     *("lmdeploy", "/dev/kfd", "dstack", "max_batch_size", "data_type: type_", "slurm_", "srun ", "torch.distributed"),
     *("--nproc", "horovodrun", "colossalai", "openrlhf", "llamafactory", "per_device_train", "num-attention-heads"),
     *(

@@ -51,7 +51,8 @@ class Invocation(NamedTuple):
     `arguments` are empty when only the image says what runs; `entrypoint` says that they follow the image's
     own program, `conditional` that the command stands in a branch or a loop, `further_environment` that other objects
     supply variables that the file does not show. `beside` are the words of the container's other commands, `final` says
-    that the command takes the place of its shell, so that none of them runs after it.
+    that the command takes the place of its shell, so that none of them runs after it; `exported` are the variables that
+    its script has set by then.
     """
 
     image: Argument
@@ -62,6 +63,7 @@ class Invocation(NamedTuple):
     further_environment: bool = False
     beside: tuple[tuple[Argument, ...], ...] = ()
     final: bool = False
+    exported: Mapping[str, Argument] = {}
 
 
 class Reading(NamedTuple):

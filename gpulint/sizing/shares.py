@@ -204,26 +204,3 @@ def answers_remainder(prompt_batch_size: int | None, generations: int | None, wo
     Source: verl utils/config.py, validate_config ("must be divisible by minimal possible batch size").
     """
     return prompt_batch_size * (generations or 1) % world_size if prompt_batch_size else 0
-
-
-def expert_shard_columns(
-    moe_intermediate: int | None, moe_layers: int, tensor_parallel: int, expert_ranks: int, expert_parallel: bool
-) -> float | None:
-    """Columns that one rank holds of each routed expert where tensor parallelism cuts them.
-
-    expert_shard_columns = moe_intermediate / tp; None where experts are whole, or there are none
-
-    Args:
-        moe_intermediate: width of one expert, else None. moe_layers: layers with experts. tensor_parallel: ranks.
-        expert_ranks, expert_parallel: whether experts are spread whole over ranks.
-    Returns:
-        columns
-
-    >>> expert_shard_columns(768, 48, 8, 1, False), expert_shard_columns(768, 48, 8, 1, True)  # Qwen3-30B-A3B
-    (96.0, None)
-
-    Source: definition.
-    """
-    if not moe_intermediate or not moe_layers or expert_parallel or expert_ranks > 1:
-        return None
-    return moe_intermediate / tensor_parallel
