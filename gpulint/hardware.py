@@ -151,6 +151,7 @@ def link(name: str) -> Link | None:
     return _links().get(name)
 
 
+@functools.cache
 def measured(medium: str, operation: str, engine: str, ranks: int) -> Measured | None:
     """What a group of that many ranks achieves on a medium, with an engine's own kernels where it has some."""
     found = {

@@ -7,6 +7,7 @@ import textwrap
 import pytest
 import samples
 
+from gpulint import adapters, documents
 from gpulint.policy import rule
 
 OURS = [
@@ -345,6 +346,26 @@ def test_claims_of_one_name_in_two_files_tell_nothing() -> None:
 
 def test_a_class_that_the_repository_defines_goes_before_its_name() -> None:
     assert said(server(2, **PVC) + claim(kind="gp3"), {"class.yaml": CLASS}) == set()
+
+
+LUSTRE = b"""
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: scratch}
+provisioner: fsx.csi.aws.com
+parameters: {perUnitStorageThroughput: "125"}
+"""
+
+
+def test_what_a_class_of_lustre_gives_each_tebibyte_is_multiplied() -> None:
+    """Amazon FSx API reference: 2.4 TiB with 50 MB/s for each TiB give 120 MB/s."""
+    text = run(
+        mounts="{name: o, mountPath: /checkpoints}", volumes="{name: o, persistentVolumeClaim: {claimName: weights}}"
+    )
+    files = {"class.yaml": LUSTRE.replace(b"125", b"50")}
+    (document, _) = documents.load("job.yaml", (text + claim("ReadWriteMany", "scratch", "2.4Ti")).encode()).documents
+    (found,) = adapters.read(document, samples.Alone(files))
+    assert found.roles[0].value("provisioned_write_bytes_per_s") == pytest.approx(120e6)
 
 
 # ---- batch jobs

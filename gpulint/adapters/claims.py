@@ -99,7 +99,7 @@ def _row(
     defined = defined or list(repository.objects("StorageClass", name, document.path))
     if len(defined) == 1:
         row = _provisioned(defined[0])
-        return row, _throughput(defined[0]) or _by_size(row, size)
+        return row, _throughput(defined[0], size) or _by_size(row, size)
     rows = (row for row in catalog.rows("volumes") if (row["named"], row["name"]) == ("class", name))
     row = None if defined else next(rows, None)
     return row, _by_size(row, size)
@@ -121,12 +121,18 @@ def _has(document: Document, parameter: str) -> bool:
     return not parameter or str(document.get(("parameters", name)) or "") == value
 
 
-def _throughput(document: Document) -> Field | None:
-    """The throughput that a class of EBS disks is given, in MiB/s."""
-    origin = Origin(document, ("parameters", "throughput"))
+def _throughput(document: Document, size: Field | None) -> Field | None:
+    """The throughput that a class of EBS disks is given, in MiB/s, or one of Lustre, in MB/s for each TiB."""
+    provisioner = str(document.get(("provisioner",)))
+    origin = Origin(document, ("parameters", "throughput" if "ebs" in provisioner else "perUnitStorageThroughput"))
     stated = str(document.get(origin.path))
-    if str(document.get(("provisioner",))).startswith("ebs.csi.") and stated.isdecimal():
+    if not stated.isdecimal():
+        return None
+    if provisioner.startswith("ebs.csi."):
         return Field(int(stated) * units.MIB, (origin,))
+    if provisioner == "fsx.csi.aws.com" and size is not None and isinstance(size.value, int):
+        each = int(stated) * units.MILLION / (units.GIB * units.KIB)
+        return Field(each * size.value, (origin, *size.origins))
     return None
 
 
