@@ -429,3 +429,25 @@ def test_a_chart_with_one_claim_for_all_replicas_speaks(more: str) -> None:
 def test_a_chart_with_one_replica_or_a_shared_claim_stays_silent(replicas: int, more: str) -> None:
     report = samples.report(VALUES.format(replicas=replicas, more=more), path="values.yaml", rules=OURS)
     assert report.open == ()
+
+
+# ---- when a run saves
+
+TRAINED = "torchrun --nproc_per_node=8 run_clm.py --model_name_or_path gpt2 --per_device_train_batch_size 4 --do_train"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("--save_steps 500", 500),
+        ("--save_strategy steps --save_steps 500", 500),
+        ("--save_strategy no --save_steps 500", None),
+        ("--save_strategy epoch", None),
+        ("", None),
+    ],
+)
+def test_steps_count_only_where_the_run_saves_by_steps(words: str, expected: int | None) -> None:
+    (document,) = documents.load("train.sh", f"#!/bin/bash\n{TRAINED} {words}\n".encode()).documents
+    (found,) = adapters.read(document, samples.Alone())
+    value = found.roles[0].value("save_steps")
+    assert (value if isinstance(value, int) else None) == expected
