@@ -154,6 +154,18 @@ def test_a_run_of_15_trillion_tokens_takes_its_steps() -> None:
     assert likely(found, "training_run_s") == pytest.approx(114_440_918 * likely(found, "step_s"))
 
 
+CARDS = ("a100-sxm4-80gb", "h100-sxm-80gb", "b200-sxm-180gb", "rtx-4090", "l4", "mi300x", "gaudi2", "rtx-5090")
+
+
+@pytest.mark.parametrize("accelerator", CARDS)
+@pytest.mark.parametrize("dtype", ["bfloat16", "fp8"])
+def test_no_world_is_faster_than_the_floor(accelerator: str, dtype: str) -> None:
+    found = known(accelerator=accelerator, training_dtype=dtype, compiled=True, activation_checkpointing="none")
+    steps = found.worlds("step_s")
+    if not isinstance(steps, Missing):  # a card without FP8
+        assert likely(found, "step_floor_s") < float(steps.favourable or 0) <= float(steps.adverse or 0)
+
+
 # ---- what must stay silent
 
 
@@ -169,6 +181,12 @@ def test_without_a_network_a_step_over_nodes_is_unknown_and_its_floor_is_not() -
 
 def test_a_run_that_generates_its_own_samples_is_not_timed() -> None:
     assert isinstance(known(engine="trl", generations=8).likely("step_floor_s"), Missing)
+
+
+def test_a_card_without_bfloat16_is_timed_in_float16_only() -> None:
+    volta = {"accelerator": "v100-sxm2-32gb", "engine": "transformers", "sharding": "ddp"}
+    assert likely(known(**volta, training_dtype="float16"), "step_s") > likely(known(**volta), "step_floor_s")
+    assert isinstance(known(**volta).likely("step_s"), Missing)
 
 
 def test_a_card_without_a_listed_peak_has_no_floor() -> None:

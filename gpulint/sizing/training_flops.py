@@ -78,23 +78,21 @@ def pipeline_batches(engine: str | None, accumulations: float, micro_batch_size:
 def step_tokens(
     step_sequences: int,
     sequence_length: int | None,
-    length_share: float,
     generations: int | None,
     rollout_tensor_parallel: int | None,
 ) -> float:
-    """Tokens of one optimizer step over all ranks.
+    """Tokens of one optimizer step over all ranks, every sequence as long as stated.
 
-    step_tokens = step_sequences · sequence_length · length_share
+    step_tokens = step_sequences · sequence_length
 
     Args:
         step_sequences: of a step. sequence_length: the longest [tokens].
-        length_share: of it that sequences fill (fitted; 1 where they are packed).
         generations, rollout_tensor_parallel: of runs that generate their own samples, else None.
     Returns:
         [tokens]
 
-    >>> step_tokens(256, 8192, 1.0, None, None)
-    2097152.0
+    >>> step_tokens(256, 8192, None, None)
+    2097152
 
     Source: definition.
     """
@@ -102,7 +100,7 @@ def step_tokens(
         raise LookupError("the time of a run that generates its own samples is not modelled")
     if sequence_length is None:
         raise LookupError("the training sequence's length is not stated")
-    return step_sequences * sequence_length * length_share
+    return step_sequences * sequence_length
 
 
 def matrix_parameters(

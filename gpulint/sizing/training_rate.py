@@ -5,32 +5,40 @@ from __future__ import annotations
 import math
 
 
-def step_floor_s(step_flop: float, best_flop_per_s: float, world_size: int) -> float:
+def step_floor_s(
+    matrix_step_flop: float,
+    attention_step_flop: float,
+    length_share: float,
+    best_flop_per_s: float,
+    world_size: int,
+) -> float:
     """Time that a step takes at least: its arithmetic at the highest dense peak of all cards, and nothing else.
 
-    step_floor_s = step_flop / (best_flop_per_s · world_size)
+    step_floor_s = (matrix_step_flop · length_share + attention_step_flop · length_share²) / (best_flop_per_s · world_size)
 
     Args:
-        step_flop: that a step cannot do without [FLOP]. best_flop_per_s: highest dense peak in any number format, since trainers
-        take lower ones for single products [FLOP/s]. world_size: ranks.
+        matrix_step_flop, attention_step_flop: that a step of full sequences cannot do without [FLOP]. length_share: of their
+        length that sequences fill (fitted; 1 where they are packed). best_flop_per_s: highest dense peak in any number
+        format, since trainers take lower ones for single products [FLOP/s]. world_size: ranks.
     Returns:
         [s]
 
-    >>> step_floor_s(15.832e15, 1979e12, 8)
+    >>> step_floor_s(15e15, 0.832e15, 1.0, 1979e12, 8)
     1.0
 
     Source: definition.
     """
-    return step_flop / (best_flop_per_s * world_size)
+    needed = matrix_step_flop * length_share + attention_step_flop * length_share**2
+    return needed / (best_flop_per_s * world_size)
 
 
-def mfu(counted_step_flop: float, step_s: float, dense_bf16_flop_per_s: float | None, world_size: int) -> float:
+def mfu(counted_step_flop: float, step_s: float, half_flop_per_s: float, world_size: int) -> float:
     """Model FLOPs utilisation: the arithmetic a step needs, as it is usually counted, against the dense 16-bit peak.
 
-    mfu = counted_step_flop / (step_s · dense_bf16_flop_per_s · world_size)
+    mfu = counted_step_flop / (step_s · half_flop_per_s · world_size)
 
     Args:
-        counted_step_flop: with the masked half of attention [FLOP]. step_s: [s]. dense_bf16_flop_per_s: of a card [FLOP/s].
+        counted_step_flop: with the masked half of attention [FLOP]. step_s: [s]. half_flop_per_s: of a card [FLOP/s].
         world_size: ranks.
     Returns:
         ratio; runs in FP8 are held against the 16-bit peak too, as Megatron-LM and torchtitan print it.
@@ -40,9 +48,7 @@ def mfu(counted_step_flop: float, step_s: float, dense_bf16_flop_per_s: float | 
 
     Source: Chowdhery et al., PaLM, 2022, section 4.1 and appendix B.
     """
-    if dense_bf16_flop_per_s is None:
-        raise LookupError("the catalog has no dense 16-bit peak of the card")
-    return counted_step_flop / (step_s * dense_bf16_flop_per_s * world_size)
+    return counted_step_flop / (step_s * half_flop_per_s * world_size)
 
 
 def hfu(mfu: float, counted_step_flop: float, repeated_flop: float) -> float:
@@ -103,22 +109,23 @@ def run_steps(max_steps: int | None, training_total_tokens: float | None, step_t
     return math.ceil(training_total_tokens / step_tokens)
 
 
-def training_run_s(run_steps: float, step_s: float) -> float:
+def training_run_s(run_steps: float, step_s: float, max_steps: int | None, length_share: float) -> float:
     """Time of the whole run, without checkpoints, evaluations and failures.
 
-    training_run_s = run_steps · step_s
+    training_run_s = run_steps · step_s, · length_share where the steps and not the tokens of the run are stated
 
     Args:
-        run_steps: steps. step_s: [s].
+        run_steps: steps of full sequences. step_s: of one [s]. max_steps: as stated, else None. length_share: of their
+        length that sequences fill (fitted; 1 where they are packed).
     Returns:
         [s]
 
-    >>> training_run_s(1000, 2.5)
-    2500.0
+    >>> training_run_s(1000, 2.5, 1000, 1.0), training_run_s(1000, 2.5, 1000, 0.5)
+    (2500.0, 1250.0)
 
     Source: definition.
     """
-    return run_steps * step_s
+    return run_steps * step_s * (1.0 if max_steps is None else length_share)
 
 
 def training_floor_s(run_steps: float, step_floor_s: float) -> float:

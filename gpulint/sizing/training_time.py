@@ -3,29 +3,54 @@
 from __future__ import annotations
 
 
+def half_flop_per_s(dense_bf16_flop_per_s: float | None, dense_fp16_flop_per_s: float | None) -> float:
+    """Dense peak of the card in 16 bits.
+
+    half_flop_per_s = dense_bf16_flop_per_s, or dense_fp16_flop_per_s of a card without it
+
+    Args:
+        dense_bf16_flop_per_s, dense_fp16_flop_per_s: peaks, None where it has none [FLOP/s].
+    Returns:
+        [FLOP/s]
+
+    >>> half_flop_per_s(989e12, 989e12) / 1e12, half_flop_per_s(None, 125e12) / 1e12
+    (989.0, 125.0)
+
+    Source: NVIDIA H100 Tensor Core GPU Architecture, 2022, table 2; NVIDIA Tesla V100 datasheet.
+    """
+    peak = dense_bf16_flop_per_s or dense_fp16_flop_per_s
+    if peak is None:
+        raise LookupError("the catalog has no dense 16-bit peak of the card")
+    return peak
+
+
 def training_peak_flop_per_s(
-    training_dtype: str | None, dense_bf16_flop_per_s: float | None, dense_fp8_flop_per_s: float | None
+    training_dtype: str | None,
+    half_flop_per_s: float,
+    dense_bf16_flop_per_s: float | None,
+    dense_fp8_flop_per_s: float | None,
 ) -> float:
     """Dense peak of the number format that the matrices of a run are computed in.
 
-    training_peak_flop_per_s = dense_fp8_flop_per_s in FP8, else dense_bf16_flop_per_s
+    training_peak_flop_per_s = dense_fp8_flop_per_s in FP8, else half_flop_per_s
 
     Args:
-        training_dtype: number format. dense_bf16_flop_per_s, dense_fp8_flop_per_s: of the card, None where it has none [FLOP/s].
+        training_dtype: number format. half_flop_per_s: in 16 bits [FLOP/s]. dense_bf16_flop_per_s, dense_fp8_flop_per_s: of
+        the card, None where it has none [FLOP/s].
     Returns:
         [FLOP/s], without sparsity
 
-    >>> training_peak_flop_per_s("bfloat16", 989e12, 1979e12) / 1e12
+    >>> training_peak_flop_per_s("bfloat16", 989e12, 989e12, 1979e12) / 1e12
     989.0
 
     Source: NVIDIA H100 Tensor Core GPU Architecture, 2022, table 2 (half of the figures with sparsity).
     """
     if training_dtype == "float32":
         raise LookupError("whether 32-bit products run on tensor cores (TF32) is not stated")
-    peak = dense_fp8_flop_per_s if training_dtype == "fp8" else dense_bf16_flop_per_s
-    if peak is None:
-        raise LookupError(f"the catalog has no dense peak of the card in {training_dtype or 'bfloat16'}")
-    return peak
+    needed = {"fp8": dense_fp8_flop_per_s, "bfloat16": dense_bf16_flop_per_s}.get(training_dtype or "", half_flop_per_s)
+    if needed is None:
+        raise LookupError(f"the catalog has no dense peak of the card in {training_dtype}")
+    return needed
 
 
 def clock_share(board_w: float, power_cap_w: float | None, power_exponent: float) -> float:
@@ -106,18 +131,18 @@ def matrix_s(
 def attention_s(
     attention_step_flop: float,
     recompute: float,
-    dense_bf16_flop_per_s: float | None,
+    half_flop_per_s: float,
     attention_excess: float,
     clock_share: float,
     world_size: int,
 ) -> float:
     """Time of the attention of a step.
 
-    attention_s = attention_step_flop · (1 + 1/3 where layers are repeated) · excess / (dense_bf16_flop_per_s · world_size)
+    attention_s = attention_step_flop · (1 + 1/3 where layers are repeated) · excess / (half_flop_per_s · world_size)
 
     Args:
         attention_step_flop: over all ranks [FLOP]. recompute: share of the forward pass that is repeated.
-        dense_bf16_flop_per_s: peak [FLOP/s]. attention_excess: time of kernels over both passes against that (fitted).
+        half_flop_per_s: peak [FLOP/s]. attention_excess: time of kernels over both passes against that (fitted).
         clock_share: that a power limit leaves. world_size: ranks.
     Returns:
         [s]
@@ -127,10 +152,8 @@ def attention_s(
 
     Source: Dao, FlashAttention-2, 2023, section 4.1 (reached shares of the peak).
     """
-    if dense_bf16_flop_per_s is None:
-        raise LookupError("the catalog has no dense 16-bit peak of the card")
     repeated = 1 + (recompute == 1) / 3
-    return attention_step_flop * repeated * attention_excess / (dense_bf16_flop_per_s * clock_share * world_size)
+    return attention_step_flop * repeated * attention_excess / (half_flop_per_s * clock_share * world_size)
 
 
 def streamed_s(
