@@ -23,6 +23,7 @@ class Accelerator:
     cuda_memory_bytes: int | None
     memory_bytes_per_s: float | None
     dense_bf16_flop_per_s: float | None
+    dense_fp16_flop_per_s: float | None
     dense_fp8_flop_per_s: float | None
     dense_fp4_flop_per_s: float | None
     board_w: float | None
@@ -151,6 +152,7 @@ def link(name: str) -> Link | None:
     return _links().get(name)
 
 
+@functools.cache
 def measured(medium: str, operation: str, engine: str, ranks: int) -> Measured | None:
     """What a group of that many ranks achieves on a medium, with an engine's own kernels where it has some."""
     found = {
@@ -263,6 +265,7 @@ def _accelerator(row: catalog.Row) -> Accelerator:
         cuda_memory_bytes=units.in_bytes(row["cuda_memory_gib"], units.GIB),
         memory_bytes_per_s=units.scaled(row["bandwidth_gb_per_s"], units.GB),
         dense_bf16_flop_per_s=units.scaled(row["dense_bf16_tflops"], units.TERA),
+        dense_fp16_flop_per_s=units.scaled(row["dense_fp16_tflops"], units.TERA),
         dense_fp8_flop_per_s=units.scaled(row["dense_fp8_tflops"], units.TERA),
         dense_fp4_flop_per_s=units.scaled(row["dense_fp4_tflops"], units.TERA),
         board_w=units.scaled(row["board_w"], 1),

@@ -40,6 +40,8 @@ GENERATION_TOTALS = (
 )
 BATCH = ("batch_size", "prompt_tokens", "new_tokens")
 TRAINING_TOTALS = (*("training_peak_bytes", "training_reserved_bytes", "training_device_bytes", "device_memory_bytes"),)
+TRAINING_SPEED = ("step_floor_s", "step_s", "training_tokens_per_s_per_gpu", "mfu", "training_run_s")
+"""How fast a run goes, where enough is stated to tell; nothing is asked for its sake."""
 
 
 class Row(NamedTuple):
@@ -115,7 +117,8 @@ def table(role: Role, resolved: Resolved | None) -> Table:
     known = facts.of(role, resolved)
     device = known.likely("device_memory_bytes")
     shown = _shown(known)
-    rows = [row for name in shown if (row := _row(name, known, device))]
+    speed = TRAINING_SPEED if engines.trains(role) else ()
+    rows = [row for name in (*shown, *speed) if (row := _row(name, known, device))]
     missing = sorted(known.missing(shown))
     needs = tuple(
         f"{name}: {known.reasons.get(name) or glossary()[name].ask or glossary()[name].meaning}" for name in missing

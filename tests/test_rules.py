@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 import pytest
@@ -10,6 +11,7 @@ import samples
 from gpulint import adapters, documents, facts, shipped
 from gpulint.policy import cel, check, rule, schema
 from gpulint.policy.rule import Rule
+from gpulint.workload import Value
 
 RULES = tuple(rule.shipped_rules().values())
 NAMES = [one.name for one in RULES]
@@ -43,6 +45,23 @@ def test_the_file_follows_the_contract_of_rule_files(one: Rule) -> None:
 @every_rule
 def test_the_condition_compiles(one: Rule) -> None:
     cel.compiled(one.when)
+
+
+@every_rule
+def test_the_condition_bears_every_absence_together_with_any_other(one: Rule) -> None:
+    """A fact that may be absent is compared as null, and never handed to an operation that null does not have."""
+    ordinary: dict[str, Value] = {"number": 1, "text": "a", "flag": True}
+    named = [facts.glossary()[name] for name in cel.names(one.when)]
+    nullable = [quantity.name for quantity in named if quantity.absent == (None,) or _may_be_none(quantity.name)]
+    present = {quantity.name: ordinary.get(quantity.type, ()) for quantity in named}
+    for count in range(min(len(nullable), 3) + 1):
+        for absent in itertools.combinations(nullable, count):
+            assert cel.evaluate(one.when, {**present, **dict.fromkeys(absent)}) in (True, False)
+
+
+def _may_be_none(name: str) -> bool:
+    formula = facts.formulas(None).get(name)
+    return formula is not None and "None" in str(formula.__annotations__.get("return"))
 
 
 @every_rule

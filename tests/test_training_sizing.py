@@ -500,5 +500,5 @@ def test_a_training_job_of_our_own_spec_is_sized_by_the_terms_of_training(tmp_pa
     table = sizes.table(role, resolved)
     assert table.missing == ()
     names = [row.name for row in table.rows]
-    assert names == [*sizes.TRAINING_TERMS, *sizes.TRAINING_TOTALS]
+    assert names == [*sizes.TRAINING_TERMS, *sizes.TRAINING_TOTALS, *sizes.TRAINING_SPEED[:4]]
     assert table.verdict == "fits"

@@ -76,7 +76,7 @@ def data_traffic_s(
 
 def pipeline_traffic_s(
     handed_bytes: float,
-    accumulations: float,
+    pipeline_batches: float,
     virtual_stages: int,
     pipeline_parallel: int,
     pipeline_bytes_per_s: float,
@@ -84,10 +84,10 @@ def pipeline_traffic_s(
 ) -> float:
     """Time in which one stage hands on the micro-batches of a step and their gradients, if nothing else runs.
 
-    pipeline_traffic_s = 2 · accumulations · virtual_stages · send(handed_bytes); 0 with one stage
+    pipeline_traffic_s = 2 · pipeline_batches · virtual_stages · send(handed_bytes); 0 with one stage
 
     Args:
-        handed_bytes: for one micro-batch [bytes]. accumulations: micro-batches of a step. virtual_stages: parts on each
+        handed_bytes: for one micro-batch [bytes]. pipeline_batches: micro-batches of a step. virtual_stages: parts on each
         stage. pipeline_parallel: stages. pipeline_bytes_per_s, pipeline_hop_s: between two stages [bytes/s], [s].
     Returns:
         [s]
@@ -101,7 +101,7 @@ def pipeline_traffic_s(
         return 0.0
     if math.isinf(pipeline_bytes_per_s):
         raise fabric.Unstated("network_bytes_per_s")
-    return 2 * accumulations * virtual_stages * fabric.send_s(handed_bytes, pipeline_bytes_per_s, pipeline_hop_s)
+    return 2 * pipeline_batches * virtual_stages * fabric.send_s(handed_bytes, pipeline_bytes_per_s, pipeline_hop_s)
 
 
 def expert_traffic_s(
@@ -229,15 +229,15 @@ def exposed_communication_s(
 
 
 def bubble_ratio(
-    pipeline_parallel: int, virtual_stages: int, accumulations: float, pipeline_schedule: str | None
+    pipeline_parallel: int, virtual_stages: int, pipeline_batches: float, pipeline_schedule: str | None
 ) -> float:
     """Waiting of the stages of a pipeline for each other, against their work.
 
-    bubble_ratio = (pp − 1) / (v · m) · (1, a third with zero-bubble H1, 0 with zero-bubble V)
+    bubble_ratio = (pp − 1) / (v · m) · (1, a third with zero-bubble H1, 0 with zero-bubble 2p and V)
 
     Args:
-        pipeline_parallel: stages. virtual_stages: v, parts of the network on each. accumulations: m, micro-batches of a
-        step. pipeline_schedule: 1f1b, gpipe, interleaved, zb-h1, zb-v, else None (1f1b).
+        pipeline_parallel: stages. virtual_stages: v, parts of the network on each. pipeline_batches: m, micro-batches of a
+        step. pipeline_schedule: 1f1b, gpipe, interleaved, zb-h1, zb-2p, zb-v, else None (1f1b).
     Returns:
         ratio
 
@@ -246,12 +246,20 @@ def bubble_ratio(
 
     Source: Narayanan et al., 2021, section 2.2; Qi et al., Zero Bubble Pipeline Parallelism, 2023, section 2 and table 2.
     """
-    if pipeline_schedule not in _BUBBLES:
+    name = (pipeline_schedule or "1f1b").lower()
+    if pipeline_parallel <= 1:
+        return 0.0
+    if name not in _BUBBLES:
         raise LookupError(f"the waiting of the schedule {pipeline_schedule} is not listed")
-    return (max(1, pipeline_parallel) - 1) / (virtual_stages * accumulations) * _BUBBLES[pipeline_schedule]
+    return (pipeline_parallel - 1) / (virtual_stages * pipeline_batches) * _BUBBLES[name]
 
 
-_BUBBLES = {None: 1.0, "1f1b": 1.0, "gpipe": 1.0, "interleaved": 1.0, "zb-h1": 1 / 3, "zb-v": 0.0}
+_BUBBLES = {
+    **dict.fromkeys(("1f1b", "gpipe", "interleaved", "interleaved1f1b", "loopedbfs"), 1.0),
+    **dict.fromkeys(("zb-h1", "interleavedzerobubble"), 1 / 3),
+    **dict.fromkeys(("zb-2p", "zb-v", "zbvzerobubble", "dualpipev"), 0.0),
+}
+"""What is left of 1F1B's waiting by schedule, also in PyTorch's names (torch/distributed/pipelining/schedules.py)."""
 
 
 def _carried_s(carried_bytes: float, calls: float, ranks: int, bus_bytes_per_s: float, hop_s: float) -> float:

@@ -56,25 +56,51 @@ def accumulations(
     return max(1.0, step_sequences / (micro_batch_size * training_copies))
 
 
-def step_tokens(step_sequences: int, sequence_length: int | None, length_share: float) -> float:
-    """Tokens of one optimizer step over all ranks.
+def pipeline_batches(engine: str | None, accumulations: float, micro_batch_size: int | None) -> float:
+    """Micro-batches that pass through the stages of a pipeline in a step, for each copy.
 
-    step_tokens = step_sequences · sequence_length · length_share
+    pipeline_batches = accumulations; torchtitan sends each sequence of its local batch by itself
+
+    Args:
+        engine: the trainer. accumulations: micro-batches of a step. micro_batch_size: sequences of one, else None.
+    Returns:
+        micro-batches
+
+    >>> pipeline_batches("megatron-lm", 16.0, 2), pipeline_batches("torchtitan", 1.0, 32)
+    (16.0, 32.0)
+
+    Source: pytorch/torchtitan b5bcd76c6 torchtitan/config (pipeline_parallel_microbatch_size: 1; before 2025-03 as many
+        micro-batches as stages).
+    """
+    return accumulations * (micro_batch_size or 1) if engine == "torchtitan" else accumulations
+
+
+def step_tokens(
+    step_sequences: int,
+    sequence_length: int | None,
+    generations: int | None,
+    rollout_tensor_parallel: int | None,
+) -> float:
+    """Tokens of one optimizer step over all ranks, every sequence as long as stated.
+
+    step_tokens = step_sequences · sequence_length
 
     Args:
         step_sequences: of a step. sequence_length: the longest [tokens].
-        length_share: of it that sequences fill (fitted; 1 where they are packed).
+        generations, rollout_tensor_parallel: of runs that generate their own samples, else None.
     Returns:
         [tokens]
 
-    >>> step_tokens(256, 8192, 1.0)
-    2097152.0
+    >>> step_tokens(256, 8192, None, None)
+    2097152
 
     Source: definition.
     """
+    if generations is not None or rollout_tensor_parallel is not None:
+        raise LookupError("the time of a run that generates its own samples is not modelled")
     if sequence_length is None:
         raise LookupError("the training sequence's length is not stated")
-    return step_sequences * sequence_length * length_share
+    return step_sequences * sequence_length
 
 
 def matrix_parameters(
@@ -84,25 +110,27 @@ def matrix_parameters(
     hidden: int,
     tied_embeddings: bool,
     encoder_layers: int,
+    encoder_parameters: int,
 ) -> float:
     """Parameters that one token is multiplied with, the output head included and the look-up of its embedding not.
 
-    matrix_parameters = active_parameters (of a dense network all) − vocab · hidden of an embedding of its own
+    matrix_parameters = active_parameters (of a dense network all) − embedding of its own − encoder_parameters
 
     Args:
         parameters, active_parameters: all, and those a token passes through, else None. vocab, hidden: of a table.
         tied_embeddings: the head reuses the embedding. encoder_layers: 0 without an encoder beside the decoder.
+        encoder_parameters: of a tower of images or sound, which text does not pass through.
     Returns:
         parameters
 
-    >>> matrix_parameters(8030261248, None, 128256, 4096, False, 0)  # Llama-3.1-8B
+    >>> matrix_parameters(8030261248, None, 128256, 4096, False, 0, 0)  # Llama-3.1-8B
     7504924672
 
     Source: Kaplan et al., Scaling Laws for Neural Language Models, 2020, section 2.1; Chowdhery et al., PaLM, 2022, appendix B.
     """
     if encoder_layers:
         raise LookupError("the work of an encoder beside a decoder is not modelled")
-    return (active_parameters or parameters) - (0 if tied_embeddings else vocab * hidden)
+    return (active_parameters or parameters) - encoder_parameters - (0 if tied_embeddings else vocab * hidden)
 
 
 def attended_tokens(

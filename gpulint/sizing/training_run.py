@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gpulint.sizing import training_exchange
+
 
 def world_size(gpus_per_replica: int, processes_per_pod: int | None, pods_per_replica: int) -> int:
     """Ranks of a run: one process computes on one GPU.
@@ -146,23 +148,26 @@ def micro_batches(global_batch_size: int | None, micro_batch_size: int | None, t
     return global_batch_size / (micro_batch_size * training_copies)
 
 
-def pipeline_bubble(pipeline_parallel: int, virtual_stages: int, micro_batches: float) -> float:
+def pipeline_bubble(
+    pipeline_parallel: int, virtual_stages: int, micro_batches: float, pipeline_schedule: str | None
+) -> float:
     """Share of a step in which pipeline stages wait for each other.
 
-    pipeline_bubble = (pp − 1) / (v · m + pp − 1)
+    pipeline_bubble = (pp − 1) / (v · m + pp − 1); less with a zero-bubble schedule
 
     Args:
         pipeline_parallel: stages. virtual_stages: v, parts of the network on each. micro_batches: m, of a step.
+        pipeline_schedule: order of work, else None.
     Returns:
         ratio
 
-    >>> round(pipeline_bubble(8, 1, 32), 3), pipeline_bubble(1, 1, 4)
+    >>> round(pipeline_bubble(8, 1, 32, None), 3), pipeline_bubble(1, 1, 4, None)
     (0.179, 0.0)
 
     Source: Narayanan et al., Efficient Large-Scale Language Model Training on GPU Clusters, 2021, section 2.2.
     """
-    waiting = max(1, pipeline_parallel) - 1
-    return waiting / (virtual_stages * micro_batches + waiting)
+    ratio = training_exchange.bubble_ratio(pipeline_parallel, virtual_stages, micro_batches, pipeline_schedule)
+    return ratio / (1 + ratio)
 
 
 def stage_layers_remainder(layers: int, pipeline_parallel: int, virtual_stages: int) -> int:

@@ -1,33 +1,56 @@
-"""Training time: how long the arithmetic of a step takes at best and likely, and the utilisation and rates that follow."""
+"""Training time: how long the arithmetic of a step takes on a card, and the step with all that it waits for."""
 
 from __future__ import annotations
 
-import math
+
+def half_flop_per_s(dense_bf16_flop_per_s: float | None, dense_fp16_flop_per_s: float | None) -> float:
+    """Dense peak of the card in 16 bits.
+
+    half_flop_per_s = dense_bf16_flop_per_s, or dense_fp16_flop_per_s of a card without it
+
+    Args:
+        dense_bf16_flop_per_s, dense_fp16_flop_per_s: peaks, None where it has none [FLOP/s].
+    Returns:
+        [FLOP/s]
+
+    >>> half_flop_per_s(989e12, 989e12) / 1e12, half_flop_per_s(None, 125e12) / 1e12
+    (989.0, 125.0)
+
+    Source: NVIDIA H100 Tensor Core GPU Architecture, 2022, table 2; NVIDIA Tesla V100 datasheet.
+    """
+    peak = dense_bf16_flop_per_s or dense_fp16_flop_per_s
+    if peak is None:
+        raise LookupError("the catalog has no dense 16-bit peak of the card")
+    return peak
 
 
 def training_peak_flop_per_s(
-    training_dtype: str | None, dense_bf16_flop_per_s: float | None, dense_fp8_flop_per_s: float | None
+    training_dtype: str | None,
+    half_flop_per_s: float,
+    dense_bf16_flop_per_s: float | None,
+    dense_fp8_flop_per_s: float | None,
 ) -> float:
     """Dense peak of the number format that the matrices of a run are computed in.
 
-    training_peak_flop_per_s = dense_fp8_flop_per_s in FP8, else dense_bf16_flop_per_s
+    training_peak_flop_per_s = dense_fp8_flop_per_s in FP8, else half_flop_per_s
 
     Args:
-        training_dtype: number format. dense_bf16_flop_per_s, dense_fp8_flop_per_s: of the card, None where it has none [FLOP/s].
+        training_dtype: number format. half_flop_per_s: in 16 bits [FLOP/s]. dense_bf16_flop_per_s, dense_fp8_flop_per_s: of
+        the card, None where it has none [FLOP/s].
     Returns:
         [FLOP/s], without sparsity
 
-    >>> training_peak_flop_per_s("bfloat16", 989e12, 1979e12) / 1e12
+    >>> training_peak_flop_per_s("bfloat16", 989e12, 989e12, 1979e12) / 1e12
     989.0
 
     Source: NVIDIA H100 Tensor Core GPU Architecture, 2022, table 2 (half of the figures with sparsity).
     """
     if training_dtype == "float32":
         raise LookupError("whether 32-bit products run on tensor cores (TF32) is not stated")
-    peak = dense_fp8_flop_per_s if training_dtype == "fp8" else dense_bf16_flop_per_s
-    if peak is None:
-        raise LookupError(f"the catalog has no dense peak of the card in {training_dtype or 'bfloat16'}")
-    return peak
+    needed = {"fp8": dense_fp8_flop_per_s, "bfloat16": dense_bf16_flop_per_s}.get(training_dtype or "", half_flop_per_s)
+    if needed is None:
+        raise LookupError(f"the catalog has no dense peak of the card in {training_dtype}")
+    return needed
 
 
 def clock_share(board_w: float, power_cap_w: float | None, power_exponent: float) -> float:
@@ -65,24 +88,6 @@ def achievable_flop_per_s(training_peak_flop_per_s: float, matmul_excess: float,
     Source: stas00/ml-engineering compute/accelerator/README.md, maximum achievable matmul FLOPS.
     """
     return training_peak_flop_per_s * clock_share / matmul_excess
-
-
-def step_floor_s(step_flop: float, training_peak_flop_per_s: float, world_size: int) -> float:
-    """Time that a step takes at least: its arithmetic at the dense peak of all cards, and nothing else.
-
-    step_floor_s = step_flop / (training_peak_flop_per_s · world_size)
-
-    Args:
-        step_flop: that a step cannot do without [FLOP]. training_peak_flop_per_s: dense peak [FLOP/s]. world_size: ranks.
-    Returns:
-        [s]
-
-    >>> step_floor_s(9.89e15, 989e12, 8)
-    1.25
-
-    Source: definition.
-    """
-    return step_flop / (training_peak_flop_per_s * world_size)
 
 
 def matrix_s(
@@ -126,18 +131,18 @@ def matrix_s(
 def attention_s(
     attention_step_flop: float,
     recompute: float,
-    dense_bf16_flop_per_s: float | None,
+    half_flop_per_s: float,
     attention_excess: float,
     clock_share: float,
     world_size: int,
 ) -> float:
     """Time of the attention of a step.
 
-    attention_s = attention_step_flop · (1 + 1/3 where layers are repeated) · excess / (dense_bf16_flop_per_s · world_size)
+    attention_s = attention_step_flop · (1 + 1/3 where layers are repeated) · excess / (half_flop_per_s · world_size)
 
     Args:
         attention_step_flop: over all ranks [FLOP]. recompute: share of the forward pass that is repeated.
-        dense_bf16_flop_per_s: peak [FLOP/s]. attention_excess: time of kernels over both passes against that (fitted).
+        half_flop_per_s: peak [FLOP/s]. attention_excess: time of kernels over both passes against that (fitted).
         clock_share: that a power limit leaves. world_size: ranks.
     Returns:
         [s]
@@ -147,10 +152,8 @@ def attention_s(
 
     Source: Dao, FlashAttention-2, 2023, section 4.1 (reached shares of the peak).
     """
-    if dense_bf16_flop_per_s is None:
-        raise LookupError("the catalog has no dense 16-bit peak of the card")
     repeated = 1 + (recompute == 1) / 3
-    return attention_step_flop * repeated * attention_excess / (dense_bf16_flop_per_s * clock_share * world_size)
+    return attention_step_flop * repeated * attention_excess / (half_flop_per_s * clock_share * world_size)
 
 
 def streamed_s(
@@ -270,118 +273,3 @@ def step_s(
     Source: Narayanan et al., Efficient Large-Scale Language Model Training on GPU Clusters, 2021, section 3.
     """
     return (compute_s * (1 + bubble_ratio) + exposed_communication_s + update_s) * step_excess
-
-
-def mfu(counted_step_flop: float, step_s: float, dense_bf16_flop_per_s: float | None, world_size: int) -> float:
-    """Model FLOPs utilisation: the arithmetic a step needs, as it is usually counted, against the dense 16-bit peak.
-
-    mfu = counted_step_flop / (step_s · dense_bf16_flop_per_s · world_size)
-
-    Args:
-        counted_step_flop: with the masked half of attention [FLOP]. step_s: [s]. dense_bf16_flop_per_s: of a card [FLOP/s].
-        world_size: ranks.
-    Returns:
-        ratio; runs in FP8 are held against the 16-bit peak too, as Megatron-LM and torchtitan print it.
-
-    >>> mfu(4e15, 1.0, 1000e12, 8)
-    0.5
-
-    Source: Chowdhery et al., PaLM, 2022, section 4.1 and appendix B.
-    """
-    if dense_bf16_flop_per_s is None:
-        raise LookupError("the catalog has no dense 16-bit peak of the card")
-    return counted_step_flop / (step_s * dense_bf16_flop_per_s * world_size)
-
-
-def hfu(mfu: float, counted_step_flop: float, repeated_flop: float) -> float:
-    """Hardware FLOPs utilisation: as MFU, with what is computed again.
-
-    hfu = mfu · (counted_step_flop + repeated_flop) / counted_step_flop
-
-    Args:
-        mfu: ratio. counted_step_flop, repeated_flop: [FLOP].
-    Returns:
-        ratio
-
-    >>> hfu(0.45, 3.0, 1.0)
-    0.6
-
-    Source: Chowdhery et al., PaLM, 2022, section 4.1; Korthikanti et al., 2022, section 6.3.
-    """
-    return mfu * (counted_step_flop + repeated_flop) / counted_step_flop
-
-
-def training_tokens_per_s_per_gpu(step_tokens: float, step_s: float, world_size: int) -> float:
-    """Tokens that a run trains on in a second, for each of its GPUs.
-
-    training_tokens_per_s_per_gpu = step_tokens / (step_s · world_size)
-
-    Args:
-        step_tokens: [tokens]. step_s: [s]. world_size: ranks.
-    Returns:
-        [tokens/s]
-
-    >>> training_tokens_per_s_per_gpu(4194304.0, 8.0, 64)
-    8192.0
-
-    Source: definition.
-    """
-    return step_tokens / (step_s * world_size)
-
-
-def run_steps(max_steps: int | None, training_total_tokens: float | None, step_tokens: float) -> float:
-    """Optimizer steps of the whole run.
-
-    run_steps = max_steps, else ceil(training_total_tokens / step_tokens)
-
-    Args:
-        max_steps: as stated, else None. training_total_tokens: of the run [tokens], else None. step_tokens: [tokens].
-    Returns:
-        steps
-
-    >>> run_steps(None, 15e12, 16777216.0), run_steps(1000, None, 1.0)
-    (894070, 1000)
-
-    Source: definition.
-    """
-    if max_steps is not None:
-        return max_steps
-    if training_total_tokens is None:
-        raise LookupError("neither the steps nor the tokens of the run are stated")
-    return math.ceil(training_total_tokens / step_tokens)
-
-
-def training_run_s(run_steps: float, step_s: float) -> float:
-    """Time of the whole run, without checkpoints, evaluations and failures.
-
-    training_run_s = run_steps · step_s
-
-    Args:
-        run_steps: steps. step_s: [s].
-    Returns:
-        [s]
-
-    >>> training_run_s(1000, 2.5)
-    2500.0
-
-    Source: definition.
-    """
-    return run_steps * step_s
-
-
-def training_floor_s(run_steps: float, step_floor_s: float) -> float:
-    """Time that the whole run takes at least.
-
-    training_floor_s = run_steps · step_floor_s
-
-    Args:
-        run_steps: steps. step_floor_s: of one [s].
-    Returns:
-        [s]
-
-    >>> training_floor_s(1000, 0.5)
-    500.0
-
-    Source: definition.
-    """
-    return run_steps * step_floor_s

@@ -114,7 +114,7 @@ def _exchanges(sharding: str, sharding_stage: int, rounds: float, trained_share:
 
 def handed_bytes(
     rank_tokens: float,
-    accumulations: float,
+    pipeline_batches: float,
     hidden: int,
     compute_bytes: int,
     pipeline_parallel: int,
@@ -123,10 +123,10 @@ def handed_bytes(
 ) -> float:
     """What one pipeline stage hands to the next for one micro-batch.
 
-    handed_bytes = rank_tokens / accumulations · hidden · b, / t with sequence parallelism; 0 with one stage
+    handed_bytes = rank_tokens / pipeline_batches · hidden · b, / t with sequence parallelism; 0 with one stage
 
     Args:
-        rank_tokens: of a step [tokens]. accumulations: micro-batches of a step. hidden: width. compute_bytes: of a value
+        rank_tokens: of a step [tokens]. pipeline_batches: micro-batches of a step. hidden: width. compute_bytes: of a value
         [bytes]. pipeline_parallel: stages. tensor_parallel, sequence_parallel: ranks, and whether they share tokens out.
     Returns:
         [bytes]
@@ -138,7 +138,7 @@ def handed_bytes(
     """
     if pipeline_parallel <= 1:
         return 0.0
-    return rank_tokens / accumulations * hidden * compute_bytes / (tensor_parallel if sequence_parallel else 1)
+    return rank_tokens / pipeline_batches * hidden * compute_bytes / (tensor_parallel if sequence_parallel else 1)
 
 
 def expert_traffic_bytes(
