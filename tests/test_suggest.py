@@ -298,6 +298,6 @@ def test_an_alternative_that_makes_another_rule_unknown_is_not_printed() -> None
     linked = Rule("linked", "house", "s", Severity.NOTE, "w.", Target("workload"), "link_bytes_per_s < 1.0", "m")
     priced = dataclasses.replace(linked, name="priced", when="cost_usd_per_hour > 1000.0")
     found = only(text, does_not_fit, ("accelerator",), priced).suggestions
-    assert [one.title for one in found][0] == "1 × RTX PRO 6000 Blackwell Server Edition 96GB"
+    assert found[0].title == "1 × RTX PRO 6000 Blackwell Server Edition 96GB"
     found = only(text, does_not_fit, ("accelerator",), linked).suggestions
-    assert [one.title for one in found][0] == "1 × A100 SXM4 80GB"
+    assert found[0].title == "1 × A100 SXM4 80GB"
