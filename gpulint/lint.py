@@ -66,8 +66,10 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
         recognised.extend(part.documents)
         workloads.extend(part.workloads)
         skipped.extend(part.skipped)
-    said_once = dict.fromkeys(findings)
-    ordered = sorted(said_once, key=lambda one: (one.location.path, one.location.line, one.location.column, one.rule))
+    said_once: dict[object, Finding] = {}
+    for one in findings:
+        said_once.setdefault((one.rule, one.location, one.message, one.severity), one)
+    ordered = sorted(said_once.values(), key=_placed_at)
     return Report(
         tuple(ordered),
         tuple(workloads),
@@ -78,6 +80,10 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
         _asks(workloads),
         catalog.version(),
     )
+
+
+def _placed_at(one: Finding) -> tuple[str, int, int, str]:
+    return one.location.path, one.location.line, one.location.column, one.rule
 
 
 def _asks(workloads: Iterable[WorkloadSummary]) -> dict[str, str]:

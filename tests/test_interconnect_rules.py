@@ -332,3 +332,62 @@ def test_what_a_template_elsewhere_completes_is_not_judged() -> None:
     found = [role for workload in reading.workloads(text) for role in workload.roles]
     assert found
     assert [role.value("unlocked_devices") for role in found] == [None] * len(found)
+
+
+# ---- what says the opposite of something else
+
+
+def test_what_is_tuned_and_switched_off_is_named_with_what_switches_it_off() -> None:
+    role = reading.role(job("NCCL_IB_DISABLE=1 NCCL_IB_HCA=mlx5"))
+    assert reading.values(role, "idle_variable", "idle_because") == ["NCCL_IB_HCA=mlx5", "NCCL_IB_DISABLE=1"]
+    role = reading.role(job("FI_PROVIDER=efa NCCL_NET=Socket"))
+    assert reading.values(role, "idle_variable", "idle_because") == ["FI_PROVIDER=efa", "NCCL_NET=Socket"]
+
+
+@pytest.mark.parametrize(
+    "pairs",
+    [
+        "NCCL_IB_DISABLE=0 NCCL_IB_HCA=mlx5",
+        "NCCL_IB_DISABLE=1 NCCL_SOCKET_IFNAME=eth0",
+        "NCCL_IB_DISABLE=1 FI_PROVIDER=efa",
+        "NCCL_IB_DISABLE=1 NCCL_IB_GID_INDEX=$(INDEX)",
+        "FI_PROVIDER=efa FI_EFA_USE_DEVICE_RDMA=1",
+    ],
+)
+def test_variables_that_go_together_are_left_alone(pairs: str) -> None:
+    assert fact(pairs, "idle_variable") is None
+
+
+def test_variables_of_a_launcher_are_those_of_the_ranks_that_it_starts() -> None:
+    """kubeflow/mpi-operator: the launcher's mpirun hands `-x` variables to the workers."""
+    text = """
+    apiVersion: kubeflow.org/v2beta1
+    kind: MPIJob
+    metadata: {name: pretrain}
+    spec:
+      mpiReplicaSpecs:
+        Launcher:
+          replicas: 1
+          template:
+            spec:
+              containers:
+                - name: launcher
+                  image: registry.example/train:v1
+                  command: [mpirun, -np, "16", -x, NCCL_TREE_THRESHOLD=0, python, train.py]
+        Worker:
+          replicas: 2
+          template:
+            spec:
+              containers:
+                - name: worker
+                  image: registry.example/train:v1
+                  resources: {limits: {nvidia.com/gpu: 8}}
+    """
+    found = [role.value("retired_variable") for workload in reading.workloads(text) for role in workload.roles]
+    assert "NCCL_TREE_THRESHOLD" in found
+
+
+def test_one_place_says_a_thing_once() -> None:
+    twice = "export NCCL_TREE_THRESHOLD=0\nsrun python first_train.py\n"
+    report = samples.report(BATCH.format(twice))
+    assert [finding.rule for finding in report.findings].count("variable-retired") == 1

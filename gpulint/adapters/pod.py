@@ -140,14 +140,15 @@ def launched(document: Document, spec: Path, supplied: Mapping[str, Argument]) -
         environment = command.environment(document, path, supplied)
         find = functools.partial(mounted.file, document, spec, path)
         invocations = _invocations(document, path, environment, find)
+        said = variables.fields(variables.exported(environment, invocations))
         started = (config_file.trainer(engines.read(one), find) for one in invocations if one.arguments)
         read = [reading for reading in started if reading is not None]
         if len(read) == 1:
-            return read[0]
+            return read[0]._replace(fields={**said, **read[0].fields})
         from gpulint.adapters import launched as programs  # most containers start an engine by itself
 
         named = programs.started(invocations)
-        return Reading({"program": Field(named.text, (named.origin,))}, None) if named else None
+        return Reading({**said, "program": Field(named.text, (named.origin,))}, None) if named else None
     return None
 
 

@@ -7,6 +7,7 @@ flavour for a resource, of its nominal quota and, within a cohort, of what it ma
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -20,6 +21,11 @@ from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 LABEL = "kueue.x-k8s.io/queue-name"
+ASKED = re.compile(
+    r"kueue\.x-k8s\.io/podset-(?:.*topology|slice|group)|jobset\.sigs\.k8s\.io/exclusive-topology"
+    r"|leaderworkerset\.sigs\.k8s\.io/(?:sub)?(?:group-)?exclusive"
+)
+"""Annotations by which an object says how near to one another its pods are to be."""
 PARTIAL = "kueue.x-k8s.io/job-min-parallelism"
 """An annotation that lets a Job start with fewer pods than it asks for."""
 
@@ -47,6 +53,7 @@ def _joined(role: Role, document: Document, found: Sequence[Document], repositor
         return role
     quotas = list(_quotas(cluster, role.text("accelerator_resource")))
     fields = {} if not quotas else {**_amount(quotas, document), "queued_gpus": _together(role, document)}
+    fields |= _topology(role, label, quotas, found)
     card = role.fields.get("accelerator")
     if quotas and card is not None and isinstance(card.value, Unknown) and card.value.category == nodes.DECIDED:
         led = _card(label, quotas, found, nodes.of_repository(document, repository))
@@ -130,6 +137,24 @@ def _together(role: Role, document: Document) -> Field:
         fewer = isinstance(pods.value, int) and completions.value < pods.value
         pods = completions if fewer else pods
     return instance.product(role.fields["gpus_per_pod"], pods)
+
+
+def _topology(role: Role, label: Origin, quotas: Sequence[Quota], found: Sequence[Document]) -> dict[str, Field]:
+    """The topology that all flavours of a queue know, where neither the object nor its pods ask for a part of it."""
+    document, path = label.document, role.anchor.path
+    spec = path[: path.index("containers")] if "containers" in path else ()
+    given = (document.get((*place, "metadata", "annotations")) for place in ((), spec[:-1], spec[:-3], spec[:-4]))
+    if any(ASKED.search(str(key)) for one in given if isinstance(one, dict) for key in one):
+        return {}
+    flavours = {str(one.get(("metadata", "name"))): one for one in found if _is(one, "ResourceFlavor")}
+    known = {
+        str((flavours[quota.flavour].get(("spec", "topologyName"))) or "")
+        for quota in quotas
+        if quota.flavour in flavours
+    }
+    if len(known) != 1 or "" in known or any(quota.flavour not in flavours for quota in quotas):
+        return {}
+    return {"topology_unasked": Field(known.pop(), (label,))}
 
 
 def _card(

@@ -55,6 +55,11 @@ NO_DIRECT: Mapping[str, frozenset[str]] = {
     "FI_EFA_USE_DEVICE_RDMA": frozenset({"0", "false", "no", "off"}),
 }
 DEMANDING: Mapping[str, frozenset[str]] = {"FI_EFA_USE_DEVICE_RDMA": frozenset({"1", "true", "yes", "on"})}
+OF_VERBS = re.compile(
+    r"NCCL_IB_(?:HCA|GID_INDEX|TC|SL|QPS_PER_CONNECTION|TIMEOUT|RETRY_CNT|ADAPTIVE_ROUTING|SPLIT_DATA_ON_QPS)"
+)
+"""Variables that only say how NCCL is to use InfiniBand and RoCE."""
+OF_EFA = re.compile(r"FI_PROVIDER|FI_EFA_USE_DEVICE_RDMA")
 SWITCHES: Mapping[str, Mapping[str, frozenset[str]]] = {
     "slowing_variable": SLOWING,
     "peer_copies_off": NO_PEER,
@@ -92,6 +97,7 @@ def fields(environment: Mapping[str, Argument]) -> dict[str, Field]:
         name = next((name for name in switch if is_set(environment, name, switch[name])), "")
         if name and not (fact == "slowing_variable" and _is_explained(environment[name])):
             found[fact] = _shown(name, environment[name])
+    found |= _idle(environment)
     if name := next((name for name in environment if RECEIVING.fullmatch(name)), ""):
         found["receive_variable"] = Field(name, (environment[name].origin,))
     connections = environment.get("CUDA_DEVICE_MAX_CONNECTIONS")
@@ -115,6 +121,19 @@ def exported(environment: Mapping[str, Argument], invocations: Iterable[Invocati
 def is_set(environment: Mapping[str, Argument], name: str, values: frozenset[str]) -> bool:
     """Whether a variable holds one of these values, in any case of letters."""
     return name in environment and (environment[name].text or "").strip().lower() in values
+
+
+def _idle(environment: Mapping[str, Argument]) -> dict[str, Field]:
+    """A variable that says how to use a network, beside the one that switches that network off."""
+    efa = is_set(environment, "FI_PROVIDER", frozenset({"efa"}))
+    for pattern, switch, told in ((OF_VERBS, NO_VERBS, True), (OF_EFA, NO_FABRIC, efa)):
+        off = next((name for name in switch if is_set(environment, name, switch[name])), "")
+        stated = (name for name in environment if pattern.fullmatch(name) and environment[name].text)
+        name = next(stated, "") if off and told else ""
+        if name and not OPEN.search(environment[name].text or ""):
+            switched = Field(f"{off}={(environment[off].text or '').strip()}", (environment[off].origin,))
+            return {"idle_variable": _shown(name, environment[name]), "idle_because": switched}
+    return {}
 
 
 def _is_explained(argument: Argument) -> bool:
