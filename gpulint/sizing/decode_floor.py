@@ -132,13 +132,13 @@ def output_tokens_per_s_ceiling(
 ) -> float:
     """Most output tokens per second of one replica, whatever the load.
 
-    output_tokens_per_s_ceiling = groups · n / max((shared + n · sequence / pp) / bandwidth, n · operations / (pp · peak)) · (1 + drafted)
+    output_tokens_per_s_ceiling = groups · n / max((shared + n · sequence / pp) / bandwidth, n · operations / pp / peak) · drafted
 
     Args:
         admitted_sequences: that the KV cache of the replica holds. sequence_groups: groups of the replica.
         shared_read_bytes, sequence_read_bytes: on one GPU [bytes]. token_flop: of one token [FLOP].
         layer_ranks, attention_ranks: ranks. memory_bytes_per_s: [bytes/s]. best_flop_per_s: [FLOP/s].
-        draft_tokens: drafted ahead of each step. pipeline_parallel: stages, each of which works on another wave of the n.
+        draft_tokens: drafted ahead of each step, which makes one more. pipeline_parallel: stages, each at a wave of its own.
     Returns:
         [tokens/s]
     Validity: no efficiencies, no prompts, no experts read: a ceiling.
