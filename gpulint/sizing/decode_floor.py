@@ -96,36 +96,25 @@ def weight_read_floor_s(
 
 
 def tpot_floor_s(
-    weight_read_floor_s: float,
-    sequence_read_bytes: float,
-    wave_batch: int,
-    token_flop: float,
-    attention_ranks: int,
-    layer_ranks: int,
-    memory_bytes_per_s: float,
-    best_flop_per_s: float,
-    draft_tokens: int,
+    weight_read_floor_s: float, sequence_read_bytes: float, memory_bytes_per_s: float, draft_tokens: int
 ) -> float:
-    """Least time from one token of an answer to the next.
+    """Least time from one token of an answer to the next: a step reads the weights that it touches and its KV cache.
 
-    tpot_floor_s = max(weights and KV cache / bandwidth, operations / best peak) / (1 + drafted)
+    tpot_floor_s = weight_read_floor_s + KV cache / bandwidth / (1 + drafted)
 
     Args:
         weight_read_floor_s: by the weights alone [s]. sequence_read_bytes: KV cache of one sequence [bytes].
-        wave_batch: sequences of a group. token_flop: of one token [FLOP]. attention_ranks, layer_ranks: ranks.
-        memory_bytes_per_s: nominal [bytes/s]. best_flop_per_s: of the card [FLOP/s]. draft_tokens: drafted ahead of each step.
+        memory_bytes_per_s: nominal [bytes/s]. draft_tokens: drafted ahead of each step.
     Returns:
         [s]
-    Validity: full nominal bandwidth and peak, no latency, no messages, no prefill.
+    Validity: of one sequence alone: however many requests are open, an engine may let the others wait.
 
-    >>> round(tpot_floor_s(0.0104, 327680000 / 4, 16, 139e9, 4, 4, 3.35e12, 1.979e15, 0) * 1e3, 2)
-    10.79
+    >>> round(tpot_floor_s(0.0104, 327680000 / 4, 3.35e12, 0) * 1e3, 2)
+    10.42
 
-    Source: Williams et al., Roofline, 2009.
+    Source: Pope et al., Efficiently Scaling Transformer Inference, 2022, section 2.
     """
-    reading = weight_read_floor_s + wave_batch * sequence_read_bytes / memory_bytes_per_s / (1 + draft_tokens)
-    computing = wave_batch * token_flop / max(attention_ranks, layer_ranks) / best_flop_per_s / (1 + draft_tokens)
-    return max(reading, computing)
+    return weight_read_floor_s + sequence_read_bytes / memory_bytes_per_s / (1 + draft_tokens)
 
 
 def output_tokens_per_s_ceiling(
