@@ -110,29 +110,6 @@ def send_s(payload_bytes: float, bytes_per_s: float, hop_s: float) -> float:
     return hop_s + payload_bytes / bytes_per_s
 
 
-def hierarchical_all_reduce_s(
-    payload_bytes: float, ranks: float, nodes: float, bus_bytes_per_s: float, network_bytes_per_s: float, hop_s: float
-) -> float:
-    """Time of an all-reduce in steps: scattered inside each node, reduced between the nodes, gathered inside again.
-
-    t = reduce_scatter(payload, n / m) + all_reduce(payload / (n / m), m) + all_gather(payload, n / m)
-
-    Args:
-        payload_bytes: of one rank's buffer [bytes]. ranks: n. nodes: m.
-        bus_bytes_per_s: inside a node; network_bytes_per_s: of one GPU between nodes [bytes/s]. hop_s: latency [s].
-    Returns:
-        [s]
-
-    >>> round(hierarchical_all_reduce_s(1e9, 16, 2, 370e9, 45e9, 1e-5) * 1e3, 1)
-    8.3
-
-    Source: NCCL, docs "NCCL_ALGO" (CollNet, NVLSTree); Mikami et al., Massively Distributed SGD (2018), figure 2.
-    """
-    inside = ranks / nodes
-    local = reduce_scatter_s(payload_bytes, inside, bus_bytes_per_s, hop_s)
-    return 2 * local + all_reduce_s(payload_bytes / inside, nodes, network_bytes_per_s, hop_s)
-
-
 def all_reduce_floor_s(payload_bytes: float, ranks: float, link_bytes_per_s: float, in_switch: bool) -> float:
     """The time below which physics allows no all-reduce.
 

@@ -91,7 +91,10 @@ def _gpus(known: Facts) -> Iterator[Move]:
         yield Move(title, {"gpus_per_pod": count})
     if (known.likely("pipeline_parallel"), known.likely("data_parallel"), pods) != (1, 1, 1):
         return
-    for count in _counts(int(now), count_of(known, "fitting_tensor_parallel")):
+    fitting = count_of(known, "fitting_tensor_parallel")
+    for count in _counts(int(now), fitting):
+        if count < now and fitting is None:
+            continue  # whether the weights fit on fewer is not known
         if count not in (now, occupied) and count <= most and _shards(known, count):
             gives_up = "" if count > now else "the bandwidth of the other GPUs"
             title = f"{_gpus_named(count)} with tensor parallel {count}"

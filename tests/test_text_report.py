@@ -28,7 +28,7 @@ kind: Pod
 metadata:
   name: chat
   annotations:
-    gpulint/accelerator: rtx-4090
+    gpulint/accelerator: h800-sxm-80gb
 spec:
   containers:
     - name: server
@@ -65,8 +65,8 @@ warning[variable-refers-to-itself]: ${LD_LIBRARY_PATH} is not expanded by Kubern
    |                           ^^^^^^^^^^^^^^^^^^ unexpanded variable LD_LIBRARY_PATH here
    = Kubernetes expands only $(NAME) of earlier entries; the program gets the literal text and loses the image's own value.
 
-workload  architecture                       accelerator                parallelism  verdict      headroom
-chat      /models/ours (not in the catalog)  2 × GeForce RTX 4090 24GB  TP 4         cannot tell
+workload  architecture                       accelerator         parallelism  verdict      headroom
+chat      /models/ours (not in the catalog)  2 × H800 SXM5 80GB  TP 4         cannot tell
 
 1 file, 1 workload, 1 error, 1 warning
 not evaluated: 10 checks; to have them, add
