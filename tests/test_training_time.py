@@ -175,6 +175,26 @@ def test_no_world_is_faster_than_the_floor(accelerator: str, dtype: str) -> None
         assert likely(found, "step_floor_s") < float(steps.favourable or 0) <= float(steps.adverse or 0)
 
 
+@pytest.mark.parametrize(
+    ("network", "group", "seconds"),
+    [(("infiniband", 400e9), None, 4.3), (("tcp", 12.5e9), None, 22.0), (("tcp", 12.5e9), 8, 4.6)],
+)
+def test_the_fine_tune_of_the_concept_page_takes_what_it_says(
+    network: tuple[str, float], group: int | None, seconds: float
+) -> None:
+    """docs/training_time.md."""
+    found = known(
+        gpus_per_replica=16,
+        pods_per_replica=2,
+        network_kind=network[0],
+        network_bytes_per_s=network[1],
+        compiled=True,
+        global_batch_size=64,
+        shard_group=group,
+    )
+    assert likely(found, "step_s") == pytest.approx(seconds, rel=0.05)
+
+
 # ---- what must stay silent
 
 
