@@ -126,6 +126,7 @@ def parameters(formula: Callable[..., Value]) -> tuple[str, ...]:
     return code.co_varnames[: code.co_argcount]
 
 
+@functools.cache
 def _optional(formula: Callable[..., Value]) -> frozenset[str]:
     """The facts that a formula can do without where their value does not matter."""
     names = parameters(formula)
