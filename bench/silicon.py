@@ -15,14 +15,17 @@ from __future__ import annotations
 import argparse
 import csv
 import hashlib
+import json
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gpulint import documents
+from gpulint import architecture, documents, facts
 from gpulint.workload import Field, Origin, Role
 
+MILLI = 1e-3
 NOWHERE = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
 CONCURRENCY = re.compile(r"silicon_concurrency=(\d+)")
 ENGINES = {"trtllm": "tensorrt-llm", "vllm": "vllm", "sglang": "sglang"}
@@ -82,6 +85,17 @@ DYNAMO = {"0.5": "1.1.0", "0.7": "1.2.0", "0.8": "1.2.0", "0.9": "1.3.0"}
 """TensorRT-LLM in releases of Dynamo's runtime images, whose own number some rows give."""
 
 
+NEWEST = {
+    ("vllm", ""): "0.11.0",
+    ("sglang", ""): "0.5.4",
+    ("tensorrt-llm", ""): "1.1.0",
+    ("tensorrt-llm", "nightly"): "1.2.0",
+    ("vllm", "nightly"): "0.18.0",
+    ("sglang", "nightly"): "0.5.9",
+}
+"""Rows without a release were measured from October to December 2025, those of nightly builds from February to April 2026."""
+
+
 class Layout(NamedTuple):
     """GPUs of one engine, and over how many copies of the attention they are split."""
 
@@ -125,7 +139,7 @@ def cases(path: Path) -> Iterator[Case]:
         for row in csv.DictReader(file):
             told = CONCURRENCY.search(row["silicon_data_source"])
             network = NETWORKS.get(row["model_path"].rpartition("/")[2].lower(), "")
-            found = layout(row)
+            found = layout(row, float(told[1]) if told else 0.0)
             stated = float(told[1]) if told else _number(row, "batch_size") * (found.groups if found else 1)
             if not told and row["mode"] == "disagg" and found:
                 stated = _number(row, "decode_batch_size") * found.groups * found.workers
@@ -135,11 +149,12 @@ def cases(path: Path) -> Iterator[Case]:
             )
 
 
-def layout(row: Mapping[str, str]) -> Layout | None:
+def layout(row: Mapping[str, str], concurrency: float) -> Layout | None:
     """The layout of the ranks that decode; None where a row does not say over how many engines its requests spread.
 
     Exports of one run multiply tensor by expert parallelism (64 for 8 and 8, on eight GPUs), and count data-parallel
     attention beside the ranks it lies in: where the product of a row's counts is a square of the experts', the root is meant.
+    Where the concurrency is a multiple of what one engine decodes, so many engines ran, or copies of the attention in one.
     """
     part = "decode_" if row["mode"] == "disagg" else ""
     if part and not row["decode_num_workers"]:
@@ -149,6 +164,11 @@ def layout(row: Mapping[str, str]) -> Layout | None:
     workers = int(_number(row, "decode_num_workers")) if part else 1
     if slices == spread > 1 and max(tensor, copies) == slices * spread:
         return Layout(slices, slices if copies > 1 else 1, spread, workers)
+    engines = concurrency / (_number(row, "batch_size") * copies) if not part and concurrency else 1
+    if engines > 1 and copies == 1 and row["attention_dp_size"] == "" and engines == tensor:
+        return Layout(tensor, tensor, spread, workers)
+    if engines > 1 and engines == round(engines):
+        return Layout(tensor * copies, copies, spread, int(engines))
     if copies > 1 and tensor == copies and spread == tensor * copies:
         return Layout(tensor, copies, tensor, workers)
     if tensor > 8 and not part:  # rows of whole racks, which only data-parallel attention runs on
@@ -188,7 +208,7 @@ def role(case: Case) -> Role | None:
         stated["engine_version"] = version
     if case.engine == "tensorrt-llm":
         stated["kv_cache_dtype"] = "fp8" if case.precision else "auto"
-    if case.engine == "sglang" and case.precision == "fp4":
+    if case.engine == "sglang" and (case.precision == "fp4" or case.network == "glm-5"):
         stated["kv_cache_dtype"] = "fp8_e4m3"
     return Role("server", NOWHERE, {name: Field(one) for name, one in stated.items()})
 
@@ -202,23 +222,125 @@ def _parallel(engine: str, gpus: int, groups: int, expert_ranks: int) -> dict[st
 
 def _release(case: Case) -> str:
     version = case.row["backend_version"]
+    if not version[:1].isdigit():
+        return NEWEST[case.engine, "nightly" if "nightly" in version else ""]
     if case.engine == "tensorrt-llm" and version.startswith("0."):
         return DYNAMO.get(version[:3], "")
-    return version if version[:1].isdigit() else ""
+    return version
+
+
+class Told(NamedTuple):
+    """What is said about a row: TPOT and TTFT in three worlds, the printed interval of TPOT, and both floors."""
+
+    case: Case
+    tpot: tuple[float, float, float]
+    low: float
+    high: float
+    ttft: tuple[float, float, float]
+    tpot_floor: float
+    ttft_floor: float
+
+    @property
+    def measured(self) -> float:
+        return _number(self.case.row, "silicon_tpot_ms") * MILLI
+
+    @property
+    def measured_ttft(self) -> float:
+        return _number(self.case.row, "silicon_ttft_ms") * MILLI
+
+    @property
+    def error(self) -> float:
+        """Relative to the measurement."""
+        return abs(self.tpot[1] / self.measured - 1)
+
+    @property
+    def covered(self) -> bool:
+        return self.low <= self.measured <= self.high
+
+
+def told(case: Case) -> Told | str:
+    """What gpulint says about a row, or why it says nothing."""
+    described = role(case)
+    if described is None:
+        return "no decode workers stated" if case.layout is None else "no release of that precision"
+    known = facts.of(described, architecture.resolve(described.text("checkpoint")))
+    weights, card = known.likely("weight_bytes_per_gpu"), known.likely("device_memory_bytes")
+    if isinstance(weights, int | float) and isinstance(card, int | float) and weights > card:
+        return "weights exceed the stated GPUs"
+    names = ("tpot_s", "ttft_s", "tpot_floor_s", "ttft_floor_s")
+    if missing := known.missing(names):
+        return "needs " + ", ".join(sorted(missing))
+    tpot, ttft, floor, first = (_three(known, name) for name in names)
+    low, high = known.ends("tpot_s") or tpot[::2]
+    return Told(case, tpot, float(low), float(high), ttft, floor[0], first[0])  # type: ignore[arg-type]
+
+
+def _three(known: facts.Facts, name: str) -> tuple[float, float, float]:
+    found = known.worlds(name)
+    assert not isinstance(found, facts.Missing)
+    return tuple(float(value) for value in found)  # type: ignore[arg-type, return-value]
+
+
+def line(name: str, every: Sequence[Told | str], rows: int) -> str:
+    """One line of the table: how many rows are mapped, errors of TPOT, coverage, floors that reality beats."""
+    found = [one for one in every if isinstance(one, Told)]
+    if not found:
+        return f"{name:<38}{rows:>6}{0:>7}"
+    errors = sorted(one.error for one in found)
+    cells = (
+        errors[len(errors) // 2],
+        errors[min(len(errors) - 1, int(0.9 * len(errors)))],
+        _share(one.covered for one in found),
+    )
+    band = _share(one.ttft[0] <= one.measured_ttft <= one.ttft[2] for one in found)
+    beaten = sum(one.measured < one.tpot_floor or one.measured_ttft < one.ttft_floor for one in found)
+    shown = "".join(f"{cell:>9.1%}" for cell in (*cells, band))
+    return f"{name:<38}{rows:>6}{len(found):>7}{shown}{beaten:>8}"
+
+
+def _share(flags: Iterable[bool]) -> float:
+    held = list(flags)
+    return sum(held) / len(held)
+
+
+HEAD = f"{'':<38}{'rows':>6}{'mapped':>7}{'median':>9}{'p90':>9}{'covered':>9}{'TTFT in':>9}{'floors':>8}"
+
+
+def report(pairs: Sequence[tuple[Case, Told | str]]) -> Iterator[str]:
+    """The tables as text."""
+    yield HEAD
+    groups: dict[str, list[tuple[Case, Told | str]]] = {}
+    for case, found in pairs:
+        own = f"{case.engine} {case.system} {case.precision or '-'} {case.mode}"
+        for name in (
+            "all",
+            f"half: {'held' if case.held else 'fitted'}",
+            f"mode: {case.mode}",
+            f"network: {case.network}",
+            own,
+        ):
+            groups.setdefault(name, []).append((case, found))
+    for name in sorted(groups, key=lambda one: (":" not in one and one != "all", one)):
+        yield line(name, [found for _, found in groups[name]], len(groups[name]))
+    yield ""
+    for why, rows in Counter(found for _, found in pairs if isinstance(found, str)).most_common():
+        yield f"unmapped: {why}: {rows}"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sample", type=Path)
-    every = list(cases(parser.parse_args().sample))
-    print(
-        len(every),
-        "rows",
-        sum(role(case) is not None for case in every),
-        "mapped",
-        sum(case.held for case in every),
-        "held",
-    )
+    parser.add_argument("--half", choices=("fitted", "held"))
+    parser.add_argument("--every", type=int, default=1, help="only every n-th row of those")
+    parser.add_argument("--dump", type=Path, help="what is said about each mapped row, as JSON lines")
+    options = parser.parse_args()
+    wanted = [case for case in cases(options.sample) if options.half in (None, "held" if case.held else "fitted")]
+    pairs = [(case, told(case)) for case in wanted[:: options.every]]
+    print("\n".join(report(pairs)))
+    if options.dump:
+        rows = (one for _, one in pairs if isinstance(one, Told))
+        kept = ({**one._asdict(), "case": one.case.id, "held": one.case.held, "measured": one.measured} for one in rows)
+        options.dump.write_text("".join(json.dumps(one) + "\n" for one in kept), encoding="utf-8")
 
 
 if __name__ == "__main__":

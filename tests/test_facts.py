@@ -91,7 +91,9 @@ def test_a_quantity_that_somebody_could_state_says_how_or_what_its_absence_means
 def test_every_derived_quantity_has_a_formula_or_a_look_up() -> None:
     every = {name for engine in (None, *engines.modules()) for name in facts.formulas(engine)}
     derived = {one.name for one in facts.glossary().values() if one.of == "derived"}
-    assert derived - every == {"bytes_per_weight"}  # the number format's row of the catalog
+    looked_up = {"bytes_per_weight"}  # the number format's row of the catalog
+    assert derived - every == looked_up | set(facts.AT_CAPACITY)
+    assert set(facts.AT_CAPACITY.values()) <= every
     assert set(facts.DRAFT_FACTS) <= every
 
 
@@ -781,6 +783,14 @@ def test_every_fitted_term_is_tested_monotone() -> None:
         *("weight_read_excess", "expert_read_excess", "attention_read_excess", "matrix_excess", "decode_ratio"),
         *("prefill_excess", "prefill_latency_s", "prefill_interference", "queued_share", "layer_latency_s"),
         *("step_latency_s", "sequence_latency_s", "reduction_latency_s", "message_s_per_byte"),
+        *(
+            "weight_format_excess",
+            "expert_format_excess",
+            "prefill_release_ratio",
+            "prefill_kind_ratio",
+            "layer_kind_ratio",
+        ),
+        *("layer_format_ratio", "group_wait_exponent", "first_token_latency_s", "decoding_share"),
         *("rejected_share", "loaded_board_share"),
         # of the time of training, in test_training_time.py:
         *("matmul_excess", "kernel_excess", "expert_kernel_excess", "attention_excess", "streamed_passes"),

@@ -18,6 +18,14 @@ TIME_TERMS = (
     *("weight_read_excess", "expert_read_excess", "attention_read_excess", "matrix_excess", "decode_ratio"),
     *("prefill_excess", "prefill_latency_s", "prefill_interference", "queued_share", "layer_latency_s"),
     *("step_latency_s", "sequence_latency_s", "reduction_latency_s", "message_s_per_byte", "rejected_share"),
+    *(
+        "weight_format_excess",
+        "expert_format_excess",
+        "prefill_release_ratio",
+        "prefill_kind_ratio",
+        "layer_kind_ratio",
+    ),
+    *("layer_format_ratio", "group_wait_exponent", "first_token_latency_s", "decoding_share"),
 )
 
 
@@ -58,10 +66,11 @@ def test_more_of_a_fitted_term_is_never_faster(term: str) -> None:
     low, high = min(float(row["favourable"]) for row in rows), max(float(row["adverse"]) for row in rows)
     high = max(high, low + 0.1)
     mattered = False
-    for checkpoint in (LLAMA, MIXTURE):
+    copies = {"tensor_parallel": 1, "data_parallel": 8}
+    for checkpoint, layout in ((LLAMA, {}), (MIXTURE, {}), (MIXTURE, copies)):
         for name in ("tpot_s", "ttft_s"):
             steps = [low + (high - low) * step / 4 for step in range(5)]
-            found = [number(server(checkpoint, draft_tokens=2, **{term: step}), name) for step in steps]
+            found = [number(server(checkpoint, draft_tokens=2, **layout, **{term: step}), name) for step in steps]
             assert found == sorted(found)
             mattered |= len(set(found)) > 1
     assert mattered, "the term does not matter here"

@@ -96,36 +96,25 @@ def weight_read_floor_s(
 
 
 def tpot_floor_s(
-    weight_read_floor_s: float,
-    sequence_read_bytes: float,
-    wave_batch: int,
-    token_flop: float,
-    attention_ranks: int,
-    layer_ranks: int,
-    memory_bytes_per_s: float,
-    best_flop_per_s: float,
-    draft_tokens: int,
+    weight_read_floor_s: float, sequence_read_bytes: float, memory_bytes_per_s: float, draft_tokens: int
 ) -> float:
-    """Least time from one token of an answer to the next.
+    """Least time from one token of an answer to the next: a step reads the weights that it touches and its KV cache.
 
-    tpot_floor_s = max(weights and KV cache / bandwidth, operations / best peak) / (1 + drafted)
+    tpot_floor_s = weight_read_floor_s + KV cache / bandwidth / (1 + drafted)
 
     Args:
         weight_read_floor_s: by the weights alone [s]. sequence_read_bytes: KV cache of one sequence [bytes].
-        wave_batch: sequences of a group. token_flop: of one token [FLOP]. attention_ranks, layer_ranks: ranks.
-        memory_bytes_per_s: nominal [bytes/s]. best_flop_per_s: of the card [FLOP/s]. draft_tokens: drafted ahead of each step.
+        memory_bytes_per_s: nominal [bytes/s]. draft_tokens: drafted ahead of each step.
     Returns:
         [s]
-    Validity: full nominal bandwidth and peak, no latency, no messages, no prefill.
+    Validity: of one sequence alone: however many requests are open, an engine may let the others wait.
 
-    >>> round(tpot_floor_s(0.0104, 327680000 / 4, 16, 139e9, 4, 4, 3.35e12, 1.979e15, 0) * 1e3, 2)
-    10.79
+    >>> round(tpot_floor_s(0.0104, 327680000 / 4, 3.35e12, 0) * 1e3, 2)
+    10.42
 
-    Source: Williams et al., Roofline, 2009.
+    Source: Pope et al., Efficiently Scaling Transformer Inference, 2022, section 2.
     """
-    reading = weight_read_floor_s + wave_batch * sequence_read_bytes / memory_bytes_per_s / (1 + draft_tokens)
-    computing = wave_batch * token_flop / max(attention_ranks, layer_ranks) / best_flop_per_s / (1 + draft_tokens)
-    return max(reading, computing)
+    return weight_read_floor_s + sequence_read_bytes / memory_bytes_per_s / (1 + draft_tokens)
 
 
 def output_tokens_per_s_ceiling(
@@ -139,26 +128,27 @@ def output_tokens_per_s_ceiling(
     memory_bytes_per_s: float,
     best_flop_per_s: float,
     draft_tokens: int,
+    pipeline_parallel: int,
 ) -> float:
     """Most output tokens per second of one replica, whatever the load.
 
-    output_tokens_per_s_ceiling = groups · n / max((shared + n · sequence) / bandwidth, n · operations / peak) · (1 + drafted)
+    output_tokens_per_s_ceiling = groups · n / max((shared + n · sequence / pp) / bandwidth, n · operations / pp / peak) · drafted
 
     Args:
         admitted_sequences: that the KV cache of the replica holds. sequence_groups: groups of the replica.
         shared_read_bytes, sequence_read_bytes: on one GPU [bytes]. token_flop: of one token [FLOP].
         layer_ranks, attention_ranks: ranks. memory_bytes_per_s: [bytes/s]. best_flop_per_s: [FLOP/s].
-        draft_tokens: drafted ahead of each step.
+        draft_tokens: drafted ahead of each step, which makes one more. pipeline_parallel: stages, each at a wave of its own.
     Returns:
         [tokens/s]
     Validity: no efficiencies, no prompts, no experts read: a ceiling.
 
-    >>> round(output_tokens_per_s_ceiling(64, 1, 34.8e9, 81920000, 139e9, 4, 4, 3.35e12, 1.979e15, 0))
+    >>> round(output_tokens_per_s_ceiling(64, 1, 34.8e9, 81920000, 139e9, 4, 4, 3.35e12, 1.979e15, 0, 1))
     5354
 
     Source: Williams et al., Roofline, 2009.
     """
     batch = max(1.0, admitted_sequences / sequence_groups)
-    reading = (shared_read_bytes + batch * sequence_read_bytes) / memory_bytes_per_s
-    computing = batch * token_flop / max(layer_ranks, attention_ranks) / best_flop_per_s
+    reading = (shared_read_bytes + batch * sequence_read_bytes / pipeline_parallel) / memory_bytes_per_s
+    computing = batch * token_flop / (max(layer_ranks, attention_ranks) * pipeline_parallel) / best_flop_per_s
     return sequence_groups * batch / max(reading, computing) * (1 + draft_tokens)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 
 def shared_matrix_s(
     shared_read_bytes: float,
@@ -12,26 +14,28 @@ def shared_matrix_s(
     memory_bytes_per_s: float,
     matrix_flop_per_s: float,
     weight_read_excess: float,
+    weight_format_excess: float,
     matrix_excess: float,
 ) -> float:
     """Time of one step in the matrices that every token passes through.
 
-    shared_matrix_s = bytes / bandwidth · excess + batch · operations / ranks / peak · excess
+    shared_matrix_s = bytes / bandwidth · excess · format excess + batch · operations / ranks / peak · excess
 
     Args:
         shared_read_bytes: on one GPU [bytes]. wave_batch: sequences. token_flop, expert_token_flop: of one token, and of them
             in routed experts [FLOP]. attention_ranks: that share them. memory_bytes_per_s: [bytes/s].
-        matrix_flop_per_s: [FLOP/s]. weight_read_excess, matrix_excess: time against the nominal one (fitted).
+        matrix_flop_per_s: [FLOP/s]. weight_read_excess, weight_format_excess,
+            matrix_excess: time against the nominal one (fitted).
     Returns:
         [s]
     Validity: reading and computing overlap in part only; their sum fits better than the larger of both.
 
-    >>> round(shared_matrix_s(34.8e9, 16, 139e9, 0, 4, 3.35e12, 989e12, 1.25, 1.6) * 1e3, 2)
+    >>> round(shared_matrix_s(34.8e9, 16, 139e9, 0, 4, 3.35e12, 989e12, 1.25, 1.0, 1.6) * 1e3, 2)
     13.88
 
     Source: measured; bench/silicon.py.
     """
-    reading = shared_read_bytes / memory_bytes_per_s * weight_read_excess
+    reading = shared_read_bytes / memory_bytes_per_s * weight_read_excess * weight_format_excess
     computing = wave_batch * (token_flop - expert_token_flop) / attention_ranks
     return reading + computing / matrix_flop_per_s * matrix_excess
 
@@ -44,25 +48,26 @@ def expert_matrix_s(
     memory_bytes_per_s: float,
     matrix_flop_per_s: float,
     expert_read_excess: float,
+    expert_format_excess: float,
     matrix_excess: float,
 ) -> float:
     """Time of one step in the routed experts.
 
-    expert_matrix_s = bytes / bandwidth · excess + tokens · operations / ranks / peak · excess
+    expert_matrix_s = bytes / bandwidth · excess · format excess + tokens · operations / ranks / peak · excess
 
     Args:
         expert_read_bytes: on one GPU [bytes]. meeting_tokens: of the step. expert_token_flop: of one token [FLOP].
         layer_ranks: that share them out. memory_bytes_per_s: [bytes/s]. matrix_flop_per_s: [FLOP/s].
-        expert_read_excess, matrix_excess: time against the nominal one (fitted).
+        expert_read_excess, expert_format_excess, matrix_excess: time against the nominal one (fitted).
     Returns:
         [s]
 
-    >>> round(expert_matrix_s(2.55e9, 1, 40.9e9, 8, 4.8e12, 1979e12, 2.0, 2.0) * 1e3, 2)
+    >>> round(expert_matrix_s(2.55e9, 1, 40.9e9, 8, 4.8e12, 1979e12, 2.0, 1.0, 2.0) * 1e3, 2)
     1.07
 
     Source: measured; bench/silicon.py.
     """
-    reading = expert_read_bytes / memory_bytes_per_s * expert_read_excess
+    reading = expert_read_bytes / memory_bytes_per_s * expert_read_excess * expert_format_excess
     return reading + meeting_tokens * expert_token_flop / layer_ranks / matrix_flop_per_s * matrix_excess
 
 
@@ -72,7 +77,7 @@ def decode_attention_s(
     context_flop: float,
     attention_ranks: int,
     memory_bytes_per_s: float,
-    dense_bf16_flop_per_s: float,
+    dense_bf16_flop_per_s: float | None,
     attention_read_excess: float,
 ) -> float:
     """Time of one step in attention.
@@ -91,6 +96,8 @@ def decode_attention_s(
 
     Source: measured; bench/silicon.py.
     """
+    if dense_bf16_flop_per_s is None:
+        raise LookupError("the catalog has no 16-bit peak of this accelerator")
     reading = sequence_read_bytes / memory_bytes_per_s
     return wave_batch * max(reading, context_flop / attention_ranks / dense_bf16_flop_per_s) * attention_read_excess
 
@@ -136,23 +143,31 @@ def decode_traffic_s(
 
 
 def decode_overhead_s(
-    layers: int, wave_batch: int, layer_latency_s: float, step_latency_s: float, sequence_latency_s: float
+    layers: int,
+    wave_batch: int,
+    layer_latency_s: float,
+    layer_kind_ratio: float,
+    layer_format_ratio: float,
+    step_latency_s: float,
+    sequence_latency_s: float,
 ) -> float:
     """What a step costs whatever it reads and computes: kernels that start one after the other, the scheduler, the sampler.
 
-    decode_overhead_s = layers · layer_latency_s + step_latency_s + batch · sequence_latency_s
+    decode_overhead_s = layers · layer_latency_s · kind · format + step_latency_s + batch · sequence_latency_s
 
     Args:
         layers: of the network. wave_batch: sequences. layer_latency_s, step_latency_s, sequence_latency_s: (fitted) [s].
+        layer_kind_ratio, layer_format_ratio: of layers with experts, latent attention or states, and of number formats (fitted).
     Returns:
         [s]
 
-    >>> round(decode_overhead_s(80, 16, 40e-6, 1e-3, 10e-6) * 1e3, 2)
-    4.36
+    >>> round(decode_overhead_s(80, 16, 40e-6, 0.5, 1.6, 1e-3, 10e-6) * 1e3, 2)
+    3.72
 
     Source: measured; bench/silicon.py.
     """
-    return layers * layer_latency_s + step_latency_s + wave_batch * sequence_latency_s
+    layer_s = layer_latency_s * layer_kind_ratio * layer_format_ratio
+    return layers * layer_s + step_latency_s + wave_batch * sequence_latency_s
 
 
 def decode_step_s(
@@ -161,58 +176,97 @@ def decode_step_s(
     decode_attention_s: float,
     decode_traffic_s: float,
     decode_overhead_s: float,
-    decode_ratio: float,
 ) -> float:
     """Time of one decoding step that no prompt disturbs.
 
-    decode_step_s = (shared + experts + attention + traffic + overhead) · decode_ratio
+    decode_step_s = shared + experts + attention + traffic + overhead
 
     Args:
         shared_matrix_s, expert_matrix_s, decode_attention_s, decode_traffic_s, decode_overhead_s: parts [s].
-        decode_ratio: measured against the sum (fitted).
     Returns:
         [s]
 
-    >>> round(decode_step_s(0.0139, 0, 0.0007, 0.0012, 0.0044, 1.0), 4)
+    >>> round(decode_step_s(0.0139, 0, 0.0007, 0.0012, 0.0044), 4)
     0.0202
 
     Source: definition.
     """
-    parts = shared_matrix_s + expert_matrix_s + decode_attention_s + decode_traffic_s + decode_overhead_s
-    return parts * decode_ratio
+    return shared_matrix_s + expert_matrix_s + decode_attention_s + decode_traffic_s + decode_overhead_s
 
 
-def tpot_s(
-    decode_step_s: float,
-    prefill_s: float,
-    prefill_apart: bool,
-    decode_batch: int,
-    request_output_tokens: float,
-    prefill_interference: float,
-    draft_tokens: int,
-    rejected_share: float,
+def prompting_requests(
+    prefill_apart: bool, decode_batch: int, sequence_groups: int, group_wait_exponent: float
 ) -> float:
-    """Time from one token of an answer to the next, prompts of other requests between them included.
+    """Other requests whose prompts a decoding sequence may wait for.
 
-    tpot_s = (decode_step_s + interference · (batch − 1) · prefill_s / output) / (1 + (1 − rejected) · drafted)
+    prompting_requests = batch · groups^exponent − 1; 0 where other replicas compute prompts
 
     Args:
-        decode_step_s: undisturbed [s]. prefill_s: of one prompt [s]. prefill_apart: others compute them.
-        decode_batch: sequences of a group.
-        request_output_tokens: of an answer; in that many steps each of the others is replaced once [tokens].
-        prefill_interference: share of a prompt's time that decoding waits (fitted). draft_tokens: drafted ahead of each step.
-        rejected_share: of drafted tokens (fitted).
+        prefill_apart: replicas of their own compute prompts. decode_batch: sequences of a group. sequence_groups: groups, which
+            wait for each other in the experts. group_wait_exponent: how far their prompts come one after the other (fitted).
     Returns:
-        [s]
+        requests.
 
-    >>> round(tpot_s(0.0202, 0.08, False, 16, 1024, 1.0, 0, 0.5), 4)
-    0.0214
+    >>> prompting_requests(False, 16, 1, 0.2), prompting_requests(True, 16, 1, 0.2)
+    (15.0, 0.0)
 
     Source: closed loop: each of the other sequences ends once while an answer is decoded, and a prompt takes its place.
     """
-    others = 0 if prefill_apart else decode_batch - 1
-    waiting = prefill_interference * others * prefill_s / max(1.0, request_output_tokens)
-    return (decode_step_s + waiting) / (1 + (1 - rejected_share) * draft_tokens)
+    return 0.0 if prefill_apart else float(decode_batch * sequence_groups**group_wait_exponent - 1)
+
+
+def disturbed_step_s(
+    decode_step_s: float,
+    prefill_s: float,
+    prompting_requests: float,
+    request_output_tokens: float,
+    prefill_interference: float,
+    decoding_share: float,
+) -> float:
+    """Time of one decoding step with the prompts of other requests in it, as many requests being open all the time.
+
+    x = d + interference · n · P · x / (T + output · x), T = P · (1 + n · (1 − r) / r), solved for x
+
+    Args:
+        decode_step_s: d, undisturbed [s]. prefill_s: P, of one prompt [s]. prompting_requests: n, others.
+        request_output_tokens: of an answer [tokens]. prefill_interference: share of a prompt's time (fitted).
+        decoding_share: r, of the others that decode and do not wait while a prompt is computed (fitted).
+    Returns:
+        [s]
+    Validity: x / (T + output · x) prompts of each other request begin in one step: who waits for a first token sends no other.
+
+    >>> round(disturbed_step_s(0.02, 0.08, 15, 1024, 1.0, 0.8) * 1e3, 2), disturbed_step_s(0.02, 0.08, 0, 1024, 1.0, 0.8)
+    (21.15, 0.02)
+
+    Source: Little's law; measured; bench/silicon.py.
+    """
+    if not prompting_requests:
+        return decode_step_s
+    output = max(1.0, request_output_tokens)
+    first_s = prefill_s * (1 + prompting_requests * (1 - decoding_share) / decoding_share)
+    linear = output * decode_step_s + prefill_interference * prompting_requests * prefill_s - first_s
+    return (linear + math.sqrt(linear**2 + 4 * output * decode_step_s * first_s)) / (2 * output)
+
+
+def tpot_s(
+    disturbed_step_s: float, decode_ratio: float, draft_tokens: int, rejected_share: float, tpot_floor_s: float
+) -> float:
+    """Time from one token of an answer to the next.
+
+    tpot_s = max(tpot_floor_s, disturbed_step_s · decode_ratio / (1 + (1 − rejected) · drafted))
+
+    Args:
+        disturbed_step_s: with the prompts of others in it [s]. decode_ratio: measured against that (fitted).
+        draft_tokens: drafted ahead of each step. rejected_share: of them (fitted). tpot_floor_s: what physics allows [s].
+    Returns:
+        [s]
+
+    >>> round(tpot_s(0.0214, 1.0, 0, 0.5, 0.01), 4)
+    0.0214
+
+    Source: definition; Leviathan et al., Fast Inference from Transformers via Speculative Decoding, 2023, section 3.1.
+    """
+    return max(tpot_floor_s, disturbed_step_s * decode_ratio / (1 + (1 - rejected_share) * draft_tokens))
 
 
 def _summed_s(payload_bytes: float, ranks: int, s_per_byte: float) -> float:

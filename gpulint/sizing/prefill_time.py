@@ -69,6 +69,7 @@ def ttft_floor_s(
 
 def prefill_s(
     prompt_flop: float,
+    expert_token_flop: float,
     request_prompt_tokens: float,
     layers: int,
     hidden: int,
@@ -78,50 +79,65 @@ def prefill_s(
     matrix_flop_per_s: float,
     message_s_per_byte: float,
     prefill_excess: float,
+    prefill_release_ratio: float,
+    prefill_kind_ratio: float,
     prefill_latency_s: float,
 ) -> float:
     """Time that one prompt takes of its group when nothing else runs.
 
-    prefill_s = operations / (ranks · peak) · excess + 2 · layers · sum of prompt · hidden · B + prefill_latency_s
+    prefill_s = (other operations / attention_ranks + those of experts / layer_ranks) / peak · excess · release · kind
+                + 2 · layers · sum of prompt · hidden · B + prefill_latency_s
 
     Args:
-        prompt_flop: [FLOP]. request_prompt_tokens: [tokens]. layers, hidden: of the network. attention_ranks, layer_ranks: ranks.
-        bytes_per_activation: B [bytes]. matrix_flop_per_s: peak of one GPU [FLOP/s].
-        message_s_per_byte: of a sum over the ranks (fitted) [s/byte]. prefill_excess: time against the peak (fitted).
-        prefill_latency_s: whatever the prompt's length (fitted) [s].
+        prompt_flop: [FLOP]. expert_token_flop: of one token in routed experts [FLOP]. request_prompt_tokens: [tokens].
+        layers, hidden: of the network. attention_ranks, layer_ranks: ranks. bytes_per_activation: B [bytes].
+        matrix_flop_per_s: peak of one GPU [FLOP/s]. message_s_per_byte: of a sum over the ranks (fitted) [s/byte].
+        prefill_excess, prefill_release_ratio, prefill_kind_ratio: time against the peak, by format and generation, by release
+            and by kind of network (fitted). prefill_latency_s: whatever the prompt's length (fitted) [s].
     Returns:
         [s]
     Validity: with data-parallel attention the groups compute prompts of their own at the same time.
 
-    >>> round(prefill_s(286e12, 2048, 80, 8192, 4, 4, 2, 989e12, 3e-12, 1.6, 0.01) * 1e3)
+    >>> round(prefill_s(286e12, 0, 2048, 80, 8192, 4, 4, 2, 989e12, 3e-12, 1.6, 1.0, 1.0, 0.01) * 1e3)
     150
 
     Source: measured; bench/silicon.py.
     """
-    computing = prompt_flop / (attention_ranks * matrix_flop_per_s) * prefill_excess
+    routed = request_prompt_tokens * expert_token_flop
+    computing = (prompt_flop - routed) / attention_ranks + routed / layer_ranks
+    excess = prefill_excess * prefill_release_ratio * prefill_kind_ratio
     payload = request_prompt_tokens * hidden * bytes_per_activation
     sending = 2 * layers * _summed_s(payload, attention_ranks, message_s_per_byte)
-    return computing + (sending if attention_ranks > 1 else 0.0) + prefill_latency_s
+    return computing / matrix_flop_per_s * excess + sending + prefill_latency_s
 
 
-def ttft_s(prefill_s: float, decode_step_s: float, decode_batch: int, queued_share: float) -> float:
+def ttft_s(
+    prefill_s: float,
+    decode_step_s: float,
+    decode_batch: int,
+    queued_share: float,
+    first_token_latency_s: float,
+    ttft_floor_s: float,
+) -> float:
     """Time from a request to its first token while the others decode.
 
-    ttft_s = prefill_s + decode_step_s + queued · (batch − 1) · prefill_s
+    ttft_s = max(ttft_floor_s, prefill_s · (1 + queued · (batch − 1)) + decode_step_s + first_token_latency_s)
 
     Args:
         prefill_s: of one prompt [s]. decode_step_s: that is under way [s]. decode_batch: sequences of a group.
         queued_share: of the other prompts, those that come before it (fitted).
+        first_token_latency_s: of the server around the network (fitted) [s]. ttft_floor_s: what physics allows [s].
     Returns:
         [s]
     Validity: a band: how requests arrive decides.
 
-    >>> round(ttft_s(0.16, 0.02, 16, 0.1), 2)
-    0.42
+    >>> round(ttft_s(0.16, 0.02, 16, 0.1, 0.03, 0.05), 2)
+    0.45
 
     Source: measured; bench/silicon.py.
     """
-    return prefill_s + decode_step_s + queued_share * (decode_batch - 1) * prefill_s
+    queued = prefill_s * (1 + queued_share * (decode_batch - 1))
+    return max(ttft_floor_s, queued + decode_step_s + first_token_latency_s)
 
 
 def kv_transfer_s(
