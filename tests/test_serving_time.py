@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gpulint import architecture, catalog, documents, facts
+from gpulint import architecture, catalog, documents, facts, repository, sizes
 from gpulint.facts import Facts, Missing
 from gpulint.workload import Field, Origin, Role
 
@@ -116,3 +117,20 @@ def test_without_a_stated_prompt_the_weights_alone_still_give_a_floor() -> None:
     known = server(LLAMA, request_prompt_tokens=..., request_output_tokens=...)
     assert isinstance(known.worlds("tpot_s"), Missing)
     assert number(known, "weight_read_floor_s") > 0
+
+
+def test_a_command_line_that_states_requests_is_told_their_speed() -> None:
+    said = sizes.served(
+        {"tensor_parallel": 4, "engine": "vllm", "prompt_tokens": 1000, "output_tokens": 500, "concurrency": 32}
+    )
+    tree = repository.WorkTree(Path.cwd())
+    found = sizes.table(*sizes.from_checkpoint(LLAMA, said, "h100-sxm-80gb", tree))
+    shown = {row.name: row.worlds.likely for row in found.rows}
+    assert shown["decode_batch"] == 32
+    assert shown["tpot_floor_s"] < shown["tpot_s"] < shown["ttft_s"]  # type: ignore[operator]
+    quiet = sizes.table(*sizes.from_checkpoint(LLAMA, {"tensor_parallel": 4, "engine": "vllm"}, "h100-sxm-80gb", tree))
+    assert not {row.name for row in quiet.rows} & set(sizes.SERVING_SPEED)
+
+
+def test_a_prompt_alone_is_still_that_of_a_static_batch() -> None:
+    assert sizes.served({"prompt_tokens": 1000}) == {"prompt_tokens": 1000}
