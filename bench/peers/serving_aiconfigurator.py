@@ -6,11 +6,12 @@ import json
 import logging
 import sys
 import warnings
+from typing import Any
 
 
-def answer(asked: dict) -> dict:
+def answer(asked: dict[str, Any]) -> dict[str, Any]:
     """What its current tables say of one aggregated server; why they say nothing, else."""
-    from aiconfigurator.cli import api
+    from aiconfigurator.cli import api  # type: ignore[import-not-found]
 
     try:
         found = api.cli_estimate(
