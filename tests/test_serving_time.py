@@ -23,7 +23,6 @@ TIME_TERMS = (
         "weight_format_excess",
         "expert_format_excess",
         "prefill_release_ratio",
-        "prefill_kind_ratio",
         "layer_kind_ratio",
     ),
     *("layer_format_ratio", "group_wait_exponent", "first_token_latency_s", "decoding_share"),
