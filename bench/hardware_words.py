@@ -12,6 +12,7 @@ from gpulint.hardware import Accelerator
 Fields = dict[str, object]
 FORMS = frozenset({"sxm", "sxm2", "sxm4", "sxm5", "sxm6", "pcie", "nvl", "oam", "se", "ws"})
 MAKERS = frozenset({"nvidia", "amd", "intel", "instinct", "geforce", "tesla", "rtx", "quadro", "grace", "blackwell"})
+SPELT: Mapping[str, int] = {"dual": 2, "two": 2, "four": 4, "eight": 8}
 USUAL_FORMS = ("sxm5", "sxm4", "sxm", "sxm2", "")
 """Which product is meant where only the family is named: the one of a server."""
 NODE_GPUS: Mapping[str, int] = {"gb200": 4, "gb300": 4, "gh200": 1}
@@ -58,7 +59,8 @@ def fields(text: str) -> Fields | None:
 
 def _count(text: str) -> int:
     counted = re.match(r"\s*(\d+)\s*(?:x|×|\*)\s*", text.lower())
-    return int(counted[1]) if counted else 1
+    spelt = next((number for word, number in SPELT.items() if re.search(rf"\b{word}\b", text.lower())), 1)
+    return int(counted[1]) if counted else spelt
 
 
 def _network(text: str, product: Accelerator, several_nodes: bool) -> Fields:

@@ -34,6 +34,8 @@ DRAFT_FACTS: Mapping[str, str] = {
     "draft_kv_bytes_per_token": "kv_bytes_per_token",
 }
 """Facts of a draft with a checkpoint of its own, by the fact of that network."""
+AT_CAPACITY: Mapping[str, str] = {"capacity_tokens_per_s": "output_tokens_per_s"}
+"""Facts of a replica that has as many requests as it admits, by the fact of that load."""
 AXES: Mapping[str, tuple[str, str]] = {
     "tensor": ("tensor_parallel", "all_reduce"),
     "context": ("context_ranks", "all_gather"),
@@ -126,6 +128,7 @@ def parameters(formula: Callable[..., Value]) -> tuple[str, ...]:
     return code.co_varnames[: code.co_argcount]
 
 
+@functools.cache
 def _optional(formula: Callable[..., Value]) -> frozenset[str]:
     """The facts that a formula can do without where their value does not matter."""
     names = parameters(formula)
@@ -235,6 +238,10 @@ class Facts:
             return stated
         if (drafted := self._of_draft(name)) is not None:
             return drafted
+        if name == "task" and engine and (purpose := engines.purpose(engine)):
+            return _same(purpose, f"what {engine} is for")
+        if name in AT_CAPACITY:
+            return self._at_capacity(AT_CAPACITY[name])
         if (general := formulas(None).get(name)) is not None:
             found = self._computed(general)
             return _same(quantity.absent[0], "unknown") if isinstance(found, Missing) and quantity.absent else found
@@ -293,6 +300,20 @@ class Facts:
         whole = {"tensor_parallel": Field(own_ranks or ranks), "pipeline_parallel": Field(1), "stage_share": Field(1.0)}
         role = self.role.having(checkpoint=Field(reference), cpu_offload_bytes=Field(0), **whole, **alone)
         return Facts(role, resolved).find(DRAFT_FACTS[name])
+
+    def _at_capacity(self, name: str) -> Known | Missing:
+        """A fact of the same role, in each world with as many requests as it admits there."""
+        admitted, replicas = self.find("admitted_sequences"), self.find("replicas")
+        if isinstance(admitted, Missing) or isinstance(replicas, Missing):
+            return Missing(self.missing(("admitted_sequences", "replicas")))
+        found = {}
+        for world, count in zip(Worlds._fields, admitted.worlds, strict=True):
+            requests = int(count) * int(replicas.worlds.likely)  # type: ignore[arg-type]
+            loaded = Facts(self.role.having(target_concurrency=Field(max(1, requests))), self.resolved).find(name)
+            if isinstance(loaded, Missing):
+                return loaded
+            found[world] = getattr(loaded.worlds, world) if requests else 0.0
+        return Known(Worlds(**found), f"{name} of a full replica")
 
     def _supplied(self, quantity: Quantity) -> Known | Missing | None:
         """What the checkpoint, the accelerator, the node or the number format's row supplies; None when it is none's."""

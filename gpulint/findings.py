@@ -126,6 +126,17 @@ class Explanation(NamedTuple):
     location: Location
 
 
+class Aim(NamedTuple):
+    """An objective that is stated: what is wanted, likely and possible at best in words, and what would have to be stated."""
+
+    objective: str
+    wanted: str
+    likely: str = ""
+    at_best: str = ""
+    verdict: str = ""
+    needs: tuple[str, ...] = ()
+
+
 class RoleSummary(NamedTuple):
     """What was understood of one role of a workload."""
 
@@ -137,6 +148,7 @@ class RoleSummary(NamedTuple):
     parallelism: str = ""
     verdict: str = ""
     headroom: str = ""
+    objectives: tuple[Aim, ...] = ()
     fits_on: tuple[str, ...] = ()
     borderline: tuple[str, ...] = ()
     too_small: tuple[str, ...] = ()

@@ -19,6 +19,11 @@ QUANTITIES: Mapping[str, str] = {
     "nodes": "pods_per_replica",
 }
 """The words of a hint, and the quantity that each states."""
+OF_OTHERS: Mapping[str, frozenset[str]] = {
+    "prefill": frozenset({"target_tpot_s", "target_tokens_per_s", "target_requests_per_s", "target_concurrency"}),
+    "decode": frozenset({"target_ttft_s"}),
+}
+"""The objectives of a service that the replicas of a prefill and decode split leave to the others, by what their names hold."""
 LINKS: Mapping[str, str] = {
     "nvlink-bridge": "nvlink_bridge",
     "network": "network_bytes_per_s",
@@ -136,9 +141,26 @@ def applied(workload: Workload, told: Sequence[Told], settings: Sequence[Hint], 
     further = [dict(_of_settings(one)) for one in settings if one.matches(workload.document.path, workload.name)]
     if accelerator:
         further.append({"accelerator": _field("accelerator", accelerator, "--accelerator")})
-    if not own and not further:
-        return workload
-    return replace(workload, roles=tuple(_filled(role, own, further) for role in workload.roles))
+    if own or further:
+        workload = replace(workload, roles=tuple(_filled(role, own, further) for role in workload.roles))
+    return replace(workload, roles=tuple(_described(_of_phase(role, workload.name)) for role in workload.roles))
+
+
+def _described(role: Role) -> Role:
+    """A role of which the usual request is stated, said to be so."""
+    stated = {"request_prompt_tokens", "request_output_tokens"} <= role.fields.keys()
+    return role.having(request_stated=Field(True, source="its prompt and answer")) if stated else role
+
+
+def _of_phase(role: Role, workload: str) -> Role:
+    """A role that computes prompts for others, or answers to prompts of others, with the objectives that are its own."""
+    phase = next((phase for name in (role.name, workload) for phase in OF_OTHERS if phase in name.lower()), None)
+    if phase is None or role.value("task") == "training":
+        return role
+    kept = {name: field for name, field in role.fields.items() if name not in OF_OTHERS[phase]}
+    if phase == "decode":
+        kept.setdefault("prefill_apart", Field(True, source="the role's name"))
+    return replace(role, fields=kept)
 
 
 def wired(workload: Workload, fabrics: Sequence[NamedFabric]) -> Workload:

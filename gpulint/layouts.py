@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 
-from gpulint import hardware
+from gpulint import hardware, units
 from gpulint.facts import Facts, Missing, glossary
 from gpulint.moves import Move, count_of, priced
 from gpulint.workload import Value
@@ -35,7 +35,7 @@ def serving(quantity: str, known: Facts) -> Iterator[Move]:
         "expert_parallel_size": _expert_ranks,
         "decode_context_parallel": _sequence_ranks,
         "link": _linked,
-        "instance_type": _machines,
+        "network_bytes_per_s": machines,
         "max_num_seqs": _decoded_together,
     }
     return by_quantity[quantity](known) if quantity in by_quantity else iter(())
@@ -167,20 +167,27 @@ def _linked(known: Facts) -> Iterator[Move]:
             yield Move(title, {"accelerator": product.id})
 
 
-def _machines(known: Facts) -> Iterator[Move]:
-    """Machine types of the same cloud with as many of the same card and RDMA between them, cheapest first."""
-    now = hardware.node(known.role.text("instance_type"))
-    if now is None:
+def machines(known: Facts) -> Iterator[Move]:
+    """Machine types of the same cloud with the same card and a faster network, cheapest first, then other cards'."""
+    now, gpus = hardware.node(known.role.text("instance_type")), count_of(known, "gpus_per_pod")
+    if now is None or not gpus:
         return
     others = (
         one
         for one in hardware.nodes()
-        if (one.cloud, one.accelerator, one.node_gpus) == (now.cloud, now.accelerator, now.node_gpus)
-        and one.instance_type != now.instance_type
-        and one.rdma not in ("", "none")
+        if (one.cloud, one.accelerator) == (now.cloud, now.accelerator)
+        and one.node_gpus >= gpus
+        and (one.network_bytes_per_s or 0) > (now.network_bytes_per_s or 0)
+        and one.cost_usd_per_hour is not None
     )
-    for one in sorted(others, key=lambda node: (node.cost_usd_per_hour or math.inf, node.instance_type)):
-        yield Move(f"{one.instance_type}, with {one.rdma} between machines", {"instance_type": one.instance_type})
+    for one in sorted(others, key=lambda node: ((node.cost_usd_per_hour or 0) / node.node_gpus, node.instance_type)):
+        speed = units.human(one.network_bytes_per_s or 0, "bytes_per_s")
+        yield Move(f"{one.instance_type}, {speed} between machines", {"instance_type": one.instance_type})
+    card = hardware.accelerator(now.accelerator)
+    for product, _ in priced(card, known.role) if card else ():
+        node = hardware.cheapest(product.id, gpus, now.cloud)
+        if product.id != now.accelerator and node and (node.network_bytes_per_s or 0) > (now.network_bytes_per_s or 0):
+            yield Move(f"{gpus} × {product.name} in {node.instance_type}", {"accelerator": product.id})
 
 
 def _decoded_together(known: Facts) -> Iterator[Move]:

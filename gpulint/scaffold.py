@@ -14,6 +14,12 @@ kind: InferenceService          # or TrainingJob
 metadata:
   name: chat
 spec:
+  # objective:                  # what it is there to reach; docs/objectives.md
+  #   tpot: 50ms                # from one token of an answer to the next
+  #   ttft: 1s                  # from a request to its first token
+  #   concurrency: 64           # requests at once
+  #   prompt-tokens: 2000       # of a usual request
+  #   output-tokens: 300
   roles:                        # prefill and decode, or leader and worker, are roles of one workload
     - name: server
       engine: vllm
@@ -38,6 +44,8 @@ HEAD = """\
 # rules: [policies/gpulint]   # folders with rules of your own
 # accelerator: h100-sxm-80gb  # of workloads that name none
 # Or say it in the file, in the workload's own lines: # gpulint: accelerator=h100-sxm-80gb gpus=8
+# objectives:                 # what services and runs are there to reach
+#   - {path: "serving/*", tpot: 50ms, concurrency: 64, prompt-tokens: 2000, output-tokens: 300}
 # like:                       # private checkpoints that have the shape of a known one
 #   /models/our-chat: meta-llama/Llama-3.1-8B-Instruct
 """

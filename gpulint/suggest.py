@@ -97,8 +97,14 @@ def _applied(role: Role, values: Mapping[str, Value]) -> Role:
         fields["max_model_len_stated"] = Field(True)
         fields["max_model_len_fitted"] = Field(False)
     if "accelerator" in values:
-        fields["instance_type"] = Field(None)
+        fields["instance_type"] = Field(_other_machine(role, str(values["accelerator"])))
     return role.having(**fields)
+
+
+def _other_machine(role: Role, product: str) -> str | None:
+    """The machine type that the places would name for another product; None where they name no machine."""
+    named = (hardware.node(text) for text in labels.relabelled(role, product) or ())
+    return next((node.instance_type for node in named if node), None)
 
 
 def _restated(role: Role, name: str, value: Value) -> Field:
@@ -206,10 +212,13 @@ def _written(value: Value) -> str:
 
 
 def _machine(role: Role, cloud: str | None) -> hardware.Node | None:
-    """The cheapest priced machine type that holds the GPUs of one pod, of one cloud or of any."""
+    """The machine type that is stated, else the cheapest priced one that holds the GPUs of one pod, of a cloud or of any."""
     gpus = role.value("gpus_per_pod")
     if not isinstance(gpus, int) or gpus == 0:
         return None
+    stated = hardware.node(role.text("instance_type"))
+    if stated and stated.cost_usd_per_hour is not None and stated.cloud == (cloud or stated.cloud):
+        return stated
     return hardware.cheapest(role.text("accelerator"), gpus, cloud)
 
 

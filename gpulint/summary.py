@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gpulint import engines, facts, hardware, units
+from gpulint import aims, engines, facts, hardware, units
 from gpulint.architecture import Resolved
 from gpulint.facts import Facts, Missing, glossary
 from gpulint.findings import Explanation, RoleSummary, Severity
@@ -37,7 +37,9 @@ def of(role: Role, known: Facts, resolved: Resolved | None, outcome: check.Outco
     """What a report says of one role, also when nothing is wrong."""
     names = SHOWN_OF_TRAINING if engines.trains(role) else SHOWN
     shown = [fact for name in names if (fact := known.shown(name))]
+    shown += aims.shown(known)
     fitting = _fitting(role, known, resolved, outcome)
+    stated = aims.of(known)
     return RoleSummary(
         name=role.name,
         engine=role.text("engine"),
@@ -45,8 +47,9 @@ def of(role: Role, known: Facts, resolved: Resolved | None, outcome: check.Outco
         architecture="" if role.text("part_of") else _architecture(role, resolved),
         accelerator=_accelerator(role),
         parallelism="" if role.text("part_of") else _parallelism(known),
-        verdict=_verdict(known, outcome),
+        verdict=_verdict(known, outcome, aims.undersized(stated)),
         headroom=_headroom(known),
+        objectives=stated,
         fits_on=fitting.fits,
         borderline=fitting.borderline,
         too_small=fitting.too_small,
@@ -58,13 +61,15 @@ def of(role: Role, known: Facts, resolved: Resolved | None, outcome: check.Outco
     )
 
 
-def _verdict(known: Facts, outcome: check.Outcome) -> str:
-    """Whether it fits in memory; what fits and fails for another reason does not run."""
+def _verdict(known: Facts, outcome: check.Outcome, undersized: str) -> str:
+    """Whether it fits in memory; what fits and fails for another reason does not run; what runs may miss its objectives."""
     if leader := known.role.text("part_of"):
         return f"part of {leader}"
     fits = verdict(known)
-    failing = any(one.severity is Severity.ERROR for one in outcome.verdicts)
-    return "does not run" if failing and fits in ("fits", "likely fits") else fits
+    if fits not in ("fits", "likely fits"):
+        return fits
+    failing = (one.rule.family for one in outcome.verdicts if one.severity is Severity.ERROR)
+    return "does not run" if any(family != "performance" for family in failing) else undersized or fits
 
 
 def verdict(known: Facts) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
 from gpulint.facts import Facts
-from gpulint.layouts import factors
+from gpulint.layouts import factors, machines
 from gpulint.moves import Move, count_of
 from gpulint.workload import Value
 
@@ -36,6 +36,7 @@ def training(quantity: str, known: Facts) -> Iterator[Move]:
         "expert_parallel_size": _expert_ranks,
         "rollout_tensor_parallel": _rollout_ranks,
         "activation_checkpointing": _recomputed_less,
+        "network_bytes_per_s": machines,
     }
     return by_quantity[quantity](known) if quantity in by_quantity else iter(())
 

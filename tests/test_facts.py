@@ -91,7 +91,9 @@ def test_a_quantity_that_somebody_could_state_says_how_or_what_its_absence_means
 def test_every_derived_quantity_has_a_formula_or_a_look_up() -> None:
     every = {name for engine in (None, *engines.modules()) for name in facts.formulas(engine)}
     derived = {one.name for one in facts.glossary().values() if one.of == "derived"}
-    assert derived - every == {"bytes_per_weight"}  # the number format's row of the catalog
+    looked_up = {"bytes_per_weight"}  # the number format's row of the catalog
+    assert derived - every == looked_up | set(facts.AT_CAPACITY)
+    assert set(facts.AT_CAPACITY.values()) <= every
     assert set(facts.DRAFT_FACTS) <= every
 
 

@@ -143,6 +143,13 @@ def test_oversubscription_divides_what_crosses_the_nodes() -> None:
     assert likely(role(network_oversubscription=2.0, **stated), "tensor_nominal_bytes_per_s") == 200e9
 
 
+def test_rails_keep_rings_below_oversubscribed_switches_but_not_an_all_to_all() -> None:
+    stated = {"accelerator": "h100-sxm-80gb", "instance_type": "p5.48xlarge", "rail_optimized": True}
+    found = role(network_oversubscription=2.0, tensor_parallel=32, expert_ranks=32, **stated)
+    assert likely(found, "tensor_nominal_bytes_per_s") == 400e9
+    assert likely(found, "expert_nominal_bytes_per_s") == pytest.approx(50e9 * 31 / 24 / 2)
+
+
 # ---- the pair of a mesh
 
 

@@ -8,7 +8,7 @@ import pytest
 import reading
 import samples
 
-from gpulint import objectives, units
+from gpulint import facts, objectives, units
 from gpulint.facts import glossary
 from gpulint.policy import schema, settings
 from gpulint.policy.settings import Hint, SettingsError
@@ -422,3 +422,256 @@ def test_what_is_wrong_with_the_settings_is_said_at_its_place(tmp_path: Path, te
 def test_an_annotation_that_cannot_be_read_leaves_the_objective_unknown() -> None:
     found = reading.role(pod("gpulint/ttft: '500'")).value("target_ttft_s")
     assert isinstance(found, Unknown)
+
+
+# ---- what is made of them
+
+SERVER = """\
+apiVersion: gpulint/v1
+kind: InferenceService
+metadata: {{name: {name}}}
+spec:
+  objective: {objective}
+  roles:
+    - name: {role}
+      engine: vllm
+      engine_version: 0.11.0
+      checkpoint: {checkpoint}
+      accelerator: {accelerator}
+      gpus_per_pod: {gpus}
+      tensor_parallel: {gpus}
+      max_model_len: 8192
+{further}"""
+SHAPE = "prompt-tokens: 2000, output-tokens: 300"
+
+
+def server(objective: str = "{}", accelerator: str = "h100-sxm-80gb", further: str = "", **given: object) -> str:
+    whole = {"name": "chat", "role": "server", "checkpoint": "Qwen/Qwen3-8B", "gpus": 1} | given
+    lines = "".join(f"      {line}\n" for line in further.splitlines())
+    return SERVER.format(objective=objective, accelerator=accelerator, further=lines, **whole)
+
+
+def aims(text: str) -> dict[str, str]:
+    (role,) = samples.roles(samples.report(text))
+    return {one.objective: one.verdict for one in role.objectives}
+
+
+def of_performance(text: str) -> set[str]:
+    found = samples.report(text)
+    assert found.failures == ()
+    return {one.rule for one in found.findings if one.family == "performance"}
+
+
+def test_a_spec_that_fits_and_misses_its_objective_is_undersized() -> None:
+    (role,) = samples.roles(samples.report(server("{tpot: 40ms}", "l4")))
+    assert (role.verdict, role.headroom[-1]) == ("undersized", "%")
+    (aim,) = role.objectives
+    assert (aim.objective, aim.wanted, aim.at_best) == ("time per token", "40 ms", "50.5 ms")
+    assert (aim.verdict, aim.needs) == ("beyond physics", ("request_output_tokens", "request_prompt_tokens"))
+
+
+def test_the_objectives_stand_in_the_reports_with_what_to_add() -> None:
+    from gpulint.reports import json as json_report
+    from gpulint.reports import text as text_report
+
+    found = samples.report(server("{tpot: 40ms}", "l4"))
+    said = "chat: time per token 40 ms wanted, cannot tell without request_output_tokens, request_prompt_tokens; 50.5 ms at best"
+    assert said in text_report.render(found).splitlines()
+    assert "state the usual answer: output-tokens in objective:" in text_report.render(found)
+    assert '"verdict": "beyond physics"' in json_report.render(found)
+    assert '"weight_read_floor_s"' in json_report.render(found)
+
+
+@pytest.mark.parametrize("text", [server(), pod()])
+def test_where_nothing_is_wanted_nothing_is_said_of_it(text: str) -> None:
+    from gpulint.reports import text as text_report
+
+    found = samples.report(text)
+    (role,) = samples.roles(found)
+    assert role.objectives == ()
+    assert not {fact.name for fact in role.facts} & {"tpot_s", "ttft_s", "target_tpot_s", "service_tokens_per_s"}
+    assert "wanted" not in text_report.render(found)
+    assert not {"request_prompt_tokens", "request_output_tokens"} & {
+        need for one in role.not_evaluated for need in one.needs
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "verdicts"),
+    [
+        (server(f"{{tpot: 500ms, {SHAPE}}}"), {"time per token": "met"}),
+        (server(f"{{tpot: 1ms, {SHAPE}}}"), {"time per token": "beyond physics"}),
+        (server(f"{{concurrency: 4, {SHAPE}}}"), {"requests at once": "met"}),
+        (server(f"{{concurrency: 900, {SHAPE}}}"), {"requests at once": "missed"}),
+        (server(f"{{output-tokens-per-s: 10, {SHAPE}}}"), {"output tokens": "met"}),
+        (server(f"{{output-tokens-per-s: 90k, {SHAPE}}}"), {"output tokens": "missed"}),
+        (server(f"{{requests-per-s: 900, {SHAPE}}}"), {"requests": "beyond physics"}),
+        (server("{concurrency: 4}"), {"requests at once": "cannot tell"}),
+    ],
+)
+def test_an_objective_is_met_or_missed(text: str, verdicts: dict[str, str]) -> None:
+    assert aims(text) == verdicts
+
+
+PHYSICS = {"tpot-below-physics", "tpot-below-physics-with-context", "ttft-below-physics", "throughput-beyond-physics"}
+
+
+@pytest.mark.parametrize(
+    ("text", "rules"),
+    [
+        (server("{tpot: 4ms}"), {"tpot-below-physics"}),
+        (server("{ttft: 3ms}"), {"ttft-below-physics"}),
+        (server(f"{{requests-per-s: 900, {SHAPE}}}"), {"throughput-beyond-physics"}),
+    ],
+)
+def test_what_physics_forbids_is_an_error(text: str, rules: set[str]) -> None:
+    assert of_performance(text) == rules
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        server("{tpot: 5ms}"),
+        server("{tpot: 1500us}", further="speculative: ngram\ndraft_tokens: 5"),
+        server("{tpot: 1ms}", further='speculative: "a draft of which nothing is known"'),
+        server("{tpot: 4ms}", checkpoint="Qwen/Qwen3-30B-A3B"),
+        server("{tpot: 4ms}", checkpoint="Qwen/Qwen3-8B-FP8"),
+        server("{tpot: 3ms}", gpus=2),
+        server("{ttft: 40ms, prompt-tokens: 7000, output-tokens: 300}"),
+        server("{tpot: 16ms, concurrency: 48, prompt-tokens: 7000, output-tokens: 500}"),
+        server("{tpot: 1ms}", role="prefill"),
+        server("{tpot: 1ms}", name="chat-prefill"),
+        server("{ttft: 1ms}", role="decode"),
+        server("{prompt-tokens: 8000, output-tokens: 192}"),
+        server("{output-tokens-per-s: 5k}"),
+        server("{concurrency: 4}", further="replicas: 2"),
+    ],
+)
+def test_what_physics_may_allow_or_cannot_tell_is_no_error(text: str) -> None:
+    assert not of_performance(text) & (PHYSICS | {"request-exceeds-context"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        server("{}"),
+        server(f"{{tpot: 500ms, ttft: 60s, concurrency: 4, requests-per-s: 0.1, growth: 1.5, {SHAPE}}}"),
+        KNATIVE.format(annotations="", limit="containerConcurrency: 32"),
+        KNATIVE.format(annotations='autoscaling.knative.dev/target: "10"', limit=""),
+        KSERVE.format(annotations="", scaling="scaleTarget: 10"),
+        RAY.format(deployment="{max_ongoing_requests: 128, autoscaling_config: {target_ongoing_requests: 64}}"),
+        DYNAMO.format(planner="[--ttft, '2000', --itl=200]"),
+        job(),
+    ],
+)
+def test_a_spec_that_may_reach_what_it_states_is_silent(text: str) -> None:
+    assert of_performance(text) == set()
+
+
+def test_latency_that_is_wanted_is_a_reason_for_many_gpus() -> None:
+    rule = "parallelism-larger-than-needed"
+    assert told(server("{}", gpus=8), rule)
+    assert told(server("{tpot: 5ms}", gpus=8), rule) == []
+
+
+def test_decoding_replicas_wait_for_no_prompts() -> None:
+    from gpulint import hints
+
+    (role,) = hints.applied(reading.workload(server(role="decode")), (), (), "").roles
+    assert role.value("prefill_apart") is True
+    (whole,) = hints.applied(reading.workload(server()), (), (), "").roles
+    assert whole.value("prefill_apart") is None
+
+
+def test_replicas_are_suggested_as_many_as_carry_the_load() -> None:
+    found = samples.report(server("{concurrency: 64, prompt-tokens: 2000, output-tokens: 300}", "l4"))
+    (finding,) = samples.of_rule(found, "concurrency-beyond-kv-cache")
+    assert any(suggestion.title.endswith(" replicas") for suggestion in finding.suggestions)
+
+
+TRAINED = """\
+#!/bin/bash
+#SBATCH --nodes=1
+#SBATCH --gpus-per-node=a100-sxm4-80gb:8
+#SBATCH --cpus-per-task=96
+#SBATCH --time={limit}
+accelerate launch --num_processes 8 trl/scripts/sft.py --model_name_or_path meta-llama/Llama-3.1-8B --dataset_name ours \
+  {packing} --max_length 8192 --per_device_train_batch_size 2 --gradient_accumulation_steps 8 --max_steps 5000 --bf16 \
+  --gradient_checkpointing {further} --output_dir out
+"""
+
+
+def trained(limit: str = "04:00:00", packing: str = "--packing", further: str = "") -> str:
+    return TRAINED.format(limit=limit, packing=packing, further=further)
+
+
+def test_a_job_that_is_ended_before_its_steps_can_be_computed_is_an_error() -> None:
+    """5,000 steps of 2^20 tokens, 6 · 8.0e9 operations each, on eight A100 of 312 TFLOP/s: 30 hours."""
+    text = trained()
+    ((line, message),) = told(text, "time-limit-below-physics")
+    assert (line, message) == (5, "the job is ended after 4 h; its 5,000 steps take 30 h at the peak of 8 GPUs")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        trained("7-00:00:00"),
+        trained(packing=""),
+        trained(further="--resume_from_checkpoint latest"),
+        trained("$LIMIT"),
+        trained().replace("--max_steps 5000", "--num_train_epochs 3"),
+        trained().replace("a100-sxm4-80gb:8", "8"),
+    ],
+)
+def test_a_job_that_may_end_in_time_or_goes_on_is_silent(text: str) -> None:
+    assert of_performance(text) == set()
+
+
+def test_what_an_engine_is_for_is_its_task() -> None:
+    (role,) = reading.workload(trained()).roles
+    assert facts.of(role, None).likely("task") == "training"
+    assert facts.of(reading.role(pod()), None).likely("task") == "inference"
+
+
+SCALED = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: chat}}
+spec:
+  template:
+    spec:
+      nodeSelector: {{cloud.google.com/gke-accelerator: nvidia-l4}}
+      containers:
+        - name: server
+          image: vllm/vllm-openai:v0.11.0
+          args: [--model=Qwen/Qwen3-8B, --max-model-len=4096, --max-num-seqs=32]
+          resources: {{limits: {{nvidia.com/gpu: 1}}}}
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {{name: chat}}
+spec:
+  maxReplicas: 4
+  scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: chat}}
+  metrics:
+    - {{type: Pods, pods: {{metric: {{name: "{gauge}"}}, target: {{type: AverageValue, averageValue: {target}}}}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("gauge", "target", "spoken"),
+    [
+        ("vllm:num_requests_running", "32", True),
+        ("vllm_num_requests_running", "100", True),
+        ("prometheus.googleapis.com|vllm:num_requests_running|gauge", "64", True),
+        ("vllm:num_requests_running", "31", False),
+        ("vllm:num_requests_waiting", "100", False),
+        ("ours_num_requests_running", "100", False),
+        ("vllm:num_requests_running", "500m", False),
+    ],
+)
+def test_an_autoscaler_by_running_requests_needs_a_target_below_the_batch(
+    gauge: str, target: str, spoken: bool
+) -> None:
+    found = told(SCALED.format(gauge=gauge, target=target), "scaling-target-never-reached")
+    assert bool(found) is spoken

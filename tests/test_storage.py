@@ -10,7 +10,7 @@ import pytest
 from gpulint import architecture, catalog, documents, facts
 from gpulint.facts import Facts, Missing
 from gpulint.findings import Worlds
-from gpulint.sizing import checkpoint, storage
+from gpulint.sizing import checkpoint, saving, storage
 from gpulint.workload import Field, Origin, Role, Value
 
 NOWHERE = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
@@ -184,3 +184,32 @@ def test_a_bound_keeps_one_more_than_it_says_and_never_more_than_are_written(
     kept: int | None, every: int | None, steps: int | None, expected: int | None
 ) -> None:
     assert checkpoint.kept_checkpoints(kept, every, steps) == expected
+
+
+# ---- what saving and failing cost
+
+
+@pytest.mark.parametrize(
+    ("write", "interval", "background", "expected"),
+    [
+        (98, 1800, False, 0.0516),  # 980 GB at 10 GB/s, every half hour
+        (148.8, 600, False, 0.199),  # PyTorch and IBM, 2024: a 7B network saved in 148.8 s
+        (148.8, 600, True, 0.0),
+        (600, 300, True, 0.5),  # the save before is not done
+    ],
+)
+def test_a_run_waits_for_its_checkpoints(write: float, interval: float, background: bool, expected: float) -> None:
+    assert saving.checkpoint_stall(write, interval, background) == pytest.approx(expected, abs=0.001)
+
+
+@pytest.mark.parametrize(("between", "expected"), [(36000, 0.049), (3600, 0.418), (360, 0.9995)])
+def test_failures_repeat_half_an_interval_and_in_the_end_everything(between: float, expected: float) -> None:
+    assert saving.repeated_share(3600, between) == pytest.approx(expected, abs=0.001)
+
+
+def test_more_steps_between_checkpoints_never_repeat_less() -> None:
+    shares = [
+        saving.repeated_share(saving.checkpoint_interval_s(steps, 3.0), 3e5) for steps in (10, 100, 10**4, 10**6, 10**9)
+    ]
+    assert shares == sorted(shares)
+    assert shares[-1] <= 1

@@ -7,6 +7,7 @@ import textwrap
 import pytest
 import samples
 
+from gpulint import adapters, documents
 from gpulint.policy import rule
 
 OURS = [
@@ -347,6 +348,26 @@ def test_a_class_that_the_repository_defines_goes_before_its_name() -> None:
     assert said(server(2, **PVC) + claim(kind="gp3"), {"class.yaml": CLASS}) == set()
 
 
+LUSTRE = b"""
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: scratch}
+provisioner: fsx.csi.aws.com
+parameters: {perUnitStorageThroughput: "125"}
+"""
+
+
+def test_what_a_class_of_lustre_gives_each_tebibyte_is_multiplied() -> None:
+    """Amazon FSx API reference: 2.4 TiB with 50 MB/s for each TiB give 120 MB/s."""
+    text = run(
+        mounts="{name: o, mountPath: /checkpoints}", volumes="{name: o, persistentVolumeClaim: {claimName: weights}}"
+    )
+    files = {"class.yaml": LUSTRE.replace(b"125", b"50")}
+    (document, _) = documents.load("job.yaml", (text + claim("ReadWriteMany", "scratch", "2.4Ti")).encode()).documents
+    (found,) = adapters.read(document, samples.Alone(files))
+    assert found.roles[0].value("provisioned_write_bytes_per_s") == pytest.approx(120e6)
+
+
 # ---- batch jobs
 
 SLURM = """\
@@ -377,3 +398,56 @@ def test_a_folder_that_ends_with_a_batch_job_is_no_place_for_checkpoints(folder:
 )
 def test_a_folder_that_stays_or_is_brought_back_is(text: str) -> None:
     assert samples.report(text, path="train.sbatch.sh", rules=OURS).open == ()
+
+
+# ---- charts
+
+VALUES = """\
+servingEngineSpec:
+  modelSpec:
+    - name: llama
+      repository: vllm/vllm-openai
+      tag: v0.11.0
+      modelURL: meta-llama/Llama-3.1-8B-Instruct
+      replicaCount: {replicas}
+      requestGPU: 1
+      pvcStorage: 50Gi
+      {more}
+"""
+
+
+@pytest.mark.parametrize("more", ["pvcAccessMode: [ReadWriteOnce]", "storageClass: gp3"])
+def test_a_chart_with_one_claim_for_all_replicas_speaks(more: str) -> None:
+    report = samples.report(VALUES.format(replicas=2, more=more), path="values.yaml", rules=OURS)
+    assert {one.rule for one in report.open} == {SHARED}
+
+
+@pytest.mark.parametrize(
+    ("replicas", "more"),
+    [(1, "pvcAccessMode: [ReadWriteOnce]"), (2, "pvcAccessMode: [ReadWriteMany]"), (2, "pvcExistingClaimName: mine")],
+)
+def test_a_chart_with_one_replica_or_a_shared_claim_stays_silent(replicas: int, more: str) -> None:
+    report = samples.report(VALUES.format(replicas=replicas, more=more), path="values.yaml", rules=OURS)
+    assert report.open == ()
+
+
+# ---- when a run saves
+
+TRAINED = "torchrun --nproc_per_node=8 run_clm.py --model_name_or_path gpt2 --per_device_train_batch_size 4 --do_train"
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("--save_steps 500", 500),
+        ("--save_strategy steps --save_steps 500", 500),
+        ("--save_strategy no --save_steps 500", None),
+        ("--save_strategy epoch", None),
+        ("", None),
+    ],
+)
+def test_steps_count_only_where_the_run_saves_by_steps(words: str, expected: int | None) -> None:
+    (document,) = documents.load("train.sh", f"#!/bin/bash\n{TRAINED} {words}\n".encode()).documents
+    (found,) = adapters.read(document, samples.Alone())
+    value = found.roles[0].value("save_steps")
+    assert (value if isinstance(value, int) else None) == expected

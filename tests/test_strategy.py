@@ -104,6 +104,25 @@ spec:
       request_prompt_tokens: 512
       request_output_tokens: 256
 """
+TORCHRUN = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: pretrain}
+spec:
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: 4
+      template:
+        spec:
+          nodeSelector: {node.kubernetes.io/instance-type: g5.12xlarge}
+          containers:
+            - name: pytorch
+              image: registry.example/train:v1
+              command: [torchrun, --nproc_per_node=4, train.py]
+              resources: {limits: {nvidia.com/gpu: 4}}
+              volumeMounts: [{name: shm, mountPath: /dev/shm}]
+          volumes: [{name: shm, emptyDir: {medium: Memory}}]
+"""
 MEGATRON = """\
 #!/bin/bash
 #SBATCH --nodes=8
@@ -223,6 +242,12 @@ WRONG = (
             {"gpus_per_pod": 2, "tensor_parallel": 2},
         ),
         "vLLM issue 17569: 1536 columns over 8 ranks are 192, no multiple of 128; over 4 they are, and whole experts are not cut",
+    ),
+    Wrong(
+        "network-below-training-floor",
+        TORCHRUN,
+        ({"instance_type": "g5.48xlarge"}, {"accelerator": "p4d.24xlarge"}),
+        "AWS, EC2 G5: 40 Gb/s on 12xlarge, 100 Gb/s on 48xlarge, which multi-node guides call the least",
     ),
     Wrong(
         "attention-copies-not-divisible",

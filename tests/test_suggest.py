@@ -291,10 +291,13 @@ def test_an_alternative_that_still_holds_in_the_adverse_world_is_not_printed() -
 
 
 def test_an_alternative_that_makes_another_rule_unknown_is_not_printed() -> None:
-    """The price of a machine is known by its name; for another card the name is another."""
-    text = server(selector=AWS, length=131072)
+    """A card without direct links has no bandwidth of them; the price of the other machine is known by its name."""
+    a100 = "node.kubernetes.io/instance-type: p4d.24xlarge"
+    text = server(checkpoint="Qwen/Qwen2.5-14B-Instruct", selector=a100, length=131072)
     does_not_fit = "kv_needed_bytes > kv_cache_bytes"
-    free = Rule("free", "house", "s", Severity.NOTE, "w.", Target("workload"), "board_w < 1.0", "m")
-    priced = dataclasses.replace(free, when="cost_usd_per_hour > 1000.0")
-    assert only(text, does_not_fit, ("accelerator",), free).suggestions
-    assert only(text, does_not_fit, ("accelerator",), priced).suggestions == ()
+    linked = Rule("linked", "house", "s", Severity.NOTE, "w.", Target("workload"), "link_bytes_per_s < 1.0", "m")
+    priced = dataclasses.replace(linked, name="priced", when="cost_usd_per_hour > 1000.0")
+    found = only(text, does_not_fit, ("accelerator",), priced).suggestions
+    assert found[0].title == "1 × RTX PRO 6000 Blackwell Server Edition 96GB"
+    found = only(text, does_not_fit, ("accelerator",), linked).suggestions
+    assert found[0].title == "1 × A100 SXM4 80GB"

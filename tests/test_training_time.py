@@ -106,6 +106,15 @@ def test_a_hybrid_group_sends_only_its_shards_gradients_between_the_groups() -> 
     assert likely(two, "data_traffic_bytes") - one_group == pytest.approx(2 * 1 / 2 * 8_030_261_248 / 8 * 4)
 
 
+def test_hybrid_sharding_spares_a_slow_network_what_stays_inside_a_node() -> None:
+    """Of 116 GB a step, 4 cross 100 Gb/s of TCP; the rest has NVLink."""
+    slow = {"network_bytes_per_s": 12.5e9, "network_kind": "tcp", "gpus_per_replica": 16, "pods_per_replica": 2}
+    whole, hybrid = (known(**slow, global_batch_size=64, shard_group=group) for group in (None, 8))
+    assert likely(hybrid, "copy_traffic_bytes") == pytest.approx(8_030_261_248 / 8 * 4)
+    assert likely(hybrid, "shard_bus_bytes_per_s") == pytest.approx(450e9 / 1.22, rel=0.1)
+    assert likely(hybrid, "step_s") < likely(whole, "step_s") / 3
+
+
 def test_four_sums_a_layer_cross_the_tensor_parallel_ranks() -> None:
     """Llama-3.1-70B, two copies of eight ranks: 4 · 80 · 7/4 · 65,536 tokens · 8,192 · 2 bytes."""
     found = known(LLAMA_70B, tensor_parallel=8, micro_batch_size=8, global_batch_size=8)
@@ -164,6 +173,26 @@ def test_no_world_is_faster_than_the_floor(accelerator: str, dtype: str) -> None
     steps = found.worlds("step_s")
     if not isinstance(steps, Missing):  # a card without FP8
         assert likely(found, "step_floor_s") < float(steps.favourable or 0) <= float(steps.adverse or 0)
+
+
+@pytest.mark.parametrize(
+    ("network", "group", "seconds"),
+    [(("infiniband", 400e9), None, 4.3), (("tcp", 12.5e9), None, 22.0), (("tcp", 12.5e9), 8, 4.6)],
+)
+def test_the_fine_tune_of_the_concept_page_takes_what_it_says(
+    network: tuple[str, float], group: int | None, seconds: float
+) -> None:
+    """docs/training_time.md."""
+    found = known(
+        gpus_per_replica=16,
+        pods_per_replica=2,
+        network_kind=network[0],
+        network_bytes_per_s=network[1],
+        compiled=True,
+        global_batch_size=64,
+        shard_group=group,
+    )
+    assert likely(found, "step_s") == pytest.approx(seconds, rel=0.05)
 
 
 # ---- what must stay silent

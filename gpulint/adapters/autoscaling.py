@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -11,6 +12,8 @@ from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 SCALED = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "LeaderWorkerSet", "StormService", "RayCluster"})
+RUNNING = re.compile(r"(?:[\w.]+\|)?vllm[:_]num_requests_running(?:\|gauge)?")
+"""The gauge as vLLM exports it, and as Google's adapter for Prometheus names it (vllm v0.11.0 vllm/v1/metrics/loggers.py)."""
 BOUNDS: Mapping[str, tuple[str, str]] = {
     "HorizontalPodAutoscaler": ("minReplicas", "maxReplicas"),
     "ScaledObject": ("minReplicaCount", "maxReplicaCount"),
@@ -87,7 +90,7 @@ def _scaled(scaler: Document) -> dict[str, Field]:
     fields = {"replicas": replicas}
     if isinstance(low, int):
         fields["replicas_least"] = Field(low, (least,))
-    return fields | _metric(scaler)
+    return fields | _metric(scaler) | _running(scaler)
 
 
 def _metric(scaler: Document) -> dict[str, Field]:
@@ -104,6 +107,18 @@ def _metric(scaler: Document) -> dict[str, Field]:
         return {"autoscaler_metric": Field("cpu", (Origin(scaler, ("spec", "targetCPUUtilizationPercentage")),))}
     if named and set(named) <= {"cpu", "memory"}:
         return {"autoscaler_metric": Field(str(named[0]), (Origin(scaler, (*path, 0, "resource", "name")),))}
+    return {}
+
+
+def _running(scaler: Document) -> dict[str, Field]:
+    """How many running requests an autoscaler wants of each pod, by vLLM's own gauge."""
+    path: Path = ("spec", "metrics")
+    listed = scaler.get(path)
+    for at in range(len(listed) if isinstance(listed, list) else 0):
+        name = scaler.get((*path, at, "pods", "metric", "name"))
+        target = Origin(scaler, (*path, at, "pods", "target", "averageValue"))
+        if isinstance(name, str) and RUNNING.fullmatch(name) and str(scaler.get(target.path)).isdecimal():
+            return {"replica_running_target": Field(int(str(scaler.get(target.path))), (target,))}
     return {}
 
 

@@ -85,20 +85,24 @@ def _of_class(document: Document, at: Path, repository: Repository, origin: Orig
     listed = tuple(str(mode) for mode in modes) if isinstance(modes, list) else ()
     asked = size(document, (*at, *REQUESTED))
     named = document.get((*at, "spec", "storageClassName"))
-    row, given = _row(str(named), document, repository) if named else (None, None)
+    row, given = _row(str(named), document, repository, asked) if named else (None, None)
     if row is None:
         return Volume("unlisted", origin, size=asked, modes=listed)
     return Volume(row["class"], origin, row["reach"], row["bounded"] == "yes", asked, listed, bytes_per_s=given)
 
 
-def _row(name: str, document: Document, repository: Repository) -> tuple[catalog.Row | None, Field | None]:
-    """The catalog's row of a class: by the provisioner where the repository defines the class, else by its name."""
+def _row(
+    name: str, document: Document, repository: Repository, size: Field | None
+) -> tuple[catalog.Row | None, Field | None]:
+    """The catalog's row of a class, by the provisioner where the repository defines it, else by its name, and its rate."""
     defined = [one for one in document.beside if _is_class(one, name)]
     defined = defined or list(repository.objects("StorageClass", name, document.path))
     if len(defined) == 1:
-        return _provisioned(defined[0]), _throughput(defined[0])
+        row = _provisioned(defined[0])
+        return row, _throughput(defined[0], size) or _by_size(row, size)
     rows = (row for row in catalog.rows("volumes") if (row["named"], row["name"]) == ("class", name))
-    return (None if defined else next(rows, None)), None
+    row = None if defined else next(rows, None)
+    return row, _by_size(row, size)
 
 
 def _is_class(document: Document, name: str) -> bool:
@@ -117,13 +121,26 @@ def _has(document: Document, parameter: str) -> bool:
     return not parameter or str(document.get(("parameters", name)) or "") == value
 
 
-def _throughput(document: Document) -> Field | None:
-    """The throughput that a class of EBS disks is given, in MiB/s."""
-    origin = Origin(document, ("parameters", "throughput"))
-    stated = document.get(origin.path)
-    if str(document.get(("provisioner",))).startswith("ebs.csi.") and str(stated).isdecimal():
-        return Field(int(str(stated)) * units.MIB, (origin,))
+def _throughput(document: Document, size: Field | None) -> Field | None:
+    """The throughput that a class of EBS disks is given, in MiB/s, or one of Lustre, in MB/s for each TiB."""
+    provisioner = str(document.get(("provisioner",)))
+    origin = Origin(document, ("parameters", "throughput" if "ebs" in provisioner else "perUnitStorageThroughput"))
+    stated = str(document.get(origin.path))
+    if not stated.isdecimal():
+        return None
+    if provisioner.startswith("ebs.csi."):
+        return Field(int(stated) * units.MIB, (origin,))
+    if provisioner == "fsx.csi.aws.com" and size is not None and isinstance(size.value, int):
+        each = int(stated) * units.MILLION / (units.GIB * units.KIB)
+        return Field(each * size.value, (origin, *size.origins))
     return None
+
+
+def _by_size(row: catalog.Row | None, size: Field | None) -> Field | None:
+    """The rate of a class that gives each byte of a volume a share of it."""
+    if row is None or not row["bytes_per_s_per_byte"] or size is None or not isinstance(size.value, int):
+        return None
+    return Field(size.value * float(row["bytes_per_s_per_byte"]), size.origins)
 
 
 def size(document: Document, path: Path) -> Field | None:

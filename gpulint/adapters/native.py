@@ -30,6 +30,7 @@ ROLE_ONLY = frozenset(
         "unexpanded_variable",
         "arguments",
         "part_of",
+        "request_stated",
     }
 )
 SHAPE = ("architecture", "checkpoint")

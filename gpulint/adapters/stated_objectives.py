@@ -19,7 +19,7 @@ WITHOUT_KNATIVE = frozenset({"RawDeployment", "Standard", "ModelMesh"})
 PLANNER: Mapping[str, str] = {"ttft": "target_ttft_s", "itl": "target_tpot_s"}
 """Arguments of Dynamo's planner, in milliseconds (ai-dynamo/dynamo 0.7 components/src/dynamo/planner/utils)."""
 PLANNED = re.compile(r"--(?P<word>ttft|itl)[ =](?P<value>\d+(?:\.\d+)?)(?![\w.])")
-OWN = ("gpulint/model", "gpulint/accelerator", "gpulint/ignore", *(f"gpulint/{word}" for word in objectives.WORDS))
+OWN = tuple(f"gpulint/{word}" for word in ("model", "accelerator", "ignore", "nvlink-bridge", *objectives.WORDS))
 DEPTH = 24
 
 

@@ -40,7 +40,7 @@ SHAPE = Unknown("the command states the network's shape itself", "own program")
 RECIPE = Unknown("the trainer's recipe that the command names states it", "another object")
 OWN_FIELDS = frozenset(
     {
-        *("shape", "model_type", "recipe", "config_path", "config_name"),
+        *("shape", "model_type", "recipe", "config_path", "save_strategy", "config_name"),
         *(
             "loaded_dtype",
             "deepspeed",
@@ -147,7 +147,7 @@ def reading(
     found, open_ended = stated(started.words, tables)
     given = {name: value for name, value in (own or {}).items() if value is not None}
     fields = {"engine": Field(trainer, (started.word.origin,)), **given, **found}
-    fields = {**_settled(fields), **fields}
+    fields = {**_settled(fields), **fields, **_saved_otherwise(fields)}
     known = () if defaults is None else {*defaults, *(row.field for row in rows(tuple(tables)).values())}
     fields = {
         **training_words.undecided(
@@ -178,6 +178,14 @@ def _settled(fields: Mapping[str, Field]) -> dict[str, Field]:
     if "deepspeed_config" in fields:
         found["sharding"] = Field("deepspeed", fields["deepspeed_config"].origins)
     return found
+
+
+def _saved_otherwise(fields: Mapping[str, Field]) -> dict[str, Field]:
+    """That steps do not decide when a run saves, where its strategy is another one."""
+    stated = fields.get("save_strategy")
+    if stated is None or stated.value in ("steps", None):
+        return {}
+    return {"save_steps": Field(Unknown(f"the strategy of saving is {stated.value}"), stated.origins)}
 
 
 def configured(file: Field) -> Field:

@@ -12,7 +12,9 @@ from gpulint.policy import cel
 from gpulint.policy.rule import Rule, placeholders
 from gpulint.workload import Origin, Role, Value, Workload
 
-OF_THE_INSTANCE = frozenset({"memory", "oversizing", "parallelism", "precision", "serving", "storage", "training"})
+OF_THE_INSTANCE = frozenset(
+    {"memory", "oversizing", "parallelism", "performance", "precision", "serving", "storage", "training"}
+)
 """Families that judge a whole instance, which its first role stands for."""
 
 
@@ -177,7 +179,7 @@ def _stated(role: Role, names: Sequence[str]) -> tuple[str, Origin] | None:
 def _label(name: str, origin: Origin, facts: Facts) -> str:
     if origin.span is None and not origin.key and isinstance(origin.path[-1], str):
         return f"{origin.path[-1]}: {origin.text().splitlines()[0] if origin.text() else ''} here"
-    return f"{name.replace('_', ' ')} {shown(name, facts)} here"
+    return f"{name.removesuffix('_s').replace('_', ' ')} {shown(name, facts)} here"
 
 
 def at_document(rule: Rule, location: Location, message: str, related: Iterable[tuple[str, Location]] = ()) -> Finding:

@@ -112,6 +112,7 @@ def _role(role: RoleSummary) -> dict[str, object]:
         "parallelism": role.parallelism,
         "verdict": role.verdict,
         "headroom": role.headroom,
+        "objectives": [{**one._asdict(), "needs": list(one.needs)} for one in role.objectives],
         "fits_on": list(role.fits_on),
         "borderline": list(role.borderline),
         "too_small": list(role.too_small),

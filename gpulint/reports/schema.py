@@ -99,6 +99,17 @@ class ExplanationEntry(Place):
     reason: str
 
 
+class ObjectiveEntry(Strict):
+    """An objective that is stated, in words; the numbers are among the facts."""
+
+    objective: str
+    wanted: str
+    likely: str
+    at_best: str
+    verdict: str = pydantic.Field(description="met, likely met, likely missed, missed, beyond physics or cannot tell")
+    needs: list[str] = pydantic.Field(description="quantities that would have to be stated")
+
+
 class RoleEntry(Strict):
     """What was understood of one role of a workload."""
 
@@ -110,6 +121,7 @@ class RoleEntry(Strict):
     parallelism: str
     verdict: str
     headroom: str
+    objectives: list[ObjectiveEntry]
     fits_on: list[str]
     borderline: list[str]
     too_small: list[str]

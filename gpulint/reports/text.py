@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from gpulint.findings import Edit, Finding, Location, Report, RoleSummary, Severity, Suggestion, WorkloadSummary
+from gpulint.findings import Aim, Edit, Finding, Location, Report, RoleSummary, Severity, Suggestion, WorkloadSummary
 
 STYLES = {Severity.ERROR: "31;1", Severity.WARNING: "33;1", Severity.NOTE: "36;1"}
 MARKS = {"primary": "^", "second": "-"}
@@ -190,6 +190,8 @@ def _short(cell: str) -> str:
 def _notes(workloads: Iterable[WorkloadSummary]) -> Iterator[str]:
     for workload in workloads:
         for role in workload.roles:
+            for aim in role.objectives:
+                yield f"{_safe(workload.name)}: {_aim(aim)}"
             for assumption in role.assumptions:
                 yield f"assumed for {_safe(workload.name)}: {_safe(assumption)}"
             if role.fits_on or role.borderline or role.too_small:
@@ -197,6 +199,15 @@ def _notes(workloads: Iterable[WorkloadSummary]) -> Iterator[str]:
                 parts += [f"borderline on {', '.join(role.borderline)}"] if role.borderline else []
                 parts += [f"too small: {', '.join(role.too_small[-3:])}"] if role.too_small else []
                 yield f"{_safe(workload.name)} {'; '.join(parts)}"
+
+
+def _aim(aim: Aim) -> str:
+    """An objective beside what is likely and possible, or what has to be stated so that it can be told."""
+    said = f"{aim.objective} {aim.wanted} wanted, "
+    if not aim.likely:
+        return f"{said}cannot tell without {', '.join(aim.needs)}" + (f"; {aim.at_best} at best" if aim.at_best else "")
+    best = f", {aim.at_best} at best" if aim.at_best else ""
+    return f"{said}{aim.likely} likely{best}: {aim.verdict}"
 
 
 def _from_smallest(names: Sequence[str]) -> str:
@@ -235,7 +246,8 @@ def _not_evaluated(report: Report) -> Iterator[str]:
                     owners.setdefault(need, {})[workload.name] = role.unknown.get(need, "")
     if not rules:
         return
-    yield f"not evaluated: {sum(len(r.not_evaluated) for w in report.workloads for r in w.roles)} checks; to have them, add"
+    lacking = sum(len(role.not_evaluated) for workload in report.workloads for role in workload.roles)
+    yield f"not evaluated: {_counted(lacking, 'check')}; to have them, add"
     for need, number in rules.most_common():
         names = [_safe(f"{name}, {why}" if why else name) for name, why in owners[need].items()]
         shown = "; ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")

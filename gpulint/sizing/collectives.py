@@ -12,7 +12,7 @@ def tensor_nominal_bytes_per_s(
     tensor_medium: str | None,
     tensor_parallel: int,
     gpus_per_pod: float,
-    network_oversubscription: float,
+    rail_oversubscription: float,
     link_bytes_per_s: float | None = None,
     link_domain_gpus: int | None = None,
     host_link_bytes_per_s: float | None = None,
@@ -29,7 +29,7 @@ def tensor_nominal_bytes_per_s(
         tensor_medium: what joins them. tensor_parallel: ranks n.
         gpus_per_pod: GPUs of a node's pod. link_bytes_per_s, link_domain_gpus: of the direct link.
         host_link_bytes_per_s: of the host's bus [bytes/s].
-        network_bytes_per_s_per_gpu: of the node's network [bytes/s]. network_oversubscription: of the switches above.
+        network_bytes_per_s_per_gpu: of the node's network [bytes/s]. rail_oversubscription: of the switches above.
         link: direct link of the accelerator; None where not known.
     Returns:
         [bytes/s]; infinite for one rank.
@@ -47,7 +47,7 @@ def tensor_nominal_bytes_per_s(
     """
     sold = hardware.link(link or "")
     rates = (link_bytes_per_s, link_domain_gpus, host_link_bytes_per_s, network_bytes_per_s_per_gpu)
-    nominal = _nominal(tensor_medium, tensor_parallel, 1, gpus_per_pod, *rates, network_oversubscription)
+    nominal = _nominal(tensor_medium, tensor_parallel, 1, gpus_per_pod, *rates, rail_oversubscription)
     two_nodes = _kind(tensor_medium) == "network" and tensor_parallel == 2 * _together(tensor_parallel, 1, gpus_per_pod)
     doubled = two_nodes and sold is not None and sold.reduces and link_bytes_per_s
     return max(nominal, min(2 * nominal, link_bytes_per_s or 0)) if doubled else nominal
@@ -76,7 +76,7 @@ def context_nominal_bytes_per_s(
     context_ranks: int,
     tensor_parallel: int,
     gpus_per_pod: float,
-    network_oversubscription: float,
+    rail_oversubscription: float,
     link_bytes_per_s: float | None = None,
     link_domain_gpus: int | None = None,
     host_link_bytes_per_s: float | None = None,
@@ -90,7 +90,7 @@ def context_nominal_bytes_per_s(
         context_medium: what joins them. context_ranks: ranks, tensor_parallel apart.
         gpus_per_pod: GPUs of a node's pod. link_bytes_per_s, link_domain_gpus: of the direct link.
         host_link_bytes_per_s: of the host's bus [bytes/s].
-        network_bytes_per_s_per_gpu: of the node's network [bytes/s]. network_oversubscription: of the switches above.
+        network_bytes_per_s_per_gpu: of the node's network [bytes/s]. rail_oversubscription: of the switches above.
     Returns:
         [bytes/s]; infinite for one rank.
 
@@ -100,7 +100,7 @@ def context_nominal_bytes_per_s(
     Source: nccl-tests, doc/PERFORMANCE.md; Megatron-LM, core/parallel_state.py, order "tp-cp-ep-dp-pp".
     """
     rates = (link_bytes_per_s, link_domain_gpus, host_link_bytes_per_s, network_bytes_per_s_per_gpu)
-    return _nominal(context_medium, context_ranks, tensor_parallel, gpus_per_pod, *rates, network_oversubscription)
+    return _nominal(context_medium, context_ranks, tensor_parallel, gpus_per_pod, *rates, rail_oversubscription)
 
 
 def context_bus_bytes_per_s(context_nominal_bytes_per_s: float, context_slowdown: float) -> float:
@@ -127,7 +127,7 @@ def data_nominal_bytes_per_s(
     tensor_parallel: int,
     context_ranks: int,
     gpus_per_pod: float,
-    network_oversubscription: float,
+    rail_oversubscription: float,
     link_bytes_per_s: float | None = None,
     link_domain_gpus: int | None = None,
     host_link_bytes_per_s: float | None = None,
@@ -141,7 +141,7 @@ def data_nominal_bytes_per_s(
         data_medium: what joins them. data_ranks: ranks, tensor_parallel · context_ranks apart.
         gpus_per_pod: GPUs of a node's pod. link_bytes_per_s, link_domain_gpus: of the direct link.
         host_link_bytes_per_s: of the host's bus [bytes/s].
-        network_bytes_per_s_per_gpu: of the node's network [bytes/s]. network_oversubscription: of the switches above.
+        network_bytes_per_s_per_gpu: of the node's network [bytes/s]. rail_oversubscription: of the switches above.
     Returns:
         [bytes/s]; infinite for one rank.
 
@@ -152,7 +152,7 @@ def data_nominal_bytes_per_s(
     """
     rates = (link_bytes_per_s, link_domain_gpus, host_link_bytes_per_s, network_bytes_per_s_per_gpu)
     return _nominal(
-        data_medium, data_ranks, tensor_parallel * context_ranks, gpus_per_pod, *rates, network_oversubscription
+        data_medium, data_ranks, tensor_parallel * context_ranks, gpus_per_pod, *rates, rail_oversubscription
     )
 
 
@@ -232,7 +232,7 @@ def expert_bus_bytes_per_s(expert_nominal_bytes_per_s: float, expert_slowdown: f
 
 def pipeline_nominal_bytes_per_s(
     pipeline_medium: str | None,
-    network_oversubscription: float,
+    rail_oversubscription: float,
     link_bytes_per_s: float | None = None,
     link_domain_gpus: int | None = None,
     host_link_bytes_per_s: float | None = None,
@@ -245,7 +245,7 @@ def pipeline_nominal_bytes_per_s(
     Args:
         pipeline_medium: what joins them. link_bytes_per_s, link_domain_gpus: of the direct link [bytes/s].
         host_link_bytes_per_s: of the host's bus [bytes/s]. network_bytes_per_s_per_gpu: of the node's network [bytes/s].
-        network_oversubscription: of the switches above.
+        rail_oversubscription: of the switches above.
     Returns:
         [bytes/s]; infinite for one stage.
 
@@ -255,7 +255,7 @@ def pipeline_nominal_bytes_per_s(
     Source: definition.
     """
     rates = (link_bytes_per_s, link_domain_gpus, host_link_bytes_per_s, network_bytes_per_s_per_gpu)
-    return _nominal(pipeline_medium, 2, 1, 1, *rates, network_oversubscription)
+    return _nominal(pipeline_medium, 2, 1, 1, *rates, rail_oversubscription)
 
 
 def pipeline_bytes_per_s(pipeline_nominal_bytes_per_s: float, pipeline_slowdown: float) -> float:

@@ -125,33 +125,30 @@ def output_tokens_per_s_ceiling(
     token_flop: float,
     layer_ranks: int,
     attention_ranks: int,
-    pipeline_parallel: int,
     memory_bytes_per_s: float,
     best_flop_per_s: float,
     draft_tokens: int,
+    pipeline_parallel: int,
 ) -> float:
     """Most output tokens per second of one replica, whatever the load.
 
-    output_tokens_per_s_ceiling = groups · n · (1 + drafted) / max(bytes / bandwidth, w · operations / peak), w = n / pp
+    output_tokens_per_s_ceiling = groups · n / max((shared + n · sequence / pp) / bandwidth, n · operations / pp / peak) · drafted
 
     Args:
         admitted_sequences: that the KV cache of the replica holds. sequence_groups: groups of the replica.
         shared_read_bytes, sequence_read_bytes: on one GPU [bytes]. token_flop: of one token [FLOP].
-
-        layer_ranks, attention_ranks, pipeline_parallel: ranks.
-        memory_bytes_per_s: [bytes/s]. best_flop_per_s: [FLOP/s].
-        draft_tokens: drafted ahead of each step.
+        layer_ranks, attention_ranks: ranks. memory_bytes_per_s: [bytes/s]. best_flop_per_s: [FLOP/s].
+        draft_tokens: drafted ahead of each step, which makes one more. pipeline_parallel: stages, each at a wave of its own.
     Returns:
         [tokens/s]
     Validity: no efficiencies, no prompts, no experts read: a ceiling.
 
-    >>> round(output_tokens_per_s_ceiling(64, 1, 34.8e9, 81920000, 139e9, 4, 4, 1, 3.35e12, 1.979e15, 0))
+    >>> round(output_tokens_per_s_ceiling(64, 1, 34.8e9, 81920000, 139e9, 4, 4, 3.35e12, 1.979e15, 0, 1))
     5354
 
     Source: Williams et al., Roofline, 2009.
     """
     batch = max(1.0, admitted_sequences / sequence_groups)
-    wave = batch / pipeline_parallel
-    reading = (shared_read_bytes + wave * sequence_read_bytes) / memory_bytes_per_s
-    computing = wave * token_flop / max(layer_ranks, attention_ranks) / best_flop_per_s
+    reading = (shared_read_bytes + batch * sequence_read_bytes / pipeline_parallel) / memory_bytes_per_s
+    computing = batch * token_flop / (max(layer_ranks, attention_ranks) * pipeline_parallel) / best_flop_per_s
     return sequence_groups * batch / max(reading, computing) * (1 + draft_tokens)

@@ -77,7 +77,7 @@ def decode_attention_s(
     context_flop: float,
     attention_ranks: int,
     memory_bytes_per_s: float,
-    dense_bf16_flop_per_s: float,
+    dense_bf16_flop_per_s: float | None,
     attention_read_excess: float,
 ) -> float:
     """Time of one step in attention.
@@ -96,6 +96,8 @@ def decode_attention_s(
 
     Source: measured; bench/silicon.py.
     """
+    if dense_bf16_flop_per_s is None:
+        raise LookupError("the catalog has no 16-bit peak of this accelerator")
     reading = sequence_read_bytes / memory_bytes_per_s
     return wave_batch * max(reading, context_flop / attention_ranks / dense_bf16_flop_per_s) * attention_read_excess
 

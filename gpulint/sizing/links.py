@@ -74,6 +74,27 @@ def network_bytes_per_s_per_gpu(network_bytes_per_s: float, gpus_per_pod: float,
     return network_bytes_per_s / max(node_gpus or gpus_per_pod, 1)
 
 
+def rail_oversubscription(network_oversubscription: float, rail_optimized: bool | None) -> float:
+    """How far rings, trees and hand-overs between nodes share the switches above.
+
+    rail_oversubscription = 1 where each network card of a node leads to a switch of its own, else network_oversubscription
+
+    Args:
+        network_oversubscription: what nodes can send against what the switches above carry. rail_optimized: as stated, else None.
+    Returns:
+        ratio
+    Validity: for groups of as many nodes as one set of rail switches joins (32 in NVIDIA's reference design). An all-to-all
+        leaves the rails in any case.
+
+    >>> rail_oversubscription(2, True), rail_oversubscription(2, None)
+    (1.0, 2)
+
+    Source: NVIDIA, DGX SuperPOD reference architecture (H100): rail-optimised full fat tree, 32 nodes a scalable unit; Wang et
+        al., Rail-only (2023), section 3: almost all traffic of large language models stays in its rail.
+    """
+    return 1.0 if rail_optimized else network_oversubscription
+
+
 def network_transport(network_kind: str, rdma_switched_off: str | None) -> str:
     """How the ranks of different nodes reach one another: over the node's network, or over sockets all the same.
 

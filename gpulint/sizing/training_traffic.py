@@ -64,43 +64,75 @@ def data_traffic_bytes(
     reduced_bytes_per_parameter: int,
     accumulations: float,
     pipeline_parallel: int,
+    copy_traffic_bytes: float,
 ) -> float:
     """What one rank sends to the data-parallel ranks in a step: gathered weights and reduced gradients.
 
-    data_traffic_bytes = share · P · (gathers · b + reductions · trained_share · r), share = (n − 1) / n
-        stage 0: no gather, 2 reductions' worth; 1: one gather, one reduction; 2: a reduction for each micro-batch;
-        3: two gathers and a reduction for each micro-batch (FSDP's stage 2: one gather). Copies of a hybrid group reduce on top.
+    data_traffic_bytes = share · P · (gathers · b + reductions · trained_share · r) + copy_traffic_bytes, share = (n − 1) / n
+        stage 1: one gather, one reduction; 2: a reduction for each micro-batch; 3: two gathers and a reduction for each
+        micro-batch (FSDP's stage 2: one gather)
 
     Args:
         sharding, sharding_stage, shard_ranks: what shares states out, what, and over n ranks. training_copies,
         context_parallel: of the run. stage_parameters: P, of one rank before sharing out. trained_share: of them.
         lora_rank: None without adapters. compute_bytes, frozen_bytes_per_parameter: b, of a gathered weight [bytes].
         reduced_bytes_per_parameter: r, of a gradient [bytes]. accumulations: micro-batches of a step.
-        pipeline_parallel: stages.
+        pipeline_parallel: stages. copy_traffic_bytes: between whole copies [bytes].
     Returns:
         [bytes], one direction
     Validity: DDP and ZeRO-1 reduce once a step; FSDP and ZeRO-2 and 3 after every micro-batch, as they do without no_sync;
         FSDP within a pipeline gathers and reduces once a step.
 
-    >>> data_traffic_bytes("ddp", 0, 8, 8, None, 1e9, 1.0, None, 2, 0.0, 2, 4.0, 1) / 1e9
+    >>> data_traffic_bytes("ddp", 0, 8, 8, None, 1e9, 1.0, None, 2, 0.0, 2, 4.0, 1, 3.5e9) / 1e9
     3.5
-    >>> data_traffic_bytes("fsdp", 3, 8, 8, None, 1e9, 1.0, None, 2, 0.0, 2, 1.0, 1) / 1e9
+    >>> data_traffic_bytes("fsdp", 3, 8, 8, None, 1e9, 1.0, None, 2, 0.0, 2, 1.0, 1, 0.0) / 1e9
     5.25
 
     Source: Rajbhandari et al., ZeRO, 2020, section 7; Zhao et al., PyTorch FSDP, 2023, section 3.2; pytorch/torchtitan
         b5bcd76c6 torchtitan/models/llama3/infra/parallelize.py (no resharding after the forward pass in a pipeline).
     """
-    ranks = training_copies * (context_parallel or 1)
-    if ranks == 1 or sharding == "none":
-        return 0.0
-    shards = min(shard_ranks, ranks) if sharding_stage else 1
+    shards = min(shard_ranks, training_copies * (context_parallel or 1)) if sharding_stage else 1
+    if shards == 1 or sharding == "none":
+        return copy_traffic_bytes
     width = compute_bytes if lora_rank is None else frozen_bytes_per_parameter
-    reduced = trained_share * reduced_bytes_per_parameter
     rounds = 1.0 if sharding == "fsdp" and pipeline_parallel > 1 else accumulations
     gathers, reductions = _exchanges(sharding, sharding_stage, rounds, trained_share)
-    inside = (shards - 1) / shards * stage_parameters * (gathers * width + reductions * reduced)
+    sent = gathers * width + reductions * trained_share * reduced_bytes_per_parameter
+    return (shards - 1) / shards * stage_parameters * sent + copy_traffic_bytes
+
+
+def copy_traffic_bytes(
+    sharding: str,
+    sharding_stage: int,
+    shard_ranks: int,
+    training_copies: int,
+    context_parallel: int | None,
+    stage_parameters: float,
+    trained_share: float,
+    reduced_bytes_per_parameter: int,
+) -> float:
+    """What one rank sends in a step to the ranks that hold the same part of other whole copies: reduced gradients.
+
+    copy_traffic_bytes = 2 (g − 1) / g · P / n · trained_share · r, over g = ranks / n copies
+
+    Args:
+        sharding, sharding_stage, shard_ranks: what shares states out, what, and over n ranks (1 where nothing is shared out).
+        training_copies, context_parallel: of the run. stage_parameters: P, of one rank before sharing out. trained_share: of
+        them. reduced_bytes_per_parameter: r, of a gradient [bytes].
+    Returns:
+        [bytes], one direction; 0 where all ranks share one copy out
+
+    >>> copy_traffic_bytes("ddp", 0, 8, 8, None, 1e9, 1.0, 2) / 1e9, copy_traffic_bytes("fsdp", 3, 8, 16, None, 1e9, 1.0, 2) / 1e9
+    (3.5, 0.25)
+
+    Source: Rajbhandari et al., ZeRO, 2020, section 7; Zhao et al., PyTorch FSDP, 2023, section 3.2.2 (hybrid sharding).
+    """
+    ranks = training_copies * (context_parallel or 1)
+    shards = min(shard_ranks, ranks) if sharding_stage else 1
     groups = ranks // shards
-    return inside + 2 * (groups - 1) / groups * stage_parameters / shards * reduced
+    if groups <= 1 or sharding == "none":
+        return 0.0
+    return 2 * (groups - 1) / groups * stage_parameters / shards * trained_share * reduced_bytes_per_parameter
 
 
 def _exchanges(sharding: str, sharding_stage: int, rounds: float, trained_share: float) -> tuple[float, float]:

@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpulint import catalog
+from gpulint.adapters import claims
 from gpulint.adapters.charts import chart
 from gpulint.adapters.charts.chart import Values
 from gpulint.adapters.tree import Part
 from gpulint.documents import Document, Node, Problem
 from gpulint.repository import Repository
-from gpulint.workload import Workload
+from gpulint.workload import Field, Workload
 
 SPEC = "servingEngineSpec"
 FLAGS = (
@@ -253,6 +254,16 @@ def _whole(value: object) -> int:
 
 
 def _settled(workload: Workload, entry: Values) -> Workload:
-    """What KEDA and the disruption budget of a model say of its replicas."""
-    said = chart.scaled(entry, ("keda",), "minReplicaCount", ("pdb",))
+    """What KEDA and the disruption budget of a model say of its replicas, and its claim of what they share."""
+    said = {**chart.scaled(entry, ("keda",), "minReplicaCount", ("pdb",)), **_claimed(entry)}
     return replace(workload, kind="inference", roles=tuple(role.having(**said) for role in workload.roles))
+
+
+def _claimed(entry: Values) -> dict[str, Field]:
+    """The one claim that all pods of a model mount, where one node may use it at a time: the template's own choice."""
+    modes = entry.get("pvcAccessMode") or [claims.SINGLE_NODE]
+    own = isinstance(entry.get("pvcStorage"), str) and not entry.get("pvcExistingClaimName")
+    if not own or modes != [claims.SINGLE_NODE] or entry.get("nodeName"):
+        return {}
+    place = "pvcAccessMode" if entry.get("pvcAccessMode") else "pvcStorage"
+    return {"single_node_claim": Field(f"{entry.text('name')}-storage-claim", (entry.origin(place),))}
