@@ -122,3 +122,18 @@ def test_a_published_speed_lies_in_the_band_that_a_reader_grants_or_between_our_
 def test_half_of_the_published_speeds_are_met_within_a_sixth() -> None:
     errors = sorted(one.error for one in answers() if one.row["figure"] in JUDGED)
     assert errors[len(errors) // 2] <= 1 / 6
+
+
+def powers() -> list[dict[str, str]]:
+    with ANSWERS.with_name("power.csv").open(newline="", encoding="utf-8") as file:
+        return [row for row in csv.DictReader(file) if row["figure"] == "gpu_w" and row["gpu"]]
+
+
+@pytest.mark.parametrize("row", powers(), ids=lambda row: row["id"])
+def test_the_power_of_a_card_that_serves_lies_between_our_worlds(row: dict[str, str]) -> None:
+    server = {"engine": row["engine"], "model": row["model"], "gpu": row["gpu"]}
+    absent = dict.fromkeys(
+        ("tp", "pp", "replicas", "concurrency", "isl", "osl", "kv_precision", "precision", "release"), ""
+    )
+    low, _, high = three(known({**absent, **server}), "average_power_w") or (0.0, 0.0, 0.0)
+    assert low <= float(row["value"]) <= high
