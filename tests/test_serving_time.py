@@ -112,6 +112,25 @@ def test_attention_copies_share_out_the_requests() -> None:
     assert number(sglang, "meeting_tokens") == 32
 
 
+def test_a_network_that_leaves_no_room_is_not_timed_as_one_request_at_a_time() -> None:
+    """Kimi-K2.5 in four bits on four B200 with copies of the attention: vLLM ran it; our weights leave no KV cache."""
+    known = server(
+        "nvidia/Kimi-K2.5-NVFP4",
+        accelerator="b200-sxm-180gb",
+        tensor_parallel=1,
+        data_parallel=4,
+        target_concurrency=64,
+    )
+    assert number(known, "decode_batch") == 16
+
+
+def test_requests_beyond_the_kv_cache_wait() -> None:
+    known = server(
+        LLAMA, accelerator="h100-sxm-80gb", tensor_parallel=4, target_concurrency=256, request_prompt_tokens=8000
+    )
+    assert 10 < number(known, "decode_batch") == number(known, "admitted_sequences") < 100
+
+
 def test_without_a_stated_prompt_the_weights_alone_still_give_a_floor() -> None:
     known = server(LLAMA, request_prompt_tokens=..., request_output_tokens=...)
     assert isinstance(known.worlds("tpot_s"), Missing)
