@@ -18,6 +18,8 @@ RECOMPUTED_LESS: Mapping[str, tuple[str, str]] = {
 """What is kept of a layer that is recomputed whole today: Korthikanti et al., Reducing Activation Recomputation, 2022."""
 SPARE = 0.1
 """Share of a card that has to be free before less is recomputed or more computed at once."""
+MORE_MACHINES = (2, 3, 4, 8)
+"""Multiples of today's machines that are tried."""
 LONGER = (2, 4)
 """Multiples of context parallel ranks, micro-batches and parts of a stage that are tried."""
 
@@ -37,6 +39,7 @@ def training(quantity: str, known: Facts) -> Iterator[Move]:
         "rollout_tensor_parallel": _rollout_ranks,
         "activation_checkpointing": _recomputed_less,
         "network_bytes_per_s": machines,
+        "world_size": _more_machines,
     }
     return by_quantity[quantity](known) if quantity in by_quantity else iter(())
 
@@ -189,6 +192,17 @@ def _rollout_ranks(known: Facts) -> Iterator[Move]:
         if ranks < now:
             title = f"tensor parallel {ranks} in the engines that generate samples"
             yield Move(title, {"rollout_tensor_parallel": ranks}, "the memory of so many ranks")
+
+
+def _more_machines(known: Facts) -> Iterator[Move]:
+    """More machines that share the same batch of a step, fewest first."""
+    now, gpus = count_of(known, "pods_per_replica"), count_of(known, "gpus_per_pod")
+    for times in MORE_MACHINES if now and gpus else ():
+        batch = kept(known, Fraction(times))
+        if batch is not None:
+            pods = (now or 1) * times
+            values: dict[str, Value] = {"pods_per_replica": pods, **batch}
+            yield Move(f"{pods} pods of {gpus} GPUs at the same batch", values, "further machines")
 
 
 def _recomputed_less(known: Facts) -> Iterator[Move]:

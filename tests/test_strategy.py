@@ -445,6 +445,19 @@ def test_a_run_keeps_its_batch_where_its_parts_are_stated(quantity: str) -> None
         assert 64 // together * steps == 128, move.title  # type: ignore[operator]
 
 
+def test_more_machines_share_the_same_batch() -> None:
+    """64 GPUs are 64 copies of 2 micro-batches of 2: 128 copies take one each, and 192 cannot."""
+    parts = {"micro_batch_size": 2, "gradient_accumulation_steps": 2, "tensor_parallel": 1}
+    run = known(engine="torchtitan", **{**RUN, **parts})
+    more = [move.values for move in training_layouts.training("world_size", run)]
+    assert more == [{"pods_per_replica": 16, "gradient_accumulation_steps": 1}]
+    whole = known(engine="torchtitan", **{**RUN, "tensor_parallel": 1, "micro_batch_size": 2, "global_batch_size": 512})
+    assert [move.values for move in training_layouts.training("world_size", whole)] == [
+        {"pods_per_replica": 16},
+        {"pods_per_replica": 32},
+    ]
+
+
 def test_a_batch_stated_whole_is_kept_only_where_it_divides() -> None:
     run = known(engine="megatron-lm", **{**RUN, "micro_batch_size": 1, "global_batch_size": 24})
     assert training_layouts.kept(run, Fraction(1)) == {}
