@@ -2,7 +2,8 @@
 
 The trainer follows from the source; a run that was measured did fit, so the least recomputation (for networks of 10 billion
 parameters and more, that of whole layers, except with Megatron) and then the largest micro-batch that fits are taken; a
-pipeline has four micro-batches for each stage; routed experts are spread over the GPUs of a node.
+pipeline has four micro-batches for each stage and is interleaved with NVIDIA's trainers; routed experts are spread over the
+GPUs of a node.
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ RECOMPUTED = ("none", "products", "full")
 LARGE_PARAMETERS = 10e9
 LARGEST_MICRO_BATCH = 16
 BATCHES_FOR_EACH_STAGE = 4
+INTERLEAVED, PARTS_OF_A_STAGE = ("nemo", "megatron-bridge", "megatron-lm"), 4
+"""Trainers whose published pipelines are interleaved (4 to 12 parts in Megatron-Bridge's and Automodel's tables)."""
 TIMES = ("seconds", "step_s")
 HALVES_ATTENTION = ("nvidia", "nemo", "megatron")
 """Words of sources that count attention without its masked half (since 2025); others count all of it."""
@@ -176,6 +179,8 @@ def _training(case: figures.Case) -> figures.Fields:
     stages = int(str(found["pipeline_parallel"]))
     if stages > 1 and not {"global_batch_size", "gradient_accumulation_steps"} & found.keys():
         found["gradient_accumulation_steps"] = BATCHES_FOR_EACH_STAGE * stages
+    if stages > 1 and str(found["engine"]) in INTERLEAVED and "virtual_stages" not in found:
+        found["virtual_stages"] = PARTS_OF_A_STAGE
     return found | _adapters(model, found) | _offload(f"{model} {said}")
 
 

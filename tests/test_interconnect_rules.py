@@ -274,6 +274,19 @@ def test_a_network_that_is_there_or_may_be_is_not_missing(text: str) -> None:
     assert "rdma-missing" not in rules(text)
 
 
+def test_the_network_of_a_card_that_a_cloud_has_in_one_machine_is_known() -> None:
+    """docs.cloud.google.com: H200 is a3-ultragpu-8g alone, with RoCE; H100 is several machines."""
+    h200 = job(limits="nvidia.com/gpu: 8", selector="cloud.google.com/gke-accelerator: nvidia-h200-141gb")
+    assert "rdma-missing" in rules(h200)
+    assert "rdma-missing" not in rules(h200.replace("gpu: 8}", "gpu: 1}"))
+    assert "rdma-missing" not in rules(h200.replace("cloud.google.com/gke-accelerator", "nvidia.com/gpu.product"))
+
+
+def test_pods_that_may_share_a_node_need_no_network() -> None:
+    one_each = job(limits="nvidia.com/gpu: 1", workers=8)
+    assert "rdma-missing" not in rules(one_each)
+
+
 def test_independent_replicas_need_no_network_between_them() -> None:
     arguments = "[--model=Qwen/Qwen2.5-72B-Instruct, --tensor-parallel-size=8, --max-model-len=8192]"
     limits = "resources: {limits: {nvidia.com/gpu: 8}}"

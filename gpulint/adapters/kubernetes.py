@@ -196,7 +196,10 @@ def _networked(document: Document, kind: tuple[str, str], template: Template, ro
     if operators.adds(*kind, "shared_memory") is None or "accelerator_resource" not in role.fields:
         return {}
     listed = next((key for key in ("containers", "initContainers") if key in at), "")
-    return network.of(document, template.spec, at[: at.index(listed) + 2]) if listed else {}
+    if not listed:
+        return {}
+    machine = network.of_machines(role.fields.get("cloud"), role.fields.get("accelerator"), role.value("gpus_per_pod"))
+    return {**network.of(document, template.spec, at[: at.index(listed) + 2]), **machine}
 
 
 def _injected(kind: tuple[str, str]) -> dict[str, Field]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from gpulint import hardware
 from gpulint.adapters import kinds
 from gpulint.documents import Document, Path
 from gpulint.workload import Field, Origin, Unknown
@@ -54,6 +55,17 @@ def of(document: Document, spec: Path, path: Path) -> dict[str, Field]:
     if lost := _lost_names(document, spec):
         fields["cluster_names_lost"] = lost
     return fields
+
+
+def of_machines(cloud: Field | None, card: Field | None, gpus_per_pod: object) -> dict[str, Field]:
+    """The one kind of network of all machines that a cloud has with a card, where a pod fills any of them."""
+    if cloud is None or card is None or not isinstance(card.value, str):
+        return {}
+    held = [one for one in hardware.nodes() if (one.cloud, one.accelerator) == (cloud.value, card.value)]
+    kinds_of = {one.network_kind for one in held}
+    if len(kinds_of) != 1 or any(one.node_gpus != gpus_per_pod for one in held) or kinds_of & {None, "tcp"}:
+        return {}
+    return {"machine_network": Field(kinds_of.pop(), card.origins)}
 
 
 def _number(document: Document, origin: Origin) -> Field:
