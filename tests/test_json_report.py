@@ -66,10 +66,18 @@ FIRST = {
             "prices": "",
         },
         {
-            "title": "ask for the 4 GPUs that are needed",
-            "changes": [{"quantity": "gpus_per_pod", "old": "2", "new": "4", **place(17, 27, 28)}],
+            "title": "1 GPU with tensor parallel 1",
+            "changes": [
+                {"quantity": "gpus_per_pod", "old": "2", "new": "1", **place(17, 27, 28)},
+                {
+                    "quantity": "tensor_parallel",
+                    "old": "--tensor-parallel-size=4",
+                    "new": "--tensor-parallel-size=1",
+                    **place(11, 36, 60),
+                },
+            ],
             "facts": {},
-            "gives_up": "",
+            "gives_up": "the bandwidth of the other GPUs",
             "cost_before_usd_per_hour": None,
             "cost_after_usd_per_hour": None,
             "prices": "",

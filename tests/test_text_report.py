@@ -55,8 +55,9 @@ error[parallel-size-exceeds-gpus]: the parallelism needs 4 GPUs; the instance is
    = tensor parallel 4 × pipeline parallel 1 × data parallel 1 = 4
    = try tensor parallel 2 on the 2 GPUs given (gives up the memory and speed of 4 ranks)
        11:36  --tensor-parallel-size=4 → --tensor-parallel-size=2
-   = try ask for the 4 GPUs that are needed
-       17:27  2 → 4
+   = try 1 GPU with tensor parallel 1 (gives up the bandwidth of the other GPUs)
+       17:27  2 → 1
+       11:36  --tensor-parallel-size=4 → --tensor-parallel-size=1
    = Start-up fails, or waits for GPUs that never come.
 
 warning[variable-refers-to-itself]: ${LD_LIBRARY_PATH} is not expanded by Kubernetes: the program gets the literal text
