@@ -1,6 +1,9 @@
 """Time of serving against measured rows: time per output token (TPOT) in three worlds, its floor, and TTFT as a band.
 
-    python bench/silicon.py SAMPLE.csv [--half fitted|held] [--aiconfigurator PYTHON] [--limit N]
+    python bench/silicon.py SAMPLE.csv [--half fitted|held] [--every N] [--aiconfigurator PYTHON]
+
+With `--aiconfigurator`, the Python of an environment that has the package answers the same aggregated rows from its own tables,
+none of which are of a release in the sample, so that it is asked for its current one.
 
 SAMPLE.csv is the file of measurements inside the aiconfigurator package (aiconfigurator_core/systems/silicon_sample.csv),
 which is not part of this project. A row is *mapped* when it states what one engine decodes: layout and concurrency.
@@ -17,6 +20,7 @@ import csv
 import hashlib
 import json
 import re
+import subprocess
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -26,6 +30,16 @@ from gpulint import architecture, documents, facts
 from gpulint.workload import Field, Origin, Role
 
 MILLI = 1e-3
+PEER = Path(__file__).parent / "peers" / "serving_aiconfigurator.py"
+PEER_MODELS = {
+    "meta-llama/Llama-3.1-70B": "meta-llama/Meta-Llama-3.1-70B",
+    "meta-llama/Llama-3.1-8B-Instruct": "meta-llama/Meta-Llama-3.1-8B",
+    "nvidia/Llama-3.1-8B-Instruct-FP8": "meta-llama/Meta-Llama-3.1-8B",
+    "nvidia/Qwen3-32B-NVFP4": "Qwen/Qwen3-32B",
+    "nvidia/DeepSeek-R1-NVFP4": "deepseek-ai/DeepSeek-R1",
+    "zhipuai/GLM-5": "nvidia/GLM-5-NVFP4",
+}
+"""Names of the same networks that aiconfigurator has a configuration of."""
 NOWHERE = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
 CONCURRENCY = re.compile(r"silicon_concurrency=(\d+)")
 ENGINES = {"trtllm": "tensorrt-llm", "vllm": "vllm", "sglang": "sglang"}
@@ -327,16 +341,58 @@ def report(pairs: Sequence[tuple[Case, Told | str]]) -> Iterator[str]:
         yield f"unmapped: {why}: {rows}"
 
 
+def compared(python: Path, every: Sequence[Told]) -> Iterator[str]:
+    """The same aggregated rows by aiconfigurator's tables, and both errors over those that both answer."""
+    asked = [one for one in every if one.case.mode == "agg"]
+    lines = "".join(json.dumps(_question(one.case)) + "\n" for one in asked)
+    ran = subprocess.run([str(python), str(PEER)], input=lines, text=True, capture_output=True, check=True)
+    answers = [json.loads(line) for line in ran.stdout.splitlines() if line.startswith("{")]
+    both = [
+        (one, answer["tpot_ms"] * MILLI) for one, answer in zip(asked, answers, strict=True) if answer.get("tpot_ms")
+    ]
+    for name, rows in (("all", both), ("held", [pair for pair in both if pair[0].case.held])):
+        ours = sorted(one.error for one, _ in rows)
+        theirs = sorted(abs(value / one.measured - 1) for one, value in rows)
+        ends = [f"{side[len(side) // 2]:.1%} / {side[int(0.9 * len(side))]:.1%}" for side in (ours, theirs) if side]
+        yield f"aiconfigurator, {name}: {len(rows)} of {len(asked)} asked; ours, theirs (median / p90): {', '.join(ends)}"
+    for why, rows_ in Counter(answer.get("problem", "") for answer in answers if not answer.get("tpot_ms")).most_common(
+        5
+    ):
+        yield f"  no answer: {rows_} {why}"
+
+
+def _question(case: Case) -> dict[str, Any]:
+    assert case.layout is not None
+    gpus, groups, expert_ranks, workers = case.layout
+    return {
+        "model": PEER_MODELS.get(case.row["model_path"], case.row["model_path"]),
+        "system": case.system,
+        "backend": case.row["backend"],
+        "isl": int(case.row["isl"]),
+        "osl": int(case.row["osl"]),
+        "batch_size": max(1, round(case.concurrency / groups / workers)),
+        "tp": gpus // groups,
+        "copies": groups,
+        "moe_tp": gpus // expert_ranks if expert_ranks > 1 else (1 if groups > 1 else gpus),
+        "moe_ep": expert_ranks if expert_ranks > 1 else (gpus if groups > 1 else 1),
+        "gemm": case.row["gemm_quant_mode"],
+        "moe": case.row["moe_quant_mode"],
+    }
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sample", type=Path)
     parser.add_argument("--half", choices=("fitted", "held"))
     parser.add_argument("--every", type=int, default=1, help="only every n-th row of those")
     parser.add_argument("--dump", type=Path, help="what is said about each mapped row, as JSON lines")
+    parser.add_argument("--aiconfigurator", type=Path, help="a Python that has aiconfigurator")
     options = parser.parse_args()
     wanted = [case for case in cases(options.sample) if options.half in (None, "held" if case.held else "fitted")]
     pairs = [(case, told(case)) for case in wanted[:: options.every]]
     print("\n".join(report(pairs)))
+    if options.aiconfigurator:
+        print("\n".join(compared(options.aiconfigurator, [one for _, one in pairs if isinstance(one, Told)])))
     if options.dump:
         rows = (one for _, one in pairs if isinstance(one, Told))
         kept = ({**one._asdict(), "case": one.case.id, "held": one.case.held, "measured": one.measured} for one in rows)

@@ -220,8 +220,12 @@ def _accelerator_names() -> list[str]:
 @click.option("--max-model-len", type=click.IntRange(1), default=None, help="Longest sequence, in tokens.")
 @click.option("--max-num-seqs", type=click.IntRange(1), default=None, help="Sequences decoded together at most.")
 @click.option("--batch-size", type=click.IntRange(1), default=None, help="Sequences of one call, without a server.")
-@click.option("--prompt-tokens", type=click.IntRange(1), default=None, help="Tokens of each prompt of that call.")
+@click.option("--prompt-tokens", type=click.IntRange(1), default=None, help="Tokens of each prompt.")
 @click.option("--new-tokens", type=click.IntRange(1), default=None, help="Tokens generated after each of them.")
+@click.option(
+    "--output-tokens", type=click.IntRange(1), default=None, help="Tokens of an answer of a server, for its speed."
+)
+@click.option("--concurrency", type=click.IntRange(1), default=None, help="Requests that a server answers at once.")
 @click.option(
     "--max-num-batched-tokens", type=click.IntRange(1), default=None, help="Tokens of one forward pass at most."
 )
@@ -260,9 +264,8 @@ def size(
     told = _told(log) if log else None
     if told and engines.purpose(told.engine) and _defaulted("engine"):
         stated["engine"] = told.engine
-    roles = _roles_to_size(
-        what, {key: value for key, value in stated.items() if value is not None}, accelerator, online
-    )
+    said = sizes.served({key: value for key, value in stated.items() if value is not None})
+    roles = _roles_to_size(what, said, accelerator, online)
     if online:
         roles = [(role, _asked(role, resolved, hub, token)) for role, resolved in roles]
     tables = [sizes.tightened(*role, told) if told else sizes.table(*role) for role in roles]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 
 from gpulint import hardware, units
-from gpulint.facts import Facts, Missing, glossary
+from gpulint.facts import Facts, Missing
 from gpulint.moves import Move, count_of, priced
 from gpulint.workload import Value
 
@@ -85,8 +85,6 @@ def _enough(known: Facts, now: int) -> list[int]:
     """Instances that carry each load that is wanted even in the adverse world, fewest first."""
     needed = []
     for load, carried in LOADS:
-        if carried not in glossary():
-            continue
         wanted, given = (known.worlds(name) for name in (load, carried))
         if not isinstance(wanted, Missing) and not isinstance(given, Missing) and given.adverse and wanted.adverse:
             needed.append(math.ceil(now * wanted.adverse / given.adverse))  # type: ignore[operator]

@@ -42,6 +42,17 @@ BATCH = ("batch_size", "prompt_tokens", "new_tokens")
 TRAINING_TOTALS = (*("training_peak_bytes", "training_reserved_bytes", "training_device_bytes", "device_memory_bytes"),)
 TRAINING_SPEED = ("step_floor_s", "step_s", "training_tokens_per_s_per_gpu", "mfu", "training_run_s")
 """How fast a run goes, where enough is stated to tell; nothing is asked for its sake."""
+SERVING_SPEED = (
+    *("tpot_floor_s", "tpot_s", "ttft_floor_s", "ttft_s", "decode_batch", "admitted_sequences", "output_tokens_per_s"),
+    *("output_tokens_per_s_ceiling", "energy_j_per_token"),
+)
+"""How fast a server answers requests of the stated size; with neither size nor load stated nothing is shown."""
+REQUEST = {
+    "prompt_tokens": "request_prompt_tokens",
+    "output_tokens": "request_output_tokens",
+    "concurrency": "target_concurrency",
+}
+"""What the command line says of a server's requests, by the fact that it is."""
 
 
 class Row(NamedTuple):
@@ -68,12 +79,21 @@ class Table(NamedTuple):
     told: comparison.Evidence | None = None
 
 
+def served(stated: Mapping[str, object]) -> dict[str, object]:
+    """What the command line states, where a prompt is that of a server's requests once an answer or a load is stated."""
+    if not {"output_tokens", "concurrency"} & stated.keys():
+        return dict(stated)
+    return {REQUEST.get(name, name): value for name, value in stated.items()}
+
+
 def from_checkpoint(
     reference: str, stated: Mapping[str, object], accelerator: str | None, repository: Repository
 ) -> tuple[Role, Resolved | None]:
     """A role as the command line describes it."""
     fields = {"checkpoint": Field(reference), "device": Field("gpu"), **_stated(stated, accelerator)}
     fields["max_model_len_stated"] = Field("max_model_len" in fields)
+    if fields.keys() & set(REQUEST.values()):
+        fields.setdefault("replicas", Field(1, source="one replica is asked about"))
     if fields.keys() & set(BATCH):
         fields.setdefault("task", Field("inference", source="a batch that is generated"))
     elif engines.purpose(str(stated.get("engine", ""))) == "training":
@@ -117,7 +137,7 @@ def table(role: Role, resolved: Resolved | None) -> Table:
     known = facts.of(role, resolved)
     device = known.likely("device_memory_bytes")
     shown = _shown(known)
-    speed = TRAINING_SPEED if engines.trains(role) else ()
+    speed = TRAINING_SPEED if engines.trains(role) else _served_speed(role)
     rows = [row for name in (*shown, *speed) if (row := _row(name, known, device))]
     missing = sorted(known.missing(shown))
     needs = tuple(
@@ -125,6 +145,11 @@ def table(role: Role, resolved: Resolved | None) -> Table:
     )
     assumed = tuple(summary.assumptions(role, resolved))
     return Table(_title(role, known), tuple(rows), verdict(known), needs, assumed, _stored(resolved))
+
+
+def _served_speed(role: Role) -> tuple[str, ...]:
+    """The speeds of a role that states requests; of any other, none."""
+    return SERVING_SPEED if role.fields.keys() & set(REQUEST.values()) else ()
 
 
 def _shown(known: Facts) -> tuple[str, ...]:

@@ -787,7 +787,6 @@ def test_every_fitted_term_is_tested_monotone() -> None:
             "weight_format_excess",
             "expert_format_excess",
             "prefill_release_ratio",
-            "prefill_kind_ratio",
             "layer_kind_ratio",
         ),
         *("layer_format_ratio", "group_wait_exponent", "first_token_latency_s", "decoding_share"),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gpulint import architecture, catalog, documents, facts
+from gpulint import architecture, catalog, documents, facts, repository, sizes
 from gpulint.facts import Facts, Missing
 from gpulint.workload import Field, Origin, Role
 
@@ -22,7 +23,6 @@ TIME_TERMS = (
         "weight_format_excess",
         "expert_format_excess",
         "prefill_release_ratio",
-        "prefill_kind_ratio",
         "layer_kind_ratio",
     ),
     *("layer_format_ratio", "group_wait_exponent", "first_token_latency_s", "decoding_share"),
@@ -112,7 +112,43 @@ def test_attention_copies_share_out_the_requests() -> None:
     assert number(sglang, "meeting_tokens") == 32
 
 
+def test_a_network_that_leaves_no_room_is_not_timed_as_one_request_at_a_time() -> None:
+    """Kimi-K2.5 in four bits on four B200 with copies of the attention: vLLM ran it; our weights leave no KV cache."""
+    known = server(
+        "nvidia/Kimi-K2.5-NVFP4",
+        accelerator="b200-sxm-180gb",
+        tensor_parallel=1,
+        data_parallel=4,
+        target_concurrency=64,
+    )
+    assert number(known, "decode_batch") == 16
+
+
+def test_requests_beyond_the_kv_cache_wait() -> None:
+    known = server(
+        LLAMA, accelerator="h100-sxm-80gb", tensor_parallel=4, target_concurrency=256, request_prompt_tokens=8000
+    )
+    assert 10 < number(known, "decode_batch") == number(known, "admitted_sequences") < 100
+
+
 def test_without_a_stated_prompt_the_weights_alone_still_give_a_floor() -> None:
     known = server(LLAMA, request_prompt_tokens=..., request_output_tokens=...)
     assert isinstance(known.worlds("tpot_s"), Missing)
     assert number(known, "weight_read_floor_s") > 0
+
+
+def test_a_command_line_that_states_requests_is_told_their_speed() -> None:
+    said = sizes.served(
+        {"tensor_parallel": 4, "engine": "vllm", "prompt_tokens": 1000, "output_tokens": 500, "concurrency": 32}
+    )
+    tree = repository.WorkTree(Path.cwd())
+    found = sizes.table(*sizes.from_checkpoint(LLAMA, said, "h100-sxm-80gb", tree))
+    shown = {row.name: row.worlds.likely for row in found.rows}
+    assert shown["decode_batch"] == 32
+    assert shown["tpot_floor_s"] < shown["tpot_s"] < shown["ttft_s"]  # type: ignore[operator]
+    quiet = sizes.table(*sizes.from_checkpoint(LLAMA, {"tensor_parallel": 4, "engine": "vllm"}, "h100-sxm-80gb", tree))
+    assert not {row.name for row in quiet.rows} & set(sizes.SERVING_SPEED)
+
+
+def test_a_prompt_alone_is_still_that_of_a_static_batch() -> None:
+    assert sizes.served({"prompt_tokens": 1000}) == {"prompt_tokens": 1000}

@@ -68,3 +68,21 @@ def decoder_kind(
     if linear_attention_layers:
         return "recurrent"
     return "mixture" if moe_layers else "dense"
+
+
+def kernel_cell(kernel_generation: str, kernel_format: str, decoder_kind: str) -> str:
+    """Card, number format and kind of network in one word, for quantities that were measured for some of their combinations.
+
+    kernel_cell = generation.format.kind
+
+    Args:
+        kernel_generation, kernel_format, decoder_kind: as far as kernels differ by them.
+    Returns:
+        one word.
+
+    >>> kernel_cell("hopper", "fp8", "dense")
+    'hopper.fp8.dense'
+
+    Source: bench/silicon.py.
+    """
+    return f"{kernel_generation}.{kernel_format}.{decoder_kind}"

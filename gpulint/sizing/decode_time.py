@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from gpulint import fabric
+
 
 def shared_matrix_s(
     shared_read_bytes: float,
@@ -102,6 +104,37 @@ def decode_attention_s(
     return wave_batch * max(reading, context_flop / attention_ranks / dense_bf16_flop_per_s) * attention_read_excess
 
 
+def crossing_sum_s(
+    hidden: int,
+    wave_batch: int,
+    bytes_per_activation: float,
+    attention_ranks: int,
+    link_domain_gpus: int,
+    tensor_bus_bytes_per_s: float | None = None,
+    tensor_hop_s: float | None = None,
+) -> float:
+    """Time of one sum over tensor-parallel ranks that reach beyond a link domain of several cards.
+
+    crossing_sum_s = all-reduce of batch · hidden · B over the ranks; 0 within a domain, and where the network is not known
+
+    Args:
+        hidden: width. wave_batch: sequences of a group. bytes_per_activation: B [bytes]. attention_ranks: ranks.
+        link_domain_gpus: cards that one link domain spans. tensor_bus_bytes_per_s, tensor_hop_s: achieved among the ranks
+            [bytes/s], [s], else None.
+    Returns:
+        [s]
+
+    >>> crossing_sum_s(7168, 16, 2, 8, 8, 4e10, 2e-5), round(crossing_sum_s(7168, 16, 2, 16, 8, 4e10, 2e-5) * 1e6)
+    (0.0, 120)
+
+    Source: gpulint.fabric.all_reduce_s.
+    """
+    if attention_ranks <= max(1, link_domain_gpus) or link_domain_gpus <= 1 or not tensor_bus_bytes_per_s:
+        return 0.0
+    payload = wave_batch * hidden * bytes_per_activation
+    return fabric.all_reduce_s(payload, attention_ranks, tensor_bus_bytes_per_s, tensor_hop_s or 0.0)
+
+
 def decode_traffic_s(
     layers: int,
     moe_layers: int,
@@ -113,29 +146,31 @@ def decode_traffic_s(
     bytes_per_activation: float,
     message_s_per_byte: float,
     reduction_latency_s: float,
+    crossing_sum_s: float,
 ) -> float:
     """Time of one step in messages: two sums a layer over the attention's ranks, experts' tokens gathered and scattered.
 
-    decode_traffic_s = 2 · layers · (latency + 2 · (ranks − 1) / ranks · batch · hidden · B · message)
+    decode_traffic_s = 2 · layers · max(crossing, latency + 2 · (ranks − 1) / ranks · batch · hidden · B · message)
 
     Args:
         layers, moe_layers: all, and those with routed experts. hidden: width. wave_batch: sequences of a group.
         meeting_tokens: tokens of all groups. attention_ranks, layer_ranks: ranks. bytes_per_activation: B [bytes].
         message_s_per_byte: of a sum over the ranks (fitted) [s/byte]. reduction_latency_s: of one message (fitted) [s].
+        crossing_sum_s: of one sum that leaves a link domain [s].
     Returns:
         [s]
     Validity: engines sum with kernels of their own inside a link domain.
 
-    >>> round(decode_traffic_s(80, 0, 8192, 16, 16, 4, 4, 2, 3e-12, 6e-6) * 1e3, 2)
+    >>> round(decode_traffic_s(80, 0, 8192, 16, 16, 4, 4, 2, 3e-12, 6e-6, 0.0) * 1e3, 2)
     1.15
-    >>> decode_traffic_s(80, 0, 8192, 16, 16, 1, 1, 2, 3e-12, 6e-6)
+    >>> decode_traffic_s(80, 0, 8192, 16, 16, 1, 1, 2, 3e-12, 6e-6, 0.0)
     0.0
 
     Source: Shoeybi et al., Megatron-LM, 2019, section 3; vLLM, distributed/device_communicators/custom_all_reduce.py.
     """
     payload = wave_batch * hidden * bytes_per_activation
     summed = _summed_s(payload, attention_ranks, message_s_per_byte)
-    among = 2 * layers * (summed + reduction_latency_s) if attention_ranks > 1 else 0.0
+    among = 2 * layers * max(crossing_sum_s, summed + reduction_latency_s) if attention_ranks > 1 else 0.0
     if layer_ranks <= attention_ranks:
         return float(among)
     gathered = _summed_s(meeting_tokens * hidden * bytes_per_activation, layer_ranks, message_s_per_byte)

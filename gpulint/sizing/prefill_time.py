@@ -80,32 +80,31 @@ def prefill_s(
     message_s_per_byte: float,
     prefill_excess: float,
     prefill_release_ratio: float,
-    prefill_kind_ratio: float,
     prefill_latency_s: float,
 ) -> float:
     """Time that one prompt takes of its group when nothing else runs.
 
-    prefill_s = (other operations / attention_ranks + those of experts / layer_ranks) / peak · excess · release · kind
+    prefill_s = (other operations / attention_ranks + those of experts / layer_ranks) / peak · max(1, excess · release)
                 + 2 · layers · sum of prompt · hidden · B + prefill_latency_s
 
     Args:
         prompt_flop: [FLOP]. expert_token_flop: of one token in routed experts [FLOP]. request_prompt_tokens: [tokens].
         layers, hidden: of the network. attention_ranks, layer_ranks: ranks. bytes_per_activation: B [bytes].
         matrix_flop_per_s: peak of one GPU [FLOP/s]. message_s_per_byte: of a sum over the ranks (fitted) [s/byte].
-        prefill_excess, prefill_release_ratio, prefill_kind_ratio: time against the peak, by format and generation, by release
-            and by kind of network (fitted). prefill_latency_s: whatever the prompt's length (fitted) [s].
+        prefill_excess, prefill_release_ratio: time against the peak, by card, format and kind of network, and by release
+            (fitted). prefill_latency_s: whatever the prompt's length (fitted) [s].
     Returns:
         [s]
     Validity: with data-parallel attention the groups compute prompts of their own at the same time.
 
-    >>> round(prefill_s(286e12, 0, 2048, 80, 8192, 4, 4, 2, 989e12, 3e-12, 1.6, 1.0, 1.0, 0.01) * 1e3)
+    >>> round(prefill_s(286e12, 0, 2048, 80, 8192, 4, 4, 2, 989e12, 3e-12, 1.6, 1.0, 0.01) * 1e3)
     150
 
     Source: measured; bench/silicon.py.
     """
     routed = request_prompt_tokens * expert_token_flop
     computing = (prompt_flop - routed) / attention_ranks + routed / layer_ranks
-    excess = prefill_excess * prefill_release_ratio * prefill_kind_ratio
+    excess = max(1.0, prefill_excess * prefill_release_ratio)
     payload = request_prompt_tokens * hidden * bytes_per_activation
     sending = 2 * layers * _summed_s(payload, attention_ranks, message_s_per_byte)
     return computing / matrix_flop_per_s * excess + sending + prefill_latency_s

@@ -46,7 +46,7 @@ def sequence_limit(max_num_seqs: int) -> int:
 
 
 def admission_limit(admitted_sequences: int) -> int:
-    """Requests that one replica admits at once, absent where its KV cache cannot be told.
+    """Requests that one replica admits at once, absent where its KV cache cannot be told or would hold none.
 
     admission_limit = admitted_sequences
 
@@ -60,6 +60,8 @@ def admission_limit(admitted_sequences: int) -> int:
 
     Source: definition.
     """
+    if admitted_sequences < 1:
+        raise LookupError("the KV cache holds no request of that length")
     return admitted_sequences
 
 
@@ -102,7 +104,7 @@ def admitted_sequences(
     window = min(tokens, sliding_window or tokens)
     entries = full_kv_layers * kv_entry_bytes * tokens + sliding_kv_layers * sliding_kv_entry_bytes * window
     held = entries * stage_share + state_bytes
-    fitting = max(1, math.floor(max(0.0, kv_cache_bytes) / held)) if held else sequence_limit or 1
+    fitting = math.floor(max(0.0, kv_cache_bytes) / held) if held else sequence_limit or 1
     return sequence_groups * min(sequence_limit or fitting, fitting)
 
 
