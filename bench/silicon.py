@@ -1,6 +1,6 @@
 """Time of serving against measured rows: time per output token (TPOT) in three worlds, its floor, and TTFT as a band.
 
-    python bench/silicon.py SAMPLE.csv [--half fitted|held] [--every N] [--aiconfigurator PYTHON]
+    python bench/silicon.py SAMPLE.csv [--harness MASTER.yaml …] [--half fitted|held] [--every N] [--aiconfigurator PYTHON]
 
 With `--aiconfigurator`, the Python of an environment that has the package answers the same aggregated rows from its own tables,
 none of which are of a release in the sample, so that it is asked for its current one.
@@ -11,6 +11,8 @@ which is not part of this project. A row is *mapped* when it states what one eng
 Several exports hold the same run under rows of their own, and not each states how many decode workers there were: rows with the
 same measured times, network, engine, system and load are one measurement, and share the layout that one of them states. What
 the public harness that most rows come from sets for its servers (format of the KV cache, share of the memory) is in SETTINGS.
+
+`--harness` reads how the others were laid out and whether they drafted in that harness's configuration (silicon_harness.py).
 
 The rule of the halves, stated before anything was fitted: a row's *family* is its network, engine, system, precision, mode
 and layout after what several exports of one run call differently is made one (`layout`). All rows of a network whose name
@@ -29,6 +31,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import silicon_harness
 
 from gpulint import architecture, documents, facts
 from gpulint.workload import Field, Origin, Role
@@ -138,8 +142,8 @@ DRAFTING: Sequence[tuple[str, str, str, str]] = (
     ("sglang", "qwen3.5-397b-a17b", r"sglang:v0\.5\.9-cu130$", "2026-0"),
 )
 """Engine, network, image and start of the day of runs with speculative decoding. The exports lost it, but the harness's
-configs/nvidia-master.yaml and perf-changelog.yaml give these images and days to the configurations with MTP alone (InferenceX pull
-requests 392, 632, 642 and 898): three drafts, one with copies of the attention."""
+configs/nvidia-master.yaml and perf-changelog.yaml give these images and days to the configurations with MTP alone (InferenceX
+pull requests 392, 632, 642 and 898): three drafts, one with copies of the attention."""
 IMAGE = re.compile(r"(?:image=|; )(\S+/\S+:\S+)$")
 MEASURED = re.compile(r"measured=(\d{4}-\d\d-\d\d)")
 
@@ -165,6 +169,7 @@ class Case(NamedTuple):
     layout: Layout | None
     concurrency: float
     image: str
+    drafts: int
     row: Mapping[str, str]
 
     @property
@@ -188,29 +193,45 @@ def _hash(text: str) -> int:
     return int(hashlib.sha256(text.encode()).hexdigest(), 16)
 
 
-def cases(path: Path) -> Iterator[Case]:
+def cases(path: Path, harness: silicon_harness.Harness | None = None) -> Iterator[Case]:
     """Every row of the sample."""
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     stating = {_measurement(row): row for row in rows if row["mode"] == "disagg" and row["decode_num_workers"]}
-    images: dict[tuple[str, ...], str] = {}
+    images = {_measurement(row): told[1] for row in rows if (told := IMAGE.search(row["silicon_data_source"]))}
     for row in rows:
-        if image := IMAGE.search(row["silicon_data_source"]):
-            images[_measurement(row)] = image[1]
-    for row in rows:
-        told = CONCURRENCY.search(row["silicon_data_source"])
-        network = _network(row)
-        if row["mode"] == "disagg":
-            same = stating.get(_measurement(row), row)
-            row = {name: same[name] if name.startswith("decode_") else value for name, value in row.items()}
-        found = layout(row, float(told[1]) if told else 0.0)
-        stated = float(told[1]) if told else _number(row, "batch_size") * (found.groups if found else 1)
-        if not told and row["mode"] == "disagg" and found:
-            stated = _number(row, "decode_batch_size") * found.groups * found.workers
-        yield Case(
-            *(row["id"], network, ENGINES[row["backend"]], row["system"], row["precision"], row["mode"]),
-            *(found, stated, images.get(_measurement(row), ""), row),
-        )
+        apart = row["mode"] == "disagg"
+        same = _laid_out(row, stating.get(_measurement(row), row)) if apart else row
+        yield _case(same, images.get(_measurement(row), ""), _run(row, harness) if harness and apart else None)
+
+
+def _laid_out(row: Mapping[str, str], stating: Mapping[str, str]) -> dict[str, str]:
+    """A row with the decode workers that another export of its run states."""
+    return {name: stating[name] if name.startswith("decode_") else value for name, value in row.items()}
+
+
+def _run(row: Mapping[str, str], harness: silicon_harness.Harness) -> silicon_harness.Run | None:
+    told = CONCURRENCY.search(row["silicon_data_source"])
+    lengths = int(row["isl"]), int(row["osl"]), int(told[1]) if told else 0
+    ranks = (int(_number(row, f"{part}_tp_size")) for part in ("prefill", "decode"))
+    key = _network(row), ENGINES[row["backend"]], row["system"].split("_")[0], row["precision"], *lengths, *ranks
+    return harness.run(key, row["backend_version"])
+
+
+def _case(row: Mapping[str, str], image: str, run: silicon_harness.Run | None) -> Case:
+    told = CONCURRENCY.search(row["silicon_data_source"])
+    found = layout(row, float(told[1]) if told else 0.0)
+    drafts = 0
+    if found is None and run is not None and run.drafts is not None:
+        found = Layout(run.ranks, run.ranks if run.copies else 1, run.expert_ranks, run.workers)
+        drafts = run.drafts
+    stated = float(told[1]) if told else _number(row, "batch_size") * (found.groups if found else 1)
+    if not told and row["mode"] == "disagg" and found:
+        stated = _number(row, "decode_batch_size") * found.groups * found.workers
+    return Case(
+        *(row["id"], _network(row), ENGINES[row["backend"]], row["system"], row["precision"], row["mode"]),
+        *(found, stated, image, drafts, row),
+    )
 
 
 def _measurement(row: Mapping[str, str]) -> tuple[str, ...]:
@@ -245,8 +266,8 @@ def layout(row: Mapping[str, str], concurrency: float) -> Layout | None:
         return Layout(tensor * copies, copies, spread, int(engines))
     if copies > 1 and tensor == copies and spread == tensor * copies:
         return Layout(tensor, copies, tensor, workers)
-    if tensor > 8 and not part:  # rows of whole racks, which only data-parallel attention runs on
-        return Layout(tensor, tensor, tensor, workers)
+    if tensor > 8 and not part:  # GPUs of a rack, which the harness ran as prefill and decode workers apart
+        return None
     return Layout(tensor * copies, copies, spread, workers)
 
 
@@ -289,11 +310,12 @@ def role(case: Case) -> Role | None:
 def _settings(case: Case) -> dict[str, Any]:
     """What the harness that a row comes from sets beside what the row states."""
     day = case.day
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = {"draft_tokens": case.drafts} if case.drafts else {}
     for engine, network, image, start in DRAFTING:
-        if (engine, network, "agg") == (case.engine, case.network, case.mode) and re.search(image, case.image):
-            if day.startswith(start):
-                found["draft_tokens"] = 1 if case.layout and case.layout.groups > 1 else 3
+        if (engine, network, "agg") != (case.engine, case.network, case.mode) or not day.startswith(start):
+            continue
+        if re.search(image, case.image):
+            found["draft_tokens"] = 1 if case.layout and case.layout.groups > 1 else 3
     for engine, network, system, precision, since, fields in SETTINGS:
         fitting = re.match(system, case.system) and re.fullmatch(precision or ".*", case.precision)
         if (engine, network) == (case.engine, case.network) and fitting and day >= since:
@@ -461,8 +483,12 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="only every n-th row of those")
     parser.add_argument("--dump", type=Path, help="what is said about each mapped row, as JSON lines")
     parser.add_argument("--aiconfigurator", type=Path, help="a Python that has aiconfigurator")
+    parser.add_argument("--harness", type=Path, nargs="+", help="revisions of the harness's configuration")
     options = parser.parse_args()
-    wanted = [case for case in cases(options.sample) if options.half in (None, "held" if case.held else "fitted")]
+    harness = silicon_harness.Harness(options.harness) if options.harness else None
+    wanted = [
+        case for case in cases(options.sample, harness) if options.half in (None, "held" if case.held else "fitted")
+    ]
     pairs = [(case, told(case)) for case in wanted[:: options.every]]
     print("\n".join(report(pairs)))
     if options.aiconfigurator:

@@ -184,17 +184,18 @@ def decode_overhead_s(
     wave_batch: int,
     layer_latency_s: float,
     layer_kind_ratio: float,
-    layer_format_ratio: float,
+    layer_group_ratio: float,
     step_latency_s: float,
     sequence_latency_s: float,
 ) -> float:
     """What a step costs whatever it reads and computes: kernels that start one after the other, the scheduler, the sampler.
 
-    decode_overhead_s = layers · layer_latency_s · kind · format + step_latency_s + batch · sequence_latency_s
+    decode_overhead_s = layers · layer_latency_s · kind · group + step_latency_s + batch · sequence_latency_s
 
     Args:
         layers: of the network. wave_batch: sequences. layer_latency_s, step_latency_s, sequence_latency_s: (fitted) [s].
-        layer_kind_ratio, layer_format_ratio: of layers with experts, latent attention or states, and of number formats (fitted).
+        layer_kind_ratio: of layers with experts, latent attention or states (fitted). layer_group_ratio: with and without
+            copies of the attention (fitted).
     Returns:
         [s]
 
@@ -203,7 +204,7 @@ def decode_overhead_s(
 
     Source: measured; bench/silicon.py.
     """
-    layer_s = layer_latency_s * layer_kind_ratio * layer_format_ratio
+    layer_s = layer_latency_s * layer_kind_ratio * layer_group_ratio
     return layers * layer_s + step_latency_s + wave_batch * sequence_latency_s
 
 
