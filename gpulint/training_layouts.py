@@ -18,6 +18,8 @@ RECOMPUTED_LESS: Mapping[str, tuple[str, str]] = {
 """What is kept of a layer that is recomputed whole today: Korthikanti et al., Reducing Activation Recomputation, 2022."""
 SPARE = 0.1
 """Share of a card that has to be free before less is recomputed or more computed at once."""
+IN_STAGES = frozenset({"torchtitan", "megatron-lm", "megatron-deepspeed", "nemo", "gpt-neox", "nanotron"})
+"""Trainers that can run a network in stages."""
 MORE_MACHINES = (2, 3, 4, 8)
 """Multiples of today's machines that are tried."""
 LONGER = (2, 4)
@@ -98,7 +100,7 @@ def _stages(known: Facts) -> Iterator[Move]:
     """Other numbers of stages that layers and ranks divide by, the nearest first; half at least unless memory is known."""
     now, world, layers = (count_of(known, name) for name in ("pipeline_parallel", "world_size", "layers"))
     together = count_of(known, "model_ranks")
-    if not (now and world and together):
+    if not (now and world and together) or (now == 1 and known.role.text("engine") not in IN_STAGES):
         return
     others = together // now
     least = 1 if isinstance(known.likely("training_headroom"), float) else now / 2
