@@ -150,10 +150,19 @@ def _groups(known: Facts) -> Iterator[Move]:
     gpus, ranks = count_of(known, "gpus_per_pod"), count_of(known, "shard_ranks")
     if known.likely("sharding") != "fsdp" or not gpus or not ranks:
         return
+    lost = "memory: fewer ranks share the states out"
+    if (stated := known.role.fields.get("hybrid_sharding")) is not None and stated.origins:
+        if stated.value is False and gpus < ranks:
+            yield Move(
+                f"hybrid sharding: a copy of the states on the {gpus} GPUs of each node",
+                {"hybrid_sharding": True},
+                lost,
+            )
+        return
     for group in (gpus, 2 * gpus, 4 * gpus):
         if group < ranks and ranks % group == 0:
             title = f"hybrid sharding: a copy of the states on every {group} GPUs"
-            yield Move(title, {"shard_group": group}, "memory: fewer ranks share the states out")
+            yield Move(title, {"shard_group": group}, lost)
 
 
 def _sequence_parallel(known: Facts) -> Iterator[Move]:
