@@ -118,7 +118,12 @@ def test_hybrid_sharding_spares_a_slow_network_what_stays_inside_a_node() -> Non
 
 def test_hybrid_sharding_sums_gradients_between_its_copies_after_every_micro_batch() -> None:
     """PyTorch's FSDP2 all-reduces in each backward pass unless set_requires_all_reduce(False) is called."""
-    network = {"network_bytes_per_s": 400e9, "network_kind": "infiniband", "gpus_per_replica": 16, "pods_per_replica": 2}
+    network = {
+        "network_bytes_per_s": 400e9,
+        "network_kind": "infiniband",
+        "gpus_per_replica": 16,
+        "pods_per_replica": 2,
+    }
     once, twice = (known(**network, global_batch_size=batch, shard_group=8) for batch in (32, 64))
     assert likely(twice, "accumulations") == 2 * likely(once, "accumulations")
     assert likely(twice, "copy_traffic_bytes") == 2 * likely(once, "copy_traffic_bytes")
@@ -126,7 +131,12 @@ def test_hybrid_sharding_sums_gradients_between_its_copies_after_every_micro_bat
 
 def test_copies_of_whole_states_share_the_network_of_a_node_as_one_ring() -> None:
     """DDP: one ring passes each node once, whatever its GPUs; ranks of hybrid groups form a ring for each GPU."""
-    network = {"network_bytes_per_s": 400e9, "network_kind": "infiniband", "gpus_per_replica": 16, "pods_per_replica": 2}
+    network = {
+        "network_bytes_per_s": 400e9,
+        "network_kind": "infiniband",
+        "gpus_per_replica": 16,
+        "pods_per_replica": 2,
+    }
     whole = known(**network, global_batch_size=32, sharding="ddp")
     assert (likely(whole, "state_copies"), likely(whole, "copy_nominal_bytes_per_s")) == (16, 400e9)
     hybrid = known(**network, global_batch_size=32, shard_group=8)
