@@ -52,7 +52,8 @@ def _weights(role: Role, document: Document, spec: Path, container: Path, reposi
         fields["provisioned_bytes_per_s"] = found.bytes_per_s
     if checkpoint.startswith("/"):
         return fields if found.kind != "container" else {}
-    if found.size is not None and found.claim and "model_volume_bytes" not in role.fields and found.reach != "local":
+    told = found.bounded or not found.reach  # other classes give a claim more than it asks for
+    if found.size is not None and found.claim and told and "model_volume_bytes" not in role.fields:
         enforced = found.bounded and found.reach == "node"
         fields["model_volume_bytes" if enforced else "claim_bytes"] = found.size
     if found.kind in claims.EPHEMERAL and (limit := _limit(document, spec, container, found.kind)):
