@@ -91,7 +91,7 @@ def _folder(
 
 
 def _elsewhere(document: Document, container: Path) -> bool:
-    return any(name in saved.words(document, container) for name in volume.ARGUMENTS)
+    return any(name in claims.words(document, container) for name in volume.ARGUMENTS)
 
 
 def _limit(document: Document, spec: Path, container: Path, kind: str) -> Field | None:
