@@ -38,7 +38,7 @@ def _fields(role: Role, workload: Workload, repository: Repository) -> dict[str,
     spec = container[:-2]
     found = {**_weights(role, document, spec, container, repository), **_memory(document, spec, container)}
     found |= _claimed(workload, document, spec, container, repository)
-    if role.text("engine") and not engines.trains(role):
+    if engines.purpose(role.text("engine")) == "inference":
         return found  # a server saves nothing
     from gpulint.adapters import saved
 
