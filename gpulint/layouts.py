@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from gpulint import hardware, units
 from gpulint.facts import Facts, Missing
-from gpulint.moves import Move, count_of, priced
+from gpulint.moves import Move, count_of, priced, sequence_shared
 from gpulint.workload import Value
 
 LATENCY = "the latency of a single sequence"
@@ -101,7 +101,9 @@ def _stages(known: Facts) -> Iterator[Move]:
         longer = stages * ranks // left
         if layers is None or layers >= longer:
             values: dict[str, Value] = {"tensor_parallel": left, "pipeline_parallel": longer}
-            yield Move(f"tensor parallel {left}, pipeline parallel {longer} on the same GPUs", values, LATENCY)
+            title = f"tensor parallel {left}, pipeline parallel {longer} on the same GPUs"
+            yield Move(title, values, LATENCY)
+            yield from sequence_shared(title, values, known)
     for left in sorted((one for one in factors(stages) if one < stages), reverse=True):
         wider = ranks * stages // left
         values = {"tensor_parallel": wider, "pipeline_parallel": left}

@@ -53,6 +53,10 @@ def moves(quantity: str, known: Facts) -> Iterator[Move]:
     return by_quantity[quantity](known) if quantity in by_quantity else iter(())
 
 
+YOUNG = "latency of a single sequence; decode context parallel is young, so compare its answers"
+"""https://github.com/vllm-project/vllm/issues/41623"""
+
+
 def _tensor_parallel(known: Facts) -> Iterator[Move]:
     """Other tensor parallel sizes on the GPUs that the instance already has."""
     now, gpus = count_of(known, "tensor_parallel"), count_of(known, "gpus_per_replica")
@@ -70,6 +74,16 @@ def _tensor_parallel(known: Facts) -> Iterator[Move]:
         values = {"tensor_parallel": full // pods, "pipeline_parallel": stages * pods}
         title = f"tensor parallel {full // pods} in each pod, pipeline parallel {stages * pods} over them"
         yield Move(title, values, "latency of a single sequence")
+        yield from sequence_shared(title, values, known)
+
+
+def sequence_shared(title: str, values: Mapping[str, Value], known: Facts) -> Iterator[Move]:
+    """The same layout where the ranks that would hold the same KV entries share out the tokens of a sequence."""
+    heads = 1 if count_of(known, "kv_lora_rank") else count_of(known, "kv_heads")
+    ranks = values["tensor_parallel"]
+    if heads and isinstance(ranks, int) and ranks > heads:
+        shared = {**values, "decode_context_parallel": ranks // heads}
+        yield Move(f"{title}, decode context parallel {ranks // heads}", shared, YOUNG)
 
 
 def _gpus(known: Facts) -> Iterator[Move]:

@@ -1,4 +1,4 @@
-"""The README's transcripts are what the commands print. `python tests/test_readme.py` writes them anew."""
+"""The transcripts of README and docs/speed.md are what the commands print. `python tests/test_readme.py` writes them anew."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from click.testing import CliRunner
 from gpulint import cli
 
 ROOT = Path(__file__).parent.parent
-README = ROOT / "README.md"
+PAGES = (ROOT / "README.md", ROOT / "docs" / "speed.md")
 BLOCK = re.compile(r"```console\n\$ gpulint (?P<words>[^\n]+)\n(?P<shown>.*?)```\n", re.DOTALL)
 
 
@@ -22,7 +22,9 @@ def printed(words: str) -> str:
 
 
 @pytest.mark.parametrize(
-    "block", list(BLOCK.finditer(README.read_text(encoding="utf-8"))), ids=lambda block: block["words"]
+    "block",
+    [block for page in PAGES for block in BLOCK.finditer(page.read_text(encoding="utf-8"))],
+    ids=lambda block: block["words"],
 )
 def test_a_transcript_is_what_the_command_prints(block: re.Match[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
@@ -30,11 +32,12 @@ def test_a_transcript_is_what_the_command_prints(block: re.Match[str], monkeypat
 
 
 def rewrite() -> None:
-    text = README.read_text(encoding="utf-8")
-    README.write_text(
-        BLOCK.sub(lambda block: f"```console\n$ gpulint {block['words']}\n{printed(block['words'])}```\n", text),
-        "utf-8",
-    )
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        page.write_text(
+            BLOCK.sub(lambda block: f"```console\n$ gpulint {block['words']}\n{printed(block['words'])}```\n", text),
+            "utf-8",
+        )
 
 
 if __name__ == "__main__":
