@@ -88,9 +88,9 @@ def decode_attention_s(
     decode_attention_s = batch · max(bytes / bandwidth, (1 + drafted) · operations / ranks / peak) · excess
 
     Args:
-        wave_batch: sequences. draft_tokens: of each. sequence_read_bytes: of one, on one GPU [bytes]. context_flop: of one [FLOP].
-        attention_ranks: that share its heads. memory_bytes_per_s: [bytes/s]. dense_bf16_flop_per_s: [FLOP/s].
-        attention_read_excess: time against both (fitted).
+        wave_batch: sequences. draft_tokens: of each. sequence_read_bytes: of one, on one GPU [bytes].
+        context_flop: of one [FLOP]. attention_ranks: that share its heads. memory_bytes_per_s: [bytes/s].
+        dense_bf16_flop_per_s: [FLOP/s]. attention_read_excess: time against both (fitted).
     Returns:
         [s]
 
