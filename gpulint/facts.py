@@ -40,6 +40,8 @@ AXES: Mapping[str, tuple[str, str]] = {
     "tensor": ("tensor_parallel", "all_reduce"),
     "context": ("context_ranks", "all_gather"),
     "data": ("data_ranks", "all_gather"),
+    "shard": ("state_ranks", "all_gather"),
+    "copy": ("state_copies", "all_gather"),
     "expert": ("expert_ranks", "all_to_all"),
     "pipeline": ("pipeline_parallel", "send"),
 }

@@ -152,6 +152,8 @@ def _suggestion(move: Move, before: Facts, after: Facts) -> Suggestion:
     return Suggestion(move.title, edits, shown, move.gives_up, costs[0], costs[1], prices)
 
 
+HYBRID: Mapping[str, str] = {"FULL_SHARD": "HYBRID_SHARD", "full_shard": "hybrid_shard", "1": "4"}
+"""Strategies of FSDP that share states out over all ranks, and over those of a node: torch.distributed.fsdp, accelerate."""
 NOT_A_NUMBER = re.compile(r"\$|,")
 """A place that names a variable, which states the number elsewhere, or lists devices, whose number it is."""
 
@@ -202,6 +204,8 @@ def _rewritten(name: str, old: str, value: Value) -> str:
     if name == "mig_profile":
         resource, dash, _ = old.rpartition("-")
         return f"{resource}{dash}{value}"
+    if name == "hybrid_sharding":
+        return HYBRID.get(old, old)
     flag, equals, _ = old.partition("=")
     return f"{flag}={_written(value)}" if equals and flag.startswith("-") else _written(value)
 

@@ -18,6 +18,8 @@ RECOMPUTED_LESS: Mapping[str, tuple[str, str]] = {
 """What is kept of a layer that is recomputed whole today: Korthikanti et al., Reducing Activation Recomputation, 2022."""
 SPARE = 0.1
 """Share of a card that has to be free before less is recomputed or more computed at once."""
+IN_STAGES = frozenset({"torchtitan", "megatron-lm", "megatron-deepspeed", "nemo", "gpt-neox", "nanotron"})
+"""Trainers that can run a network in stages."""
 MORE_MACHINES = (2, 3, 4, 8)
 """Multiples of today's machines that are tried."""
 LONGER = (2, 4)
@@ -98,7 +100,7 @@ def _stages(known: Facts) -> Iterator[Move]:
     """Other numbers of stages that layers and ranks divide by, the nearest first; half at least unless memory is known."""
     now, world, layers = (count_of(known, name) for name in ("pipeline_parallel", "world_size", "layers"))
     together = count_of(known, "model_ranks")
-    if not (now and world and together):
+    if not (now and world and together) or (now == 1 and known.role.text("engine") not in IN_STAGES):
         return
     others = together // now
     least = 1 if isinstance(known.likely("training_headroom"), float) else now / 2
@@ -148,10 +150,19 @@ def _groups(known: Facts) -> Iterator[Move]:
     gpus, ranks = count_of(known, "gpus_per_pod"), count_of(known, "shard_ranks")
     if known.likely("sharding") != "fsdp" or not gpus or not ranks:
         return
+    lost = "memory: fewer ranks share the states out"
+    if (stated := known.role.fields.get("hybrid_sharding")) is not None and stated.origins:
+        if stated.value is False and gpus < ranks:
+            yield Move(
+                f"hybrid sharding: a copy of the states on the {gpus} GPUs of each node",
+                {"hybrid_sharding": True},
+                lost,
+            )
+        return
     for group in (gpus, 2 * gpus, 4 * gpus):
         if group < ranks and ranks % group == 0:
             title = f"hybrid sharding: a copy of the states on every {group} GPUs"
-            yield Move(title, {"shard_group": group}, "memory: fewer ranks share the states out")
+            yield Move(title, {"shard_group": group}, lost)
 
 
 def _sequence_parallel(known: Facts) -> Iterator[Move]:

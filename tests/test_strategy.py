@@ -123,6 +123,73 @@ spec:
               volumeMounts: [{name: shm, mountPath: /dev/shm}]
           volumes: [{name: shm, emptyDir: {medium: Memory}}]
 """
+SHARDED = """\
+apiVersion: gpulint/v1
+kind: TrainingJob
+metadata: {name: sft}
+spec:
+  roles:
+    - name: trainer
+      engine: ENGINE
+      checkpoint: meta-llama/Llama-3.1-8B
+      accelerator: a100-sxm4-80gb
+      instance_type: p4de.24xlarge
+      gpus_per_pod: 8
+      pods_per_replica: 2
+      tensor_parallel: 1
+      pipeline_parallel: 1
+      context_parallel: 1
+      micro_batch_size: 1
+      global_batch_size: 16
+      sequence_length: 3072
+      training_dtype: bfloat16
+      parameter_dtype: float32
+      sharding: fsdp
+      optimizer: adamw-fused
+      activation_checkpointing: full
+      packed: true
+"""
+ACCELERATE = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: accelerate}
+data:
+  acc.yaml: |
+    distributed_type: FSDP
+    num_machines: 2
+    num_processes: 16
+    mixed_precision: bf16
+    fsdp_config:
+      fsdp_sharding_strategy: full_shard
+---
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: sft}
+spec:
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: 2
+      template:
+        spec:
+          nodeSelector: {node.kubernetes.io/instance-type: p4de.24xlarge}
+          containers:
+            - name: pytorch
+              image: registry.example/train:v1
+              command: [accelerate, launch, --config_file, /etc/acc/acc.yaml, trl/scripts/sft.py]
+              args:
+                - --model_name_or_path=meta-llama/Llama-3.1-8B
+                - --dataset_name=a/b
+                - --per_device_train_batch_size=1
+                - --gradient_accumulation_steps=1
+                - --gradient_checkpointing=true
+                - --max_length=3072
+                - --packing=true
+                - --bf16=true
+                - --save_strategy=no
+              resources: {limits: {nvidia.com/gpu: 8, vpc.amazonaws.com/efa: 4}}
+              volumeMounts: [{name: config, mountPath: /etc/acc}, {name: shm, mountPath: /dev/shm}]
+          volumes: [{name: config, configMap: {name: accelerate}}, {name: shm, emptyDir: {medium: Memory}}]
+"""
 MEGATRON = """\
 #!/bin/bash
 #SBATCH --nodes=8
@@ -248,6 +315,24 @@ WRONG = (
         TORCHRUN,
         ({"instance_type": "g5.48xlarge"}, {"accelerator": "p4d.24xlarge"}),
         "AWS, EC2 G5: 40 Gb/s on 12xlarge, 100 Gb/s on 48xlarge, which multi-node guides call the least",
+    ),
+    Wrong(
+        "communication-bound",
+        SHARDED.replace("ENGINE", "transformers"),
+        ({"shard_group": 8},),
+        "Zhao et al. 2023, 3.2.2: hybrid sharding gathers inside a node and sums gradients alone between nodes",
+    ),
+    Wrong(
+        "communication-bound",
+        SHARDED.replace("ENGINE", "torchtitan").replace("length: 3072", "length: 4096"),
+        ({"shard_group": 8}, {"pipeline_parallel": 2}),
+        "as above; Narayanan et al. 2021, 3.2: stages, which send least, between nodes",
+    ),
+    Wrong(
+        "communication-bound",
+        ACCELERATE,
+        ({"hybrid_sharding": "hybrid_shard"},),
+        "Accelerate, FSDP: HYBRID_SHARD shards within a node and copies between nodes",
     ),
     Wrong(
         "attention-copies-not-divisible",
@@ -479,7 +564,30 @@ def test_hybrid_sharding_groups_are_whole_machines() -> None:
     ]
 
 
+def test_a_strategy_of_fsdp_that_a_file_names_becomes_the_hybrid_one() -> None:
+    found = samples.report(ACCELERATE.replace("full_shard", "FULL_SHARD"))
+    (edit,) = samples.of_rule(found, "communication-bound")[0].suggestions[0].edits
+    assert (edit.old, edit.new) == ("FULL_SHARD", "HYBRID_SHARD")
+
+
+def test_a_network_that_a_hint_states_counts_as_one_of_a_machine_type() -> None:
+    told = SHARDED.replace("ENGINE", "transformers").replace("      instance_type: p4de.24xlarge\n", "")
+    assert samples.of_rule(samples.report(told), "communication-bound") == []
+    network = "# gpulint: network=400Gb/s network-kind=efa\n"
+    assert samples.of_rule(samples.report(network + told), "communication-bound")
+
+
 # ---- and what is no layout
+
+
+def test_a_trainer_without_stages_is_offered_none() -> None:
+    run = known(engine="transformers", **{**RUN, "tensor_parallel": 1, "micro_batch_size": 1, "global_batch_size": 128})
+    assert list(training_layouts.training("pipeline_parallel", run)) == []
+
+
+def test_hybrid_sharding_is_not_offered_twice() -> None:
+    run = known(engine="transformers", **{**RUN, "tensor_parallel": 1, "sharding": "fsdp", "hybrid_sharding": True})
+    assert list(training_layouts.training("shard_group", run)) == []
 
 
 @pytest.mark.parametrize("quantity", ["replicas", "data_parallel", "pipeline_parallel", "expert_parallel", "link"])

@@ -200,6 +200,13 @@ def fsdp(document: Document, place: Origin, path: tuple[str | int, ...]) -> dict
     strategy = found.pop("fsdp_strategy", None)
     if strategy is not None and strategy.value == "none":
         found["sharding"] = Field("ddp", strategy.origins)
+    elif strategy is not None and strategy.value in ("full", "hybrid") and _names_strategy(strategy):
+        found["hybrid_sharding"] = Field(strategy.value == "hybrid", strategy.origins)
     elif strategy is not None and strategy.value != "full":
         found["sharding"] = Field(Unknown("this strategy of FSDP is not modelled"), strategy.origins)
     return found
+
+
+def _names_strategy(field: Field) -> bool:
+    """Whether a strategy is stated in words that hybrid sharding has too, as FSDP's first version takes them."""
+    return all(str(origin.path[-1]).endswith("sharding_strategy") for origin in field.origins)

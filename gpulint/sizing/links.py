@@ -74,6 +74,24 @@ def network_bytes_per_s_per_gpu(network_bytes_per_s: float, gpus_per_pod: float,
     return network_bytes_per_s / max(node_gpus or gpus_per_pod, 1)
 
 
+def network_known(network_bytes_per_s: float | None = None) -> bool:
+    """Whether the machine type, a hint or the settings say how fast the node's network is.
+
+    network_known = network_bytes_per_s is known
+
+    Args:
+        network_bytes_per_s: of the node, per direction [bytes/s]; None where not known.
+    Returns:
+        flag
+
+    >>> network_known(400e9), network_known()
+    (True, False)
+
+    Source: definition.
+    """
+    return network_bytes_per_s is not None
+
+
 def rail_oversubscription(network_oversubscription: float, rail_optimized: bool | None) -> float:
     """How far rings, trees and hand-overs between nodes share the switches above.
 

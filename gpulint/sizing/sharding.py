@@ -4,27 +4,41 @@ from __future__ import annotations
 
 import math
 
+from gpulint import fabric
 
-def shard_ranks(gpus_per_replica: int, tensor_parallel: int, pipeline_parallel: int, shard_group: int | None) -> int:
+
+def shard_ranks(
+    gpus_per_replica: int,
+    tensor_parallel: int,
+    pipeline_parallel: int,
+    shard_group: int | None,
+    hybrid_sharding: bool,
+    gpus_per_pod: float | None = None,
+) -> int:
     """Ranks over which the states of one model-parallel part are shared out.
 
-    shard_ranks = shard_group where it is stated, else GPUs / (tp · pp)
+    shard_ranks = shard_group where it is stated, else GPUs / (tp · pp), of one node with hybrid sharding
 
     Args:
         gpus_per_replica: GPUs of the run. tensor_parallel, pipeline_parallel: ranks. shard_group: of hybrid sharding, else None.
+        hybrid_sharding: each node holds a whole copy. gpus_per_pod: GPUs of a node's pod; None where not known.
     Returns:
         ranks
     Validity: ranks of context parallelism share them out too (torchtitan, Megatron-LM).
 
-    >>> shard_ranks(256, 8, 1, None), shard_ranks(64, 1, 1, 8)
-    (32, 8)
+    >>> shard_ranks(256, 8, 1, None, False), shard_ranks(64, 1, 1, 8, False), shard_ranks(64, 1, 1, None, True, 8)
+    (32, 8, 8)
 
     Source: pytorch/torchtitan b5bcd76c6 distributed/parallel_dims.py (fsdp = dp_shard · cp); NVIDIA/Megatron-LM,
-        core/parallel_state.py (data parallel with context parallel).
+        core/parallel_state.py (data parallel with context parallel); pytorch/pytorch torch/distributed/fsdp
+        _init_utils.py (HYBRID_SHARD: a group for each node).
     """
     if shard_group:
         return shard_group
-    ranks = gpus_per_replica // (tensor_parallel * pipeline_parallel)
+    if hybrid_sharding and gpus_per_pod is None:
+        raise fabric.Unstated("gpus_per_pod")
+    gpus = min(gpus_per_replica, int(gpus_per_pod or 0)) if hybrid_sharding else gpus_per_replica
+    ranks = gpus // (tensor_parallel * pipeline_parallel)
     if ranks < 1:
         raise LookupError(
             f"{gpus_per_replica} GPUs are fewer than tensor parallel {tensor_parallel} x pipeline parallel {pipeline_parallel}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from gpulint import fabric, hardware
+from gpulint import fabric
 
 
 def tensor_traffic_s(
@@ -36,62 +36,19 @@ def tensor_traffic_s(
     return _carried_s(tensor_traffic_bytes, calls, tensor_parallel, tensor_bus_bytes_per_s, tensor_hop_s)
 
 
-def shard_bus_bytes_per_s(
-    shard_group: int | None,
-    tensor_parallel: int,
-    context_ranks: int,
-    gpus_per_pod: float,
-    data_bus_bytes_per_s: float,
-    context_bus_bytes_per_s: float,
-    joined_gpus: int | None = None,
-    link: str | None = None,
-    link_bytes_per_s: float | None = None,
-    host_link: str | None = None,
-    host_link_bytes_per_s: float | None = None,
-) -> float:
-    """What the ranks that share states out achieve between each other: a hybrid group inside a node has the node's links.
-
-    shard_bus_bytes_per_s = link / slowdown where shard_group · tp · cp lie in one domain or node, else that of all ranks
-
-    Args:
-        shard_group: ranks of a hybrid group, else None. tensor_parallel, context_ranks: ranks that lie between them.
-        gpus_per_pod: GPUs of a node's pod. data_bus_bytes_per_s, context_bus_bytes_per_s: of all ranks [bytes/s].
-        joined_gpus, link, link_bytes_per_s: by direct links. host_link, host_link_bytes_per_s: of the host's bus [bytes/s].
-    Returns:
-        [bytes/s]
-
-    >>> shard_bus_bytes_per_s(None, 1, 1, 8, 25e9, math.inf) / 1e9, shard_bus_bytes_per_s(8, 1, 1, 4, 25e9, math.inf) / 1e9
-    (25.0, 25.0)
-
-    Source: Zhao et al., PyTorch FSDP, 2023, section 3.2.2.
-    """
-    spread = min(data_bus_bytes_per_s, context_bus_bytes_per_s)
-    span = (shard_group or 0) * tensor_parallel * context_ranks
-    if not 1 < span <= max(gpus_per_pod, joined_gpus or 0):
-        return spread
-    direct = joined_gpus is not None and span <= joined_gpus
-    medium, nominal = (link, link_bytes_per_s) if direct else (host_link, host_link_bytes_per_s)
-    reached = hardware.measured(medium or "", "all_gather", "", shard_group or 1)
-    if reached is None or nominal is None:
-        return spread
-    return nominal / reached.slowdown.likely
-
-
 def data_traffic_s(
     data_traffic_bytes: float,
     copy_traffic_bytes: float,
     sharding_stage: int,
-    shard_ranks: int,
+    state_ranks: int,
+    state_copies: int,
     layers: int,
     pipeline_parallel: int,
     accumulations: float,
-    training_copies: int,
-    context_ranks: int,
     shard_bus_bytes_per_s: float,
-    data_bus_bytes_per_s: float,
-    data_hop_s: float,
-    context_bus_bytes_per_s: float,
-    context_hop_s: float,
+    shard_hop_s: float,
+    copy_bus_bytes_per_s: float,
+    copy_hop_s: float,
     gather_excess: float,
 ) -> float:
     """Time in which the data-parallel ranks exchange weights and gradients of a step, if nothing else runs.
@@ -100,26 +57,24 @@ def data_traffic_s(
         calls = 3 · layers / pp · accumulations in stage 3, else layers / pp
 
     Args:
-        data_traffic_bytes, copy_traffic_bytes: that one rank sends, and of it between whole copies [bytes]. sharding_stage,
-        shard_ranks: what is shared out, and over how many. layers, pipeline_parallel: of the network, and stages.
-        accumulations: micro-batches of a step. training_copies, context_ranks: data parallel, and of a sequence; states are
-        shared out over both. shard_bus_bytes_per_s, data_bus_bytes_per_s, data_hop_s, context_bus_bytes_per_s,
-        context_hop_s: what those ranks achieve between each other [bytes/s], [s]. gather_excess: against that (fitted).
+        data_traffic_bytes, copy_traffic_bytes: that one rank sends, and of it between whole copies [bytes]. sharding_stage:
+        what is shared out. state_ranks, state_copies: ranks of one copy of the states, and copies. layers,
+        pipeline_parallel: of the network, and stages. accumulations: micro-batches of a step. shard_bus_bytes_per_s,
+        shard_hop_s, copy_bus_bytes_per_s, copy_hop_s: what the ranks of one copy achieve between each other, and those of
+        different copies [bytes/s], [s]. gather_excess: against that (fitted).
     Returns:
         [s]
 
-    >>> round(data_traffic_s(100e9, 0.0, 3, 8, 32, 1, 1.0, 8, 1, 50e9, 50e9, 0.0, math.inf, 0.0, 1.0), 3)
+    >>> round(data_traffic_s(100e9, 0.0, 3, 8, 1, 32, 1, 1.0, 50e9, 0.0, math.inf, 0.0, 1.0), 3)
     2.0
 
-    Source: Rajbhandari et al., ZeRO, 2020, section 7.
+    Source: Rajbhandari et al., ZeRO, 2020, section 7; Zhao et al., PyTorch FSDP, 2023, section 3.2.2.
     """
-    each = 3 * accumulations if sharding_stage >= 3 else 1
-    calls = each * layers / max(1, pipeline_parallel)
-    bus, hop = min(data_bus_bytes_per_s, context_bus_bytes_per_s), max(data_hop_s, context_hop_s)
-    ranks = training_copies * context_ranks
-    shards = min(shard_ranks, ranks) if sharding_stage else 1
-    inside = _carried_s(data_traffic_bytes - copy_traffic_bytes, calls, shards, shard_bus_bytes_per_s, hop)
-    between = _carried_s(copy_traffic_bytes, layers / max(1, pipeline_parallel), ranks // shards, bus, hop)
+    blocks = layers / max(1, pipeline_parallel)
+    calls = blocks * (3 * accumulations if sharding_stage >= 3 else 1)
+    kept = data_traffic_bytes - copy_traffic_bytes
+    inside = _carried_s(kept, calls, state_ranks, shard_bus_bytes_per_s, shard_hop_s)
+    between = _carried_s(copy_traffic_bytes, blocks, state_copies, copy_bus_bytes_per_s, copy_hop_s)
     return (inside + between) * gather_excess
 
 

@@ -53,9 +53,7 @@ def tensor_traffic_bytes(
 def data_traffic_bytes(
     sharding: str,
     sharding_stage: int,
-    shard_ranks: int,
-    training_copies: int,
-    context_parallel: int | None,
+    state_ranks: int,
     stage_parameters: float,
     trained_share: float,
     lora_rank: int | None,
@@ -73,66 +71,73 @@ def data_traffic_bytes(
         micro-batch (FSDP's stage 2: one gather)
 
     Args:
-        sharding, sharding_stage, shard_ranks: what shares states out, what, and over n ranks. training_copies,
-        context_parallel: of the run. stage_parameters: P, of one rank before sharing out. trained_share: of them.
-        lora_rank: None without adapters. compute_bytes, frozen_bytes_per_parameter: b, of a gathered weight [bytes].
-        reduced_bytes_per_parameter: r, of a gradient [bytes]. accumulations: micro-batches of a step.
-        pipeline_parallel: stages. copy_traffic_bytes: between whole copies [bytes].
+        sharding, sharding_stage, state_ranks: what shares states out, what, and over n ranks. stage_parameters: P, of one
+        rank before sharing out. trained_share: of them. lora_rank: None without adapters. compute_bytes,
+        frozen_bytes_per_parameter: b, of a gathered weight [bytes]. reduced_bytes_per_parameter: r, of a gradient [bytes].
+        accumulations: micro-batches of a step. pipeline_parallel: stages. copy_traffic_bytes: between whole copies [bytes].
     Returns:
         [bytes], one direction
     Validity: DDP and ZeRO-1 reduce once a step; FSDP and ZeRO-2 and 3 after every micro-batch, as they do without no_sync;
         FSDP within a pipeline gathers and reduces once a step.
 
-    >>> data_traffic_bytes("ddp", 0, 8, 8, None, 1e9, 1.0, None, 2, 0.0, 2, 4.0, 1, 3.5e9) / 1e9
+    >>> data_traffic_bytes("ddp", 0, 1, 1e9, 1.0, None, 2, 0.0, 2, 4.0, 1, 3.5e9) / 1e9
     3.5
-    >>> data_traffic_bytes("fsdp", 3, 8, 8, None, 1e9, 1.0, None, 2, 0.0, 2, 1.0, 1, 0.0) / 1e9
+    >>> data_traffic_bytes("fsdp", 3, 8, 1e9, 1.0, None, 2, 0.0, 2, 1.0, 1, 0.0) / 1e9
     5.25
 
     Source: Rajbhandari et al., ZeRO, 2020, section 7; Zhao et al., PyTorch FSDP, 2023, section 3.2; pytorch/torchtitan
         b5bcd76c6 torchtitan/models/llama3/infra/parallelize.py (no resharding after the forward pass in a pipeline).
     """
-    shards = min(shard_ranks, training_copies * (context_parallel or 1)) if sharding_stage else 1
-    if shards == 1 or sharding == "none":
+    if state_ranks == 1 or sharding == "none":
         return copy_traffic_bytes
     width = compute_bytes if lora_rank is None else frozen_bytes_per_parameter
-    rounds = 1.0 if sharding == "fsdp" and pipeline_parallel > 1 else accumulations
+    rounds = _rounds(sharding, accumulations, pipeline_parallel)
     gathers, reductions = _exchanges(sharding, sharding_stage, rounds, trained_share)
     sent = gathers * width + reductions * trained_share * reduced_bytes_per_parameter
-    return (shards - 1) / shards * stage_parameters * sent + copy_traffic_bytes
+    return (state_ranks - 1) / state_ranks * stage_parameters * sent + copy_traffic_bytes
 
 
 def copy_traffic_bytes(
     sharding: str,
     sharding_stage: int,
-    shard_ranks: int,
-    training_copies: int,
-    context_parallel: int | None,
+    state_ranks: int,
+    state_copies: int,
     stage_parameters: float,
     trained_share: float,
     reduced_bytes_per_parameter: int,
+    accumulations: float,
+    pipeline_parallel: int,
 ) -> float:
     """What one rank sends in a step to the ranks that hold the same part of other whole copies: reduced gradients.
 
-    copy_traffic_bytes = 2 (g − 1) / g · P / n · trained_share · r, over g = ranks / n copies
+    copy_traffic_bytes = reductions · 2 (g − 1) / g · P / n · trained_share · r, over g copies
 
     Args:
-        sharding, sharding_stage, shard_ranks: what shares states out, what, and over n ranks (1 where nothing is shared out).
-        training_copies, context_parallel: of the run. stage_parameters: P, of one rank before sharing out. trained_share: of
-        them. reduced_bytes_per_parameter: r, of a gradient [bytes].
+        sharding, sharding_stage: what shares states out, and what. state_ranks, state_copies: n ranks of one copy of them, g
+        copies. stage_parameters: P, of one rank before sharing out. trained_share: of them. reduced_bytes_per_parameter: r,
+        of a gradient [bytes]. accumulations: micro-batches of a step. pipeline_parallel: stages.
     Returns:
         [bytes], one direction; 0 where all ranks share one copy out
+    Validity: hybrid FSDP sums up after every micro-batch, as it does without set_requires_all_reduce(False).
 
-    >>> copy_traffic_bytes("ddp", 0, 8, 8, None, 1e9, 1.0, 2) / 1e9, copy_traffic_bytes("fsdp", 3, 8, 16, None, 1e9, 1.0, 2) / 1e9
-    (3.5, 0.25)
+    >>> copy_traffic_bytes("ddp", 0, 1, 8, 1e9, 1.0, 2, 4.0, 1) / 1e9
+    3.5
+    >>> copy_traffic_bytes("fsdp", 3, 8, 2, 1e9, 1.0, 2, 4.0, 1) / 1e9
+    1.0
 
-    Source: Rajbhandari et al., ZeRO, 2020, section 7; Zhao et al., PyTorch FSDP, 2023, section 3.2.2 (hybrid sharding).
+    Source: Rajbhandari et al., ZeRO, 2020, section 7; Zhao et al., PyTorch FSDP, 2023, section 3.2.2 (hybrid sharding);
+        pytorch/pytorch torch/distributed/fsdp/_fully_shard/_fully_shard.py (set_requires_all_reduce).
     """
-    ranks = training_copies * (context_parallel or 1)
-    shards = min(shard_ranks, ranks) if sharding_stage else 1
-    groups = ranks // shards
-    if groups <= 1 or sharding == "none":
+    if state_copies <= 1 or sharding == "none":
         return 0.0
-    return 2 * (groups - 1) / groups * stage_parameters / shards * trained_share * reduced_bytes_per_parameter
+    rounds = _rounds(sharding, accumulations, pipeline_parallel) if sharding == "fsdp" and sharding_stage >= 2 else 1.0
+    own = stage_parameters / state_ranks * trained_share * reduced_bytes_per_parameter
+    return rounds * 2 * (state_copies - 1) / state_copies * own
+
+
+def _rounds(sharding: str, accumulations: float, pipeline_parallel: int) -> float:
+    """How often a step gathers and reduces: FSDP within a pipeline does once."""
+    return 1.0 if sharding == "fsdp" and pipeline_parallel > 1 else accumulations
 
 
 def _exchanges(sharding: str, sharding_stage: int, rounds: float, trained_share: float) -> tuple[float, float]:
