@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml  # type: ignore[import-untyped]
+from ruamel.yaml import YAML
 
 PREFIXES = {
     "dsr1": "deepseek-v3",
@@ -46,7 +46,7 @@ class Harness:
     def __init__(self, paths: Iterable[Path]) -> None:
         self._runs: dict[Key, set[tuple[str, Run]]] = defaultdict(set)
         for path in paths:
-            for config in yaml.safe_load(path.read_text(encoding="utf-8")).values():
+            for config in YAML(typ="safe").load(path).values():
                 for key, tag, run in _runs(config):
                     self._runs[key].add((tag, run))
 
