@@ -8,7 +8,7 @@ import math
 import operator
 import pkgutil
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from gpulint import architecture, catalog, engines, hardware, shipped, sizing
@@ -82,10 +82,32 @@ class Known(NamedTuple):
     terms: frozenset[str] = frozenset()
 
 
+class _Glossary(Mapping[str, "Quantity"]):
+    """The rows of the glossary, each read when it is first asked for: one workload needs a third of them."""
+
+    def __init__(self) -> None:
+        self._rows = shipped.glossary()
+        self._read: dict[str, Quantity] = {}
+
+    def __getitem__(self, name: str) -> Quantity:
+        if name not in self._read:
+            self._read[name] = _quantity(name, self._rows[name])
+        return self._read[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._rows
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
 @functools.cache
 def glossary() -> Mapping[str, Quantity]:
     """Every quantity by name."""
-    return {name: _quantity(name, row) for name, row in shipped.glossary().items()}
+    return _Glossary()
 
 
 def _quantity(name: str, row: Mapping[str, object]) -> Quantity:

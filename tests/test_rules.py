@@ -59,6 +59,29 @@ def test_the_condition_bears_every_absence_together_with_any_other(one: Rule) ->
             assert cel.evaluate(one.when, {**present, **dict.fromkeys(absent)}) in (True, False)
 
 
+@pytest.mark.parametrize(
+    ("condition", "ruled_out"),
+    [
+        ("spare_gpus > 0", {}),
+        ("efa_devices != null && efa_devices > 4", {"efa_devices": None}),
+        ("half_formats && spare_gpus > 0", {"half_formats": False}),
+        ("time_limit_s != null && (spare_gpus > 0 || half_formats)", {"time_limit_s": None}),
+        ("time_limit_s != null && (spare_gpus > 0) || half_formats", {}),
+        ("half_formats ? spare_gpus > 0 : spare_gpus < 0", {}),
+        ("!half_formats && spare_gpus > 0", {}),
+        ("instance_type.matches('^(a|b) && half_formats && c') && packed", {"packed": False}),
+    ],
+)
+def test_what_rules_a_condition_out_by_itself(condition: str, ruled_out: dict[str, bool | None]) -> None:
+    assert cel.guards(condition) == ruled_out
+
+
+@every_rule
+def test_a_fact_that_rules_a_condition_out_does_so_whatever_else_is_known(one: Rule) -> None:
+    for name, value in cel.guards(one.when).items():
+        assert cel.evaluate(one.when, {name: value}) is False
+
+
 def _may_be_none(name: str) -> bool:
     formula = facts.formulas(None).get(name)
     return formula is not None and "None" in str(formula.__annotations__.get("return"))

@@ -180,3 +180,8 @@ def holding(document: Document, spec: Path, container: Path, folder: str, reposi
         return Volume("container", Origin(document, (*container, "name")), "local")
     found = of(document, spec, str(document.get((*mount, "name"))), repository)
     return None if found is None else found._replace(origin=Origin(document, (*mount, "mountPath")))
+
+
+def words(document: Document, container: Path) -> str:
+    """What a container is told: its command, environment and hooks as one text."""
+    return " ".join(str(document.get((*container, key)) or "") for key in ("command", "args", "env", "lifecycle"))

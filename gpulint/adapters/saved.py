@@ -103,7 +103,7 @@ def _carried(document: Document, spec: Path) -> bool:
     """Whether anything in a pod may carry its checkpoints out: a store in its words, or a container beside it."""
     if len(list(kinds.items(document, (*spec, "containers")))) > 1:
         return True
-    return any(CARRIED.search(words(document, at)) for at in kinds.items(document, (*spec, "containers")))
+    return any(CARRIED.search(claims.words(document, at)) for at in kinds.items(document, (*spec, "containers")))
 
 
 def scratch(role: Role, document: Document) -> dict[str, Field]:
@@ -115,8 +115,3 @@ def scratch(role: Role, document: Document) -> dict[str, Field]:
     if not SCRATCH.match(value) or CARRIED.search(document.text) or BROUGHT.search(document.text):
         return {}
     return {"checkpoint_volume": Field("scratch", stated.origins), "checkpoint_folder": Field(value, stated.origins)}
-
-
-def words(document: Document, container: Path) -> str:
-    """What a container is told: its command, environment and hooks as one text."""
-    return " ".join(str(document.get((*container, key)) or "") for key in ("command", "args", "env", "lifecycle"))

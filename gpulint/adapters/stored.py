@@ -6,7 +6,8 @@ import posixpath
 import re
 from dataclasses import replace
 
-from gpulint.adapters import claims, command, kinds, saved, volume
+from gpulint import engines
+from gpulint.adapters import claims, command, kinds, volume
 from gpulint.documents import Document, Path
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Workload
@@ -27,6 +28,8 @@ def joined(workload: Workload, repository: Repository) -> Workload:
 
 def _fields(role: Role, workload: Workload, repository: Repository) -> dict[str, Field]:
     if workload.adapter == "script":
+        from gpulint.adapters import saved
+
         return saved.scratch(role, workload.document)
     document, path = role.anchor.document, role.anchor.path
     container = path[:-1] if path and path[-1] == "name" else path
@@ -35,6 +38,10 @@ def _fields(role: Role, workload: Workload, repository: Repository) -> dict[str,
     spec = container[:-2]
     found = {**_weights(role, document, spec, container, repository), **_memory(document, spec, container)}
     found |= _claimed(workload, document, spec, container, repository)
+    if engines.purpose(role.text("engine")) == "inference":
+        return found  # a server saves nothing
+    from gpulint.adapters import saved
+
     return found | saved.fields(role, document, spec, container, repository)
 
 
@@ -52,7 +59,8 @@ def _weights(role: Role, document: Document, spec: Path, container: Path, reposi
         fields["provisioned_bytes_per_s"] = found.bytes_per_s
     if checkpoint.startswith("/"):
         return fields if found.kind != "container" else {}
-    if found.size is not None and found.claim and "model_volume_bytes" not in role.fields and found.reach != "local":
+    told = found.bounded or not found.reach  # other classes give a claim more than it asks for
+    if found.size is not None and found.claim and told and "model_volume_bytes" not in role.fields:
         enforced = found.bounded and found.reach == "node"
         fields["model_volume_bytes" if enforced else "claim_bytes"] = found.size
     if found.kind in claims.EPHEMERAL and (limit := _limit(document, spec, container, found.kind)):
@@ -84,7 +92,7 @@ def _folder(
 
 
 def _elsewhere(document: Document, container: Path) -> bool:
-    return any(name in saved.words(document, container) for name in volume.ARGUMENTS)
+    return any(name in claims.words(document, container) for name in volume.ARGUMENTS)
 
 
 def _limit(document: Document, spec: Path, container: Path, kind: str) -> Field | None:

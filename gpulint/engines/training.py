@@ -51,7 +51,7 @@ OWN_FIELDS = frozenset(
             "adapted",
             "quantised_by",
         ),
-        *("mini_batch", "answers"),
+        *("mini_batch", "answers", "rollout_engine"),
     }
 )
 """Fields of the table that stand for no quantity: other fields follow from them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from gpulint.engines import Invocation, Reading, training
+from gpulint.workload import Field, Unknown
 
 MENTIONS = ("verl", "recipe.", "recipe/")
 PURPOSE = "training"
@@ -36,4 +37,6 @@ def read(invocation: Invocation) -> Reading | None:
         "global_batch_size": training.multiplied(found.get("mini_batch"), found.get("answers")),
         "generations": found.get("answers"),
     }
+    if (engine := found.get("rollout_engine")) is not None and engine.value == "hf":
+        own["rollout_tensor_parallel"] = Field(Unknown("the trainer's own network generates"), engine.origins)
     return training.reading("verl", started, ("verl",), own)

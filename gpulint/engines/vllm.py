@@ -122,6 +122,9 @@ def _from_arguments(stated: Sequence[Stated]) -> dict[str, Field]:
         fields["max_model_len"] = Field(Unknown("the engine chooses the longest that fits"), length.origins)
     if joining := [one.flag for one in stated if _joins_nodes(one)]:
         fields["multi_node"] = Field(True, source=joining[0].name)
+    if "prefill_context_parallel" in fields and fields["prefill_context_parallel"].value != 1:
+        for name in ("decode_context_parallel", "data_parallel"):
+            fields[name] = Field(Unknown("prefill context parallelism is not modelled"))
     if "num_gpu_blocks_override" in fields:
         fields["kv_cache_memory_bytes"] = Field(Unknown("--num-gpu-blocks-override sets the size of the KV cache"))
     for name in ("rope_scaling", "hf_overrides"):

@@ -12,6 +12,8 @@ from gpulint import facts
 
 NAME = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|(?<![\w.])([A-Za-z_]\w*)")
 UNDECLARED = re.compile(r"undeclared reference to '(\w+)'")
+TEXT = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
+GROUP = re.compile(r"\w*(\.\w+)?\([^()]*\)")
 WHOLE_MAX = 2**63
 
 
@@ -24,6 +26,23 @@ def names(expression: str) -> tuple[str, ...]:
     """The facts an expression uses, in order of appearance."""
     found = (match.group(1) for match in NAME.finditer(expression))
     return tuple(dict.fromkeys(name for name in found if name in facts.glossary()))
+
+
+@functools.cache
+def guards(expression: str) -> Mapping[str, bool | None]:
+    """The facts without which a condition cannot hold, each with the value that rules it out.
+
+    They are the `name != null` (null) and bare `name` (false) that `&&` joins to all the rest. With such a value the condition
+    is false whatever else is known, as CEL's own `&&` says: it need not be compiled, nor any other fact resolved.
+    """
+    outside = TEXT.sub("''", expression)
+    while (inner := GROUP.sub(" ", outside)) != outside:
+        outside = inner
+    if "||" in outside or "?" in outside:
+        return {}
+    parts = [part.strip() for part in outside.split("&&")]
+    ruled_out = {part.removesuffix(" != null"): None if part.endswith(" != null") else False for part in parts}
+    return {name: value for name, value in ruled_out.items() if name in facts.glossary()}
 
 
 @functools.cache

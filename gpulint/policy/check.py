@@ -78,6 +78,8 @@ def _absorbed(verdict: Verdict, others: Iterable[Verdict]) -> bool:
 
 def _worlds_held(rule: Rule, facts: Facts) -> int | Missing:
     """In how many worlds a rule's condition holds, or what is missing to tell."""
+    if any(facts.worlds(name) == (value, value, value) for name, value in cel.guards(rule.when).items()):
+        return 0
     found = {name: facts.worlds(name) for name in cel.names(rule.when)}
     known = {name: worlds for name, worlds in found.items() if not isinstance(worlds, Missing)}
     held = 0

@@ -1,0 +1,66 @@
+"""Specs that look like a mistake of parallelism and start all the same; their programs check nothing, or something else."""
+
+from __future__ import annotations
+
+import pytest
+import samples
+
+VERL = """\
+data: {{train_batch_size: {prompts}, max_prompt_length: 512, max_response_length: 512}}
+actor_rollout_ref:
+  model: {{path: Qwen/Qwen2.5-7B-Instruct, enable_gradient_checkpointing: true}}
+  actor: {{strategy: fsdp, ppo_mini_batch_size: 64, ppo_micro_batch_size_per_gpu: 2, use_dynamic_bsz: {dynamic}}}
+  rollout: {{name: {engine}, tensor_model_parallel_size: {ranks}, n: 2}}
+algorithm: {{adv_estimator: grpo}}
+trainer: {{n_gpus_per_node: 8, nnodes: 1, total_epochs: 1}}
+"""
+SERVER = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: chat}}
+spec:
+  template:
+    spec:
+      nodeSelector: {{cloud.google.com/gke-accelerator: nvidia-h200-141gb}}
+      containers:
+        - name: server
+          image: vllm/vllm-openai:v0.33.0
+          args: [--model=deepseek-ai/DeepSeek-V3, --max-model-len=16384, {sizes}]
+          resources: {{limits: {{nvidia.com/gpu: 8}}}}
+          volumeMounts: [{{name: shm, mountPath: /dev/shm}}]
+      volumes: [{{name: shm, emptyDir: {{medium: Memory}}}}]
+"""
+
+
+def verl(prompts: int = 16, dynamic: str = "false", engine: str = "vllm", ranks: int = 2) -> str:
+    return VERL.format(prompts=prompts, dynamic=dynamic, engine=engine, ranks=ranks)
+
+
+def rules(text: str) -> set[str]:
+    return {finding.rule for finding in samples.report(text).open}
+
+
+def test_batches_by_tokens_are_not_checked_at_start_up() -> None:
+    """Verl: utils/config.py, validate_config: the batch is checked unless actor.use_dynamic_bsz."""
+    assert "answers-not-divisible" in rules(verl(prompts=10))
+    assert "answers-not-divisible" not in rules(verl(prompts=10, dynamic="true"))
+
+
+@pytest.mark.parametrize("rule", ["rollout-ranks-not-divisible", "rollout-heads-not-divisible"])
+def test_a_rollout_by_the_trainer_itself_has_no_engines(rule: str) -> None:
+    """Verl: trainer/config/rollout/rollout.yaml: tensor_model_parallel_size is not effective for hf."""
+    assert rule in rules(verl(ranks=3))
+    assert rule not in rules(verl(ranks=3, engine="hf"))
+
+
+def test_ranks_that_share_out_prompts_count_for_decoding() -> None:
+    """vLLM: config/parallel.py asks for tp divisible by dcp only without prefill context parallelism."""
+    assert "decode-context-not-divisible" in rules(
+        SERVER.format(sizes="--tensor-parallel-size=8, --decode-context-parallel-size=3")
+    )
+    shared = "--tensor-parallel-size=1, --prefill-context-parallel-size=8, --decode-context-parallel-size=8"
+    assert not rules(SERVER.format(sizes=shared)) & {
+        "decode-context-not-divisible",
+        "decode-context-beyond-copies",
+        "gpus-left-idle",
+    }
