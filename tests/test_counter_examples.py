@@ -64,3 +64,13 @@ def test_ranks_that_share_out_prompts_count_for_decoding() -> None:
         "decode-context-beyond-copies",
         "gpus-left-idle",
     }
+
+
+def test_an_exchange_between_experts_spreads_them_over_all_ranks() -> None:
+    """SGLang: server_args.py, _handle_a2a_moe: the expert parallel size is adjusted to be the tensor parallel size."""
+    text = SERVER.format(sizes="--tp-size=8, --ep-size=3").replace("vllm/vllm-openai:v0.33.0", "lmsysorg/sglang:v0.5.5")
+    text = text.replace("--model=", "--model-path=").replace("--max-model-len=16384", "--context-length=16384")
+    text = text.replace("args:", "command: [python3, -m, sglang.launch_server]\n          args:")
+    wrong = {"expert-ranks-not-divisible", "served-experts-not-divisible"}
+    assert rules(text) >= wrong
+    assert not rules(text.replace("--ep-size=3", "--ep-size=3, --moe-a2a-backend=deepep")) & wrong

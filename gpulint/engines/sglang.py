@@ -164,6 +164,11 @@ def _parallel(fields: Mapping[str, Field]) -> dict[str, Field]:
     spread = fields.get("expert_parallel_size") or fields.get("moe_a2a_backend")
     if spread and spread.value not in (1, "none"):
         found["expert_parallel"] = Field(True, spread.origins)
+    exchange = fields.get("moe_a2a_backend")
+    if exchange and exchange.value != "none" and "expert_parallel_size" in fields and "tensor_parallel" in fields:
+        found["expert_parallel_size"] = fields[
+            "tensor_parallel"
+        ]  # server_args.py, _handle_a2a_moe: "is adjusted to be"
     nodes = fields.get("nnodes")
     if (nodes and nodes.value != "1") or any(name in fields for name in ELSEWHERE):
         found["multi_node"] = Field(True, source="--nnodes")
