@@ -66,7 +66,7 @@ def test_a_key_stands_beside_one_of_its_own_mapping() -> None:
 @pytest.mark.parametrize(
     ("path", "text", "name", "value"),
     [
-        ("nemo.yaml", NEMO.split("model:")[0] + "model: {micro_batch_size: 1}\n", "virtual_stages", "4"),
+        ("nemo.yaml", NEMO.partition("model:")[0] + "model: {micro_batch_size: 1}\n", "virtual_stages", "4"),
         ("nemo.yaml", NEMO + "  virtual_pipeline_model_parallel_size: null\n", "virtual_stages", "4"),
         ("nemo.yaml", NEMO, "activation_checkpointing", "products"),
         ("nemo.yaml", NEMO, "optimizer", "adamw-8bit"),
