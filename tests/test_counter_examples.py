@@ -74,3 +74,21 @@ def test_an_exchange_between_experts_spreads_them_over_all_ranks() -> None:
     wrong = {"expert-ranks-not-divisible", "served-experts-not-divisible"}
     assert rules(text) >= wrong
     assert not rules(text.replace("--ep-size=3", "--ep-size=3, --moe-a2a-backend=deepep")) & wrong
+
+
+SCALED = """\
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {{name: chat}}
+spec: {{scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: chat}}, minReplicas: 1, maxReplicas: {most}}}
+"""
+
+
+def test_an_autoscaler_carries_what_the_first_instance_cannot() -> None:
+    """Kubernetes, HorizontalPodAutoscaler: spec.replicas is what a Deployment starts with."""
+    wanted = "# gpulint: output-tokens-per-s=2M prompt-tokens=500 output-tokens=300\n"
+    text = wanted + SERVER.format(sizes="--tensor-parallel-size=8").replace("spec:\n", "spec:\n  replicas: 1\n", 1)
+    assert "throughput-beyond-physics" in rules(text)
+    assert "throughput-beyond-physics" in rules(text + SCALED.format(most=2))
+    assert "throughput-beyond-physics" not in rules(text + SCALED.format(most=40))
