@@ -92,3 +92,12 @@ def test_an_autoscaler_carries_what_the_first_instance_cannot() -> None:
     assert "throughput-beyond-physics" in rules(text)
     assert "throughput-beyond-physics" in rules(text + SCALED.format(most=2))
     assert "throughput-beyond-physics" not in rules(text + SCALED.format(most=40))
+
+
+def test_a_connector_may_hold_the_prompts_that_the_engine_forgets() -> None:
+    """vLLM: a KV connector is asked for tokens of a prompt whether or not the engine's own cache of prefixes is on."""
+    wanted = "# gpulint: ttft=5ms prompt-tokens=8000 output-tokens=300\n"
+    text = wanted + SERVER.format(sizes="--tensor-parallel-size=8, --no-enable-prefix-caching")
+    assert "ttft-below-physics" in rules(text)
+    held = '--no-enable-prefix-caching, \'--kv-transfer-config={"kv_connector": "LMCacheConnectorV1"}\''
+    assert "ttft-below-physics" not in rules(text.replace("--no-enable-prefix-caching", held))
