@@ -146,7 +146,7 @@ def _from_arguments(stated: Sequence[Stated]) -> dict[str, Field]:
     fields = arguments.fields(stated)
     length = fields.get("max_model_len")
     fields["max_model_len_stated"] = Field(length is not None, length.origins if length else ())
-    for derived in (_parallel, _chunks, _adapters, _host_cache):
+    for derived in (_parallel, _chunks, _adapters, _host_cache, _decoding):
         fields |= derived(fields)
     fields |= _left_open(fields, {one.flag.field: one.spelling for one in stated})
     if fields.get("device", Field(None)).value in GPU:
@@ -184,6 +184,12 @@ def _chunks(fields: Mapping[str, Field]) -> dict[str, Field]:
         return {"max_num_batched_tokens": Field(int(size.value), size.origins)}
     whole = {"enable_chunked_prefill": Field(False, size.origins)} if size.value == "-1" else {}
     return {**whole, "max_num_batched_tokens": Field(Unknown("prompts are not cut into chunks"), size.origins)}
+
+
+def _decoding(fields: Mapping[str, Field]) -> dict[str, Field]:
+    """A server that decodes what others prefill (sglang v0.5.23 --disaggregation-mode: null, prefill, decode)."""
+    mode = fields.get("disaggregation_mode")
+    return {"prefill_apart": Field(True, mode.origins)} if mode and mode.value == "decode" else {}
 
 
 def _adapters(fields: Mapping[str, Field]) -> dict[str, Field]:
