@@ -1,12 +1,18 @@
 """Time of serving against measured rows: time per output token (TPOT) in three worlds, its floor, and TTFT as a band.
 
-    python bench/silicon.py SAMPLE.csv [--half fitted|held] [--every N] [--aiconfigurator PYTHON]
+    python bench/silicon.py SAMPLE.csv [--harness MASTER.yaml …] [--half fitted|held] [--every N] [--aiconfigurator PYTHON]
 
 With `--aiconfigurator`, the Python of an environment that has the package answers the same aggregated rows from its own tables,
 none of which are of a release in the sample, so that it is asked for its current one.
 
 SAMPLE.csv is the file of measurements inside the aiconfigurator package (aiconfigurator_core/systems/silicon_sample.csv),
 which is not part of this project. A row is *mapped* when it states what one engine decodes: layout and concurrency.
+
+Several exports hold the same run under rows of their own, and not each states how many decode workers there were: rows with the
+same measured times, network, engine, system and load are one measurement, and share the layout that one of them states. What
+the public harness that most rows come from sets for its servers (format of the KV cache, share of the memory) is in SETTINGS.
+
+`--harness` reads how the others were laid out and whether they drafted in that harness's configuration (silicon_harness.py).
 
 The rule of the halves, stated before anything was fitted: a row's *family* is its network, engine, system, precision, mode
 and layout after what several exports of one run call differently is made one (`layout`). All rows of a network whose name
@@ -25,6 +31,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import silicon_harness
 
 from gpulint import architecture, documents, facts
 from gpulint.workload import Field, Origin, Role
@@ -110,6 +118,36 @@ NEWEST = {
 """Rows without a release were measured from October to December 2025, those of nightly builds from February to April 2026."""
 
 
+SETTINGS: Sequence[tuple[str, str, str, str, str, Mapping[str, Any]]] = (
+    ("sglang", "deepseek-v3", "[bg]", "fp8|fp4", "", {"kv_cache_dtype": "fp8_e4m3"}),
+    ("sglang", "deepseek-v3", "[bg]", "fp8", "", {"static_memory_fraction": 0.82}),
+    ("sglang", "deepseek-v3", "h", "fp8", "", {"static_memory_fraction": 0.82}),
+    ("sglang", "deepseek-v3", "[bg]", "fp4", "", {"static_memory_fraction": 0.85}),
+    ("sglang", "glm-5", "b", "fp8", "", {"kv_cache_dtype": "fp8_e4m3", "static_memory_fraction": 0.85}),
+    ("sglang", "glm-5", "b", "fp4", "", {"kv_cache_dtype": "fp8_e4m3", "static_memory_fraction": 0.8}),
+    ("sglang", "glm-5", "h", "fp8", "", {"kv_cache_dtype": "fp8_e4m3", "static_memory_fraction": 0.85}),
+    ("sglang", "qwen3.5-397b-a17b", "", "fp8|fp4", "", {"kv_cache_dtype": "fp8_e4m3"}),
+    ("vllm", "llama-3.1-70b", "", "fp8|fp4", "", {"kv_cache_dtype": "fp8", "gpu_memory_utilization": 0.9}),
+    ("vllm", "gpt-oss-120b", "b", "", "", {"kv_cache_dtype": "fp8", "gpu_memory_utilization": 0.9}),
+    ("vllm", "gpt-oss-120b", "h", "", "", {"gpu_memory_utilization": 0.9}),
+    ("vllm", "minimax-m2.5", "b", "fp8|fp4", "2026-04-03", {"kv_cache_dtype": "fp8"}),
+    ("vllm", "minimax-m2.5", "h200", "fp8", "", {"gpu_memory_utilization": 0.95}),
+    ("vllm", "kimi-k2.5", "b", "int4", "", {"gpu_memory_utilization": 0.95}),
+)
+"""Engine, network, start of the system, precisions, first day measured, and what the harness's launch scripts of those months
+set (SemiAnalysisAI/InferenceX, benchmarks/, revisions of 2025-10-29 and 2026-04-06); later rows of this table win."""
+DRAFTING: Sequence[tuple[str, str, str, str]] = (
+    ("tensorrt-llm", "deepseek-v3", r"release:1\.2\.0rc6\.post3$", "2026-02"),
+    ("tensorrt-llm", "deepseek-v3", r"release:1\.1\.0rc2\.post2$", "2026-01-1"),
+    ("sglang", "qwen3.5-397b-a17b", r"sglang:v0\.5\.9-cu130$", "2026-0"),
+)
+"""Engine, network, image and start of the day of runs with speculative decoding. The exports lost it, but the harness's
+configs/nvidia-master.yaml and perf-changelog.yaml give these images and days to the configurations with MTP alone (InferenceX
+pull requests 392, 632, 642 and 898): three drafts, one with copies of the attention."""
+IMAGE = re.compile(r"(?:image=|; )(\S+/\S+:\S+)$")
+MEASURED = re.compile(r"measured=(\d{4}-\d\d-\d\d)")
+
+
 class Layout(NamedTuple):
     """GPUs of one engine, and over how many copies of the attention they are split."""
 
@@ -130,12 +168,20 @@ class Case(NamedTuple):
     mode: str
     layout: Layout | None
     concurrency: float
+    image: str
+    drafts: int
     row: Mapping[str, str]
 
     @property
     def family(self) -> str:
         """What is held back or fitted together."""
         return "/".join(map(str, (self.network, self.engine, self.system, self.precision, self.mode, self.layout)))
+
+    @property
+    def day(self) -> str:
+        """On which it was measured; of rows that do not say it, one in the middle."""
+        told = MEASURED.search(self.row["silicon_data_source"])
+        return told[1] if told else "2026-03-01"
 
     @property
     def held(self) -> bool:
@@ -147,20 +193,55 @@ def _hash(text: str) -> int:
     return int(hashlib.sha256(text.encode()).hexdigest(), 16)
 
 
-def cases(path: Path) -> Iterator[Case]:
+def cases(path: Path, harness: silicon_harness.Harness | None = None) -> Iterator[Case]:
     """Every row of the sample."""
     with path.open(newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            told = CONCURRENCY.search(row["silicon_data_source"])
-            network = NETWORKS.get(row["model_path"].rpartition("/")[2].lower(), "")
-            found = layout(row, float(told[1]) if told else 0.0)
-            stated = float(told[1]) if told else _number(row, "batch_size") * (found.groups if found else 1)
-            if not told and row["mode"] == "disagg" and found:
-                stated = _number(row, "decode_batch_size") * found.groups * found.workers
-            yield Case(
-                *(row["id"], network, ENGINES[row["backend"]], row["system"], row["precision"], row["mode"]),
-                *(found, stated, row),
-            )
+        rows = list(csv.DictReader(file))
+    stating = {_measurement(row): row for row in rows if row["mode"] == "disagg" and row["decode_num_workers"]}
+    images = {_measurement(row): told[1] for row in rows if (told := IMAGE.search(row["silicon_data_source"]))}
+    for row in rows:
+        apart = row["mode"] == "disagg"
+        same = _laid_out(row, stating.get(_measurement(row), row)) if apart else row
+        yield _case(same, images.get(_measurement(row), ""), _run(row, harness) if harness and apart else None)
+
+
+def _laid_out(row: Mapping[str, str], stating: Mapping[str, str]) -> dict[str, str]:
+    """A row with the decode workers that another export of its run states."""
+    return {name: stating[name] if name.startswith("decode_") else value for name, value in row.items()}
+
+
+def _run(row: Mapping[str, str], harness: silicon_harness.Harness) -> silicon_harness.Run | None:
+    told = CONCURRENCY.search(row["silicon_data_source"])
+    lengths = int(row["isl"]), int(row["osl"]), int(told[1]) if told else 0
+    ranks = (int(_number(row, f"{part}_tp_size")) for part in ("prefill", "decode"))
+    key = _network(row), ENGINES[row["backend"]], row["system"].split("_")[0], row["precision"], *lengths, *ranks
+    return harness.run(key, row["backend_version"])
+
+
+def _case(row: Mapping[str, str], image: str, run: silicon_harness.Run | None) -> Case:
+    told = CONCURRENCY.search(row["silicon_data_source"])
+    found = layout(row, float(told[1]) if told else 0.0)
+    drafts = 0
+    if found is None and run is not None and run.drafts is not None:
+        found = Layout(run.ranks, run.ranks if run.copies else 1, run.expert_ranks, run.workers)
+        drafts = run.drafts
+    stated = float(told[1]) if told else _number(row, "batch_size") * (found.groups if found else 1)
+    if not told and row["mode"] == "disagg" and found:
+        stated = _number(row, "decode_batch_size") * found.groups * found.workers
+    return Case(
+        *(row["id"], _network(row), ENGINES[row["backend"]], row["system"], row["precision"], row["mode"]),
+        *(found, stated, image, drafts, row),
+    )
+
+
+def _measurement(row: Mapping[str, str]) -> tuple[str, ...]:
+    """What tells one measurement from every other: times to a dozen digits, and what was measured."""
+    stated = ("silicon_ttft_ms", "silicon_tpot_ms", "backend", "system", "precision", "mode", "isl", "osl")
+    return _network(row), *(row[name] for name in stated)
+
+
+def _network(row: Mapping[str, str]) -> str:
+    return NETWORKS.get(row["model_path"].rpartition("/")[2].lower(), "")
 
 
 def layout(row: Mapping[str, str], concurrency: float) -> Layout | None:
@@ -185,8 +266,8 @@ def layout(row: Mapping[str, str], concurrency: float) -> Layout | None:
         return Layout(tensor * copies, copies, spread, int(engines))
     if copies > 1 and tensor == copies and spread == tensor * copies:
         return Layout(tensor, copies, tensor, workers)
-    if tensor > 8 and not part:  # rows of whole racks, which only data-parallel attention runs on
-        return Layout(tensor, tensor, tensor, workers)
+    if tensor > 8 and not part:  # GPUs of a rack, which the harness ran as prefill and decode workers apart
+        return None
     return Layout(tensor * copies, copies, spread, workers)
 
 
@@ -222,9 +303,24 @@ def role(case: Case) -> Role | None:
         stated["engine_version"] = version
     if case.engine == "tensorrt-llm":
         stated["kv_cache_dtype"] = "fp8" if case.precision else "auto"
-    if case.engine == "sglang" and (case.precision == "fp4" or case.network == "glm-5"):
-        stated["kv_cache_dtype"] = "fp8_e4m3"
+    stated |= _settings(case)
     return Role("server", NOWHERE, {name: Field(one) for name, one in stated.items()})
+
+
+def _settings(case: Case) -> dict[str, Any]:
+    """What the harness that a row comes from sets beside what the row states."""
+    day = case.day
+    found: dict[str, Any] = {"draft_tokens": case.drafts} if case.drafts else {}
+    for engine, network, image, start in DRAFTING:
+        if (engine, network, "agg") != (case.engine, case.network, case.mode) or not day.startswith(start):
+            continue
+        if re.search(image, case.image):
+            found["draft_tokens"] = 1 if case.layout and case.layout.groups > 1 else 3
+    for engine, network, system, precision, since, fields in SETTINGS:
+        fitting = re.match(system, case.system) and re.fullmatch(precision or ".*", case.precision)
+        if (engine, network) == (case.engine, case.network) and fitting and day >= since:
+            found |= fields
+    return found
 
 
 def _parallel(engine: str, gpus: int, groups: int, expert_ranks: int) -> dict[str, Any]:
@@ -387,8 +483,12 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="only every n-th row of those")
     parser.add_argument("--dump", type=Path, help="what is said about each mapped row, as JSON lines")
     parser.add_argument("--aiconfigurator", type=Path, help="a Python that has aiconfigurator")
+    parser.add_argument("--harness", type=Path, nargs="+", help="revisions of the harness's configuration")
     options = parser.parse_args()
-    wanted = [case for case in cases(options.sample) if options.half in (None, "held" if case.held else "fitted")]
+    harness = silicon_harness.Harness(options.harness) if options.harness else None
+    wanted = [
+        case for case in cases(options.sample, harness) if options.half in (None, "held" if case.held else "fitted")
+    ]
     pairs = [(case, told(case)) for case in wanted[:: options.every]]
     print("\n".join(report(pairs)))
     if options.aiconfigurator:

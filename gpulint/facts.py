@@ -36,6 +36,8 @@ DRAFT_FACTS: Mapping[str, str] = {
 """Facts of a draft with a checkpoint of its own, by the fact of that network."""
 AT_CAPACITY: Mapping[str, str] = {"capacity_tokens_per_s": "output_tokens_per_s"}
 """Facts of a replica that has as many requests as it admits, by the fact of that load."""
+ALIKE = frozenset({"admission_limit"})
+"""Facts that are the likely one in all worlds: who waits for admission makes nobody faster where less memory is left."""
 AXES: Mapping[str, tuple[str, str]] = {
     "tensor": ("tensor_parallel", "all_reduce"),
     "context": ("context_ranks", "all_gather"),
@@ -267,7 +269,7 @@ class Facts:
         if name in AT_CAPACITY:
             return self._at_capacity(AT_CAPACITY[name])
         if (general := formulas(None).get(name)) is not None:
-            found = self._computed(general)
+            found = self._computed(general, alike=name in ALIKE)
             return _same(quantity.absent[0], "unknown") if isinstance(found, Missing) and quantity.absent else found
         if quantity.of == "fitted":
             return self._fitted(name)
@@ -327,13 +329,14 @@ class Facts:
 
     def _at_capacity(self, name: str) -> Known | Missing:
         """A fact of the same role, in each world with as many requests as it admits there."""
-        admitted, replicas = self.find("admitted_sequences"), self.find("replicas")
+        admitted, replicas = self.find("admitted_sequences"), self.find("service_replicas")
         if isinstance(admitted, Missing) or isinstance(replicas, Missing):
-            return Missing(self.missing(("admitted_sequences", "replicas")))
+            return Missing(self.missing(("admitted_sequences", "service_replicas")))
         found = {}
         for world, count in zip(Worlds._fields, admitted.worlds, strict=True):
             requests = int(count) * int(replicas.worlds.likely)  # type: ignore[arg-type]
-            loaded = Facts(self.role.having(target_concurrency=Field(max(1, requests))), self.resolved).find(name)
+            full = {"target_concurrency": Field(max(1, requests)), "admission_limit": Field(max(1, int(count)))}  # type: ignore[arg-type]
+            loaded = Facts(self.role.having(**full), self.resolved).find(name)
             if isinstance(loaded, Missing):
                 return loaded
             found[world] = getattr(loaded.worlds, world) if requests else 0.0
@@ -435,14 +438,14 @@ class Facts:
         likely = held if shape.format_assumed == shape.checkpoint_dtype else middle
         return Known(Worlds(small, likely, held), "4, 8 or 16 bits: nothing states the number format")
 
-    def _computed(self, formula: Callable[..., Value]) -> Known | Missing:
+    def _computed(self, formula: Callable[..., Value], alike: bool = False) -> Known | Missing:
         inputs, lacking = self._inputs(formula)
         if lacking:
             return Missing(frozenset().union(*lacking))
         triples = [fact.worlds for fact in inputs]
         how = f"{formula.__module__.rsplit('.', 1)[-1]}.{formula.__name__}"
         try:
-            if all(_constant(triple) for triple in triples):
+            if alike or all(_constant(triple) for triple in triples):
                 return _same(formula(*(triple.likely for triple in triples)), how)
             found = Worlds(*(formula(*values) for values in zip(*triples, strict=True)))
             terms = frozenset().union(*(fact.terms for fact in inputs))

@@ -143,7 +143,8 @@ def applied(workload: Workload, told: Sequence[Told], settings: Sequence[Hint], 
         further.append({"accelerator": _field("accelerator", accelerator, "--accelerator")})
     if own or further:
         workload = replace(workload, roles=tuple(_filled(role, own, further) for role in workload.roles))
-    return replace(workload, roles=tuple(_described(_of_phase(role, workload.name)) for role in workload.roles))
+    phases = _phases(workload)
+    return replace(workload, roles=tuple(_described(_of_phase(role, phases.get(role.name))) for role in workload.roles))
 
 
 def _described(role: Role) -> Role:
@@ -152,10 +153,25 @@ def _described(role: Role) -> Role:
     return role.having(request_stated=Field(True, source="its prompt and answer")) if stated else role
 
 
-def _of_phase(role: Role, workload: str) -> Role:
-    """A role that computes prompts for others, or answers to prompts of others, with the objectives that are its own."""
-    phase = next((phase for name in (role.name, workload) for phase in OF_OTHERS if phase in name.lower()), None)
-    if phase is None or role.value("task") == "training":
+def _phases(workload: Workload) -> Mapping[str, str]:
+    """The phase of each role that computes prompts for others, or answers to prompts of others, by what its name holds.
+
+    Dynamo's examples name the workers of a graph without a split after decoding too: there both phases have to stand.
+    """
+    found = {
+        role.name: next(
+            (phase for name in (role.name, workload.name) for phase in OF_OTHERS if phase in name.lower()), ""
+        )
+        for role in workload.roles
+        if role.value("task") != "training"
+    }
+    whole = workload.adapter == "dynamo" and not OF_OTHERS.keys() <= set(found.values())
+    return {} if whole else {name: phase for name, phase in found.items() if phase}
+
+
+def _of_phase(role: Role, phase: str | None) -> Role:
+    """A role of a prefill and decode split with the objectives that are its own."""
+    if phase is None:
         return role
     kept = {name: field for name, field in role.fields.items() if name not in OF_OTHERS[phase]}
     if phase == "decode":

@@ -7,7 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from gpulint import engines, facts, hardware, labels, layouts, moves, training_layouts, training_moves
+from gpulint import engines, facts, further_keys, hardware, labels, layouts, moves, training_layouts, training_moves
 from gpulint.facts import Facts
 from gpulint.findings import Edit, Suggestion
 from gpulint.moves import Move
@@ -194,6 +194,8 @@ def _additions(role: Role, name: str, value: Value) -> Iterator[Edit]:
         return
     elif role.arguments and role.arguments.key:
         yield Edit(name, role.arguments.location(), "", f"{name}: {_written(value)}")
+    elif role.arguments is None and (key := further_keys.beside(role, name, _written(value))) is not None:
+        yield key
     elif (argument := engines.spelled(role.text("engine"), role.text("engine_version"), name, value)) is not None:
         yield Edit(name, role.arguments.location() if role.arguments else None, "", argument)
     elif name == "accelerator":

@@ -789,7 +789,7 @@ def test_every_fitted_term_is_tested_monotone() -> None:
             "prefill_release_ratio",
             "layer_kind_ratio",
         ),
-        *("layer_format_ratio", "group_wait_exponent", "first_token_latency_s", "decoding_share"),
+        *("layer_group_ratio", "group_wait_exponent", "first_token_latency_s", "decoding_share"),
         *("rejected_share", "loaded_board_share"),
         # of the time of training, in test_training_time.py:
         *("matmul_excess", "kernel_excess", "expert_kernel_excess", "attention_excess", "streamed_passes"),

@@ -583,6 +583,38 @@ def test_decoding_replicas_wait_for_no_prompts() -> None:
     assert whole.value("prefill_apart") is None
 
 
+GRAPH = """\
+apiVersion: nvidia.com/v1alpha1
+kind: DynamoGraphDeployment
+metadata: {name: graph}
+spec:
+  services:
+    VllmDecodeWorker: &worker
+      resources: {limits: {gpu: "1"}}
+      extraPodSpec: {mainContainer: {image: "nvcr.io/x:1", args: [python3, -m, dynamo.vllm, --model, Qwen/Qwen3-8B]}}
+"""
+
+
+@pytest.mark.parametrize(("further", "apart"), [("    VllmPrefillWorker: *worker\n", True), ("", None)])
+def test_a_decode_worker_of_dynamo_waits_for_prompts_unless_others_prefill(further: str, apart: bool | None) -> None:
+    """ai-dynamo/dynamo examples/backends/vllm/deploy: agg.yaml has a VllmDecodeWorker alone, disagg.yaml both."""
+    from gpulint import hints
+
+    found = hints.applied(reading.workload(GRAPH + further), (), (), "")
+    assert found.roles[0].value("prefill_apart") is apart
+
+
+@pytest.mark.parametrize(("mode", "apart"), [("decode", True), ("prefill", None), ("null", None)])
+def test_sglang_says_which_servers_only_decode(mode: str, apart: bool | None) -> None:
+    text = (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: chat}\nspec:\n  containers:\n    - name: server\n"
+        "      image: lmsysorg/sglang:v0.5.5\n      command: [python3, -m, sglang.launch_server]\n"
+        f"      args: [--model-path=Qwen/Qwen3-8B, --disaggregation-mode={mode}]\n"
+        "      resources: {limits: {nvidia.com/gpu: 1}}\n"
+    )
+    assert reading.workload(text).roles[0].value("prefill_apart") is apart
+
+
 def test_replicas_are_suggested_as_many_as_carry_the_load() -> None:
     found = samples.report(server("{concurrency: 64, prompt-tokens: 2000, output-tokens: 300}", "l4"))
     (finding,) = samples.of_rule(found, "concurrency-beyond-kv-cache")

@@ -146,7 +146,7 @@ def _from_arguments(stated: Sequence[Stated]) -> dict[str, Field]:
     fields = arguments.fields(stated)
     length = fields.get("max_model_len")
     fields["max_model_len_stated"] = Field(length is not None, length.origins if length else ())
-    for derived in (_parallel, _chunks, _adapters, _host_cache):
+    for derived in (_parallel, _chunks, _adapters, _host_cache, _decoding):
         fields |= derived(fields)
     fields |= _left_open(fields, {one.flag.field: one.spelling for one in stated})
     if fields.get("device", Field(None)).value in GPU:
@@ -164,6 +164,11 @@ def _parallel(fields: Mapping[str, Field]) -> dict[str, Field]:
     spread = fields.get("expert_parallel_size") or fields.get("moe_a2a_backend")
     if spread and spread.value not in (1, "none"):
         found["expert_parallel"] = Field(True, spread.origins)
+    exchange = fields.get("moe_a2a_backend")
+    if exchange and exchange.value != "none" and "expert_parallel_size" in fields and "tensor_parallel" in fields:
+        found["expert_parallel_size"] = fields[
+            "tensor_parallel"
+        ]  # server_args.py, _handle_a2a_moe: "is adjusted to be"
     nodes = fields.get("nnodes")
     if (nodes and nodes.value != "1") or any(name in fields for name in ELSEWHERE):
         found["multi_node"] = Field(True, source="--nnodes")
@@ -179,6 +184,12 @@ def _chunks(fields: Mapping[str, Field]) -> dict[str, Field]:
         return {"max_num_batched_tokens": Field(int(size.value), size.origins)}
     whole = {"enable_chunked_prefill": Field(False, size.origins)} if size.value == "-1" else {}
     return {**whole, "max_num_batched_tokens": Field(Unknown("prompts are not cut into chunks"), size.origins)}
+
+
+def _decoding(fields: Mapping[str, Field]) -> dict[str, Field]:
+    """A server that decodes what others prefill (sglang v0.5.23 --disaggregation-mode: null, prefill, decode)."""
+    mode = fields.get("disaggregation_mode")
+    return {"prefill_apart": Field(True, mode.origins)} if mode and mode.value == "decode" else {}
 
 
 def _adapters(fields: Mapping[str, Field]) -> dict[str, Field]:

@@ -60,14 +60,14 @@ def layer_ranks(tensor_parallel: int, data_parallel: int, experts: int | None) -
 
 
 def decode_batch(
-    target_concurrency: float | None, replicas: int, sequence_groups: int, admission_limit: int | None
+    target_concurrency: float | None, service_replicas: float, sequence_groups: int, admission_limit: int | None
 ) -> int:
     """Sequences that decode together in one attention group.
 
-    decode_batch = ceil(min(concurrency / replicas, admission limit) / groups); 1 where no concurrency is stated
+    decode_batch = ceil(min(concurrency / service_replicas, admission limit) / groups); 1 where no concurrency is stated
 
     Args:
-        target_concurrency: requests of the whole service at once, else None. replicas: instances.
+        target_concurrency: requests of the whole service at once, else None. service_replicas: instances.
         sequence_groups: copies of the attention in each. admission_limit: requests that a replica runs at once, else None.
     Returns:
         sequences.
@@ -77,7 +77,7 @@ def decode_batch(
 
     Source: definition; requests are spread evenly.
     """
-    running = (target_concurrency or 1) / replicas
+    running = (target_concurrency or 1) / service_replicas
     return max(1, math.ceil(min(running, admission_limit or running) / sequence_groups))
 
 
@@ -99,6 +99,42 @@ def wave_batch(decode_batch: int, pipeline_parallel: int) -> int:
     return math.ceil(decode_batch / pipeline_parallel)
 
 
+def wave_tokens(wave_batch: int, draft_tokens: int) -> int:
+    """Tokens of one attention group that pass through the layers together: of each sequence the last one and its drafts.
+
+    wave_tokens = wave_batch · (1 + drafted)
+
+    Args:
+        wave_batch: sequences. draft_tokens: drafted ahead of each step.
+    Returns:
+        tokens.
+
+    >>> wave_tokens(16, 0), wave_tokens(16, 3)
+    (16, 64)
+
+    Source: Leviathan et al., Fast Inference from Transformers via Speculative Decoding, 2023, section 2.1.
+    """
+    return wave_batch * (1 + draft_tokens)
+
+
+def step_output_tokens(draft_tokens: int, rejected_share: float) -> float:
+    """Tokens of an answer that one step yields.
+
+    step_output_tokens = Σ p^i, i from 0 to the drafted, p = 1 − rejected
+
+    Args:
+        draft_tokens: drafted ahead of each step. rejected_share: of drafts whose forerunners were accepted (fitted).
+    Returns:
+        tokens.
+
+    >>> step_output_tokens(0, 0.3), round(step_output_tokens(3, 0.3), 2)
+    (1.0, 2.53)
+
+    Source: Leviathan et al., 2023, section 3.1, equation 1.
+    """
+    return float(sum((1 - rejected_share) ** draft for draft in range(draft_tokens + 1)))
+
+
 def decode_context_tokens(request_prompt_tokens: float, request_output_tokens: float) -> float:
     """Mean length of a sequence while its answer is decoded.
 
@@ -117,13 +153,13 @@ def decode_context_tokens(request_prompt_tokens: float, request_output_tokens: f
     return request_prompt_tokens + request_output_tokens / 2
 
 
-def meeting_tokens(wave_batch: int, attention_ranks: int, layer_ranks: int) -> float:
+def meeting_tokens(wave_tokens: int, attention_ranks: int, layer_ranks: int) -> float:
     """Tokens of one step that meet in the experts of a layer.
 
-    meeting_tokens = wave_batch · layer_ranks / attention_ranks
+    meeting_tokens = wave_tokens · layer_ranks / attention_ranks
 
     Args:
-        wave_batch: sequences of one attention group. attention_ranks, layer_ranks: ranks.
+        wave_tokens: of one attention group. attention_ranks, layer_ranks: ranks.
     Returns:
         tokens.
 
@@ -132,7 +168,7 @@ def meeting_tokens(wave_batch: int, attention_ranks: int, layer_ranks: int) -> f
 
     Source: vLLM, docs/serving/expert_parallel_deployment.md.
     """
-    return wave_batch * max(1.0, layer_ranks / attention_ranks)
+    return wave_tokens * max(1.0, layer_ranks / attention_ranks)
 
 
 def touched_expert_share(experts: int | None, experts_per_token: int | None, meeting_tokens: float) -> float:

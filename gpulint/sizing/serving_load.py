@@ -6,15 +6,20 @@ import math
 
 
 def output_tokens_per_s(
-    decode_batch: int, sequence_groups: int, tpot_s: float, ttft_s: float, request_output_tokens: float
+    decode_batch: int,
+    sequence_groups: int,
+    tpot_s: float,
+    ttft_s: float,
+    request_output_tokens: float,
+    admitted_sequences: int | None = None,
 ) -> float:
     """Output tokens per second of one replica under a closed load.
 
-    output_tokens_per_s = batch · groups · output / (ttft_s + (output − 1) · tpot_s)
+    output_tokens_per_s = min(batch · groups, admitted) · output / (ttft_s + (output − 1) · tpot_s)
 
     Args:
         decode_batch: sequences of a group. sequence_groups: groups of a replica. tpot_s, ttft_s: [s].
-        request_output_tokens: of an answer [tokens].
+        request_output_tokens: of an answer [tokens]. admitted_sequences: by the KV cache, where it can be told, else None.
     Returns:
         [tokens/s]
 
@@ -24,7 +29,8 @@ def output_tokens_per_s(
     Source: Little's law.
     """
     output = max(1.0, request_output_tokens)
-    return decode_batch * sequence_groups * output / (ttft_s + (output - 1) * tpot_s)
+    running = min(decode_batch * sequence_groups, admitted_sequences or decode_batch * sequence_groups)
+    return running * output / (ttft_s + (output - 1) * tpot_s)
 
 
 def sequence_limit(max_num_seqs: int) -> int:
