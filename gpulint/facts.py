@@ -329,9 +329,9 @@ class Facts:
 
     def _at_capacity(self, name: str) -> Known | Missing:
         """A fact of the same role, in each world with as many requests as it admits there."""
-        admitted, replicas = self.find("admitted_sequences"), self.find("replicas")
+        admitted, replicas = self.find("admitted_sequences"), self.find("service_replicas")
         if isinstance(admitted, Missing) or isinstance(replicas, Missing):
-            return Missing(self.missing(("admitted_sequences", "replicas")))
+            return Missing(self.missing(("admitted_sequences", "service_replicas")))
         found = {}
         for world, count in zip(Worlds._fields, admitted.worlds, strict=True):
             requests = int(count) * int(replicas.worlds.likely)  # type: ignore[arg-type]

@@ -74,3 +74,30 @@ def test_an_exchange_between_experts_spreads_them_over_all_ranks() -> None:
     wrong = {"expert-ranks-not-divisible", "served-experts-not-divisible"}
     assert rules(text) >= wrong
     assert not rules(text.replace("--ep-size=3", "--ep-size=3, --moe-a2a-backend=deepep")) & wrong
+
+
+SCALED = """\
+---
+apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {{name: chat}}
+spec: {{scaleTargetRef: {{apiVersion: apps/v1, kind: Deployment, name: chat}}, minReplicas: 1, maxReplicas: {most}}}
+"""
+
+
+def test_an_autoscaler_carries_what_the_first_instance_cannot() -> None:
+    """Kubernetes, HorizontalPodAutoscaler: spec.replicas is what a Deployment starts with."""
+    wanted = "# gpulint: output-tokens-per-s=2M prompt-tokens=500 output-tokens=300\n"
+    text = wanted + SERVER.format(sizes="--tensor-parallel-size=8").replace("spec:\n", "spec:\n  replicas: 1\n", 1)
+    assert "throughput-beyond-physics" in rules(text)
+    assert "throughput-beyond-physics" in rules(text + SCALED.format(most=2))
+    assert "throughput-beyond-physics" not in rules(text + SCALED.format(most=40))
+
+
+def test_a_connector_may_hold_the_prompts_that_the_engine_forgets() -> None:
+    """vLLM: a KV connector is asked for tokens of a prompt whether or not the engine's own cache of prefixes is on."""
+    wanted = "# gpulint: ttft=5ms prompt-tokens=8000 output-tokens=300\n"
+    text = wanted + SERVER.format(sizes="--tensor-parallel-size=8, --no-enable-prefix-caching")
+    assert "ttft-below-physics" in rules(text)
+    held = '--no-enable-prefix-caching, \'--kv-transfer-config={"kv_connector": "LMCacheConnectorV1"}\''
+    assert "ttft-below-physics" not in rules(text.replace("--no-enable-prefix-caching", held))

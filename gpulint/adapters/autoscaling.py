@@ -90,6 +90,8 @@ def _scaled(scaler: Document) -> dict[str, Field]:
     fields = {"replicas": replicas}
     if isinstance(low, int):
         fields["replicas_least"] = Field(low, (least,))
+    if isinstance(high, int):
+        fields["replicas_most"] = Field(high, (most,))
     return fields | _metric(scaler) | _running(scaler)
 
 

@@ -126,6 +126,6 @@ def _said(document: Document, spec: Path) -> Iterator[str]:
 def _lost_names(document: Document, spec: Path) -> Field | None:
     """A pod in the host's network whose names are resolved by the host."""
     place = (*spec, "hostNetwork")
-    if document.get(place) is not True or document.get((*spec, "dnsPolicy")) in OWN_NAMES:
+    if document.get(place) is not True or str(document.get((*spec, "dnsPolicy"), "")) in OWN_NAMES:
         return None
     return Field("hostNetwork", (Origin(document, place),)) if not document.get((*spec, "hostAliases")) else None

@@ -33,7 +33,7 @@ def of_knative(document: Document, template: Path) -> dict[str, Field]:
 
 def of_predictor(document: Document, path: Path) -> dict[str, Field]:
     """A KServe component: the same by its own keys, unless it runs without Knative."""
-    if any(document.get(("metadata", "annotations", mode)) in WITHOUT_KNATIVE for mode in MODES):
+    if any(str(document.get(("metadata", "annotations", mode))) in WITHOUT_KNATIVE for mode in MODES):
         return {}
     found = {**_target(document, ("metadata", "annotations")), **_target(document, (*path, "annotations"))}
     stated = Origin(document, (*path, "scaleTarget"))

@@ -150,7 +150,7 @@ def _memory(document: Document, spec: Path, container: Path) -> dict[str, Field]
     names = {str(document.get((*at, "name"))) for at in claims.mounts(document, container)}
     found: list[Field] = []
     for at in kinds.items(document, (*spec, "volumes")):
-        is_memory = document.get((*at, "emptyDir", "medium")) == "Memory" and document.get((*at, "name")) in names
+        is_memory = document.get((*at, "emptyDir", "medium")) == "Memory" and str(document.get((*at, "name"))) in names
         size = claims.size(document, (*at, "emptyDir", "sizeLimit")) if is_memory else None
         found += [size] if size is not None else []
     values = [size.value for size in found if isinstance(size.value, int)]

@@ -125,6 +125,10 @@ def _from_arguments(stated: Sequence[Stated]) -> dict[str, Field]:
     if "prefill_context_parallel" in fields and fields["prefill_context_parallel"].value != 1:
         for name in ("decode_context_parallel", "data_parallel"):
             fields[name] = Field(Unknown("prefill context parallelism is not modelled"))
+    if "kv_transfer_config" in fields and fields.get("enable_prefix_caching", Field(True)).value is False:
+        fields["enable_prefix_caching"] = Field(
+            Unknown("a connector may hold prompts"), fields["kv_transfer_config"].origins
+        )
     if "num_gpu_blocks_override" in fields:
         fields["kv_cache_memory_bytes"] = Field(Unknown("--num-gpu-blocks-override sets the size of the KV cache"))
     for name in ("rope_scaling", "hf_overrides"):

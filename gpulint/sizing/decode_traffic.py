@@ -60,14 +60,14 @@ def layer_ranks(tensor_parallel: int, data_parallel: int, experts: int | None) -
 
 
 def decode_batch(
-    target_concurrency: float | None, replicas: int, sequence_groups: int, admission_limit: int | None
+    target_concurrency: float | None, service_replicas: float, sequence_groups: int, admission_limit: int | None
 ) -> int:
     """Sequences that decode together in one attention group.
 
-    decode_batch = ceil(min(concurrency / replicas, admission limit) / groups); 1 where no concurrency is stated
+    decode_batch = ceil(min(concurrency / service_replicas, admission limit) / groups); 1 where no concurrency is stated
 
     Args:
-        target_concurrency: requests of the whole service at once, else None. replicas: instances.
+        target_concurrency: requests of the whole service at once, else None. service_replicas: instances.
         sequence_groups: copies of the attention in each. admission_limit: requests that a replica runs at once, else None.
     Returns:
         sequences.
@@ -77,7 +77,7 @@ def decode_batch(
 
     Source: definition; requests are spread evenly.
     """
-    running = (target_concurrency or 1) / replicas
+    running = (target_concurrency or 1) / service_replicas
     return max(1, math.ceil(min(running, admission_limit or running) / sequence_groups))
 
 

@@ -60,8 +60,26 @@ def grown_concurrency(target_concurrency: float | None, target_growth: float | N
     return (target_concurrency or 0) * (target_growth or 1)
 
 
+def service_replicas(replicas: float, replicas_most: int | None) -> float:
+    """Instances that carry the whole load: as many as the autoscaler may start, where there is one.
+
+    service_replicas = max(replicas, replicas_most)
+
+    Args:
+        replicas: that are started with. replicas_most: the autoscaler's most, else None.
+    Returns:
+        instances.
+
+    >>> service_replicas(1, 40), service_replicas(2, None)
+    (40, 2)
+
+    Source: definition.
+    """
+    return max(replicas, replicas_most or 0)
+
+
 def service_tokens_per_s_ceiling(
-    replicas: float,
+    service_replicas: float,
     replica_batch: int,
     weight_read_floor_s: float,
     token_flop: float,
@@ -73,10 +91,10 @@ def service_tokens_per_s_ceiling(
 ) -> float:
     """Most output tokens per second of all replicas, whatever the load and however little KV cache it takes.
 
-    service_tokens_per_s_ceiling = replicas · min(batch / weights, GPUs · best peak / operations)
+    service_tokens_per_s_ceiling = service_replicas · min(batch / weights, GPUs · best peak / operations)
 
     Args:
-        replicas: instances. replica_batch: sequences of one at most. weight_read_floor_s: least time of a step [s].
+        service_replicas: instances. replica_batch: sequences of one at most. weight_read_floor_s: least time of a step [s].
         token_flop: operations of one token [FLOP]. best_flop_per_s: of a card [FLOP/s].
         sequence_groups, attention_ranks, layer_ranks, pipeline_parallel: ranks, which make the GPUs.
     Returns:
@@ -89,16 +107,16 @@ def service_tokens_per_s_ceiling(
     Source: Williams et al., Roofline, 2009.
     """
     gpus = max(layer_ranks, attention_ranks * sequence_groups) * pipeline_parallel
-    return replicas * min(replica_batch / weight_read_floor_s, gpus * best_flop_per_s / token_flop)
+    return service_replicas * min(replica_batch / weight_read_floor_s, gpus * best_flop_per_s / token_flop)
 
 
-def service_tokens_per_s(capacity_tokens_per_s: float, replicas: float) -> float:
+def service_tokens_per_s(capacity_tokens_per_s: float, service_replicas: float) -> float:
     """Output tokens per second of all replicas when each has as many requests as it admits.
 
-    service_tokens_per_s = capacity of one · replicas
+    service_tokens_per_s = capacity of one · service_replicas
 
     Args:
-        capacity_tokens_per_s: of one full replica [tokens/s]. replicas: instances.
+        capacity_tokens_per_s: of one full replica [tokens/s]. service_replicas: instances.
     Returns:
         [tokens/s]
 
@@ -107,7 +125,7 @@ def service_tokens_per_s(capacity_tokens_per_s: float, replicas: float) -> float
 
     Source: definition.
     """
-    return capacity_tokens_per_s * replicas
+    return capacity_tokens_per_s * service_replicas
 
 
 def service_requests_per_s(service_tokens_per_s: float, request_output_tokens: float) -> float:
@@ -146,13 +164,13 @@ def service_requests_per_s_ceiling(service_tokens_per_s_ceiling: float, request_
     return service_tokens_per_s_ceiling / request_output_tokens
 
 
-def service_concurrency(admitted_sequences: float, replicas: float) -> float:
+def service_concurrency(admitted_sequences: float, service_replicas: float) -> float:
     """Requests that run at once in all replicas.
 
-    service_concurrency = admitted by one · replicas
+    service_concurrency = admitted by one · service_replicas
 
     Args:
-        admitted_sequences: requests that one replica admits. replicas: instances.
+        admitted_sequences: requests that one replica admits. service_replicas: instances.
     Returns:
         requests
 
@@ -161,7 +179,7 @@ def service_concurrency(admitted_sequences: float, replicas: float) -> float:
 
     Source: definition.
     """
-    return admitted_sequences * replicas
+    return admitted_sequences * service_replicas
 
 
 def replica_batch(max_num_seqs: int, sequence_groups: int) -> int:
@@ -182,13 +200,13 @@ def replica_batch(max_num_seqs: int, sequence_groups: int) -> int:
     return max_num_seqs * sequence_groups
 
 
-def service_batch(replica_batch: int, replicas: float) -> float:
+def service_batch(replica_batch: int, service_replicas: float) -> float:
     """Requests that the settings of all replicas let run at once.
 
-    service_batch = replica_batch · replicas
+    service_batch = replica_batch · service_replicas
 
     Args:
-        replica_batch: requests of one. replicas: instances.
+        replica_batch: requests of one. service_replicas: instances.
     Returns:
         requests
 
@@ -197,7 +215,7 @@ def service_batch(replica_batch: int, replicas: float) -> float:
 
     Source: definition.
     """
-    return replica_batch * replicas
+    return replica_batch * service_replicas
 
 
 def running_requests(
