@@ -131,3 +131,14 @@ def test_nine_in_ten_of_the_measured_throughputs_lie_between_our_worlds() -> Non
     inside = sum(min(found) <= figure <= max(found) for figure, found in told)
     assert len(told) >= 70
     assert inside / len(told) >= 0.9, inside
+
+
+def test_the_likely_throughput_of_thirty_pairs_lies_in_the_band_that_a_reader_set() -> None:
+    """Bands were written with the figures, before any formula; a pair of network and card counts with all of its figures."""
+    off: dict[tuple[str, str], list[bool]] = {}
+    for row, known in SPEEDS:
+        if row["band"] and (found := worlds(known, "output_tokens_per_s")):
+            within = abs(found.likely / measured(row) - 1) <= float(row["band"])
+            off.setdefault((row["model"], row["gpu"]), []).append(not within)
+    assert len(off) >= 36
+    assert sum(not any(pair) for pair in off.values()) >= 30
