@@ -9,7 +9,8 @@ import operator
 import pkgutil
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 from gpulint import architecture, catalog, engines, hardware, shipped, sizing
 from gpulint.architecture import Resolved
@@ -84,32 +85,36 @@ class Known(NamedTuple):
     terms: frozenset[str] = frozenset()
 
 
-class _Glossary(Mapping[str, "Quantity"]):
-    """The rows of the glossary, each read when it is first asked for: one workload needs a third of them."""
+T = TypeVar("T")
 
-    def __init__(self) -> None:
-        self._rows = shipped.glossary()
-        self._read: dict[str, Quantity] = {}
 
-    def __getitem__(self, name: str) -> Quantity:
-        if name not in self._read:
-            self._read[name] = _quantity(name, self._rows[name])
-        return self._read[name]
+class _OnDemand(Mapping[str, T]):
+    """Values by name, each made when it is first asked for: one workload needs a third of the glossary and of the formulas."""
+
+    def __init__(self, names: Iterable[str], make: Callable[[str], T]) -> None:
+        self._names = dict.fromkeys(names)
+        self._make = functools.cache(make)
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._make(name)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._rows
+        return name in self._names
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._rows)
+        return iter(self._names)
 
     def __len__(self) -> int:
-        return len(self._rows)
+        return len(self._names)
 
 
 @functools.cache
 def glossary() -> Mapping[str, Quantity]:
     """Every quantity by name."""
-    return _Glossary()
+    rows = shipped.glossary()
+    return _OnDemand(rows, lambda name: _quantity(name, rows[name]))
 
 
 def _quantity(name: str, row: Mapping[str, object]) -> Quantity:
@@ -124,14 +129,18 @@ def formulas(engine: str | None) -> Mapping[str, Callable[..., Value]]:
     if engine is not None:
         own = engines.module_name(engine)
         return _public(f"gpulint.sizing.{own}") if own in _engine_modules() else {}
-    topics = (module.name for module in pkgutil.iter_modules(sizing.__path__) if module.name not in _engine_modules())
-    return {name: formula for topic in topics for name, formula in _public(f"gpulint.sizing.{topic}").items()}
+    homes = {name: topic for topic, names in _written().items() if topic not in _engine_modules() for name in names}
+    return _OnDemand(homes, lambda name: getattr(importlib.import_module(f"gpulint.sizing.{homes[name]}"), name))
+
+
+def _written() -> Mapping[str, Iterable[str]]:
+    """The formulas of each topic and of each engine's own module."""
+    return shipped.functions(Path(sizing.__path__[0]))
 
 
 @functools.cache
 def _engine_modules() -> frozenset[str]:
-    own = {module.name for module in pkgutil.iter_modules(engines.__path__)}
-    return frozenset(module.name for module in pkgutil.iter_modules(sizing.__path__) if module.name in own)
+    return frozenset(_written()) & {module.name for module in pkgutil.iter_modules(engines.__path__)}
 
 
 def _public(module: str) -> Mapping[str, Callable[..., Value]]:

@@ -57,7 +57,13 @@ def built(rules: Path) -> Mapping[str, object]:
         package: {name: _declared(PACKAGE / package, name) for name in ("MENTIONS", "READS")}
         for package in ("adapters", "engines")
     }
-    return {"glossary": read_yaml(PACKAGE / "glossary.yaml"), "rules": rows, "declared": declarations}
+    functions = {"sizing": _functions(PACKAGE / "sizing")}
+    return {
+        "glossary": read_yaml(PACKAGE / "glossary.yaml"),
+        "rules": rows,
+        "declared": declarations,
+        "functions": functions,
+    }
 
 
 @functools.cache
@@ -73,6 +79,17 @@ def declared(package: Path, name: str) -> Mapping[str, tuple[str, ...]]:
         kept: Mapping[str, list[str]] = index()["declared"][package.name][name]  # type: ignore[index]
         return {stem: tuple(words) for stem, words in kept.items()}
     return _declared(package, name)
+
+
+def functions(package: Path) -> Mapping[str, tuple[str, ...]]:
+    """The public functions of each module of a package, without importing them."""
+    built = index()
+    return built["functions"][package.name] if built else _functions(package)  # type: ignore[index]
+
+
+def _functions(package: Path) -> Mapping[str, tuple[str, ...]]:
+    public = re.compile(r"^def ([a-z]\w*)\(", re.MULTILINE)
+    return {file.stem: tuple(public.findall(text)) for file, text in _texts(package)}
 
 
 def _declared(package: Path, name: str) -> Mapping[str, tuple[str, ...]]:
