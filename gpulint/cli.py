@@ -329,6 +329,40 @@ def _asked(
         raise Misuse(str(reason)) from None
 
 
+# ---- suggest
+
+
+@main.command()
+@click.argument("place", metavar="FILE[:LINE]")
+@click.option("--accelerator", metavar="NAME", help="The accelerator of workloads that name none.")
+@click.option("--rules", "folders", multiple=True, metavar="DIR", help="Add a team's own rules; repeatable.")
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def suggest(place: str, accelerator: str | None, folders: Sequence[str], format_: str) -> None:
+    """Show what else each workload of FILE could run on, or the one that LINE is about: what passes the same checks."""
+    from gpulint import catalog, plans, repository
+    from gpulint.reports import plan
+
+    path, line = _placed(place)
+    given = _given(_settings([path]), (), (), folders, accelerator)
+    tree = repository.WorkTree(repository.root_of(_start([path])))
+    try:
+        found = [one for one in tree.sources([path]) if isinstance(one, repository.Source)]
+    except FileNotFoundError as error:
+        raise Misuse(str(error)) from None
+    made = [one for source in found for one in plans.of(source, line, tree, given)]
+    if not made:
+        raise Misuse(f"{path} holds no workload that gpulint reads")
+    click.echo(plan.as_json(made, catalog.version()) if format_ == "json" else plan.as_text(made), nl=False)
+
+
+def _placed(place: str) -> tuple[str, int | None]:
+    """A file, and the line that stands behind it where the whole is no file's name."""
+    file, _, line = place.rpartition(":")
+    if Path(place).is_file() or not file or not line.isdecimal():
+        return place, None
+    return file, int(line)
+
+
 # ---- explain, rules, catalog
 
 
