@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint import candidates, engines, facts, hardware, suggest
+from gpulint import candidates, engines, hardware, suggest, variants
 from gpulint.facts import Facts, Missing
 from gpulint.findings import Fact, Plan, Severity, Suggestion
 from gpulint.moves import Move
@@ -18,8 +18,10 @@ from gpulint.workload import Value, Workload
 
 SIFTED = 40
 """Shapes whose formulas are asked, at most: one takes about a millisecond."""
-JUDGED = 12
+JUDGED = 20
 """Shapes that all rules judge, at most: one takes two to four milliseconds."""
+LOADS = ("target_tokens_per_s", "target_requests_per_s", "target_concurrency")
+"""Objectives that a number of instances answers."""
 OF_A_KIND = 3
 """Changes of one quantity that are judged before the next quantity's turn."""
 PRINTED = 6
@@ -101,30 +103,33 @@ def targets(outcome: Outcome, names: frozenset[str] = frozenset()) -> tuple[Verd
 
 def _options(before: Before, refused: Counter[str]) -> Iterator[Option]:
     """Every shape that nothing speaks against, within the two budgets."""
+    traced = variants.Traced(before.known.role, before.known.resolved)
     tried: set[frozenset[tuple[str, Value]]] = set()
     sifted = judged = 0
-    for moves in (*_by_kind(before), _loaded(before)):
+    for moves, most in (*((kind, OF_A_KIND) for kind in _by_kind(before)), (_whole(before), JUDGED)):
         of_a_kind = 0
         for move in moves:
+            if sifted == SIFTED or judged == JUDGED or of_a_kind == most:
+                break
             values = frozenset(move.values.items())
-            if values in tried or sifted == SIFTED or judged == JUDGED or of_a_kind == OF_A_KIND:
+            if values in tried:
                 continue
             tried.add(values)
             if not suggest.expressible(before.known.role, move):
                 refused["cannot be written into this file"] += 1
                 continue
             sifted += 1
-            changed = facts.of(suggest.applied(before.known.role, move.values), before.known.resolved)
+            sized, changed = _carrying(move, before, traced)
             if reason := _sifted(before, changed):
                 refused[reason] += 1
                 continue
             judged += 1
+            of_a_kind += 1
             outcome = check.judged(check.matching(before.rules, before.workload, changed.role), changed)
             if reason := _refusal(before, outcome):
                 refused[reason] += 1
                 continue
-            yield Option(move, changed, outcome.holding & {one.rule.name for one in before.targets})
-            of_a_kind += 1
+            yield Option(sized, changed, outcome.holding & {one.rule.name for one in before.targets})
 
 
 def _by_kind(before: Before) -> Iterator[Iterator[Move]]:
@@ -134,23 +139,33 @@ def _by_kind(before: Before) -> Iterator[Iterator[Move]]:
         yield suggest.candidates(kind, before.known)
 
 
-def _loaded(before: Before) -> Iterator[Move]:
-    """Whole shapes, each followed by itself with the instances that carry the load."""
-    if engines.trains(before.known.role):
-        return
-    for move in candidates.serving(before.known):
-        yield move
-        if suggest.expressible(before.known.role, move):
-            changed = facts.of(suggest.applied(before.known.role, move.values), before.known.resolved)
-            if (more := candidates.for_load(move, changed)) is not None:
-                yield more
+def _whole(before: Before) -> Iterator[Move]:
+    """Whole shapes, cheapest first."""
+    return iter(()) if engines.trains(before.known.role) else candidates.serving(before.known)
+
+
+def _carrying(move: Move, before: Before, traced: variants.Traced) -> tuple[Move, Facts]:
+    """A shape, with as many instances as carry the load where one is stated."""
+    changed = traced.changed(suggest.applied(before.known.role, move.values))
+    if "replicas" in move.values or not any(isinstance(changed.likely(name), int | float) for name in LOADS):
+        return move, changed
+    if _too_large(changed) or (more := candidates.for_load(move, changed)) is None:
+        return move, changed
+    if not suggest.expressible(before.known.role, more):
+        return move, changed
+    return more, traced.changed(suggest.applied(before.known.role, more.values))
+
+
+def _too_large(known: Facts) -> bool:
+    """Whether a role does not fit in memory in the adverse world."""
+    name = "training_room_bytes" if engines.trains(known.role) else "headroom_bytes"
+    room = known.worlds(name)
+    return not isinstance(room, Missing) and isinstance(room.adverse, int | float) and room.adverse < 0
 
 
 def _sifted(before: Before, changed: Facts) -> str:
     """Why a shape is left out before all rules are asked; empty when it is worth asking."""
-    name = "training_room_bytes" if engines.trains(changed.role) else "headroom_bytes"
-    room = changed.worlds(name)
-    if not isinstance(room, Missing) and isinstance(room.adverse, int | float) and room.adverse < 0:
+    if _too_large(changed):
         return "does not fit in memory"
     if not before.targets:
         return ""
