@@ -78,7 +78,10 @@ class Edit(NamedTuple):
 
 
 class Suggestion(NamedTuple):
-    """A right-sized alternative that was checked by the same rules; `prices` says where and when its costs were listed."""
+    """A right-sized alternative that was checked by the same rules; `prices` says where and when its costs were listed.
+
+    `values` are the quantities that it sets; `answers` are the questions of `gpulint suggest` that it answers best.
+    """
 
     title: str
     edits: tuple[Edit, ...]
@@ -87,6 +90,8 @@ class Suggestion(NamedTuple):
     cost_before_usd_per_hour: float | None = None
     cost_after_usd_per_hour: float | None = None
     prices: str = ""
+    values: Mapping[str, object] = MappingProxyType({})
+    answers: tuple[str, ...] = ()
 
 
 class Finding(NamedTuple):

@@ -88,6 +88,8 @@ def _suggestion(suggestion: Suggestion) -> dict[str, object]:
         "cost_before_usd_per_hour": suggestion.cost_before_usd_per_hour,
         "cost_after_usd_per_hour": suggestion.cost_after_usd_per_hour,
         "prices": suggestion.prices,
+        "values": dict(suggestion.values),
+        "answers": list(suggestion.answers),
     }
 
 
