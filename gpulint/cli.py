@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gpulint import architecture, facts, lint, workload
     from gpulint.findings import Report
     from gpulint.logs.reader import Log
+    from gpulint.offers import Available
     from gpulint.policy.rule import Rule
     from gpulint.policy.settings import Settings
 
@@ -136,24 +137,32 @@ def _given(
         rules = policy.selected(select or settings.select, [*settings.ignore, *ignore], [*settings.rules, *folders])
     except (SettingsError, rule.RuleError) as error:
         raise Misuse(str(error)) from None
-    _check_pools(settings)
     names = tuple(one.name for one in every)
-    return lint.Given(rules, names, named, settings.hints, settings.pools, settings.like, fabrics=settings.fabrics)
+    return lint.Given(
+        rules,
+        names,
+        named,
+        settings.hints,
+        settings.pools,
+        settings.like,
+        fabrics=settings.fabrics,
+        available=_available(settings),
+    )
 
 
-def _check_pools(settings: Settings) -> None:
-    """That the pools of gpulint.yaml name accelerators and machine types of the catalog."""
-    from gpulint import hardware
+def _available(settings: Settings) -> Available:
+    """What gpulint.yaml says that the team has; of the settings of most repositories, everything."""
+    from gpulint.offers import EVERYTHING
+    from gpulint.policy.settings import SettingsError
 
-    for pool in settings.pools:
-        if pool.accelerator and hardware.named(pool.accelerator) is None:
-            near = _near(pool.accelerator, _accelerator_names())
-            raise Misuse(
-                f"{settings.path}: the pool {pool.name} names {pool.accelerator}, no accelerator of the catalog{near}"
-            )
-        if pool.instance_type and hardware.node(pool.instance_type) is None:
-            near = _near(pool.instance_type, [node.instance_type for node in hardware.nodes()])
-            raise Misuse(f"{settings.path}: no machine type of the catalog is called {pool.instance_type}{near}")
+    if settings.available == EVERYTHING and not settings.pools:
+        return EVERYTHING
+    from gpulint.policy import availability
+
+    try:
+        return availability.of(settings)
+    except SettingsError as error:
+        raise Misuse(str(error)) from None
 
 
 def _report(paths: Sequence[str], exclude: Sequence[str], given: lint.Given, stdin_filename: str | None) -> Report:
@@ -196,11 +205,9 @@ def _words(given: Iterable[str]) -> list[str]:
 
 
 def _near(word: str, known: Iterable[str]) -> str:
-    import difflib
+    from gpulint.policy import availability
 
-    spelled = {name.lower(): name for name in known}
-    near = [spelled[name] for name in difflib.get_close_matches(word.lower(), spelled, n=3, cutoff=0.5)]
-    return f"; did you mean {', '.join(near)}?" if near else ""
+    return availability.near(word, known)
 
 
 def _accelerator_names() -> list[str]:

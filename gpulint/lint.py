@@ -14,6 +14,7 @@ from gpulint.architecture import Resolved
 from gpulint.documents import Document
 from gpulint.facts import glossary
 from gpulint.findings import Failure, Finding, Location, Recognised, Report, RoleSummary, Skip, WorkloadSummary
+from gpulint.offers import EVERYTHING, Available
 from gpulint.policy import cel, check, policy
 from gpulint.policy.rule import Rule
 from gpulint.policy.settings import Hint, NamedFabric, NamedPool
@@ -43,6 +44,7 @@ class Given:
     like: Mapping[str, str] | None = None
     alternatives: bool = True
     fabrics: tuple[NamedFabric, ...] = ()
+    available: Available = EVERYTHING
 
 
 class Judged(NamedTuple):
@@ -151,7 +153,10 @@ def _of_targets(found: Sequence[Document], repository: Repository, given: Given)
 
 
 def _placed(workload: Workload, given: Given) -> Workload:
-    """A workload with the pools and the fabrics that gpulint.yaml names."""
+    """A workload with the pools, the fabrics and the machines to be had that gpulint.yaml names."""
+    if given.available != EVERYTHING:
+        roles = (replace(role, available=given.available) for role in workload.roles)
+        workload = replace(workload, roles=tuple(roles))
     if given.pools:
         from gpulint.adapters import pools
 

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from gpulint import hardware, labels, units
+from gpulint import hardware, labels, offers, units
 from gpulint.facts import Facts, Missing
 from gpulint.workload import Role, Value
 
@@ -235,15 +235,17 @@ def slower(now: hardware.Accelerator, other: hardware.Accelerator, gpus: int, co
 
 
 def priced(now: hardware.Accelerator, role: Role) -> list[tuple[hardware.Accelerator, float]]:
-    """Products that the same cloud rents out and the file's own label can name, by the price of one."""
+    """Products to be had in the same cloud that the file's own label can name, by the price of one; pools without one last."""
     found = []
     cloud = labels.cloud(role)
     for product in hardware.accelerators():
         if product.vendor != now.vendor or labels.relabelled(role, product.id) is None:
             continue
-        node = hardware.cheapest(product.id, 1, cloud)
-        if node and node.cost_usd_per_hour is not None:
-            found.append((product, node.cost_usd_per_hour / node.node_gpus))
+        machine = offers.cheapest(role.available, product.id, 1, cloud)
+        if machine and machine.cost_usd_per_hour is not None:
+            found.append((product, machine.cost_usd_per_hour / machine.node_gpus))
+        elif cloud is None and offers.pooled(role.available, product.id):
+            found.append((product, math.inf))
     return sorted(found, key=lambda pair: (pair[1], pair[0].id))
 
 
