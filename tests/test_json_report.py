@@ -56,6 +56,7 @@ FIRST = {
                     "quantity": "tensor_parallel",
                     "old": "--tensor-parallel-size=4",
                     "new": "--tensor-parallel-size=2",
+                    "how": "replace",
                     **place(11, 36, 60),
                 }
             ],
@@ -67,7 +68,7 @@ FIRST = {
         },
         {
             "title": "ask for the 4 GPUs that are needed",
-            "changes": [{"quantity": "gpus_per_pod", "old": "2", "new": "4", **place(17, 27, 28)}],
+            "changes": [{"quantity": "gpus_per_pod", "old": "2", "new": "4", "how": "replace", **place(17, 27, 28)}],
             "facts": {},
             "gives_up": "",
             "cost_before_usd_per_hour": None,
