@@ -65,6 +65,8 @@ FIRST = {
             "cost_before_usd_per_hour": None,
             "cost_after_usd_per_hour": None,
             "prices": "",
+            "values": {"tensor_parallel": 2},
+            "answers": [],
         },
         {
             "title": "ask for the 4 GPUs that are needed",
@@ -74,6 +76,8 @@ FIRST = {
             "cost_before_usd_per_hour": None,
             "cost_after_usd_per_hour": None,
             "prices": "",
+            "values": {"gpus_per_pod": 4},
+            "answers": [],
         },
     ],
     "fingerprint": "",
