@@ -47,6 +47,9 @@ class ChangeEntry(Strict):
     quantity: str
     old: str = pydantic.Field(description="the text that stands there; empty: `new` is to be added")
     new: str
+    how: Literal["replace", "argument", "key", "remove"] = pydantic.Field(
+        description="`argument`: after the word at the place; `key`: beside the key at the place, in the same mapping"
+    )
 
 
 class PlacedChangeEntry(ChangeEntry, Place):
@@ -63,6 +66,8 @@ class SuggestionEntry(Strict):
     cost_before_usd_per_hour: float | None
     cost_after_usd_per_hour: float | None
     prices: str = pydantic.Field(description="whose list prices, where and when")
+    values: dict[str, int | float | str | bool | None] = pydantic.Field(description="the quantities that it sets")
+    answers: list[str] = pydantic.Field(description="the questions of gpulint suggest that it answers best")
 
 
 class FindingEntry(Place):
