@@ -7,10 +7,22 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gpulint import engines, facts, further_keys, hardware, labels, layouts, moves, training_layouts, training_moves
+from gpulint import (
+    engines,
+    facts,
+    further_keys,
+    hardware,
+    labels,
+    layouts,
+    moves,
+    offers,
+    training_layouts,
+    training_moves,
+)
 from gpulint.facts import Facts
 from gpulint.findings import Edit, Suggestion
 from gpulint.moves import Move
+from gpulint.offers import Offer
 from gpulint.policy import check
 from gpulint.policy.check import Outcome, Verdict
 from gpulint.policy.rule import Rule
@@ -149,7 +161,7 @@ def suggestion(move: Move, before: Facts, after: Facts) -> Suggestion:
     costs = [
         _cost(role, machine, "replicas" in move.values) for role, machine in ((before.role, old), (after.role, new))
     ]
-    prices = ", ".join(dict.fromkeys(f"{one.cloud} {one.price_region} {one.price_date}" for one in (old, new)))
+    prices = ", ".join(dict.fromkeys(f"{one.cloud or one.pool} {one.region} {one.price_date}" for one in (old, new)))
     return Suggestion(move.title, edits, shown, move.gives_up, costs[0], costs[1], prices, move.values)
 
 
@@ -190,15 +202,16 @@ def _additions(role: Role, name: str, value: Value) -> Iterator[Edit]:
         request = role.fields["gpu_request"].origins[0]
         if request.path[-2:-1] != ("requests",):
             return  # a chart's own key, whose limits stand under another
-        yield Edit(name, request.location(), "", f"limits: {{{request.path[-1]}: {value}}}")
+        beside = Origin(request.document, request.path[:-1], key=True)
+        yield Edit(name, beside.location(), "", f"limits: {{{request.path[-1]}: {value}}}", "key")
     elif name in ("tensor_parallel", "pipeline_parallel") and value == 1:
         return
     elif role.arguments and role.arguments.key:
-        yield Edit(name, role.arguments.location(), "", f"{name}: {_written(value)}")
+        yield Edit(name, role.arguments.location(), "", f"{name}: {_written(value)}", "key")
     elif role.arguments is None and (key := further_keys.beside(role, name, _written(value))) is not None:
         yield key
     elif (argument := engines.spelled(role.text("engine"), role.text("engine_version"), name, value)) is not None:
-        yield Edit(name, role.arguments.location() if role.arguments else None, "", argument)
+        yield Edit(name, role.arguments.location() if role.arguments else None, "", argument, "argument")
     elif name == "accelerator":
         yield Edit(name, None, role.text("accelerator"), str(value))
 
@@ -218,18 +231,16 @@ def _written(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _machine(role: Role, cloud: str | None) -> hardware.Node | None:
-    """The machine type that is stated, else the cheapest priced one that holds the GPUs of one pod, of a cloud or of any."""
+def _machine(role: Role, cloud: str | None) -> Offer | None:
+    """The machine that the pods run on: of their pool or type, else the cheapest that holds one, of a cloud or of any."""
     gpus = role.value("gpus_per_pod")
     if not isinstance(gpus, int) or gpus == 0:
         return None
-    stated = hardware.node(role.text("instance_type"))
-    if stated and stated.cost_usd_per_hour is not None and stated.cloud == (cloud or stated.cloud):
-        return stated
-    return hardware.cheapest(role.text("accelerator"), gpus, cloud)
+    card, machine, pool = (role.text(name) for name in ("accelerator", "instance_type", "node_pool"))
+    return offers.carrying(role.available, card, gpus, machine, pool, cloud)
 
 
-def _cost(role: Role, machine: hardware.Node, of_all: bool) -> float | None:
+def _cost(role: Role, machine: Offer, of_all: bool) -> float | None:
     """List price of the GPUs of one instance, or of all: their share of the machines that hold them."""
     gpus, pods = role.value("gpus_per_pod"), role.value("pods_per_replica")
     instances = role.value("replicas") if of_all else 1
