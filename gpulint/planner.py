@@ -135,7 +135,7 @@ def _by_kind(before: Before) -> Iterator[Iterator[Move]]:
     """The changes of each quantity that a target may be answered with."""
     kinds = dict.fromkeys(kind for one in before.targets for kind in one.rule.change)
     for kind in kinds:
-        yield suggest.candidates(kind, before.known)
+        yield suggest.worth_trying(kind, before.known)
 
 
 def _whole(before: Before) -> Iterator[Move]:
