@@ -122,6 +122,15 @@ def proven(finding: Finding, one: Suggestion, path: str, given: Files, linted: L
     return changed
 
 
+def holds(finding: Finding, one: Suggestion, path: str, given: Files, linted: Linted) -> bool:
+    """Whether a suggestion, once written, answers its finding and brings nothing new."""
+    try:
+        proven(finding, one, path, given, linted)
+    except Inexact:
+        return False
+    return True
+
+
 def written(one: Suggestion, given: Files) -> dict[str, bytes]:
     """The contents of the files that a suggestion changes, after all of its edits; Inexact where one has no exact place."""
     if not one.edits:
