@@ -13,7 +13,17 @@ from gpulint import adapters, architecture, catalog, documents, engines, facts, 
 from gpulint.architecture import Resolved
 from gpulint.documents import Document
 from gpulint.facts import glossary
-from gpulint.findings import Failure, Finding, Location, Recognised, Report, RoleSummary, Skip, WorkloadSummary
+from gpulint.findings import (
+    Failure,
+    Finding,
+    Location,
+    Recognised,
+    Report,
+    RoleSummary,
+    Skip,
+    Suggestion,
+    WorkloadSummary,
+)
 from gpulint.offers import EVERYTHING, Available
 from gpulint.policy import cel, check, policy
 from gpulint.policy.rule import Rule
@@ -306,11 +316,19 @@ def _workload(workload: Workload, repository: Repository, given: Given) -> tuple
             finding = check.finding(verdict, workload, one.known)
             if given.alternatives:
                 offered = suggest.alternatives(verdict, one.outcome, workload, one.known, one.rules)
-                finding = finding._replace(suggestions=offered)
+                finding = finding._replace(suggestions=offered or _reworded(verdict.rule, one.known))
             found.append(finding)
         summaries.append(summary.of(one.known.role, one.known, one.known.resolved, one.outcome))
     where = workload.location()
     return WorkloadSummary(workload.name, workload.kind, workload.adapter, where, tuple(summaries)), found
+
+
+def _reworded(rule: Rule, known: facts.Facts) -> tuple[Suggestion, ...]:
+    if not rule.instead and not rule.superfluous:
+        return ()
+    from gpulint import rewordings
+
+    return rewordings.of(rule, known)
 
 
 def _judged(role: Role, workload: Workload, repository: Repository, given: Given) -> Judged:
