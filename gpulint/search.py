@@ -22,6 +22,10 @@ JUDGED = 16
 """Shapes that all rules judge, at most: one takes two to four milliseconds."""
 OF_A_KIND = 3
 """Changes of one quantity that are judged before the next quantity's turn."""
+HARDWARE = frozenset({"accelerator", "gpus_per_pod", "mig_profile"})
+"""Changes after which the length of sequences and the number of instances are worth another look."""
+BESIDE_WEIGHTS = 0.85
+"""Share of a card that weights may take where no formula tells what else is needed."""
 LOADS = ("target_tokens_per_s", "target_requests_per_s", "target_concurrency")
 """Objectives that a number of instances answers."""
 
@@ -104,7 +108,7 @@ def _of(moves: Iterator[Move], most: int, search: _Search) -> Iterator[Option]:
 def _tried(move: Move, search: _Search) -> Option | str:
     """A change as an option, or why it is none."""
     before = search.before
-    if not suggest.expressible(before.known.role, move):
+    if not _expressible(move, search):
         return "cannot be written into this file"
     search.sifted += 1
     sized, changed = _carrying(move, search)
@@ -120,16 +124,24 @@ def _tried(move: Move, search: _Search) -> Option | str:
 
 
 def _carrying(move: Move, search: _Search) -> tuple[Move, Facts]:
-    """A shape, with as many instances as carry the load where one is stated."""
-    role = search.before.known.role
-    changed = search.traced.variant(suggest.applied(role, move.values))
-    loaded = any(isinstance(changed.likely(name), int | float) for name in LOADS)
-    if ("accelerator" not in move.values and "gpus_per_pod" not in move.values) or not loaded or _too_large(changed):
-        return move, changed
-    more = candidates.for_load(move, changed)
-    if more is None or not suggest.expressible(role, more):
-        return move, changed
-    return more, search.traced.variant(suggest.applied(role, more.values))
+    """A shape, with sequences no longer than requests need where it is too small, and instances that carry the load."""
+    sized, changed = move, _changed(move, search)
+    if not HARDWARE & move.values.keys():
+        return sized, changed
+    if _too_large(changed) and (cut := candidates.for_requests(sized, changed)) and _expressible(cut, search):
+        sized, changed = cut, _changed(cut, search)
+    loaded = any(isinstance(changed.likely(name), int | float) for name in LOADS) and not _too_large(changed)
+    if loaded and (more := candidates.for_load(sized, changed)) and _expressible(more, search):
+        sized, changed = more, _changed(more, search)
+    return sized, changed
+
+
+def _changed(move: Move, search: _Search) -> Facts:
+    return search.traced.variant(suggest.applied(search.before.known.role, move.values))
+
+
+def _expressible(move: Move, search: _Search) -> bool:
+    return suggest.expressible(search.before.known.role, move)
 
 
 def _sifted(changed: Facts, search: _Search) -> str:
@@ -152,7 +164,11 @@ def _too_large(known: Facts) -> bool:
     """Whether a role does not fit in memory at the end of its interval."""
     name = "training_room_bytes" if engines.trains(known.role) else "headroom_bytes"
     room = known.worlds(name)
-    if isinstance(room, Missing) or not isinstance(room.adverse, int | float) or room.adverse >= 0:
+    if isinstance(room, Missing):
+        weights, memory = known.likely("weight_bytes_per_gpu"), known.likely("device_memory_bytes")
+        told = isinstance(weights, int | float) and isinstance(memory, int | float)
+        return told and weights > BESIDE_WEIGHTS * memory  # type: ignore[operator]
+    if not isinstance(room.adverse, int | float) or room.adverse >= 0:
         return False
     ends = known.ends(name) if isinstance(room.likely, int | float) and room.likely >= 0 else None
     return ends is None or not isinstance(ends[0], int | float) or ends[0] < 0
