@@ -100,9 +100,9 @@ def fixed(path: str, given: Files, linted: Linted, unsafe: bool) -> Outcome:
 
 
 def _next(report: Report, left: Mapping[object, Left], unsafe: bool) -> Finding | None:
-    """The first finding that stands, has an alternative that may be written, and was not tried in vain."""
-    open_ones = (one for one in report.open if _identity(one) not in left)
-    return next((one for one in open_ones if _choice(one, unsafe)), None)
+    """The worst finding that stands, has an alternative that may be written, and was not tried in vain; of equals the first."""
+    open_ones = (one for one in report.open if _identity(one) not in left and _choice(one, unsafe))
+    return max(open_ones, key=lambda one: one.severity, default=None)
 
 
 def _identity(one: Finding) -> tuple[str, ...]:
