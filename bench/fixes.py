@@ -30,7 +30,8 @@ from gpulint import documents, fix, lint, repository, rewriting
 from gpulint.findings import Edit, Report
 from gpulint.rewriting import Run
 
-COMMENT = re.compile(r"(?m)(?:^|(?<=\s))(?:#|//).*$")
+COMMENT = re.compile(r"(?m)(?:^|(?<=\s))(?:#(?!SBATCH|PBS|BSUB)|//).*$")
+"""Comments, but for the lines of them that a batch system obeys."""
 QUOTES = re.compile(r"[\"']")
 WORD = re.compile(r"[^\s\"'=:{},\[\]]+")
 ENTRY = {"name", "value", "CUDA_VISIBLE_DEVICES"}
