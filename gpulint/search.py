@@ -88,7 +88,15 @@ def options(before: Before, refused: Counter[str]) -> Iterator[Option]:
     for kind in dict.fromkeys(kind for one in before.targets for kind in one.rule.change):
         yield from _of(suggest.worth_trying(kind, before.known), OF_A_KIND, search)
     if not engines.trains(before.known.role):
+        yield from _of(_enough(before.known), 1, search)
         yield from _of(candidates.serving(before.known), JUDGED, search)
+
+
+def _enough(known: Facts) -> Iterator[Move]:
+    """Today's shape with the instances that carry the load."""
+    if any(isinstance(known.likely(name), int | float) for name in LOADS):
+        found = candidates.for_load(Move("the present shape", {}), known)
+        yield from () if found is None else (found,)
 
 
 def _of(moves: Iterator[Move], most: int, search: _Search) -> Iterator[Option]:
