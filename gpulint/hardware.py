@@ -249,6 +249,14 @@ def slices(accelerator_id: str) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(found, key=lambda pair: (pair[1], pair[0])))
 
 
+def slices_per_card(profile: str, accelerator_id: str) -> int | None:
+    """How many slices of a MIG profile one accelerator is cut into at most; None where it has none of them."""
+    for row in catalog.rows("mig_profiles"):
+        if (row["accelerator"], row["profile"]) == (accelerator_id, profile):
+            return units.count(row["max_instances"])
+    return None
+
+
 @functools.cache
 def labels() -> dict[tuple[str, str], str]:
     """Exact (label key, label value) → accelerator id."""

@@ -6,7 +6,7 @@ import functools
 import math
 from typing import NamedTuple
 
-from gpulint import hardware
+from gpulint import catalog, hardware, units
 from gpulint.hardware import Node
 
 SETTINGS = "gpulint.yaml"
@@ -115,6 +115,37 @@ def carrying(
         return stated
     found = cheapest(available, accelerator, gpus, cloud)
     return found or _cheapest(_listed(available.prices, available.regions), accelerator, gpus, cloud)
+
+
+SITE = frozenset({"usd_per_kwh", "co2_kg_per_kwh", "pue"})
+"""Facts of the site where a machine stands."""
+
+
+def of_machine(one: Offer, fact: str) -> tuple[float | None, str]:
+    """What an offer says of a machine, and where it is from."""
+    match fact:
+        case "machine_gpus":
+            return one.node_gpus, one.instance_type or one.pool
+        case "machine_usd_per_hour":
+            return one.cost_usd_per_hour, listing(one)
+        case _:
+            return one.spot_usd_per_hour, listing(one)
+
+
+def listing(one: Offer) -> str:
+    """Where and when a price was listed, or what settings say it is from."""
+    return " ".join(filter(None, (one.instance_type or one.pool, one.cloud, one.region, one.price_date)))
+
+
+def site(available: Available, one: Offer | None, fact: str) -> tuple[float | None, str]:
+    """What settings say of the site, else what is published for the region that they name, or for the cloud."""
+    if (stated := getattr(available.energy, fact)) is not None:
+        return stated, SETTINGS
+    if one is None or not one.cloud:
+        return None, ""
+    region = "" if fact == "pue" else one.region if one.region in available.regions else None
+    row = next((row for row in catalog.rows("grids") if (row["cloud"], row["region"]) == (one.cloud, region)), None)
+    return (units.scaled(row[fact], 1), f"{row['source']} {row['date']}") if row and row.get(fact) else (None, "")
 
 
 def _cheapest(listed: tuple[Offer, ...], accelerator: str, gpus: int, cloud: str | None) -> Offer | None:

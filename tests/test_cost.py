@@ -62,7 +62,7 @@ def test_without_a_machine_type_it_is_the_cheapest_of_the_cloud_and_spot_beside_
 
 def test_a_team_that_pays_otherwise_is_told_so() -> None:
     own = Price(2.5, "2026-11-01", accelerator="h100-sxm-80gb")
-    assert usd(Available(prices=(own,)), **H100, **{"gpus_per_pod": 8, "gpus_per_replica": 8}) == 20.0
+    assert usd(Available(prices=(own,)), **H100, gpus_per_pod=8, gpus_per_replica=8) == 20.0
     lab = Available(pools=(Pool("lab", "h100-sxm-80gb", 8),), prices=(Price(12.0, "2026-11-01", pool="lab"),))
     assert usd(lab, accelerator="h100-sxm-80gb", node_pool="lab") == 1.5
 
@@ -125,9 +125,17 @@ def test_tokens_are_counted_at_the_stated_load_or_the_full_one(stated: tuple[Any
 
 
 SERVED = {
-    **{"engine": "vllm", "engine_version": "0.10.1", "checkpoint": "meta-llama/Llama-3.1-8B-Instruct"},
-    **{"tensor_parallel": 1, "pipeline_parallel": 1, "data_parallel": 1, "max_model_len": 8192, "task": "inference"},
-    **{"request_prompt_tokens": 1000, "request_output_tokens": 250, "max_model_len_stated": True},
+    "engine": "vllm",
+    "engine_version": "0.10.1",
+    "checkpoint": "meta-llama/Llama-3.1-8B-Instruct",
+    "tensor_parallel": 1,
+    "pipeline_parallel": 1,
+    "data_parallel": 1,
+    "max_model_len": 8192,
+    "task": "inference",
+    "request_prompt_tokens": 1000,
+    "request_output_tokens": 250,
+    "max_model_len_stated": True,
 }
 
 
@@ -205,10 +213,10 @@ def test_bloom_used_and_emitted_what_was_published() -> None:
 
 
 def test_the_grid_is_that_of_the_regions_that_a_team_names() -> None:
-    """Grid of us-central1 in 2024: 412.72 g/kWh (GoogleCloudPlatform/region-carbon-info); PUE 1.09."""
+    """Grid of us-central1 in 2024: 412.72 g/kWh (GoogleCloudPlatform/region-carbon-info); PUE about 1.1 (DCD, 2024-12)."""
     team = Available(regions=("us-central1",))
     found = known(team, accelerator="l4", cloud="gcp", task="inference")
-    assert found.likely("co2_kg_per_hour") == pytest.approx(72 * 0.6 / 1000 * 1.09 * 0.41272)
+    assert found.likely("co2_kg_per_hour") == pytest.approx(72 * 0.6 / 1000 * 1.1 * 0.41272)
     assert isinstance(known(accelerator="l4", cloud="gcp", task="inference").worlds("co2_kg_per_hour"), Missing)
 
 
