@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import functools
 import math
 from typing import NamedTuple
@@ -25,6 +26,7 @@ class Offer(NamedTuple):
     spot_usd_per_hour: float | None = None
     price_date: str = ""
     price_source: str = ""
+    own: bool = False
 
 
 class Pool(NamedTuple):
@@ -58,7 +60,10 @@ class Energy(NamedTuple):
 
 
 class Available(NamedTuple):
-    """What a team can have and what it pays; empty is the whole catalog, at its prices, in the cloud of the file."""
+    """What a team can have and what it pays; empty is the whole catalog, at its prices, in the cloud of the file.
+
+    `today` is the day on which the age of prices is told, empty where it is not.
+    """
 
     clouds: tuple[str, ...] = ()
     regions: tuple[str, ...] = ()
@@ -69,6 +74,7 @@ class Available(NamedTuple):
     pools_only: bool = False
     prices: tuple[Price, ...] = ()
     energy: Energy = Energy()
+    today: str = ""
 
     def allows(self, accelerator: str) -> bool:
         """Whether a team may use a product at all."""
@@ -132,9 +138,20 @@ def of_machine(one: Offer, fact: str) -> tuple[float | None, str]:
             return one.spot_usd_per_hour, listing(one)
 
 
-def listing(one: Offer) -> str:
-    """Where and when a price was listed, or what settings say it is from."""
-    return " ".join(filter(None, (one.instance_type or one.pool, one.cloud, one.region, one.price_date)))
+def listing(one: Offer, today: str = "") -> str:
+    """Whose price it is, where and of which day, and how old it is on a day."""
+    if one.cost_usd_per_hour is None:
+        return ""
+    where = " ".join(filter(None, (one.pool or one.cloud, one.region)))
+    return f"{'own' if one.own else 'list'} price {where} {one.price_date}{age(one.price_date, today)}"
+
+
+def age(day: str, today: str) -> str:
+    """The end of a sentence about a day that is past."""
+    if not today:
+        return ""
+    days = (datetime.date.fromisoformat(today) - datetime.date.fromisoformat(day)).days
+    return "" if days < 0 else f", {days} day{'' if days == 1 else 's'} old"
 
 
 def site(available: Available, one: Offer | None, fact: str) -> tuple[float | None, str]:
@@ -230,6 +247,7 @@ def _at_own_price(one: Offer, available: Available) -> Offer:
         spot_usd_per_hour=None if spot is None else spot * counted,
         price_date=price.date,
         price_source=price.source or SETTINGS,
+        own=True,
     )
 
 
