@@ -162,15 +162,16 @@ def nodes() -> tuple[Node, ...]:
     return tuple(_nodes().values())
 
 
+@functools.cache
 def list_prices(instance_type: str) -> tuple[ListPrice, ...]:
     """The list prices of a machine type, by region; none where they are not established."""
-    return _list_prices().get(instance_type, ())
+    return tuple(_list_price(row) for row in _listed().get(instance_type, ()))
 
 
 @functools.cache
 def priced_regions() -> frozenset[tuple[str, str]]:
     """The clouds' regions whose list prices the catalog has."""
-    return frozenset((one.cloud, price.region) for one in nodes() for price in list_prices(one.instance_type))
+    return frozenset((one.cloud, row["region"]) for one in nodes() for row in _listed().get(one.instance_type, ()))
 
 
 def link(name: str) -> Link | None:
@@ -285,11 +286,11 @@ def _links() -> dict[str, Link]:
 
 
 @functools.cache
-def _list_prices() -> dict[str, tuple[ListPrice, ...]]:
-    found: dict[str, list[ListPrice]] = {}
+def _listed() -> dict[str, list[catalog.Row]]:
+    found: dict[str, list[catalog.Row]] = {}
     for row in catalog.rows("prices"):
-        found.setdefault(row["instance_type"], []).append(_list_price(row))
-    return {name: tuple(prices) for name, prices in found.items()}
+        found.setdefault(row["instance_type"], []).append(row)
+    return found
 
 
 @functools.cache
