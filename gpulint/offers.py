@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import functools
 import math
 from typing import NamedTuple
@@ -85,24 +84,25 @@ EVERYTHING = Available()
 
 
 @functools.lru_cache(maxsize=64)
-def of(available: Available, cloud: str | None = None) -> tuple[Offer, ...]:
-    """All that can be had: a team's pools, and what the clouds it names rent out, or the given one, or any; in one order.
+def of(available: Available, cloud: str | None = None, accelerator: str = "") -> tuple[Offer, ...]:
+    """All that can be had, or of one accelerator: a team's pools, and what the clouds it names rent out, else one or any.
 
     Hosts with Arm processors, which most images are not built for, are among them where the team names their type or card.
     """
     pooled = tuple(_pooled(pool, available) for pool in available.pools)
-    rented = () if available.pools_only else _rented(available, cloud)
-    return tuple(sorted((one for one in (*pooled, *rented) if available.allows(one.accelerator)), key=_order))
+    rented = () if available.pools_only else _rented(available, cloud, accelerator)
+    wanted = (one for one in (*pooled, *rented) if accelerator in ("", one.accelerator))
+    return tuple(sorted((one for one in wanted if available.allows(one.accelerator)), key=_order))
 
 
 def cheapest(available: Available, accelerator: str, gpus: int, cloud: str | None = None) -> Offer | None:
     """The cheapest priced machine to be had, in a cloud or anywhere, that holds that many of one accelerator."""
-    return _cheapest(of(available, cloud), accelerator, gpus, cloud)
+    return _cheapest(of(available, cloud, accelerator), gpus, cloud)
 
 
 def pooled(available: Available, accelerator: str) -> tuple[Offer, ...]:
     """The pools of a team that hold an accelerator, priced or not."""
-    return tuple(one for one in of(available) if one.pool and one.accelerator == accelerator)
+    return tuple(one for one in of(available, accelerator=accelerator) if one.pool)
 
 
 def machine(available: Available, instance_type: str) -> Offer | None:
@@ -120,7 +120,7 @@ def carrying(
     if stated and cloud in (None, stated.cloud):
         return stated
     found = cheapest(available, accelerator, gpus, cloud)
-    return found or _cheapest(_listed(available.prices, available.regions), accelerator, gpus, cloud)
+    return found or _cheapest(_listed(available.prices, available.regions, accelerator), gpus, cloud)
 
 
 SITE = frozenset({"usd_per_kwh", "co2_kg_per_kwh", "pue"})
@@ -150,7 +150,9 @@ def age(day: str, today: str) -> str:
     """The end of a sentence about a day that is past."""
     if not today:
         return ""
-    days = (datetime.date.fromisoformat(today) - datetime.date.fromisoformat(day)).days
+    from datetime import date
+
+    days = (date.fromisoformat(today) - date.fromisoformat(day)).days
     return "" if days < 0 else f", {days} day{'' if days == 1 else 's'} old"
 
 
@@ -165,23 +167,20 @@ def site(available: Available, one: Offer | None, fact: str) -> tuple[float | No
     return (units.scaled(row[fact], 1), f"{row['source']} {row['date']}") if row and row.get(fact) else (None, "")
 
 
-def _cheapest(listed: tuple[Offer, ...], accelerator: str, gpus: int, cloud: str | None) -> Offer | None:
+def _cheapest(listed: tuple[Offer, ...], gpus: int, cloud: str | None) -> Offer | None:
     fitting = [
         one
         for one in listed
-        if one.accelerator == accelerator
-        and one.node_gpus >= gpus
-        and one.cost_usd_per_hour is not None
-        and cloud in (None, one.cloud)
+        if one.node_gpus >= gpus and one.cost_usd_per_hour is not None and cloud in (None, one.cloud)
     ]
     return min(fitting, key=lambda one: (one.cost_usd_per_hour, one.instance_type, one.pool), default=None)
 
 
 @functools.lru_cache(maxsize=64)
-def _listed(prices: tuple[Price, ...], regions: tuple[str, ...]) -> tuple[Offer, ...]:
-    """Every machine type of the catalog."""
+def _listed(prices: tuple[Price, ...], regions: tuple[str, ...], accelerator: str) -> tuple[Offer, ...]:
+    """Every machine type of the catalog that holds an accelerator."""
     team = Available(prices=prices, regions=regions)
-    return tuple(_priced(node, team) for node in hardware.nodes())
+    return tuple(_priced(node, team) for node in hardware.nodes() if node.accelerator == accelerator)
 
 
 def _order(one: Offer) -> tuple[str, int, float, str, str, str, str]:
@@ -189,9 +188,10 @@ def _order(one: Offer) -> tuple[str, int, float, str, str, str, str]:
     return one.accelerator, one.node_gpus, cost, one.cloud, one.instance_type, one.region, one.pool
 
 
-def _rented(available: Available, cloud: str | None) -> tuple[Offer, ...]:
+def _rented(available: Available, cloud: str | None, accelerator: str) -> tuple[Offer, ...]:
     clouds = available.clouds or ((cloud,) if cloud else ())
-    fitting = (node for node in hardware.nodes() if (not clouds or node.cloud in clouds) and _named(node, available))
+    held = (node for node in hardware.nodes() if accelerator in ("", node.accelerator))
+    fitting = (node for node in held if (not clouds or node.cloud in clouds) and _named(node, available))
     found = (_priced(node, available) for node in fitting)
     return tuple(one for one in found if not _elsewhere(one, available.regions))
 
