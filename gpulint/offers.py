@@ -83,7 +83,7 @@ class Available(NamedTuple):
 EVERYTHING = Available()
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=512)
 def of(available: Available, cloud: str | None = None, accelerator: str = "") -> tuple[Offer, ...]:
     """All that can be had, or of one accelerator: a team's pools, and what the clouds it names rent out, else one or any.
 
@@ -176,7 +176,7 @@ def _cheapest(listed: tuple[Offer, ...], gpus: int, cloud: str | None) -> Offer 
     return min(fitting, key=lambda one: (one.cost_usd_per_hour, one.instance_type, one.pool), default=None)
 
 
-@functools.lru_cache(maxsize=64)
+@functools.lru_cache(maxsize=512)
 def _listed(prices: tuple[Price, ...], regions: tuple[str, ...], accelerator: str) -> tuple[Offer, ...]:
     """Every machine type of the catalog that holds an accelerator."""
     team = Available(prices=prices, regions=regions)
