@@ -537,12 +537,16 @@ def list_rules() -> None:
 
 
 @main.command()
-@click.argument("table", type=click.Choice(["accelerators", "architectures"]))
+@click.argument("table", type=click.Choice(["accelerators", "architectures", "prices"]))
 @click.argument("name", required=False)
-def catalog(table: str, name: str | None) -> None:
-    """List the accelerators or architectures of the catalog, or show one with its source."""
-    from gpulint import sizes
+@TODAY
+def catalog(table: str, name: str | None, today: str | None) -> None:
+    """List the accelerators, architectures or machine prices of the catalog, or show one with its source."""
+    from gpulint import price_list, sizes
 
+    if table == "prices":
+        _print_prices(name, today or _today())
+        return
     rows = sizes.catalog_rows(table)
     if name is None:
         click.echo(sizes.columns(rows))
@@ -552,6 +556,17 @@ def catalog(table: str, name: str | None) -> None:
         known = [row[0] for row in rows[1:]] if table == "accelerators" else sizes.checkpoint_ids()
         raise Misuse(f"the catalog has no {table.removesuffix('s')} {name}{_near(name, known)}")
     click.echo(shown)
+    if table == "accelerators" and (prices := list(price_list.cheapest(sizes.accelerator_id(name), today or _today()))):
+        click.echo(sizes.columns(prices))
+
+
+def _print_prices(name: str | None, today: str) -> None:
+    from gpulint import price_list, sizes
+
+    rows = price_list.rows(name, today)
+    if name is not None and len(rows) == 1:
+        raise Misuse(f"the catalog has no price of {name}{_near(name, price_list.names())}")
+    click.echo(sizes.columns(rows))
 
 
 @main.command("architecture")

@@ -27,9 +27,14 @@ def shown(known: Facts) -> Iterator[Fact]:
 
 
 def per_hour(known: Facts) -> str:
-    """What a role costs an hour, in words; empty where nobody knows."""
-    found = known.likely("cost_usd_per_hour") if _pays(known) and _placed(known) else None
-    return units.human(found, "usd_per_hour") if isinstance(found, int | float) else ""
+    """What a role costs an hour, in words, and on spot where that is known; empty where nobody knows."""
+    if not _pays(known) or not _placed(known):
+        return ""
+    on_demand, spot = (known.likely(name) for name in ("cost_usd_per_hour", "spot_usd_per_hour"))
+    if not isinstance(on_demand, int | float):
+        return ""
+    beside = f", spot {units.human(spot, 'usd_per_hour')}" if isinstance(spot, int | float) else ""
+    return units.human(on_demand, "usd_per_hour") + beside
 
 
 def of_work(known: Facts) -> str:

@@ -162,6 +162,11 @@ def nodes() -> tuple[Node, ...]:
     return tuple(_nodes().values())
 
 
+def is_cloud(name: str) -> bool:
+    """Whether the catalog lists machine types of a cloud."""
+    return any(one.cloud == name for one in nodes())
+
+
 @functools.cache
 def list_prices(instance_type: str) -> tuple[ListPrice, ...]:
     """The list prices of a machine type, by region; none where they are not established."""
