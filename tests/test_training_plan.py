@@ -50,7 +50,12 @@ spec:
 
 def native(checkpoint: str, card: str, **stated: object) -> str:
     usual: dict[str, object] = {
-        **{"engine": "transformers", "gpus": 1, "pods": 1, "micro": 1, "sharding": "none", "objective": ""},
+        "engine": "transformers",
+        "gpus": 1,
+        "pods": 1,
+        "micro": 1,
+        "sharding": "none",
+        "objective": "",
         "batch": "gradient_accumulation_steps: 16",
     }
     return NATIVE.format(checkpoint=checkpoint, card=card, **{**usual, **stated})
@@ -67,7 +72,21 @@ LATE = native(
     batch="global_batch_size: 256",
     objective="  objective: {tokens: 15B, time-to-train: 2d}\n",
 )
-"""6 × 8e9 × 15e9 = 7.2e20 operations: at half of 312e12 for two days 27 cards, at half of 989e12 9."""
+"""6 × 8e9 × 15e9 = 7.2e20 operations: eight at their peak of 312e12 take 80 hours; at half of it two days need 27, at half of 989e12 9."""
+KEPT = (
+    native(
+        "meta-llama/Llama-3.1-8B",
+        "h100-sxm-80gb",
+        engine="torchtitan",
+        gpus=8,
+        micro=4,
+        sharding="fsdp",
+        batch="global_batch_size: 64",
+    )
+    .replace("sequence_length: 2048", "sequence_length: 8192")
+    .replace("activation_checkpointing: full", "activation_checkpointing: none")
+)
+"""Activations of 4 × 8,192 tokens: 32 layers × 32,768 × 4,096 × about 30 B = 129 GB; recomputed 8.6 and a layer of 4."""
 AXOLOTL = """\
 # gpulint: accelerator=a100-sxm4-40gb gpus=1
 base_model: mistralai/Mistral-7B-v0.3
@@ -87,74 +106,26 @@ datasets: [{path: data.jsonl, type: alpaca}]
 output_dir: out
 """
 """14.5 GB of weights; of 12 × 4,096 tokens: inputs of 32 layers 12.9 GB, a layer 8, the loss 49,152 × 32,768 × 10 B = 16."""
-FACTORY = """\
-# FORCE_TORCHRUN=1 llamafactory-cli train sft.yaml
-# gpulint: accelerator=a100-sxm4-80gb gpus=1
-model_name_or_path: Qwen/Qwen2.5-7B
-stage: sft
-do_train: true
-finetuning_type: lora
-lora_rank: 8
-lora_target: all
-dataset: own
-template: qwen
-cutoff_len: 4096
-packing: true
-output_dir: saves/own
-per_device_train_batch_size: 16
-gradient_accumulation_steps: 4
-learning_rate: 1.0e-4
-bf16: true
-flash_attn: fa2
-"""
-"""15.2 GB of weights; the loss of 16 × 4,096 tokens × 152,064 × 10 B = 100 GB."""
 SLURM = """\
 #!/bin/bash
-#SBATCH --nodes=1
+#SBATCH --nodes=4
 #SBATCH --ntasks-per-node=1
-#SBATCH --gpus-per-node=8
-#SBATCH --cpus-per-task=96
+#SBATCH --gpus-per-node=4
+#SBATCH --cpus-per-task=48
 #SBATCH --exclusive
 #SBATCH --time=2-00:00:00
-# gpulint: accelerator=a100-sxm4-80gb
+# gpulint: accelerator=a100-sxm4-40gb
 export CUDA_DEVICE_MAX_CONNECTIONS=1
-srun torchrun --standalone --nproc_per_node=8 pretrain_gpt.py \\
-  --tensor-model-parallel-size 1 --pipeline-model-parallel-size 1 \\
-  --num-layers 32 --hidden-size 4096 --num-attention-heads 32 \\
-  --seq-length 2048 --max-position-embeddings 2048 --vocab-size 50257 \\
-  --micro-batch-size 1 --global-batch-size 256 --train-iters 50000 \\
-  --lr 1.2e-4 --bf16 --use-flash-attn --recompute-activations \\
+HEAD=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+srun torchrun --nnodes=4 --nproc_per_node=4 --rdzv_id=$SLURM_JOB_ID --rdzv_backend=c10d --rdzv_endpoint=$HEAD:29500 \\
+  pretrain_gpt.py --tensor-model-parallel-size 8 --pipeline-model-parallel-size 1 --sequence-parallel \\
+  --use-distributed-optimizer --num-layers 40 --hidden-size 5120 --num-attention-heads 40 \\
+  --seq-length 2048 --max-position-embeddings 2048 --micro-batch-size 1 --global-batch-size 128 \\
+  --train-iters 50000 --lr 1.2e-4 --bf16 --use-flash-attn --recompute-activations \\
   --vocab-file v.json --merge-file m.txt --data-path d --save /ckpt --load /ckpt --save-interval 500
 """
-"""6.65e9 × 18 B = 120 GB on each of eight cards; with the distributed optimizer 50, over two tensor ranks 60."""
-TORCHTUNE = """\
-# tune run --nproc_per_node 8 full_finetune_distributed --config own.yaml
-# gpulint: accelerator=h100-sxm-80gb gpus=8
-model:
-  _component_: torchtune.models.llama3_1.llama3_1_8b
-tokenizer:
-  _component_: torchtune.models.llama3.llama3_tokenizer
-  max_seq_len: 8192
-dataset:
-  _component_: torchtune.datasets.alpaca_dataset
-  packed: true
-checkpointer:
-  _component_: torchtune.training.FullModelHFCheckpointer
-  checkpoint_dir: /tmp/Meta-Llama-3.1-8B-Instruct/
-optimizer:
-  _component_: torch.optim.AdamW
-  fused: true
-  lr: 2e-5
-loss:
-  _component_: torchtune.modules.loss.CEWithChunkedOutputLoss
-batch_size: 4
-gradient_accumulation_steps: 2
-compile: false
-enable_activation_checkpointing: false
-dtype: bf16
-"""
-"""Activations of 4 × 8,192 tokens: 32 layers × 32,768 × 4,096 × about 30 B = 129 GB; recomputed 8.6 and a layer of 4."""
-TRL = """\
+"""Tensor parallel 8 on nodes of four; the product of ranks and 128 sequences to a step stay (Narayanan et al., 2021, takeaway 1)."""
+KUBERNETES = """\
 apiVersion: batch/v1
 kind: Job
 metadata: {{name: tune}}
@@ -165,19 +136,15 @@ spec:
       nodeSelector: {{{selector}}}
       containers:
         - name: trainer
-          image: registry.example/trl:0.19.1
-          command: [torchrun, --nproc_per_node={ranks}, examples/pytorch/language-modeling/run_clm.py]
+          image: registry.example/train:1
+          command: [{command}]
           args:
             - --model_name_or_path={checkpoint}
-            - --dataset_name=/data
+{args}
             - --output_dir=/ckpt
-            - --do_train
-            - --torch_dtype=bfloat16
-            - --block_size=2048
             - --per_device_train_batch_size={micro}
             - --gradient_accumulation_steps={steps}
             - --gradient_checkpointing=true
-            - --attn_implementation=flash_attention_2
             - --optim=adamw_torch
             - --bf16=true
             - --save_steps=500
@@ -185,12 +152,35 @@ spec:
           volumeMounts: [{{name: shm, mountPath: /dev/shm}}, {{name: ckpt, mountPath: /ckpt}}]
       volumes: [{{name: shm, emptyDir: {{medium: Memory}}}}, {{name: ckpt, persistentVolumeClaim: {{claimName: c}}}}]
 """
+CLM = (
+    "--do_train",
+    "--dataset_name=/data",
+    "--torch_dtype=bfloat16",
+    "--block_size=2048",
+    "--attn_implementation=flash_attention_2",
+)
+FACTORY = (
+    "--stage=sft",
+    "--do_train=true",
+    "--finetuning_type=full",
+    "--dataset=own",
+    "--cutoff_len=2048",
+    "--flash_attn=fa2",
+)
 
 
-def clm(checkpoint: str, selector: str, gpus: int, micro: int = 1, steps: int = 4, ranks: int | None = None) -> str:
-    return TRL.format(
-        checkpoint=checkpoint, selector=selector, gpus=gpus, ranks=ranks or gpus, micro=micro, steps=steps
+def job(
+    command: str, args: tuple[str, ...], checkpoint: str, selector: str, gpus: int, micro: int = 1, steps: int = 4
+) -> str:
+    listed = "\n".join(f"            - {word}" for word in args)
+    return KUBERNETES.format(
+        command=command, args=listed, checkpoint=checkpoint, selector=selector, gpus=gpus, micro=micro, steps=steps
     )
+
+
+def clm(checkpoint: str, selector: str, gpus: int, **more: int) -> str:
+    script = "transformers/examples/pytorch/language-modeling/run_clm.py"
+    return job(f"torchrun, --nproc_per_node={gpus}, {script}", CLM, checkpoint, selector, gpus, **more)
 
 
 GKE = "cloud.google.com/gke-accelerator: nvidia-"
@@ -198,6 +188,8 @@ COPIED = clm("meta-llama/Llama-3.1-8B", f"{GKE}a100-80gb", 4)
 """8.03e9 × 8 B in bfloat16 = 64 GB, and 16 of DDP's buckets, on each of four; shared out 16."""
 SMALL_ON_MANY = clm("HuggingFaceTB/SmolLM2-135M", f"{GKE}h100-80gb", 8, steps=1)
 """0.135e9 × 8 B = 1 GB of 79 on each of eight cards."""
+FULL = job("torchrun, --nproc_per_node=8, src/train.py", FACTORY, "Qwen/Qwen2.5-7B", f"{GKE}a100-80gb", 8)
+"""7.6e9 × 16 B = 122 GB on every rank; over eight 15."""
 
 
 class Wanted(NamedTuple):
@@ -224,7 +216,7 @@ WRONG = {
     ),
     "15B tokens in two days (native)": Wanted(
         LATE,
-        "training-time-likely-missed",
+        "training-time-below-physics",
         (
             {"accelerator": {"a100-sxm4-80gb"}, "world_size": (32, 64)},
             {"accelerator": {"h100-sxm-80gb", "h200-sxm-141gb"}, "world_size": (16, 32)},
@@ -236,26 +228,37 @@ WRONG = {
         "training-does-not-fit",
         ({"accelerator": {"a100-sxm4-40gb"}, "micro_batch_size": (1, 6), "step_sequences": (24, 24)},),
     ),
-    "sixteen sequences at once (LLaMA-Factory)": Wanted(
-        FACTORY,
-        "training-does-not-fit",
-        ({"accelerator": {"a100-sxm4-80gb"}, "micro_batch_size": (1, 8), "step_sequences": (64, 64)},),
-    ),
-    "states on every rank (Megatron in Slurm)": Wanted(
-        SLURM,
+    "states on every rank (LLaMA-Factory in Kubernetes)": Wanted(
+        FULL,
         "training-states-exceed-memory",
         (
-            {"world_size": (8, 8), "sharding": {"distributed-optimizer"}},
-            {"world_size": (8, 8), "tensor_parallel": (2, 8)},
-            {"world_size": (8, 8), "pipeline_parallel": (2, 8)},
+            {"accelerator": {"a100-sxm4-80gb"}, "world_size": (4, 8), "sharding": {"fsdp", "deepspeed"}},
+            {
+                "accelerator": {"h100-sxm-80gb", "h200-sxm-141gb"},
+                "world_size": (2, 8),
+                "sharding": {"fsdp", "deepspeed"},
+            },
         ),
     ),
-    "nothing recomputed (torchtune)": Wanted(
-        TORCHTUNE,
+    "tensor parallel over two nodes (Megatron in Slurm)": Wanted(
+        SLURM,
+        "training-tensor-parallel-leaves-node",
+        (
+            {"world_size": (16, 16), "tensor_parallel": (4, 4), "pipeline_parallel": (2, 4)},
+            {"world_size": (16, 16), "tensor_parallel": (2, 2), "pipeline_parallel": (4, 8)},
+            {"world_size": (16, 16), "tensor_parallel": (4, 4), "pipeline_parallel": (1, 1)},
+        ),
+    ),
+    "nothing recomputed (torchtitan, native)": Wanted(
+        KEPT,
         "training-does-not-fit",
         (
-            {"activation_checkpointing": {"full"}, "step_sequences": (64, 64)},
-            {"micro_batch_size": (1, 2), "step_sequences": (64, 64)},
+            {
+                "accelerator": {"h100-sxm-80gb"},
+                "activation_checkpointing": {"full", "products", "scores"},
+                "micro_batch_size": (4, 4),
+            },
+            {"accelerator": {"h100-sxm-80gb"}, "micro_batch_size": (1, 2)},
         ),
     ),
     "copies of 8B on four cards (Transformers in Kubernetes)": Wanted(
@@ -283,7 +286,7 @@ RIGHT = {
         objective="  objective: {tokens: 15B, time-to-train: 2d}\n",
     ),
 }
-"""0.5e9 × 16 B = 8 GB, and 4,096 tokens × 151,936 × 10 B = 6, of 22 on an L4. See LATE: sixteen H100 end in time, eight do not."""
+"""0.5e9 × 16 B = 8 GB, and 4,096 tokens × 151,936 × 10 B = 6, of 22 on an L4. See LATE: sixteen H100 end in time."""
 
 
 def planned(text: str) -> tuple[Plan, Facts]:
