@@ -139,8 +139,12 @@ def _by_kind(before: Before) -> Iterator[Iterator[Move]]:
 
 
 def _whole(before: Before) -> Iterator[Move]:
-    """Whole shapes, cheapest first."""
-    return iter(()) if engines.trains(before.known.role) else candidates.serving(before.known)
+    """Whole shapes, cheapest first, of what the role is for."""
+    if engines.trains(before.known.role):
+        from gpulint import training_candidates
+
+        return training_candidates.training(before.known)
+    return candidates.serving(before.known)
 
 
 def _carrying(move: Move, before: Before, traced: variants.Traced) -> tuple[Move, Facts]:

@@ -72,7 +72,7 @@ LATE = native(
     batch="global_batch_size: 256",
     objective="  objective: {tokens: 15B, time-to-train: 2d}\n",
 )
-"""6 × 8e9 × 15e9 = 7.2e20 operations: eight at their peak of 312e12 take 80 hours; at half of it two days need 27, at half of 989e12 9."""
+"""6 × 8e9 × 15e9 = 7.2e20 operations: eight take 80 hours at the peak of 312e12; two days need 27 at half of it, 9 at half of 989e12."""
 KEPT = (
     native(
         "meta-llama/Llama-3.1-8B",
@@ -124,7 +124,7 @@ srun torchrun --nnodes=4 --nproc_per_node=4 --rdzv_id=$SLURM_JOB_ID --rdzv_backe
   --train-iters 50000 --lr 1.2e-4 --bf16 --use-flash-attn --recompute-activations \\
   --vocab-file v.json --merge-file m.txt --data-path d --save /ckpt --load /ckpt --save-interval 500
 """
-"""Tensor parallel 8 on nodes of four; the product of ranks and 128 sequences to a step stay (Narayanan et al., 2021, takeaway 1)."""
+"""Tensor parallel 8 on nodes of four; the product of ranks and the batch stay (Narayanan et al., 2021, takeaway 1)."""
 KUBERNETES = """\
 apiVersion: batch/v1
 kind: Job
