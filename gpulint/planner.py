@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint import candidates, engines, hardware, suggest, variants
+from gpulint import candidates, engines, hardware, suggest, training_candidates, variants
 from gpulint.facts import Facts, Missing
 from gpulint.findings import Fact, Plan, Severity, Suggestion
 from gpulint.moves import Move
@@ -31,6 +31,12 @@ SAME_HARDWARE = frozenset(
 """What an answer on the same hardware leaves as it is."""
 NUMBER_FORMATS = frozenset({"quantization", "kv_cache_dtype", "weight_dtype"})
 """What gives up accuracy, and is not offered beside the same shape without it."""
+LEARNT = frozenset({"lora_rank", "lora_targets", "optimizer", "sequence_length", "global_batch_size"})
+"""What decides which weights a training run ends with."""
+WORTHWHILE = 0.8
+"""Share of today's cost below which the same work costs less for sure: a step is estimated to about a fifth."""
+SLOWEST = 10.0
+"""How much longer a run may take: one card of a machine of eight, and what it loses beside."""
 SPENT = 1.5
 """How much more than the cheapest option the one with the most headroom may cost, where today's cost is less or unknown."""
 SHOWN = ("tpot_s", "ttft_s", "service_tokens_per_s", "step_s", "training_run_s", "average_power_w")
@@ -61,6 +67,7 @@ def plan(before: Before) -> Plan:
     found = list(_options(before, refused))
     fewest = min((len(one.left) for one in found), default=0)
     kept = [(_suggested(before, one), one) for one in found if len(one.left) == fewest]
+    kept = [(said, one) for said, one in kept if said.hours <= SLOWEST]
     if not before.targets:
         kept = [(said, one) for said, one in kept if _better(said, before, one)]
     options = _answered(_plainest([said for said, _ in kept]), before)
@@ -141,9 +148,7 @@ def _by_kind(before: Before) -> Iterator[Iterator[Move]]:
 def _whole(before: Before) -> Iterator[Move]:
     """Whole shapes, cheapest first, of what the role is for."""
     if engines.trains(before.known.role):
-        from gpulint import training_candidates
-
-        return training_candidates.training(before.known)
+        return training_candidates.training(before.known, mends=bool(before.targets))
     return candidates.serving(before.known)
 
 
@@ -192,7 +197,8 @@ def _refusal(before: Before, after: Outcome) -> str:
 
 def _suggested(before: Before, option: Option) -> Suggestion:
     said = suggest.suggestion(option.move, before.known, option.known)
-    return said._replace(facts=(*said.facts, *_shown(option.known)))
+    hours = training_candidates.hours(before.known, option.known) if engines.trains(option.known.role) else 1.0
+    return said._replace(facts=(*said.facts, *_shown(option.known)), hours=hours)
 
 
 def _shown(known: Facts) -> tuple[Fact, ...]:
@@ -200,15 +206,20 @@ def _shown(known: Facts) -> tuple[Fact, ...]:
 
 
 def _plainest(found: Sequence[Suggestion]) -> list[Suggestion]:
-    """Options without those that another one makes in the number format of today."""
-    shapes = [(one, {key: value for key, value in one.values.items() if key not in NUMBER_FORMATS}) for one in found]
+    """Options without those that another one makes in the number format of today, and learning the same."""
+    apart = NUMBER_FORMATS | LEARNT
+    shapes = [(one, {key: value for key, value in one.values.items() if key not in apart}) for one in found]
     return [one for one, shape in shapes if all(shape == one.values or other.values != shape for other, _ in shapes)]
 
 
 def _better(said: Suggestion, before: Before, option: Option) -> bool:
-    """Whether a change that no rule asks for saves money."""
-    cost = said.cost_after_usd_per_hour
-    return cost is not None and said.cost_before_usd_per_hour is not None and cost < said.cost_before_usd_per_hour
+    """Whether a change that no rule asks for saves money; of a run that becomes slower or faster, more than estimates err."""
+    cost = _cost(said)[0]
+    return (
+        said.cost_before_usd_per_hour is not None
+        and not _learns_otherwise(said)
+        and cost < said.cost_before_usd_per_hour * (1.0 if said.hours == 1.0 else WORTHWHILE)
+    )
 
 
 def _answered(found: Sequence[Suggestion], before: Before) -> tuple[Suggestion, ...]:
@@ -247,17 +258,30 @@ def _affordable(found: Sequence[Suggestion]) -> float:
 
 
 def _frugality(one: Suggestion) -> tuple[bool, float, int]:
-    """Money first, among what keeps its number format."""
-    return not NUMBER_FORMATS.isdisjoint(one.values), *_cost(one)
+    """Money first, among what keeps its number format and what it learns."""
+    return not NUMBER_FORMATS.isdisjoint(one.values) or _learns_otherwise(one), *_cost(one)
 
 
-def _smallness(one: Suggestion) -> tuple[bool, int, float]:
-    return suggest.costs_more(one), len(one.values), _cost(one)[0]
+def _smallness(one: Suggestion) -> tuple[bool, bool, bool, int, float]:
+    moved = one.hours != 1.0 and not SAME_HARDWARE.isdisjoint(one.values)
+    return _learns_otherwise(one), _costs_more(one), moved, len(one.values), _cost(one)[0]
+
+
+def _learns_otherwise(one: Suggestion) -> bool:
+    """Whether a training run would end with other weights."""
+    return not LEARNT.isdisjoint(one.values) or one.values.get("quantization") == "nf4"
+
+
+def _costs_more(one: Suggestion) -> bool:
+    """Whether the same costs more; of a run, half as much again: recomputation alone costs a third."""
+    before = one.cost_before_usd_per_hour
+    return suggest.costs_more(one) if one.hours == 1.0 else before is not None and _cost(one)[0] > SPENT * before
 
 
 def _cost(one: Suggestion) -> tuple[float, int]:
+    """What the work of one of today's hours costs."""
     cost = one.cost_after_usd_per_hour
-    return (math.inf if cost is None else cost), len(one.values)
+    return (math.inf if cost is None else cost * one.hours), len(one.values)
 
 
 def _headroom(one: Suggestion) -> float:

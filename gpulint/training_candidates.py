@@ -59,14 +59,15 @@ class Way(NamedTuple):
     gives_up: str = ""
 
 
-def training(known: Facts) -> Iterator[Move]:
-    """Every shape whose cards hold the run, cheapest for the same work first; those that change what is learnt last."""
+def training(known: Facts, mends: bool) -> Iterator[Move]:
+    """Every shape whose cards hold the run, cheapest for the same work first; last, to mend a run, those that learn otherwise."""
     now, needs = hardware.accelerator(known.role.text("accelerator")), training_needs.of(known)
     if now is None or needs is None or not _ranks(known):
         return
     cards = sorted(_cards(known, now), key=lambda one: (one.cost_usd_per_flop, one.world, one.card.id))
     yield from itertools.islice(_moves(cards, known, needs, now, learns_less=False), KEPT_TRIED)
-    yield from _moves(cards, known, needs, now, learns_less=True)
+    if mends:
+        yield from _moves(cards, known, needs, now, learns_less=True)
 
 
 def _moves(
@@ -124,9 +125,11 @@ def _least_flop_per_s(known: Facts) -> float:
     """The peak of all cards below which the stated time cannot be kept, as today's run would scale; zero without one."""
     wanted, card = known.likely("target_training_s"), hardware.accelerator(known.role.text("accelerator"))
     today, world = known.worlds("training_run_s"), count_of(known, "world_size")
-    if isinstance(today, Missing) or not isinstance(wanted, int | float) or not card or not world:
+    if not isinstance(wanted, int | float) or not card or not world:
         return 0.0
-    return float(today.likely) / wanted * _peak(card) * world if isinstance(today.likely, int | float) else 0.0
+    if isinstance(today, Missing) or not isinstance(today.adverse, int | float):
+        return _peak(card) * world
+    return float(today.likely) / wanted * _peak(card) * world  # type: ignore[arg-type]
 
 
 def _ranks(known: Facts) -> bool:
@@ -315,3 +318,22 @@ def _batch_named(values: Mapping[str, Value]) -> str:
     size, steps = values.get("micro_batch_size"), values.get("gradient_accumulation_steps")
     named = f"micro-batches of {size}" if size else "as large micro-batches"
     return f"{named}, {steps} to a step" if steps else named
+
+
+def hours(before: Facts, after: Facts) -> float:
+    """How long a changed run takes for what today's does in an hour: by its tokens, else no less than by its cards' peaks."""
+    old, new = _tokens_per_s(before), _tokens_per_s(after)
+    if old and new:
+        return old / new
+    old, new = _flop_per_s(before), _flop_per_s(after)
+    return max(1.0, old / new) if old and new else 1.0
+
+
+def _tokens_per_s(known: Facts) -> float | None:
+    each, world = known.likely("training_tokens_per_s_per_gpu"), count_of(known, "world_size")
+    return each * world if isinstance(each, int | float) and world else None
+
+
+def _flop_per_s(known: Facts) -> float | None:
+    card, gpus = hardware.accelerator(known.role.text("accelerator")), count_of(known, "world_size")
+    return _peak(card) * gpus if card and gpus else None

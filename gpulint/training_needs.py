@@ -1,4 +1,4 @@
-"""Training needs: what a rank of a run keeps on its card, by cheap arithmetic, as its layout, its micro-batch and its adapters change."""
+"""Training needs: what a rank keeps on its card, by cheap arithmetic, as layout, micro-batch and adapters change."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ LATE = native(
     batch="global_batch_size: 256",
     objective="  objective: {tokens: 15B, time-to-train: 2d}\n",
 )
-"""6 × 8e9 × 15e9 = 7.2e20 operations: eight take 80 hours at the peak of 312e12; two days need 27 at half of it, 9 at half of 989e12."""
+"""6 × 8e9 × 15e9 = 7.2e20 operations; two days need 27 cards at half of 312e12, 9 at half of 989e12."""
 KEPT = (
     native(
         "meta-llama/Llama-3.1-8B",
