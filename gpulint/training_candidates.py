@@ -27,6 +27,7 @@ KEPT_TRIED = 14
 PODS = (1 / 4, 1 / 2, 1, 2, 4, 8)
 """Multiples of today's pods that are tried."""
 LARGEST_MICRO_BATCH = 8
+ADAM = frozenset({"adamw", "adamw-fused", "adam", "adam-fused"})
 HOST = "speed: states wait for the link to host memory, and the CPU updates them"
 RESIDENT = {"optimizer_offload": False, "parameter_offload": False}
 
@@ -73,7 +74,7 @@ def training(known: Facts, mends: bool) -> Iterator[Move]:
 def _moves(
     cards: list[Cards], known: Facts, needs: Needs, now: hardware.Accelerator, learns_less: bool
 ) -> Iterator[Move]:
-    """For each number of each card the layout that loses least of those that fit."""
+    """For each number of each card that the file can state the layout that loses least of those that fit."""
     tried: dict[str, int] = {}
     for one in cards:
         if tried.get(one.card.id, 0) < COUNTS_TRIED and suggest.expressible(known.role, Move("", _placed(one, known))):
@@ -227,7 +228,7 @@ def _lesser(one: Cards, known: Facts, needs: Needs) -> Iterator[Way]:
         return
     copies = one.world // together
     alone = known.likely("sharding") in ("none", "ddp")
-    if known.likely("optimizer") in ("adamw", "adamw-fused", "adam", "adam-fused") and needs.trains_all and alone:
+    if known.likely("optimizer") in ADAM and needs.trains_all and alone and _in_our_words(known):
         held = needs.with_small_moments().on_rank(0, 1) + needs.copied
         lost = "a little accuracy of the moments"
         yield Way("moments in 8 bits", {"optimizer": "adamw-8bit"}, held, together, lost)
@@ -237,6 +238,12 @@ def _lesser(one: Cards, known: Facts, needs: Needs) -> Iterator[Way]:
         yield Way(
             "optimizer state in host memory", {"optimizer_offload": True}, needs.states.weights / copies, together, HOST
         )
+
+
+def _in_our_words(known: Facts) -> bool:
+    """Whether the optimizer stands in the glossary's words, or nowhere: trainers spell it each in their own."""
+    stated, arguments = known.role.fields.get("optimizer"), known.role.arguments
+    return stated is None or not stated.origins or bool(arguments and arguments.key)
 
 
 def _adapters(known: Facts, needs: Needs, shared: int, together: int) -> Iterator[Way]:
