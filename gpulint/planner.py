@@ -1,29 +1,17 @@
-"""Planner: searches what else a role could run on; formulas sift the shapes, the same rules judge those that are left."""
+"""Planner: what else a role could run on: the options that a search found, ranked by the questions that people ask."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
 
-from gpulint import candidates, engines, hardware, suggest, training_candidates, variants
-from gpulint.facts import Facts, Missing
+from gpulint import engines, hardware, search, suggest, training_merits
+from gpulint.facts import Facts
 from gpulint.findings import Fact, Plan, Severity, Suggestion
-from gpulint.moves import Move
-from gpulint.policy import check
 from gpulint.policy.check import Outcome, Verdict
-from gpulint.policy.rule import Rule
-from gpulint.workload import Value, Workload
+from gpulint.search import Before, Option
 
-SIFTED = 36
-"""Shapes whose formulas are asked, at most: one takes about a millisecond."""
-JUDGED = 16
-"""Shapes that all rules judge, at most: one takes two to four milliseconds."""
-LOADS = ("target_tokens_per_s", "target_requests_per_s", "target_concurrency")
-"""Objectives that a number of instances answers."""
-OF_A_KIND = 3
-"""Changes of one quantity that are judged before the next quantity's turn."""
 PRINTED = 6
 SAME_HARDWARE = frozenset(
     {"accelerator", "gpus_per_pod", "pods_per_replica", "replicas", "mig_profile", "instance_type"}
@@ -31,43 +19,19 @@ SAME_HARDWARE = frozenset(
 """What an answer on the same hardware leaves as it is."""
 NUMBER_FORMATS = frozenset({"quantization", "kv_cache_dtype", "weight_dtype"})
 """What gives up accuracy, and is not offered beside the same shape without it."""
-LEARNT = frozenset({"lora_rank", "lora_targets", "optimizer", "sequence_length", "global_batch_size"})
-"""What decides which weights a training run ends with."""
-WORTHWHILE = 0.8
-"""Share of today's cost below which the same work costs less for sure: a step is estimated to about a fifth."""
-SLOWEST = 10.0
-"""How much longer a run may take: one card of a machine of eight, and what it loses beside."""
 SPENT = 1.5
 """How much more than the cheapest option the one with the most headroom may cost, where today's cost is less or unknown."""
 SHOWN = ("tpot_s", "ttft_s", "service_tokens_per_s", "step_s", "training_run_s", "average_power_w")
 """What an option shows beside its headroom, where enough is stated to tell."""
 
 
-class Before(NamedTuple):
-    """What a search starts from: a role as it stands, the rules that are about it, and those that it is to answer."""
-
-    workload: Workload
-    known: Facts
-    rules: Sequence[Rule]
-    outcome: Outcome
-    targets: tuple[Verdict, ...]
-
-
-class Option(NamedTuple):
-    """A shape that nothing speaks against, and the targets that it leaves."""
-
-    move: Move
-    known: Facts
-    left: frozenset[str]
-
-
 def plan(before: Before) -> Plan:
     """The options of a role, best first, and why the others were left out."""
     refused: Counter[str] = Counter()
-    found = list(_options(before, refused))
+    found = list(search.options(before, refused))
     fewest = min((len(one.left) for one in found), default=0)
     kept = [(_suggested(before, one), one) for one in found if len(one.left) == fewest]
-    kept = [(said, one) for said, one in kept if said.hours <= SLOWEST]
+    kept = [(said, one) for said, one in kept if said.hours <= training_merits.SLOWEST]
     if not before.targets:
         kept = [(said, one) for said, one in kept if _better(said, before, one)]
     options = _answered(_plainest([said for said, _ in kept]), before)
@@ -102,102 +66,12 @@ def targets(outcome: Outcome, names: frozenset[str] = frozenset()) -> tuple[Verd
     return tuple(sorted(asked, key=lambda one: (-one.severity, one.rule.name)))
 
 
-# ---- the search
-
-
-def _options(before: Before, refused: Counter[str]) -> Iterator[Option]:
-    """Every shape that nothing speaks against, within the two budgets."""
-    traced = variants.Traced(before.known.role, before.known.resolved)
-    tried: set[frozenset[tuple[str, Value]]] = set()
-    sifted = judged = 0
-    for moves, most in (*((kind, OF_A_KIND) for kind in _by_kind(before)), (_whole(before), JUDGED)):
-        of_a_kind = 0
-        for move in moves:
-            if sifted == SIFTED or judged == JUDGED or of_a_kind == most:
-                break
-            values = frozenset(
-                (name, value) for name, value in move.values.items() if before.known.likely(name) != value
-            )
-            if values in tried:
-                continue
-            tried.add(values)
-            if not suggest.expressible(before.known.role, move):
-                refused["cannot be written into this file"] += 1
-                continue
-            sifted += 1
-            sized, changed = _carrying(move, before, traced)
-            if reason := _sifted(before, changed):
-                refused[reason] += 1
-                continue
-            judged += 1
-            of_a_kind += 1
-            outcome = check.judged(check.matching(before.rules, before.workload, changed.role), changed)
-            if reason := _refusal(before, outcome):
-                refused[reason] += 1
-                continue
-            yield Option(sized, changed, outcome.holding & {one.rule.name for one in before.targets})
-
-
-def _by_kind(before: Before) -> Iterator[Iterator[Move]]:
-    """The changes of each quantity that a target may be answered with."""
-    kinds = dict.fromkeys(kind for one in before.targets for kind in one.rule.change)
-    for kind in kinds:
-        yield suggest.worth_trying(kind, before.known)
-
-
-def _whole(before: Before) -> Iterator[Move]:
-    """Whole shapes, cheapest first, of what the role is for."""
-    if engines.trains(before.known.role):
-        return training_candidates.training(before.known, mends=bool(before.targets))
-    return candidates.serving(before.known)
-
-
-def _carrying(move: Move, before: Before, traced: variants.Traced) -> tuple[Move, Facts]:
-    """A shape, with as many instances as carry the load where one is stated."""
-    changed = traced.variant(suggest.applied(before.known.role, move.values))
-    if "replicas" in move.values or not any(isinstance(changed.likely(name), int | float) for name in LOADS):
-        return move, changed
-    if _too_large(changed) or (more := candidates.for_load(move, changed)) is None:
-        return move, changed
-    if not suggest.expressible(before.known.role, more):
-        return move, changed
-    return more, traced.variant(suggest.applied(before.known.role, more.values))
-
-
-def _too_large(known: Facts) -> bool:
-    """Whether a role does not fit in memory in the adverse world."""
-    name = "training_room_bytes" if engines.trains(known.role) else "headroom_bytes"
-    room = known.worlds(name)
-    return not isinstance(room, Missing) and isinstance(room.adverse, int | float) and room.adverse < 0
-
-
-def _sifted(before: Before, changed: Facts) -> str:
-    """Why a shape is left out before all rules are asked; empty when it is worth asking."""
-    if _too_large(changed):
-        return "does not fit in memory"
-    if not before.targets:
-        return ""
-    worst = before.targets[0].rule
-    outcome = check.judged([worst], changed)
-    return f"{worst.name} would hold still" if outcome.holding or outcome.not_evaluated else ""
-
-
-def _refusal(before: Before, after: Outcome) -> str:
-    """What a change would newly say, or leave open."""
-    lacking = {one.rule for one in before.outcome.not_evaluated}
-    if new := [one.rule for one in after.not_evaluated if one.rule not in lacking]:
-        return f"{new[0]} could not be evaluated"
-    severities = {one.rule.name: one.severity for one in before.outcome.verdicts}
-    worse = [one.rule.name for one in after.verdicts if one.severity > severities.get(one.rule.name, 0)]
-    return f"{worse[0]} would speak" if worse else ""
-
-
 # ---- the answers
 
 
 def _suggested(before: Before, option: Option) -> Suggestion:
     said = suggest.suggestion(option.move, before.known, option.known)
-    hours = training_candidates.hours(before.known, option.known) if engines.trains(option.known.role) else 1.0
+    hours = training_merits.hours(before.known, option.known) if engines.trains(option.known.role) else 1.0
     return said._replace(facts=(*said.facts, *_shown(option.known)), hours=hours)
 
 
@@ -207,19 +81,17 @@ def _shown(known: Facts) -> tuple[Fact, ...]:
 
 def _plainest(found: Sequence[Suggestion]) -> list[Suggestion]:
     """Options without those that another one makes in the number format of today, and learning the same."""
-    apart = NUMBER_FORMATS | LEARNT
+    apart = NUMBER_FORMATS | training_merits.LEARNT
     shapes = [(one, {key: value for key, value in one.values.items() if key not in apart}) for one in found]
     return [one for one, shape in shapes if all(shape == one.values or other.values != shape for other, _ in shapes)]
 
 
 def _better(said: Suggestion, before: Before, option: Option) -> bool:
-    """Whether a change that no rule asks for saves money; of a run that becomes slower or faster, more than estimates err."""
-    cost = _cost(said)[0]
-    return (
-        said.cost_before_usd_per_hour is not None
-        and not _learns_otherwise(said)
-        and cost < said.cost_before_usd_per_hour * (1.0 if said.hours == 1.0 else WORTHWHILE)
-    )
+    """Whether a change that no rule asks for saves money."""
+    if engines.trains(option.known.role):
+        return training_merits.is_worthwhile(said)
+    cost = said.cost_after_usd_per_hour
+    return cost is not None and said.cost_before_usd_per_hour is not None and cost < said.cost_before_usd_per_hour
 
 
 def _answered(found: Sequence[Suggestion], before: Before) -> tuple[Suggestion, ...]:
@@ -258,30 +130,23 @@ def _affordable(found: Sequence[Suggestion]) -> float:
 
 
 def _frugality(one: Suggestion) -> tuple[bool, float, int]:
-    """Money first, among what keeps its number format and what it learns."""
-    return not NUMBER_FORMATS.isdisjoint(one.values) or _learns_otherwise(one), *_cost(one)
+    """Money first, among what keeps its number format and learns the same."""
+    return not NUMBER_FORMATS.isdisjoint(one.values) or training_merits.learns_otherwise(one), *_cost(one)
 
 
-def _smallness(one: Suggestion) -> tuple[bool, bool, bool, int, float]:
-    moved = one.hours != 1.0 and not SAME_HARDWARE.isdisjoint(one.values)
-    return _learns_otherwise(one), _costs_more(one), moved, len(one.values), _cost(one)[0]
-
-
-def _learns_otherwise(one: Suggestion) -> bool:
-    """Whether a training run would end with other weights."""
-    return not LEARNT.isdisjoint(one.values) or one.values.get("quantization") == "nf4"
-
-
-def _costs_more(one: Suggestion) -> bool:
-    """Whether the same costs more; of a run, half as much again: recomputation alone costs a third."""
-    before = one.cost_before_usd_per_hour
-    return suggest.costs_more(one) if one.hours == 1.0 else before is not None and _cost(one)[0] > SPENT * before
+def _smallness(one: Suggestion) -> tuple[bool, float, bool, int, float]:
+    """The number of changes, of the same hardware first, where the work costs no more than today; else its cost."""
+    cost = _cost(one)[0]
+    runs = one.hours != 1.0
+    more = training_merits.costs_more(one) if runs else suggest.costs_more(one)
+    moved = runs and not SAME_HARDWARE.isdisjoint(one.values)
+    return training_merits.learns_otherwise(one), cost if more else 0.0, moved, len(one.values), cost
 
 
 def _cost(one: Suggestion) -> tuple[float, int]:
     """What the work of one of today's hours costs."""
-    cost = one.cost_after_usd_per_hour
-    return (math.inf if cost is None else cost * one.hours), len(one.values)
+    cost = training_merits.work_usd(one)
+    return (math.inf if cost is None else cost), len(one.values)
 
 
 def _headroom(one: Suggestion) -> float:

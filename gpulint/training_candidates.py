@@ -16,6 +16,7 @@ from gpulint.facts import Facts, Missing
 from gpulint.layouts import factors
 from gpulint.moves import GPUS_OF_A_NODE, Move, count_of, priced
 from gpulint.training_layouts import IN_STAGES
+from gpulint.training_merits import dense_peak
 from gpulint.training_moves import EVERY_MATRIX, GATHERED, HAVE_NO_ADAPTERS, LAYERS_RECOMPUTED, RANK, RECOMPUTED
 from gpulint.training_needs import Needs, States
 from gpulint.workload import Value
@@ -93,7 +94,7 @@ def _cards(known: Facts, now: hardware.Accelerator) -> Iterator[Cards]:
     least = _least_flop_per_s(known)
     products = [now, *(product for product, _ in priced(now, known.role) if product.id != now.id)]
     for product, (gpus, pods) in itertools.product(products, _counts(known)):
-        peak = _peak(product)
+        peak = dense_peak(product)
         machine = offers.cheapest(known.role.available, product.id, gpus, cloud)
         if machine is None and (product.id, gpus, pods) != (now.id, *_today(known)):
             continue
@@ -118,10 +119,6 @@ def _counts(known: Facts) -> list[tuple[int, int]]:
     return sorted(one for one in found if (one[0] * one[1]) % together == 0 or known.role.text("engine") in IN_STAGES)
 
 
-def _peak(product: hardware.Accelerator) -> float:
-    return product.dense_bf16_flop_per_s or product.dense_fp16_flop_per_s or 0.0
-
-
 def _least_flop_per_s(known: Facts) -> float:
     """The peak of all cards below which the stated time cannot be kept, as today's run would scale; zero without one."""
     wanted, card = known.likely("target_training_s"), hardware.accelerator(known.role.text("accelerator"))
@@ -129,8 +126,8 @@ def _least_flop_per_s(known: Facts) -> float:
     if not isinstance(wanted, int | float) or not card or not world:
         return 0.0
     if isinstance(today, Missing) or not isinstance(today.adverse, int | float):
-        return _peak(card) * world
-    return float(today.likely) / wanted * _peak(card) * world  # type: ignore[arg-type]
+        return dense_peak(card) * world
+    return float(today.likely) / wanted * dense_peak(card) * world  # type: ignore[arg-type]
 
 
 def _ranks(known: Facts) -> bool:
@@ -298,7 +295,7 @@ def _batches(known: Facts, copies: int) -> Iterator[tuple[int, Mapping[str, Valu
 def _slower(one: Cards, now: hardware.Accelerator, known: Facts) -> str:
     """What fewer or smaller cards give up: the direct link, and speed."""
     gpus, pods = _today(known)
-    before, after = _peak(now) * gpus * pods, _peak(one.card) * one.world
+    before, after = dense_peak(now) * gpus * pods, dense_peak(one.card) * one.world
     lost = [moves.slower(now, one.card, gpus, one.gpus)] if one.card.id != now.id else []
     if after < before:
         lost.append(f"speed: the peak of all cards is {after / before:.0%} of today's")
@@ -325,22 +322,3 @@ def _batch_named(values: Mapping[str, Value]) -> str:
     size, steps = values.get("micro_batch_size"), values.get("gradient_accumulation_steps")
     named = f"micro-batches of {size}" if size else "as large micro-batches"
     return f"{named}, {steps} to a step" if steps else named
-
-
-def hours(before: Facts, after: Facts) -> float:
-    """How long a changed run takes for what today's does in an hour: by its tokens, else no less than by its cards' peaks."""
-    old, new = _tokens_per_s(before), _tokens_per_s(after)
-    if old and new:
-        return old / new
-    old, new = _flop_per_s(before), _flop_per_s(after)
-    return max(1.0, old / new) if old and new else 1.0
-
-
-def _tokens_per_s(known: Facts) -> float | None:
-    each, world = known.likely("training_tokens_per_s_per_gpu"), count_of(known, "world_size")
-    return each * world if isinstance(each, int | float) and world else None
-
-
-def _flop_per_s(known: Facts) -> float | None:
-    card, gpus = hardware.accelerator(known.role.text("accelerator")), count_of(known, "world_size")
-    return _peak(card) * gpus if card and gpus else None
