@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from gpulint import engines, hardware, search, suggest
+from gpulint import engines, hardware, search, suggest, training_merits
 from gpulint.facts import Facts
 from gpulint.findings import Edit, Fact, Plan, Severity, Suggestion
 from gpulint.policy.check import Outcome, Verdict
@@ -39,6 +39,7 @@ def plan(before: Before, objection: Callable[[Suggestion, Sequence[str]], str] =
     found = list(search.options(before, refused))
     fewest = min((len(one.left) for one in found), default=0)
     kept = [(_suggested(before, one), one) for one in found if len(one.left) == fewest]
+    kept = [(said, one) for said, one in kept if said.hours <= training_merits.SLOWEST]
     if not before.targets:
         kept = [(said, one) for said, one in kept if _better(said, before, one)]
     left = kept[0][1].left if kept else frozenset()
@@ -95,7 +96,8 @@ def targets(outcome: Outcome, names: frozenset[str] = frozenset()) -> tuple[Verd
 
 def _suggested(before: Before, option: Option) -> Suggestion:
     said = suggest.suggestion(option.move, before.known, option.known)
-    return said._replace(facts=(*said.facts, *_shown(option.known)))
+    hours = training_merits.hours(before.known, option.known) if engines.trains(option.known.role) else 1.0
+    return said._replace(facts=(*said.facts, *_shown(option.known)), hours=hours)
 
 
 def _shown(known: Facts) -> tuple[Fact, ...]:
@@ -103,13 +105,16 @@ def _shown(known: Facts) -> tuple[Fact, ...]:
 
 
 def _plainest(found: Sequence[Suggestion]) -> list[Suggestion]:
-    """Options without those that another one makes in the number format of today."""
-    shapes = [(one, {key: value for key, value in one.values.items() if key not in NUMBER_FORMATS}) for one in found]
+    """Options without those that another one makes in the number format of today, and learning the same."""
+    apart = NUMBER_FORMATS | training_merits.LEARNT
+    shapes = [(one, {key: value for key, value in one.values.items() if key not in apart}) for one in found]
     return [one for one, shape in shapes if all(shape == one.values or other.values != shape for other, _ in shapes)]
 
 
 def _better(said: Suggestion, before: Before, option: Option) -> bool:
     """Whether a change that no rule asks for saves money."""
+    if engines.trains(option.known.role):
+        return training_merits.is_worthwhile(said)
     cost = said.cost_after_usd_per_hour
     return cost is not None and said.cost_before_usd_per_hour is not None and cost < said.cost_before_usd_per_hour
 
@@ -152,16 +157,19 @@ def _affordable(found: Sequence[Suggestion]) -> float:
     return max(today, SPENT * min((_cost(one)[0] for one in found), default=0))
 
 
-def _smallness(one: Suggestion, least: float) -> tuple[float, bool, int, float]:
-    """The number of changes, where they cost no more than today; else the cost, in steps that are worth a change."""
-    cost = _cost(one)[0]
-    return _step(cost, least) if suggest.costs_more(one) else 0.0, _loses_accuracy(one), len(one.values), cost
+def _smallness(one: Suggestion, least: float) -> tuple[bool, float, bool, bool, int, float]:
+    """The number of changes, of the same hardware first, where the work costs no more than today; else its cost in steps."""
+    cost, runs = _cost(one)[0], one.hours != 1.0
+    more = training_merits.costs_more(one) if runs else suggest.costs_more(one)
+    moved = runs and not SAME_HARDWARE.isdisjoint(one.values)
+    dear = _step(cost, least) if more else 0.0
+    return training_merits.learns_otherwise(one), dear, _loses_accuracy(one), moved, len(one.values), cost
 
 
 def _frugality(one: Suggestion, least: float) -> tuple[bool, float, int, float]:
-    """Money first, among what keeps its number format."""
+    """Money first, among what keeps its number format and learns the same."""
     cost = _cost(one)[0]
-    return _loses_accuracy(one), _step(cost, least), len(one.values), cost
+    return _loses_accuracy(one) or training_merits.learns_otherwise(one), _step(cost, least), len(one.values), cost
 
 
 def _step(cost: float, least: float) -> float:
@@ -174,7 +182,8 @@ def _loses_accuracy(one: Suggestion) -> bool:
 
 
 def _cost(one: Suggestion) -> tuple[float, int]:
-    cost = one.cost_after_usd_per_hour
+    """What the work of one of today's hours costs."""
+    cost = training_merits.work_usd(one)
     return (math.inf if cost is None else cost), len(one.values)
 
 
