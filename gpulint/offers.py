@@ -116,9 +116,9 @@ def carrying(
 ) -> Offer | None:
     """The machine that a pod runs on: of its pool or its type, else the cheapest to be had, else the cheapest there is."""
     own = next((_pooled(one, available) for one in available.pools if pool and one.name == pool), None)
-    stated = own or machine(available, instance_type)
-    if stated and cloud in (None, stated.cloud):
-        return stated
+    stated = machine(available, instance_type)
+    if own or (stated and cloud in (None, stated.cloud)):
+        return own or stated
     found = cheapest(available, accelerator, gpus, cloud)
     return found or _cheapest(_listed(available.prices, available.regions, accelerator), gpus, cloud)
 

@@ -202,6 +202,7 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Re
     ("settings", "message"),
     [
         ("available: {clouds: [asw]}", "no cloud of the catalog is called asw; did you mean aws?"),
+        ("available: {regions: [us-east-11]}", "no region of the catalog is called us-east-11; did you mean us-east-1,"),
         ("available: {instance-types: [p5.48xlrge]}", "called p5.48xlrge; did you mean p5.48xlarge,"),
         ("available: {accelerators: [l44]}", "available names l44, no accelerator of the catalog; did you mean l4,"),
         ("available: {forbidden: [h10]}", "available: forbidden names h10, no accelerator of the catalog; did you mean"),
@@ -223,6 +224,14 @@ def test_what_nobody_can_have_is_misuse_and_says_what_was_meant(
     result = check(settings)
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+def test_a_region_of_ones_own_becomes_known_by_a_price(check: Callable[[str], Result]) -> None:
+    result = check(
+        "available: {regions: [eu-isoe-west-1]}\n"
+        "prices: [{accelerator: l4, usd-per-hour: 1, region: eu-isoe-west-1, date: 2026-11-01}]\n"
+    )
+    assert result.exit_code == 0, result.stderr
 
 
 def test_names_are_read_as_elsewhere_and_kept_by_their_id(check: Callable[[str], Result]) -> None:
