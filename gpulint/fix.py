@@ -228,6 +228,8 @@ def _objection(finding: Finding, before: Report, after: Report, by_word: bool) -
         return f"{min(new)[2]} could no longer be evaluated"
     if _understood(before) != _understood(after):
         return "a workload would no longer be understood"
+    if lost := _told(before) - _told(after):
+        return f"{min(lost)[2]} could no longer be told"
     return ""
 
 
@@ -263,6 +265,16 @@ def _understood(report: Report) -> Counter[tuple[str, ...]]:
         (workload.name, role.name, role.engine, role.architecture)
         for workload in report.workloads
         for role in workload.roles
+    )
+
+
+def _told(report: Report) -> Counter[tuple[str, str, str]]:
+    """What is known of each role, by the name of the quantity: no rule passes because one has become unknown."""
+    return Counter(
+        (workload.name, role.name, fact.name)
+        for workload in report.workloads
+        for role in workload.roles
+        for fact in role.facts
     )
 
 
