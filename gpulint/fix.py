@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint import documents, splices
-from gpulint.documents import Loaded
-from gpulint.findings import Edit, Finding, Report, Severity, Suggestion
+from gpulint.documents import Loaded, places
+from gpulint.findings import Edit, Finding, Replacement, Report, Severity, Suggestion
 from gpulint.splices import Inexact
 
 Files = Mapping[str, bytes]
@@ -135,6 +135,23 @@ def holds(finding: Finding, one: Suggestion, path: str, given: Files, linted: Li
     except Inexact:
         return False
     return True
+
+
+def placed(one: Suggestion, read: Callable[[str], tuple[Loaded, str] | None]) -> Suggestion:
+    """A suggestion whose edits tell the characters that they change, as far as those are sure; `read` reads a file."""
+    return one._replace(edits=tuple(edit._replace(exact=_exact(edit, read)) for edit in one.edits))
+
+
+def _exact(edit: Edit, read: Callable[[str], tuple[Loaded, str] | None]) -> Replacement | None:
+    found = read(edit.location.path) if edit.location else None
+    if edit.location is None or found is None:
+        return None
+    loaded, text = found
+    try:
+        start, end, new = splices.of(edit, loaded.documents, text)
+    except Inexact:
+        return None
+    return Replacement(places.of(edit.location.path, text, start, end), new)
 
 
 def written(one: Suggestion, given: Files) -> dict[str, bytes]:

@@ -254,6 +254,29 @@ def test_words_of_a_script_are_changed_where_they_stand() -> None:
     assert after.startswith("#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gres=gpu:8   # a whole node\n")
 
 
+HIDDEN = """\
+#!/bin/bash
+#SBATCH --ntasks=1
+#SBATCH --gres=gpu:4     # a whole node
+export CUDA_VISIBLE_DEVICES=0
+python run_clm.py --model_name_or_path gpt2 --do_train --per_device_train_batch_size 4 --output_dir out
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param("--gres=gpu:4", "--gres=gpu:1", id="gres"),
+        pytest.param("--gres=gpu:a100:4", "--gres=gpu:a100:1", id="gres with a product"),
+        pytest.param("--gpus-per-node=4", "--gpus-per-node=1", id="a count alone"),
+        pytest.param("--gpus-per-node=h100:4", "--gpus-per-node=h100:1", id="a count behind a product"),
+    ],
+)
+def test_a_count_of_a_batch_job_keeps_what_stands_before_it(before: str, after: str) -> None:
+    text = HIDDEN.replace("--gres=gpu:4", before)
+    assert fixed(text, path="train.sbatch") == text.replace(before, after)
+
+
 JSON = """\
 {
   "train_batch_size": 8,
@@ -269,6 +292,17 @@ JSON = """\
 def test_a_setting_of_a_json_file_gets_its_new_name() -> None:
     after = fixed(JSON, unsafe=True, path="ds_config.json")
     assert after == JSON.replace("gather_fp16_weights", "gather_16bit_weights")
+
+
+def test_the_report_tells_the_characters_of_each_change() -> None:
+    """A program that reads the report needs no parser of ours to carry a change out."""
+    text = CHAT.replace("gke-accelerator: nvidia-h100-80gb", "gke-accelerator: nvidia-l4")
+    for finding in samples.report(text).open:
+        for one in finding.suggestions:
+            exact = [edit.exact for edit in one.edits]
+            assert None not in exact
+            spans = [Splice(*splices.span(text, found.location), found.text) for found in exact if found]
+            assert splices.applied(text, spans).encode() == fix.written(one, {"spec.yaml": text.encode()})["spec.yaml"]
 
 
 def test_what_is_fixed_is_not_found_again() -> None:
