@@ -314,6 +314,8 @@ def _removal(text: str, steps: Sequence[Step]) -> Splice:
     if at > 1 and steps[at - 1].key is None and steps[at - 2].node.kind == "sequence":
         at -= 1
     holder, entry = steps[at - 1].node, steps[at]
+    if holder.kind == "scalar":
+        raise Inexact("it is no entry of a list or a mapping")
     if len(holder.value) < 2:
         raise Inexact("nothing would be left beside it")
     start = entry.key.start if entry.key is not None else entry.node.start
