@@ -167,7 +167,8 @@ class Aim(NamedTuple):
 class Fit(NamedTuple):
     """Hardware on which a role fits in every world: card, count, ranks, what is left, and what it costs where that is known.
 
-    `prices` says where and when the cost was listed; `pool` names the team's own nodes.
+    Count and cost are of one instance: its GPUs' share of their machines. `prices` says where and when the cost was listed;
+    `pool` names the team's own nodes.
     """
 
     accelerator: str

@@ -17,11 +17,11 @@ COUNTS = (1, 2, 4, 8)
 """GPUs of one machine that are tried where none are stated."""
 OPEN = frozenset({"accelerator", "gpus_per_pod", "gpus_per_replica", "tensor_parallel"})
 """What may be missing: the card, how many of it, and the ranks that they make."""
+SHARED = ("mig_profile", "sharing")
+"""Slices and shares of a card are no card to choose."""
 FILLED = 0.98
 """Share of the cards that weights may take before the formulas are asked."""
 HALF = ("half", "float16", "fp16")
-
-
 AXES = ("tensor_parallel", "pipeline_parallel", "data_parallel")
 MAKERS = {"amd.com": "amd", "gpu.intel.com": "intel", "habana.ai": "habana"}
 """The maker of the cards that a device plugin of that domain hands out; nvidia of any other."""
@@ -101,7 +101,8 @@ def _asks(known: Facts) -> bool:
     left = known.worlds(room(known))
     if not isinstance(left, Missing) or "accelerator" not in left.names or not left.names <= OPEN:
         return False
-    return known.role.value("device") in (None, "gpu") and known.likely("gpus_per_replica") != 0
+    whole = known.role.value("device") in (None, "gpu") and not any(known.role.value(name) for name in SHARED)
+    return whole and known.likely("gpus_per_replica") != 0
 
 
 def _search(asked: Asked, cards: Sequence[Card]) -> Iterator[Fit]:
@@ -155,15 +156,16 @@ def _divides(known: Facts, count: int) -> bool:
 
 
 def _cards(known: Facts, offered: Sequence[Offer]) -> list[Card]:
-    """The products of the maker that the role asks for, which compute in its number format, each offer of them."""
+    """Each offer of the maker that the role asks for, of products that compute in its number format."""
+    had = ((offer, hardware.accelerator(offer.accelerator)) for offer in offered)
     maker = maker_of(known)
+    return [Card(one, offer) for offer, one in had if one and one.vendor == maker and _computes(one, known)]
+
+
+def _computes(product: hardware.Accelerator, known: Facts) -> bool:
+    """Whether a product computes in the checkpoint's format, or the file casts it; all of AMD's and Intel's do."""
     cast = any(known.role.text(name) in HALF for name in ("weight_dtype", "training_dtype"))
-    found = []
-    for offer in offered:
-        product = hardware.accelerator(offer.accelerator)
-        if product and product.vendor == maker and (cast or not moves.loses_bfloat16(known, product)):
-            found.append(Card(product, offer))
-    return found
+    return cast or product.vendor != "nvidia" or not moves.loses_bfloat16(known, product)
 
 
 def _fitting(cards: Sequence[Card], layout: Layout, asked: Asked) -> Iterator[Fit]:

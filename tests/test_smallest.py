@@ -15,7 +15,8 @@ import samples
 
 from gpulint import architecture, documents, facts, smallest
 from gpulint.findings import Fit, RoleSummary
-from gpulint.offers import EVERYTHING, Available, Offer, Pool
+from gpulint.offers import EVERYTHING, Available, Offer, Pool, Price
+from gpulint.reports.text import render
 from gpulint.workload import Field, Origin, Role, Unknown
 
 NOWHERE = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
@@ -168,6 +169,14 @@ def test_nothing_fits_on_what_a_team_has() -> None:
     assert found(LLAMA_70B, (Offer("t4", 4, pool="old"),)) == ()
 
 
+def test_a_resource_of_amd_is_answered_with_amds_cards() -> None:
+    offered = (*PRICED, Offer("mi300x", 8, "mi300x-x8", cost_usd_per_hour=48.0))
+    fits = found(
+        QWEN_8B, offered, gpus_per_pod=1, gpus_per_replica=1, tensor_parallel=1, accelerator_resource="amd.com/gpu"
+    )
+    assert shapes(fits) == [("mi300x", 1, 1)]
+
+
 # ---- training
 
 
@@ -198,6 +207,8 @@ def test_where_the_count_is_open_states_are_shared_out_over_the_cards() -> None:
         pytest.param("acme/unknown-7b-of-ours", {}, id="the network is not"),
         pytest.param(QWEN_8B, {"max_model_len": Unknown("a variable")}, id="the length is a variable"),
         pytest.param(QWEN_8B, {"device": "cpu"}, id="no GPU is used"),
+        pytest.param(QWEN_8B, {"mig_profile": "1g.10gb"}, id="a slice is asked for"),
+        pytest.param(QWEN_8B, {"sharing": "time-slicing"}, id="the card is shared"),
         pytest.param(QWEN_8B, {"gpus_per_pod": 0, "gpus_per_replica": 0}, id="no GPU is asked for"),
     ],
 )
@@ -227,6 +238,9 @@ spec:
 """
 
 
+L4 = Available(pools=(Pool("ours", "l4", 8),), pools_only=True, prices=(Price(0.70, "2026-10-01", accelerator="l4"),))
+
+
 def judged(text: str, available: Available = EVERYTHING) -> RoleSummary:
     report = samples.report(text, available=available)
     assert report.failures == ()
@@ -250,6 +264,31 @@ def test_a_team_gets_its_own_pools_and_nothing_else() -> None:
 def test_a_forbidden_card_is_not_named() -> None:
     role = judged(POD, Available(forbidden=("l4", "a10g")))
     assert role.smallest[0].accelerator not in ("l4", "a10g")
+
+
+SPEC = """
+apiVersion: gpulint/v1
+kind: InferenceService
+metadata: {name: chat}
+spec:
+  roles: [{name: server, engine: vllm, checkpoint: Qwen/Qwen3-8B, max_model_len: 4096, gpus_per_pod: 1, cloud: azure}]
+"""
+
+
+def test_the_cloud_of_the_file_is_the_one_that_rents() -> None:
+    (first, *others) = judged(SPEC).smallest
+    assert others == []
+    assert first.prices.startswith("azure ")
+
+
+def test_the_text_says_card_count_ranks_and_how_old_the_price_is() -> None:
+    text = render(
+        samples.report(POD.replace("Qwen3-8B", "Qwen2.5-14B-Instruct").replace("gpu: 1", "gpu: 2"), available=L4)
+    )
+    assert "smallest that fits" not in text  # two GPUs, of which the arguments use one
+    ranked = POD.replace("Qwen3-8B", "Qwen2.5-14B-Instruct, --tensor-parallel-size=2").replace("gpu: 1", "gpu: 2")
+    line = "chat smallest that fits: 2 × L4 24GB of ours, tensor parallel 2, $1.40/h (list, 2026-10-01)"
+    assert line in render(samples.report(ranked, available=L4)).splitlines()
 
 
 def test_a_named_card_leaves_nothing_to_find() -> None:
