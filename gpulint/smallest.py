@@ -174,7 +174,7 @@ def _fitting(cards: Sequence[Card], layout: Layout, asked: Asked) -> Iterator[Fi
         if not _holds_the_weights(card, layout, asked.known):
             continue
         role = asked.known.role.having(**layout.fields, accelerator=Field(card.product.id))
-        tried = asked.traced.changed(role)
+        tried = asked.traced.variant(role)
         left = tried.worlds(room(asked.known))
         if not isinstance(left, Missing) and _room_in_every_world(left) and asked.accepted(tried):
             yield _shown(card, layout, left)

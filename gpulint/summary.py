@@ -260,7 +260,7 @@ def _listed(known: Facts, outcome: check.Outcome, products: Sequence[hardware.Ac
     rules = tuple(_of_the_card(outcome))
     traced = Traced(known.role, known.resolved)
     for product in products:
-        tried = traced.changed(known.role.having(accelerator=Field(product.id)))
+        tried = traced.variant(known.role.having(accelerator=Field(product.id)))
         room = tried.worlds(name)
         if isinstance(room, Missing):
             continue
