@@ -204,8 +204,9 @@ def _additions(role: Role, name: str, value: Value) -> Iterator[Edit]:
         request = role.fields["gpu_request"].origins[0]
         if request.path[-2:-1] != ("requests",):
             return  # a chart's own key, whose limits stand under another
-        beside = Origin(request.document, request.path[:-1], key=True)
-        yield Edit(name, beside.location(), "", f"limits: {{{request.path[-1]}: {value}}}", "key")
+        beside = Origin(request.document, request.path[:-1], key=True).location()
+        if beside.text[beside.column - 1 : beside.end_column - 1].strip("\"'") == "requests":  # else a chart's own key
+            yield Edit(name, beside, "", f"limits: {{{request.path[-1]}: {value}}}", "key")
     elif name in ("tensor_parallel", "pipeline_parallel") and value == 1:
         return
     elif role.arguments and role.arguments.key:
