@@ -9,7 +9,7 @@ from typing import NamedTuple
 from gpulint import engines, hardware, moves
 from gpulint.facts import Facts, Missing
 from gpulint.findings import Fit, Worlds
-from gpulint.offers import Offer
+from gpulint.offers import EVERYTHING, Offer
 from gpulint.variants import Traced
 from gpulint.workload import Field, Value
 
@@ -81,8 +81,14 @@ def room(known: Facts) -> str:
 
 
 def products(known: Facts, offered: Sequence[Offer]) -> list[hardware.Accelerator]:
-    """What is to be had of the maker whose cards the role asks for, smallest first."""
+    """What is to be had of the maker whose cards the role asks for, smallest first.
+
+    Cards on hosts with Arm processors are among them, unless a team says what it has.
+    """
     maker, had = maker_of(known), {offer.accelerator for offer in offered}
+    if known.role.available == EVERYTHING:
+        cloud = known.likely("cloud")
+        had |= {node.accelerator for node in hardware.nodes() if cloud in (None, node.cloud)}
     found = [one for one in hardware.accelerators() if one.id in had and one.vendor == maker]
     return sorted(found, key=lambda one: (memory_bytes(one), one.id))
 
