@@ -182,7 +182,7 @@ class Fit(NamedTuple):
 
 
 class RoleSummary(NamedTuple):
-    """What was understood of one role of a workload."""
+    """What was understood of one role of a workload; `prices` says whose prices its cost is of, where and how old."""
 
     name: str
     engine: str = ""
@@ -202,6 +202,9 @@ class RoleSummary(NamedTuple):
     unknown: Mapping[str, str] = MappingProxyType({})
     explained: tuple[Explanation, ...] = ()
     not_evaluated: tuple[NotEvaluated, ...] = ()
+    cost: str = ""
+    cost_of_work: str = ""
+    prices: str = ""
 
 
 class WorkloadSummary(NamedTuple):

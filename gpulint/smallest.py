@@ -87,10 +87,15 @@ def products(known: Facts, offered: Sequence[Offer]) -> list[hardware.Accelerato
     """
     maker, had = maker_of(known), {offer.accelerator for offer in offered}
     if known.role.available == EVERYTHING:
-        cloud = known.likely("cloud")
-        had |= {node.accelerator for node in hardware.nodes() if cloud in (None, node.cloud)}
+        had |= {node.accelerator for node in hardware.nodes() if cloud_of(known) in (None, node.cloud)}
     found = [one for one in hardware.accelerators() if one.id in had and one.vendor == maker]
     return sorted(found, key=lambda one: (memory_bytes(one), one.id))
+
+
+def cloud_of(known: Facts) -> str | None:
+    """The cloud that the file is for; None where any may be."""
+    cloud = known.likely("cloud")
+    return cloud if isinstance(cloud, str) else None
 
 
 def maker_of(known: Facts) -> str:

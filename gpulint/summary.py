@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from gpulint import aims, engines, facts, hardware, offers, units
+from gpulint import aims, costs, engines, facts, hardware, offers, units
 from gpulint.architecture import Resolved
 from gpulint.facts import Facts, Missing, glossary
 from gpulint.findings import Explanation, Fit, NotEvaluated, RoleSummary, Severity
@@ -39,6 +39,7 @@ def of(
     names = SHOWN_OF_TRAINING if engines.trains(role) else SHOWN
     shown = [fact for name in names if (fact := known.shown(name))]
     shown += aims.shown(known)
+    shown += costs.shown(known)
     fitting = _fitting(known, outcome, rules)
     stated = aims.of(known)
     return RoleSummary(
@@ -60,6 +61,9 @@ def of(
         unknown=dict(sorted(known.reasons.items())),
         explained=tuple(explanations(role, resolved)),
         not_evaluated=() if _is_part_of_a_run(role) else outcome.not_evaluated,
+        cost=costs.per_hour(known),
+        cost_of_work=costs.of_work(known),
+        prices=costs.prices(known),
     )
 
 
@@ -241,8 +245,7 @@ def _fitting(known: Facts, outcome: check.Outcome, rules: Sequence[Rule]) -> Fit
     left = known.worlds(smallest.room(known))
     if not isinstance(left, Missing) or "accelerator" not in left.names:
         return Fitting()
-    cloud = known.likely("cloud")
-    offered = offers.of(known.role.available, cloud if isinstance(cloud, str) else None)
+    offered = offers.of(known.role.available, smallest.cloud_of(known))
     products = smallest.products(known, offered)
     listed = _listed(known, outcome, products) if left.names == {"accelerator"} else Fitting()
     severe = tuple(rule for rule in rules if rule.severity is Severity.ERROR)
