@@ -84,6 +84,7 @@ class Suggestion(NamedTuple):
     """A right-sized alternative that was checked by the same rules; `prices` says where and when its costs were listed.
 
     `values` are the quantities that it sets; `answers` are the questions of `gpulint suggest` that it answers best.
+    `hours` is how long it takes for what today's shape does in one hour.
     """
 
     title: str
@@ -95,6 +96,7 @@ class Suggestion(NamedTuple):
     prices: str = ""
     values: Mapping[str, object] = MappingProxyType({})
     answers: tuple[str, ...] = ()
+    hours: float = 1.0
 
 
 class Plan(NamedTuple):
