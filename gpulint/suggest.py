@@ -6,6 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from gpulint import (
     candidates,
@@ -114,7 +115,18 @@ def applied(role: Role, values: Mapping[str, Value]) -> Role:
         fields["max_model_len_fitted"] = Field(False)
     if "accelerator" in values:
         fields["instance_type"] = Field(_other_machine(role, str(values["accelerator"])))
-    return role.having(**fields)
+    return _without_loaded_format(role, values).having(**fields)
+
+
+def _without_loaded_format(role: Role, values: Mapping[str, Value]) -> Role:
+    """A role whose weights are kept as its trainer keeps them beside FSDP, where a word more asks for that.
+
+    Transformers' Trainer trains weights in the format of --dtype, but FSDP shares them out in 32 bits.
+    """
+    stated = role.fields.get("sharding")
+    if "sharding" not in values or role.arguments is None or role.arguments.key or (stated and stated.origins):
+        return role
+    return replace(role, fields={name: field for name, field in role.fields.items() if name != "parameter_dtype"})
 
 
 def _other_machine(role: Role, product: str) -> str | None:
@@ -215,12 +227,18 @@ def _additions(role: Role, name: str, value: Value) -> Iterator[Edit]:
         yield Edit(name, None, role.text("accelerator"), str(value))
 
 
+PRODUCT_COUNTED = re.compile(r"(?:--?[\w-]+=)?[A-Za-z][\w.-]*:(?:[\w.-]+:)?(?=\d+$)")
+"""What stands before the number in `--gres=gpu:a100:4`, `gpu:4` and `H100:8`."""
+
+
 def _rewritten(name: str, old: str, value: Value) -> str:
     if name == "mig_profile":
         resource, dash, _ = old.rpartition("-")
         return f"{resource}{dash}{value}"
     if name == "hybrid_sharding":
         return HYBRID.get(old, old)
+    if isinstance(value, int) and (product := PRODUCT_COUNTED.match(old)):
+        return f"{product[0]}{value}"
     flag, equals, _ = old.partition("=")
     return f"{flag}={_written(value)}" if equals and flag.startswith("-") else _written(value)
 
