@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
@@ -14,6 +15,10 @@ from gpulint.workload import Value
 
 FILLED = 0.92
 """Share of a card that weights may take before its formulas are asked: what no engine leaves to them is not tried."""
+SLICE_FILLED = 0.8
+"""The same share of a slice, whose context and workspace are those of a whole card."""
+PLAIN = re.compile(r"[1-4]g\.\d+gb")
+"""Profiles without media extensions, of less than a whole card."""
 COUNTS_TRIED = 2
 """GPU counts of a card that are tried: the smallest that holds the weights, and the next for the KV cache."""
 BESIDE_THE_BUS = 4
@@ -32,6 +37,7 @@ class Shape(NamedTuple):
     stages: int
     quantization: str
     cost_usd_per_hour: float
+    profile: str = ""
 
     @property
     def ranks(self) -> int:
@@ -45,7 +51,10 @@ def serving(known: Facts) -> Iterator[Move]:
     weights = known.likely("weight_bytes")
     if now is None or not pods or not isinstance(weights, int | float):
         return
-    for shape in sorted(_shapes(known, now, weights), key=_order):
+    if known.role.text("mig_profile"):
+        return  # a rule about slices says what may change
+    shapes = itertools.chain(_shapes(known, now, weights), _slices(known, now, weights))
+    for shape in sorted(shapes, key=_order):
         values = {name: value for name, value in _values(shape).items() if known.likely(name) != value}
         if values:
             yield Move(_title(shape), values, _lost(shape, now, known))
@@ -68,6 +77,19 @@ def _shapes(known: Facts, now: hardware.Accelerator, weights: float) -> Iterator
                 cost = _price(machine, count) * pods
                 for stages in _stages(product, count, pods):
                     yield Shape(product, count, pods, stages, quantization, cost)
+
+
+def _slices(known: Facts, now: hardware.Accelerator, weights: float) -> Iterator[Shape]:
+    """The smallest slices of a card, today's or another, that hold the weights: a whole instance on each."""
+    cloud = labels.cloud(known.role)
+    for product in (one for one in _products(now, known) if one.mig):
+        machine = offers.cheapest(known.role.available, product.id, 1, cloud)
+        for quantization, share in _formats(known, product):
+            large = (name for name, memory in hardware.slices(product.id) if weights * share <= SLICE_FILLED * memory)
+            for profile in itertools.islice((name for name in large if PLAIN.fullmatch(name)), COUNTS_TRIED):
+                parts = hardware.slices_per_card(profile, product.id) or 1
+                if parts > 1:
+                    yield Shape(product, 1, 1, 1, quantization, _price(machine, 1) / parts, profile)
 
 
 def _price(machine: offers.Offer | None, gpus: int) -> float:
@@ -117,11 +139,12 @@ def _values(shape: Shape) -> Mapping[str, Value]:
         "pipeline_parallel": shape.stages,
         "data_parallel": 1,
     }
-    return {**values, "quantization": shape.quantization} if shape.quantization else values
+    more: dict[str, Value] = {"quantization": shape.quantization, "mig_profile": shape.profile}
+    return {**values, **{name: value for name, value in more.items() if value}}
 
 
 def _title(shape: Shape) -> str:
-    parts = [f"{shape.gpus} × {shape.card.name}"]
+    parts = [f"a slice {shape.profile} of {shape.card.name}" if shape.profile else f"{shape.gpus} × {shape.card.name}"]
     if shape.pods > 1:
         parts.append(f"{shape.pods} pods")
     if shape.ranks > 1:
@@ -135,6 +158,8 @@ def _title(shape: Shape) -> str:
 
 def _lost(shape: Shape, now: hardware.Accelerator, known: Facts) -> str:
     gpus = (count_of(known, "gpus_per_pod") or 1) * (count_of(known, "pods_per_replica") or 1)
+    if shape.profile:
+        return " and ".join(filter(None, ("the rest of the card", ACCURACY if shape.quantization else "")))
     slower = moves.slower(now, shape.card, gpus, shape.gpus * shape.pods)
     return " and ".join(filter(None, (slower, ACCURACY if shape.quantization else "")))
 

@@ -112,7 +112,7 @@ class Plan(NamedTuple):
     """What else a role could run on: options that answer the rules in `cures` and that no rule speaks against, best first.
 
     `facts` are today's figures; `refused` counts the shapes that were left out by their reason; `needs` is what would have
-    to be stated before any can be told.
+    to be stated before any can be told. `smallest` and `too_small` answer where no file names the card.
     """
 
     workload: str
@@ -125,6 +125,8 @@ class Plan(NamedTuple):
     options: tuple[Suggestion, ...] = ()
     refused: Mapping[str, int] = MappingProxyType({})
     needs: tuple[str, ...] = ()
+    smallest: tuple[Fit, ...] = ()
+    too_small: tuple[str, ...] = ()
 
 
 class Finding(NamedTuple):

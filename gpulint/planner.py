@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from gpulint import engines, hardware, search, suggest, training_merits
+from gpulint import engines, hardware, search, suggest, summary, training_merits
 from gpulint.facts import Facts
 from gpulint.findings import Edit, Fact, Plan, Severity, Suggestion
 from gpulint.policy.check import Outcome, Verdict
@@ -46,6 +46,7 @@ def plan(before: Before, objection: Callable[[Suggestion, Sequence[str]], str] =
     cures = tuple(one.rule.name for one in before.targets if one.rule.name not in left)
     offered = _plainest([said for said, _ in kept])
     options = _written(offered, before, lambda one: objection(one, cures), refused)
+    fitting = summary.fitting(before.known, before.outcome, before.rules)
     return Plan(
         workload=before.workload.name,
         role=before.known.role.name,
@@ -57,6 +58,8 @@ def plan(before: Before, objection: Callable[[Suggestion, Sequence[str]], str] =
         options=options,
         refused=dict(sorted(refused.items(), key=lambda pair: (-pair[1], pair[0]))),
         needs=tuple(sorted(_needs(before))),
+        smallest=fitting.smallest,
+        too_small=fitting.too_small,
     )
 
 

@@ -11,6 +11,7 @@ from gpulint.findings import (
     Explanation,
     Fact,
     Finding,
+    Fit,
     Location,
     Replacement,
     Report,
@@ -138,13 +139,18 @@ def _role(role: RoleSummary) -> dict[str, object]:
         "fits_on": list(role.fits_on),
         "borderline": list(role.borderline),
         "too_small": list(role.too_small),
-        "smallest": [{**one._asdict(), "headroom": one.headroom._asdict()} for one in role.smallest],
+        "smallest": [fit(one) for one in role.smallest],
         "facts": facts(role.facts),
         "assumptions": list(role.assumptions),
         "unknown": dict(role.unknown),
         "explained": [_explanation(one) for one in role.explained],
         "not_evaluated": [{"rule": one.rule, "needs": list(one.needs)} for one in role.not_evaluated],
     }
+
+
+def fit(one: Fit) -> dict[str, object]:
+    """Hardware that a role fits on as plain data."""
+    return {**one._asdict(), "headroom": one.headroom._asdict()}
 
 
 def _explanation(one: Explanation) -> dict[str, object]:

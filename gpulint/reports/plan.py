@@ -53,6 +53,8 @@ def _data(plan: Plan) -> dict[str, object]:
         "options": [json.suggestion(one) for one in plan.options],
         "refused": dict(plan.refused),
         "needs": list(plan.needs),
+        "smallest": [json.fit(one) for one in plan.smallest],
+        "too_small": list(plan.too_small),
     }
 
 
@@ -65,10 +67,14 @@ def _lines(plan: Plan) -> Iterator[str]:
     yield f"now: {text.safe(plan.now)}"
     if plan.cures:
         yield f"answers {', '.join(plan.cures)}" + (f"; {', '.join(plan.leaves)} stays" if plan.leaves else "")
+    if plan.smallest:
+        yield f"smallest that fits: {'; '.join(text.fits(plan.smallest))}"
+    if plan.too_small:
+        yield f"too small: {', '.join(plan.too_small)}"
     if plan.options:
         yield ""
         yield from _table(plan)
-    else:
+    elif not plan.smallest:
         yield from _none(plan)
     if plan.refused:
         yield "left out: " + "; ".join(f"{number}, {reason}" for reason, number in plan.refused.items())

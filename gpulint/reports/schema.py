@@ -265,6 +265,8 @@ class PlanEntry(Place):
     options: list[SuggestionEntry] = pydantic.Field(description="best first; no rule has anything new to say of any")
     refused: dict[str, int] = pydantic.Field(description="how many shapes were left out, by the reason")
     needs: list[str] = pydantic.Field(description="what would have to be stated before any can be told")
+    smallest: list[FitEntry] = pydantic.Field(description="what fits where no file names the card, the cheapest first")
+    too_small: list[str] = pydantic.Field(description="the cards that it does not fit on in the stated layout")
 
 
 class PlanFile(Strict):

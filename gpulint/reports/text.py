@@ -216,10 +216,10 @@ def _notes(workloads: Iterable[WorkloadSummary]) -> Iterator[str]:
                 parts += [f"too small: {', '.join(role.too_small[-3:])}"] if role.too_small else []
                 yield f"{safe(workload.name)} {'; '.join(parts)}"
             if role.smallest:
-                yield f"{safe(workload.name)} smallest that fits: {'; '.join(_fits(role.smallest))}"
+                yield f"{safe(workload.name)} smallest that fits: {'; '.join(fits(role.smallest))}"
 
 
-def _fits(fits: Sequence[Fit]) -> Iterator[str]:
+def fits(fits: Sequence[Fit]) -> Iterator[str]:
     """The hardware to take, then what other counts take, each with the price of its share of a machine."""
     for at, one in enumerate(fits):
         ranks = f", tensor parallel {one.tensor_parallel}" if one.tensor_parallel > 1 else ""
