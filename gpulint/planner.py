@@ -26,8 +26,13 @@ NARROW = ("fp8", "nf4", "fp4", "int")
 """How formats of fewer than 16 bits begin."""
 SPENT = 1.5
 """How much more than the cheapest option the one with the most headroom may cost, where today's cost is less or unknown."""
-SHOWN = ("tpot_s", "ttft_s", "service_tokens_per_s", "step_s", "training_run_s", "average_power_w")
+SHOWN = (
+    *("cost_usd_per_million_tokens", "training_cost_usd", "tpot_s", "ttft_s", "service_tokens_per_s"),
+    *("step_s", "training_run_s", "power_w"),
+)
 """What an option shows beside its headroom, where enough is stated to tell."""
+TODAY = ("cost_usd_per_hour", "headroom", "training_room")
+"""What today's shape shows besides."""
 
 
 def plan(before: Before, objection: Callable[[Suggestion, Sequence[str]], str] = lambda *_: "") -> Plan:
@@ -54,7 +59,7 @@ def plan(before: Before, objection: Callable[[Suggestion, Sequence[str]], str] =
         now=_now(before.known),
         cures=cures,
         leaves=tuple(sorted(left)),
-        facts=_shown(before.known),
+        facts=_shown(before.known, (*TODAY, *SHOWN)),
         options=options,
         refused=dict(sorted(refused.items(), key=lambda pair: (-pair[1], pair[0]))),
         needs=tuple(sorted(_needs(before))),
@@ -100,11 +105,11 @@ def targets(outcome: Outcome, names: frozenset[str] = frozenset()) -> tuple[Verd
 def _suggested(before: Before, option: Option) -> Suggestion:
     said = suggest.suggestion(option.move, before.known, option.known)
     hours = training_merits.hours(before.known, option.known) if engines.trains(option.known.role) else 1.0
-    return said._replace(facts=(*said.facts, *_shown(option.known)), hours=hours)
+    return said._replace(facts=(*said.facts, *_shown(option.known, SHOWN)), hours=hours)
 
 
-def _shown(known: Facts) -> tuple[Fact, ...]:
-    return tuple(fact for name in SHOWN if (fact := known.shown(name)))
+def _shown(known: Facts, names: Iterable[str]) -> tuple[Fact, ...]:
+    return tuple(fact for name in names if (fact := known.shown(name)))
 
 
 def _plainest(found: Sequence[Suggestion]) -> list[Suggestion]:

@@ -6,18 +6,19 @@ import json as encoder
 from collections.abc import Iterator, Sequence
 
 from gpulint import __version__, units
-from gpulint.findings import Plan, Suggestion
+from gpulint.findings import Fact, Plan, Suggestion
 from gpulint.reports import json, text
 
 FORMAT = "gpulint-plan/1"
 COLUMNS = {
+    "cost_usd_per_million_tokens": "USD/M tokens",
+    "training_cost_usd": "USD/run",
     "tpot_s": "time/token",
     "ttft_s": "first token",
     "service_tokens_per_s": "tokens/s",
     "step_s": "step",
     "training_run_s": "run",
     "power_w": "power",
-    "average_power_w": "power a card",
     "headroom": "headroom",
     "training_room": "headroom",
 }
@@ -90,14 +91,16 @@ def _none(plan: Plan) -> Iterator[str]:
 
 
 def _table(plan: Plan) -> Iterator[str]:
-    shown = [name for name in COLUMNS if any(_cell(one, name) for one in plan.options)]
+    shown = [name for name in COLUMNS if any(_cell(one.facts, name) for one in plan.options)]
     titles = ["", "option", "USD/h", *(COLUMNS[name] for name in shown), "best as"]
     rows = [
-        [f"{at}", one.title, _price(one), *(_cell(one, name) for name in shown), ", ".join(one.answers)]
+        [f"{at}", one.title, _price(one), *(_cell(one.facts, name) for name in shown), ", ".join(one.answers)]
         for at, one in enumerate(plan.options, 1)
     ]
-    widths = [max(len(row[at]) for row in (titles, *rows)) for at in range(len(titles))]
+    today = ["", "today", _today(plan), *(_cell(plan.facts, name) for name in shown), ""]
+    widths = [max(len(row[at]) for row in (titles, today, *rows)) for at in range(len(titles))]
     yield text.padded(titles, widths)
+    yield text.padded(today, widths)
     for row, one in zip(rows, plan.options, strict=True):
         yield text.padded([text.safe(cell) for cell in row], widths)
         if one.gives_up:
@@ -112,6 +115,12 @@ def _price(one: Suggestion) -> str:
     return "?" if one.cost_after_usd_per_hour is None else f"{one.cost_after_usd_per_hour:,.2f}"
 
 
-def _cell(one: Suggestion, name: str) -> str:
-    found = next((fact for fact in one.facts if fact.name == name), None)
-    return "" if found is None else units.human(found.values.likely, found.unit)
+def _today(plan: Plan) -> str:
+    """Today's cost, as the options have it where they do: of the same cloud and the same count of instances."""
+    costs = [one.cost_before_usd_per_hour for one in plan.options if one.cost_before_usd_per_hour is not None]
+    return f"{costs[0]:,.2f}" if costs else "?"
+
+
+def _cell(facts: Sequence[Fact], name: str) -> str:
+    found = next((fact for fact in facts if fact.name == name), None)
+    return "" if found is None else units.human(found.values.likely, found.unit).removesuffix(" per million tokens")
