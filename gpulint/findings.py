@@ -65,12 +65,20 @@ class Related(NamedTuple):
     location: Location
 
 
+class Replacement(NamedTuple):
+    """Characters of a file, and what stands in their place after a change; an empty span takes more in."""
+
+    location: Location
+    text: str
+
+
 class Edit(NamedTuple):
     """A change of one quantity: the text that states it now, and the text that would state the new value.
 
     `how` it is written: `replace` puts `new` in the place of `old`, whose location it is. Where nothing states the quantity
     `old` is empty and `location` what `new` goes beside: `argument` is one more word after that argument, `key` one more
-    key of the mapping whose key stands there. `remove` takes the entry away that states `old`.
+    key of the mapping whose key stands there. `remove` takes the entry away that states `old`. `exact` are the characters
+    of that, as the file is written; None where they are not sure.
     """
 
     quantity: str
@@ -78,6 +86,7 @@ class Edit(NamedTuple):
     old: str
     new: str
     how: str = "replace"
+    exact: Replacement | None = None
 
 
 class Suggestion(NamedTuple):
@@ -166,6 +175,23 @@ class Aim(NamedTuple):
     needs: tuple[str, ...] = ()
 
 
+class Fit(NamedTuple):
+    """Hardware on which a role fits in every world: card, count, ranks, what is left, and what it costs where that is known.
+
+    Count and cost are of one instance: its GPUs' share of their machines. `prices` says where and when the cost was listed;
+    `pool` names the team's own nodes.
+    """
+
+    accelerator: str
+    name: str
+    gpus: int
+    tensor_parallel: int
+    headroom: Worlds[object]
+    cost_usd_per_hour: float | None = None
+    prices: str = ""
+    pool: str = ""
+
+
 class RoleSummary(NamedTuple):
     """What was understood of one role of a workload; `prices` says whose prices its cost is of, where and how old."""
 
@@ -181,6 +207,7 @@ class RoleSummary(NamedTuple):
     fits_on: tuple[str, ...] = ()
     borderline: tuple[str, ...] = ()
     too_small: tuple[str, ...] = ()
+    smallest: tuple[Fit, ...] = ()
     facts: tuple[Fact, ...] = ()
     assumptions: tuple[str, ...] = ()
     unknown: Mapping[str, str] = MappingProxyType({})

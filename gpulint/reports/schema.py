@@ -41,6 +41,12 @@ class RelatedEntry(Place):
     label: str
 
 
+class ReplacementEntry(Place):
+    """Characters of a file, and what stands in their place after a change; an empty span takes more in."""
+
+    text: str
+
+
 class ChangeEntry(Strict):
     """A change of one quantity's text; without a place nothing in the files can state it."""
 
@@ -49,6 +55,9 @@ class ChangeEntry(Strict):
     new: str
     how: Literal["replace", "argument", "key", "remove"] = pydantic.Field(
         description="`argument`: after the word at the place; `key`: beside the key at the place, in the same mapping"
+    )
+    replacement: ReplacementEntry | None = pydantic.Field(
+        description="the same change as characters of the file; null: they are not sure, and --fix leaves it alone"
     )
 
 
@@ -115,6 +124,27 @@ class ObjectiveEntry(Strict):
     needs: list[str] = pydantic.Field(description="quantities that would have to be stated")
 
 
+class WorldsEntry(Strict):
+    """One number in each world."""
+
+    favourable: float
+    likely: float
+    adverse: float
+
+
+class FitEntry(Strict):
+    """Hardware on which a role fits in every world, where no file names it; the first is the cheapest to be had."""
+
+    accelerator: str
+    name: str
+    gpus: int = pydantic.Field(ge=1)
+    tensor_parallel: int = pydantic.Field(ge=1)
+    headroom: WorldsEntry = pydantic.Field(description="share of the memory budget that is left")
+    cost_usd_per_hour: float | None
+    prices: str = pydantic.Field(description="where and when the cost was listed")
+    pool: str = pydantic.Field(description="the team's own nodes, where they have a name")
+
+
 class RoleEntry(Strict):
     """What was understood of one role of a workload."""
 
@@ -133,6 +163,7 @@ class RoleEntry(Strict):
     fits_on: list[str]
     borderline: list[str]
     too_small: list[str]
+    smallest: list[FitEntry]
     facts: dict[str, FactEntry]
     assumptions: list[str]
     unknown: dict[str, str] = pydantic.Field(description="quantity → why it cannot be known")
