@@ -49,10 +49,13 @@ def moves(quantity: str, known: Facts) -> Iterator[Move]:
         "global_batch_size": _global_batch,
         "processes_per_pod": _processes,
         "zero_stage": _zero_stage,
+        "power_cap_w": _power_cap,
     }
     return by_quantity[quantity](known) if quantity in by_quantity else iter(())
 
 
+CAPS = (0.8, 0.7)
+"""Shares of a board's power that are tried: drivers take limits down to about half of it."""
 YOUNG = "latency of a single sequence; decode context parallel is young, so compare its answers"
 """https://github.com/vllm-project/vllm/issues/41623"""
 
@@ -314,6 +317,16 @@ def _zero_stage(known: Facts) -> Iterator[Move]:
     now = known.likely("zero_stage")
     for stage in range(now + 1, 4) if isinstance(now, int) else ():
         yield Move(f"ZeRO stage {stage}", {"zero_stage": stage}, "communication of weights" if stage == 3 else "")
+
+
+def _power_cap(known: Facts) -> Iterator[Move]:
+    """Lower limits of each card's power, of which the speed is known to follow."""
+    board, now = known.likely("board_w"), known.likely("power_cap_w")
+    if not isinstance(board, int | float) or now is not None:
+        return
+    for share in CAPS:
+        watts = round(board * share)
+        yield Move(f"each card limited to {watts} W of {round(board)}", {"power_cap_w": watts}, "a part of its speed")
 
 
 def count_of(known: Facts, name: str) -> int | None:

@@ -120,11 +120,17 @@ def _plainest(found: Sequence[Suggestion]) -> list[Suggestion]:
 
 
 def _better(said: Suggestion, before: Before, option: Option) -> bool:
-    """Whether a change that no rule asks for saves money."""
+    """Whether a change that no rule asks for saves money, or is there to save power."""
+    if "power_cap_w" in said.values:
+        return True
     if engines.trains(option.known.role):
         return training_merits.is_worthwhile(said)
-    cost = said.cost_after_usd_per_hour
-    return cost is not None and said.cost_before_usd_per_hour is not None and cost < said.cost_before_usd_per_hour
+    return _saves(said)
+
+
+def _saves(said: Suggestion) -> bool:
+    before, after = said.cost_before_usd_per_hour, said.cost_after_usd_per_hour
+    return before is not None and after is not None and after < before
 
 
 def _answered(found: Sequence[Suggestion], before: Before) -> tuple[Suggestion, ...]:
@@ -146,7 +152,7 @@ def _mends(before: Before) -> bool:
 
 def _best(found: Sequence[Suggestion], asked: bool) -> Mapping[str, Suggestion]:
     """The option that answers each question best, of those that can be compared in it."""
-    priced = [one for one in found if one.cost_after_usd_per_hour is not None]
+    priced = [one for one in found if one.cost_after_usd_per_hour is not None and (asked or _saves(one))]
     kept = [one for one in found if SAME_HARDWARE.isdisjoint(one.values)]
     most, least = _affordable(found), min((_cost(one)[0] for one in found), default=math.inf)
     roomy = [one for one in found if _headroom(one) > -math.inf and _cost(one)[0] <= most]
@@ -209,12 +215,13 @@ def _beaten(one: Suggestion, others: Iterable[Suggestion]) -> bool:
 def _scores(one: Suggestion) -> tuple[float, ...]:
     """What an option costs, takes, loses and leaves, less being better."""
     shown: Mapping[str, object] = {fact.name: fact.values.likely for fact in one.facts}
-    slow = shown.get("tpot_s") or shown.get("step_s")
+    slow, watts = shown.get("tpot_s") or shown.get("step_s"), shown.get("power_w")
     return (
         _cost(one)[0],
         float(len(one.values)),
         float(bool(one.gives_up)),
         slow if isinstance(slow, float) else 0.0,
+        watts if isinstance(watts, int | float) else 0.0,
         -_headroom(one),
     )
 

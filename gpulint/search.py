@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from gpulint import aims, candidates, engines, suggest, training_candidates
+from gpulint import aims, candidates, engines, moves, suggest, training_candidates
 from gpulint.facts import Facts, Missing
 from gpulint.moves import Move
 from gpulint.policy import check
@@ -93,6 +93,8 @@ def options(before: Before, refused: Counter[str]) -> Iterator[Option]:
         yield from _of(suggest.worth_trying(kind, before.known), min(OF_A_KIND, left), search)
     yield from _of(_enough(before.known), 1, search)
     yield from _of(_whole(before, runs), JUDGED, search)
+    if runs and isinstance(before.known.likely("target_training_s"), int | float):
+        yield from _of(moves.moves("power_cap_w", before.known), OF_A_KIND, search)
 
 
 def _whole(before: Before, runs: bool) -> Iterator[Move]:

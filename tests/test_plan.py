@@ -237,6 +237,55 @@ def test_without_a_known_network_what_is_missing_is_said() -> None:
     assert "architecture" in found.needs
 
 
+RUN = """\
+apiVersion: gpulint/v1
+kind: TrainingJob
+metadata: {name: sft}
+spec:
+  objective: {time-to-train: 400h, tokens: 10B}
+  roles:
+    - name: trainer
+      engine: torchtitan
+      checkpoint: meta-llama/Llama-3.1-8B
+      accelerator: h100-sxm-80gb
+      instance_type: p5.48xlarge
+      gpus_per_pod: 8
+      pods_per_replica: 1
+      tensor_parallel: 1
+      pipeline_parallel: 1
+      context_parallel: 1
+      micro_batch_size: 1
+      global_batch_size: 8
+      sequence_length: 4096
+      training_dtype: bfloat16
+      parameter_dtype: float32
+      sharding: fsdp
+      optimizer: adamw-fused
+      activation_checkpointing: full
+      packed: true
+"""
+
+
+def test_a_run_that_has_time_may_take_less_power_and_says_what_that_costs_in_speed() -> None:
+    """A limit of 80 % of a board slows a run by less than a fifth and takes a fifth of its power away."""
+    capped = {one.values["power_cap_w"]: one for one in planned(RUN).options if "power_cap_w" in one.values}
+    assert 560 in capped
+    assert capped[560].gives_up
+    shown = {fact.name: fact.values.likely for fact in capped[560].facts}
+    today = {fact.name: fact.values.likely for fact in planned(RUN).facts}
+    assert shown["power_w"] == pytest.approx(0.8 * today["power_w"])  # type: ignore[operator]
+    assert 1.0 < shown["step_s"] / today["step_s"] < 1.25  # type: ignore[operator]
+
+
+def test_where_no_file_names_the_card_the_smallest_hardware_is_the_answer() -> None:
+    """70.6e9 weights of 2 bytes are 131 GiB over two ranks: two cards of 80 GB are the least that two of a kind can be."""
+    text = "".join(line for line in TOO_LARGE.splitlines(keepends=True) if "nodeSelector" not in line)
+    found = planned(text)
+    assert found.options == ()
+    assert found.smallest[0].gpus == 2
+    assert "L4 24GB" in found.too_small
+
+
 # ---- the command
 
 
