@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from gpulint import engines, hardware, search, suggest, training_merits
 from gpulint.facts import Facts
@@ -60,9 +60,14 @@ def _now(known: Facts) -> str:
 
 
 def targets(outcome: Outcome, names: frozenset[str] = frozenset()) -> tuple[Verdict, ...]:
-    """The verdicts that another size or layout may answer, the most severe first: those of a line, else all from a warning on."""
+    """The verdicts that another size or layout may answer, the most severe first: those of a line, else all from a warning on.
+
+    Of a run that has none, notes: what makes it slow seldom is more.
+    """
     sizing = [one for one in outcome.verdicts if one.rule.change]
     asked = [one for one in sizing if (one.rule.name in names if names else one.severity >= Severity.WARNING)]
+    if not asked and not names:
+        asked = [one for one in sizing if one.rule.target.kind == ("training",)]
     return tuple(sorted(asked, key=lambda one: (-one.severity, one.rule.name)))
 
 
@@ -89,7 +94,7 @@ def _plainest(found: Sequence[Suggestion]) -> list[Suggestion]:
 def _better(said: Suggestion, before: Before, option: Option) -> bool:
     """Whether a change that no rule asks for saves money."""
     if engines.trains(option.known.role):
-        return training_merits.is_worthwhile(said)
+        return training_merits.is_worthwhile(said, training_merits.is_empty(before.known))
     cost = said.cost_after_usd_per_hour
     return cost is not None and said.cost_before_usd_per_hour is not None and cost < said.cost_before_usd_per_hour
 
@@ -97,11 +102,20 @@ def _better(said: Suggestion, before: Before, option: Option) -> bool:
 def _answered(found: Sequence[Suggestion], before: Before) -> tuple[Suggestion, ...]:
     """The options that answer a question best or that no other one beats, best first."""
     best = _best(found, bool(before.targets))
-    ranked = sorted(found, key=_smallness if _mends(before) else _frugality)
+    ranked = sorted(found, key=_merit(before))
     kept = [one for one in ranked if any(one is other for other in best.values()) or not _beaten(one, found)]
     return tuple(
         one._replace(answers=tuple(answer for answer, other in best.items() if other is one)) for one in kept[:PRINTED]
     )
+
+
+def _merit(before: Before) -> Callable[[Suggestion], tuple[float, ...]]:
+    """What comes first: the least change that mends, the least work's cost, or of a run that leaves cards empty the least machine."""
+    if _mends(before):
+        return _smallness
+    if engines.trains(before.known.role) and training_merits.is_empty(before.known):
+        return _price
+    return _frugality
 
 
 def _mends(before: Before) -> bool:
@@ -132,6 +146,11 @@ def _affordable(found: Sequence[Suggestion]) -> float:
 def _frugality(one: Suggestion) -> tuple[bool, float, int]:
     """Money first, among what keeps its number format and learns the same."""
     return not NUMBER_FORMATS.isdisjoint(one.values) or training_merits.learns_otherwise(one), *_cost(one)
+
+
+def _price(one: Suggestion) -> tuple[bool, float, int]:
+    cost = one.cost_after_usd_per_hour
+    return training_merits.learns_otherwise(one), math.inf if cost is None else cost, len(one.values)
 
 
 def _smallness(one: Suggestion) -> tuple[bool, float, bool, int, float]:
