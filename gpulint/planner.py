@@ -67,7 +67,7 @@ def targets(outcome: Outcome, names: frozenset[str] = frozenset()) -> tuple[Verd
     sizing = [one for one in outcome.verdicts if one.rule.change]
     asked = [one for one in sizing if (one.rule.name in names if names else one.severity >= Severity.WARNING)]
     if not asked and not names:
-        asked = [one for one in sizing if one.rule.target.kind == ("training",)]
+        asked = [one for one in sizing if one.rule.target.kind == ("training",) and one.rule.family != "oversizing"]
     return tuple(sorted(asked, key=lambda one: (-one.severity, one.rule.name)))
 
 
@@ -110,7 +110,7 @@ def _answered(found: Sequence[Suggestion], before: Before) -> tuple[Suggestion, 
 
 
 def _merit(before: Before) -> Callable[[Suggestion], tuple[float, ...]]:
-    """What comes first: the least change that mends, the least work's cost, or of a run that leaves cards empty the least machine."""
+    """What comes first: the least change that mends, the cheapest work, or for a run that leaves cards empty the cheapest hour."""
     if _mends(before):
         return _smallness
     if engines.trains(before.known.role) and training_merits.is_empty(before.known):
