@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from gpulint import engines, hardware, search, suggest, training_merits
 from gpulint.facts import Facts
@@ -33,7 +33,9 @@ def plan(before: Before) -> Plan:
     kept = [(_suggested(before, one), one) for one in found if len(one.left) == fewest]
     kept = [(said, one) for said, one in kept if said.hours <= training_merits.SLOWEST]
     if not before.targets:
-        kept = [(said, one) for said, one in kept if _better(said, before, one)]
+        kept = [
+            (training_merits.by_the_hour(said, before.known), one) for said, one in kept if _better(said, before, one)
+        ]
     options = _answered(_plainest([said for said, _ in kept]), before)
     left = kept[0][1].left if kept else frozenset()
     return Plan(
@@ -102,20 +104,11 @@ def _better(said: Suggestion, before: Before, option: Option) -> bool:
 def _answered(found: Sequence[Suggestion], before: Before) -> tuple[Suggestion, ...]:
     """The options that answer a question best or that no other one beats, best first."""
     best = _best(found, bool(before.targets))
-    ranked = sorted(found, key=_merit(before))
+    ranked = sorted(found, key=_smallness if _mends(before) else _frugality)
     kept = [one for one in ranked if any(one is other for other in best.values()) or not _beaten(one, found)]
     return tuple(
         one._replace(answers=tuple(answer for answer, other in best.items() if other is one)) for one in kept[:PRINTED]
     )
-
-
-def _merit(before: Before) -> Callable[[Suggestion], tuple[float, ...]]:
-    """What comes first: the least change that mends, the cheapest work, or for a run that leaves cards empty the cheapest hour."""
-    if _mends(before):
-        return _smallness
-    if engines.trains(before.known.role) and training_merits.is_empty(before.known):
-        return _price
-    return _frugality
 
 
 def _mends(before: Before) -> bool:
@@ -146,11 +139,6 @@ def _affordable(found: Sequence[Suggestion]) -> float:
 def _frugality(one: Suggestion) -> tuple[bool, float, int]:
     """Money first, among what keeps its number format and learns the same."""
     return not NUMBER_FORMATS.isdisjoint(one.values) or training_merits.learns_otherwise(one), *_cost(one)
-
-
-def _price(one: Suggestion) -> tuple[bool, float, int]:
-    cost = one.cost_after_usd_per_hour
-    return training_merits.learns_otherwise(one), math.inf if cost is None else cost, len(one.values)
 
 
 def _smallness(one: Suggestion) -> tuple[bool, float, bool, int, float]:

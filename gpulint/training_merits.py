@@ -35,6 +35,11 @@ def is_worthwhile(one: Suggestion, empty: bool) -> bool:
     return after < (NO_DEARER if smaller else WORTHWHILE) * before
 
 
+def by_the_hour(one: Suggestion, before: Facts) -> Suggestion:
+    """An option as it compares where today's cards stay empty: what an hour costs counts, since nothing is wanted by a time."""
+    return one._replace(hours=1.0) if is_empty(before) else one
+
+
 def is_empty(known: Facts) -> bool:
     """Whether most of every card stays empty, and nothing states when the run has to end."""
     room = known.worlds("training_room")
