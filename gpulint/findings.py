@@ -166,6 +166,23 @@ class Aim(NamedTuple):
     needs: tuple[str, ...] = ()
 
 
+class Fit(NamedTuple):
+    """Hardware on which a role fits in every world: card, count, ranks, what is left, and what it costs where that is known.
+
+    Count and cost are of one instance: its GPUs' share of their machines. `prices` says where and when the cost was listed;
+    `pool` names the team's own nodes.
+    """
+
+    accelerator: str
+    name: str
+    gpus: int
+    tensor_parallel: int
+    headroom: Worlds[object]
+    cost_usd_per_hour: float | None = None
+    prices: str = ""
+    pool: str = ""
+
+
 class RoleSummary(NamedTuple):
     """What was understood of one role of a workload; `prices` says whose prices its cost is of, where and how old."""
 
@@ -181,6 +198,7 @@ class RoleSummary(NamedTuple):
     fits_on: tuple[str, ...] = ()
     borderline: tuple[str, ...] = ()
     too_small: tuple[str, ...] = ()
+    smallest: tuple[Fit, ...] = ()
     facts: tuple[Fact, ...] = ()
     assumptions: tuple[str, ...] = ()
     unknown: Mapping[str, str] = MappingProxyType({})
