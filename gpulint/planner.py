@@ -21,7 +21,10 @@ NUMBER_FORMATS = frozenset({"quantization", "kv_cache_dtype", "weight_dtype"})
 """What gives up accuracy, and is not offered beside the same shape without it."""
 SPENT = 1.5
 """How much more than the cheapest option the one with the most headroom may cost, where today's cost is less or unknown."""
-SHOWN = ("tpot_s", "ttft_s", "service_tokens_per_s", "step_s", "training_run_s", "average_power_w")
+SHOWN = (
+    *("tpot_s", "ttft_s", "service_tokens_per_s"),
+    *("step_s", "training_run_s", "training_cost_usd_per_billion_tokens", "average_power_w"),
+)
 """What an option shows beside its headroom, where enough is stated to tell."""
 
 
