@@ -81,8 +81,9 @@ def targets(outcome: Outcome, names: frozenset[str] = frozenset()) -> tuple[Verd
 
 def _suggested(before: Before, option: Option) -> Suggestion:
     said = suggest.suggestion(option.move, before.known, option.known)
-    hours = training_merits.hours(before.known, option.known) if engines.trains(option.known.role) else 1.0
-    return said._replace(facts=(*said.facts, *_shown(option.known)), hours=hours)
+    if engines.trains(option.known.role):
+        said = training_merits.timed(said, before.known, option.known)
+    return said._replace(facts=(*said.facts, *_shown(option.known)))
 
 
 def _shown(known: Facts) -> tuple[Fact, ...]:
@@ -127,7 +128,7 @@ def _best(found: Sequence[Suggestion], asked: bool) -> Mapping[str, Suggestion]:
     roomy = [one for one in found if _headroom(one) > -math.inf and _cost(one)[0] <= most]
     answers = {
         "smallest change": min(found, key=_smallness, default=None) if asked else None,
-        "cheapest": min(priced, key=_cost, default=None),
+        "cheapest": min(priced, key=lambda one: (training_merits.learns_otherwise(one), *_cost(one)), default=None),
         "same hardware": min(kept, key=_smallness, default=None),
         "most headroom": max(roomy, key=_headroom, default=None),
     }
@@ -150,7 +151,8 @@ def _smallness(one: Suggestion) -> tuple[bool, float, bool, int, float]:
     runs = one.hours != 1.0
     more = training_merits.costs_more(one) if runs else suggest.costs_more(one)
     moved = runs and not SAME_HARDWARE.isdisjoint(one.values)
-    return training_merits.learns_otherwise(one), cost if more else 0.0, moved, len(one.values), cost
+    told_apart = training_merits.told_apart(cost) if runs else cost
+    return training_merits.learns_otherwise(one), told_apart if more else 0.0, moved, len(one.values), cost
 
 
 def _cost(one: Suggestion) -> tuple[float, int]:

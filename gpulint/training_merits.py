@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from gpulint import hardware
 from gpulint.facts import Facts, Missing
 from gpulint.findings import Suggestion
@@ -19,6 +21,20 @@ NO_DEARER = 1.05
 """How much more the same work may cost on fewer cards where most of today's are empty: less is waited for each other there."""
 SLOWEST = 10.0
 """How much longer a run may take: one card of a machine of eight, and what it loses beside."""
+
+
+LONGER = 1.1
+"""How much longer a run takes before an option says so."""
+
+
+def timed(one: Suggestion, before: Facts, after: Facts) -> Suggestion:
+    """An option with how long it takes for what today's shape does in an hour, and with what that gives up."""
+    ratio = hours(before, after)
+    lost = ""
+    if ratio > LONGER:
+        told = _tokens_per_s(before) and _tokens_per_s(after)
+        lost = f"time: {ratio:.1f} times as long" if told else f"speed: the cards' peaks are {1 / ratio:.0%} of today's"
+    return one._replace(hours=ratio, gives_up="; ".join(filter(None, (one.gives_up, lost))))
 
 
 def learns_otherwise(one: Suggestion) -> bool:
@@ -52,6 +68,11 @@ def costs_more(one: Suggestion) -> bool:
     """Whether the same work costs more than estimates of a step err."""
     before, after = one.cost_before_usd_per_hour, work_usd(one)
     return before is not None and after is not None and after > DEARER * before
+
+
+def told_apart(cost: float) -> float:
+    """A cost in steps as wide as estimates err, so that nearly the same is the same."""
+    return math.floor(-math.log(cost) / math.log(WORTHWHILE)) if 0 < cost < math.inf else cost
 
 
 def work_usd(one: Suggestion) -> float | None:
