@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 from gpulint import hardware
 from gpulint.facts import Facts, Missing
 from gpulint.findings import Suggestion
@@ -68,11 +66,6 @@ def costs_more(one: Suggestion) -> bool:
     """Whether the same work costs more than estimates of a step err."""
     before, after = one.cost_before_usd_per_hour, work_usd(one)
     return before is not None and after is not None and after > DEARER * before
-
-
-def told_apart(cost: float) -> float:
-    """A cost in steps as wide as estimates err, so that nearly the same is the same."""
-    return math.floor(-math.log(cost) / math.log(WORTHWHILE)) if 0 < cost < math.inf else cost
 
 
 def work_usd(one: Suggestion) -> float | None:
