@@ -168,13 +168,14 @@ def _affordable(found: Sequence[Suggestion]) -> float:
     return max(today, SPENT * min((_cost(one)[0] for one in found), default=0))
 
 
-def _smallness(one: Suggestion, least: float) -> tuple[bool, float, bool, bool, int, float]:
+def _smallness(one: Suggestion, least: float) -> tuple[bool, float, bool, bool, int, float, float]:
     """The number of changes, of the same hardware first, where the work costs no more than today; else its cost in steps."""
     cost, runs = _cost(one)[0], one.hours != 1.0
     more = training_merits.costs_more(one) if runs else suggest.costs_more(one)
     moved = runs and not SAME_HARDWARE.isdisjoint(one.values)
     dear = _step(cost, least) if more else 0.0
-    return training_merits.learns_otherwise(one), dear, _loses_accuracy(one), moved, len(one.values), cost
+    kept = (training_merits.learns_otherwise(one), dear, _loses_accuracy(one), moved, len(one.values))
+    return *kept, _step(cost, least), one.cost_after_usd_per_hour or math.inf
 
 
 def _frugality(one: Suggestion, least: float) -> tuple[bool, float, int, float]:
