@@ -93,7 +93,8 @@ def options(before: Before, refused: Counter[str]) -> Iterator[Option]:
         yield from _of(suggest.worth_trying(kind, before.known), min(OF_A_KIND, left), search)
     yield from _of(_enough(before.known), 1, search)
     yield from _of(_whole(before, runs), JUDGED, search)
-    if runs and isinstance(before.known.likely("target_training_s"), int | float):
+    told = (before.known.likely(name) for name in ("target_training_s", "training_run_s"))
+    if runs and all(isinstance(value, int | float) for value in told):
         yield from _of(moves.moves("power_cap_w", before.known), OF_A_KIND, search)
 
 
