@@ -79,6 +79,9 @@ def _replicas(known: Facts) -> Iterator[Move]:
             yield Move(f"{more} replicas of {left} GPU{'' if left == 1 else 's'}, as many in all", values, ONE_COPY)
     for more in dict.fromkeys([*_enough(known, now), *(now * multiple for multiple in MORE_REPLICAS)]):
         yield Move(f"{more} replicas", {"replicas": more}, "the price of the further instances")
+    fewer = known.worlds("enough_replicas")
+    if not isinstance(fewer, Missing) and isinstance(fewer.adverse, int) and fewer.adverse < now:
+        yield Move(f"{fewer.adverse} replicas", {"replicas": fewer.adverse}, "room for more load than is stated")
 
 
 def _enough(known: Facts, now: int) -> list[int]:

@@ -12,7 +12,17 @@ from gpulint import adapters, architecture, catalog, documents, engines, facts, 
 from gpulint.architecture import Resolved
 from gpulint.documents import Document
 from gpulint.facts import glossary
-from gpulint.findings import Failure, Finding, Location, Recognised, Report, RoleSummary, Skip, WorkloadSummary
+from gpulint.findings import (
+    Failure,
+    Finding,
+    Location,
+    Recognised,
+    Report,
+    RoleSummary,
+    Skip,
+    Suggestion,
+    WorkloadSummary,
+)
 from gpulint.policy import cel, check, policy
 from gpulint.policy.rule import Rule
 from gpulint.policy.settings import Hint, NamedFabric, NamedPool
@@ -278,17 +288,28 @@ def _workload(workload: Workload, repository: Repository, given: Given) -> tuple
         if shares := _shares(role, outcome, repository):
             known = facts.of(_shared(role, shares), resolved)
             outcome = check.judged(rules, known)
-        for verdict in outcome.verdicts:
+        standing, better = _standing(outcome, workload, known, rules)
+        for verdict in standing.verdicts:
             finding = check.finding(verdict, workload, known)
-            if given.alternatives:
-                found.append(
-                    finding._replace(suggestions=suggest.alternatives(verdict, outcome, workload, known, rules))
-                )
-            else:
-                found.append(finding)
-        summaries.append(summary.of(known.role, known, resolved, outcome))
+            if given.alternatives and verdict.rule.name not in better:
+                better[verdict.rule.name] = suggest.alternatives(verdict, outcome, workload, known, rules)
+            found.append(finding._replace(suggestions=better.get(verdict.rule.name, ())))
+        summaries.append(summary.of(known.role, known, resolved, standing))
     where = workload.location()
     return WorkloadSummary(workload.name, workload.kind, workload.adapter, where, tuple(summaries)), found
+
+
+def _standing(
+    outcome: check.Outcome, workload: Workload, known: facts.Facts, rules: Sequence[Rule]
+) -> tuple[check.Outcome, dict[str, tuple[Suggestion, ...]]]:
+    """What remains when rules that speak only with an alternative are silent, and absorb nothing, where none is found."""
+    better: dict[str, tuple[Suggestion, ...]] = {}
+    standing = outcome
+    while asked := [one for one in standing.verdicts if one.rule.only_with and one.rule.name not in better]:
+        for verdict in asked:
+            better[verdict.rule.name] = suggest.alternatives(verdict, outcome, workload, known, rules)
+        standing = check.judged([rule for rule in rules if better.get(rule.name) != ()], known)
+    return standing, {name: found for name, found in better.items() if found}
 
 
 def _shares(role: Role, outcome: check.Outcome, repository: Repository) -> str | None:

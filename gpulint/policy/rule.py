@@ -43,6 +43,7 @@ class Rule:
     arithmetic: tuple[str, ...] = ()
     change: tuple[str, ...] = ()
     absorbs: tuple[str, ...] = ()
+    only_with: str = ""
     references: tuple[str, ...] = ()
     status: str = "stable"
     path: Path | None = None
@@ -112,6 +113,7 @@ def _rule(name: str, family: str, data: object, path: Path | None = None) -> Rul
         when=data["when"],
         message=data["message"],
         against=data.get("against", ""),
+        only_with=data.get("only_with") or "",
         status=data.get("status", "stable"),
         path=path,
         **many,
@@ -134,6 +136,8 @@ def _verify(rule: Rule) -> None:
         printed = rule.facts
     except ValueError as error:
         raise RuleError(f"{_place(rule, 'message')}: {error}") from None
+    if rule.only_with and not rule.change:
+        raise RuleError(f"{_place(rule, 'only_with')}: nothing is named that an alternative may change")
     against = (rule.against,) if rule.against else ()
     for key, names in (("message", printed), ("at", rule.at), ("against", against), ("change", rule.change)):
         for name in names:

@@ -187,6 +187,9 @@ class RuleFile(Strict):
     arithmetic: list[str] = pydantic.Field([], max_length=2)
     change: list[str] = []
     absorbs: list[str] = []
+    only_with: Literal["alternative"] | None = pydantic.Field(
+        None, description="silent, and absorbing nothing, where no alternative is accepted"
+    )
     references: list[str] = []
     status: Literal["stable", "preview", "deprecated"] = "stable"
     examples: ExamplesFile

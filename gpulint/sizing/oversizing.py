@@ -1,0 +1,242 @@
+"""Oversizing: what a copy needs of a card, and what the same work costs on the least card that would do."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from gpulint import hardware
+
+
+def copy_bytes(weight_bytes: float, kv_needed_bytes: float, tensor_parallel: int, pipeline_parallel: int) -> float:
+    """Weights and the KV cache of one longest sequence of one whole copy, without any parallelism.
+
+    copy_bytes = weight_bytes + kv_needed_bytes · tp · pp
+
+    Args:
+        weight_bytes: of the network [bytes]. kv_needed_bytes: on one of the present GPUs [bytes].
+        tensor_parallel, pipeline_parallel: ranks of the present layout.
+    Returns:
+        [bytes]; an upper bound where ranks hold the same KV entries.
+
+    >>> round(copy_bytes(5012344832, 150994944, 8, 1) / 1e9, 2)  # gemma-2b, 8,192 tokens, 8 ranks
+    6.22
+
+    Source: definition.
+    """
+    return weight_bytes + kv_needed_bytes * tensor_parallel * pipeline_parallel
+
+
+def card_share(copy_bytes: float, device_memory_bytes: float) -> float:
+    """Share of one card's memory that one whole copy needs at least.
+
+    card_share = copy_bytes / device_memory_bytes
+
+    Args:
+        copy_bytes: weights and one longest sequence [bytes]. device_memory_bytes: of one card or slice [bytes].
+    Returns:
+        ratio; activations and libraries come on top.
+
+    >>> round(card_share(6.22e9, 85.0e9), 3)
+    0.073
+
+    Source: definition.
+    """
+    return copy_bytes / device_memory_bytes
+
+
+def card_price_ratio(
+    accelerator: str, cloud: str | None, instance_type: str | None, copy_bytes: float, checkpoint_dtype: str | None = None
+) -> float:
+    """How many times the list price of the least card that holds one copy the present card costs.
+
+    card_price_ratio = price of one present card / min of price of one card with memory ≥ copy_bytes / 0.8
+
+    Args:
+        accelerator: id of the present card. cloud, instance_type: where it is rented, as far as stated; unstated, the
+        least ratio of all clouds that list the card. copy_bytes: weights and one longest sequence [bytes].
+        checkpoint_dtype: format of the weights, where it is known; bfloat16 wants compute capability 8.0.
+    Returns:
+        ratio of prices of one card, its share of the machine; 1 where no price or no cheaper card is listed.
+    Validity: list prices of the catalog, on demand; a card of another maker is none that would do.
+
+    >>> round(card_price_ratio("h100-sxm-80gb", "gcp", None, 5e9, "bfloat16"), 1)  # an L4
+    15.6
+    >>> card_price_ratio("l4", "gcp", None, 5e9, "bfloat16")
+    1.0
+
+    Source: catalog/nodes.csv, each price with its region, date and source; a card that is a fifth free is our choice, the
+        alternative is checked by every rule.
+    """
+    ratios = [now / least for now, least, _ in _compared(accelerator, cloud, instance_type, copy_bytes, checkpoint_dtype)]
+    return max(1.0, min(ratios, default=1.0))
+
+
+def work_price_ratio(
+    accelerator: str,
+    cloud: str | None,
+    instance_type: str | None,
+    copy_bytes: float,
+    weight_bytes: float,
+    checkpoint_dtype: str | None = None,
+) -> float:
+    """How many times dearer the same work is on the present card than on another that holds one copy, whatever binds it.
+
+    work_price_ratio = max over cards of min over (bandwidth, dense 16-bit peak, memory beside a copy) of
+        (price / resource of the present card) / (price / resource of the other)
+
+    Args:
+        as of card_price_ratio. weight_bytes: of the network [bytes], which the other card must read for a token of a
+        single answer within 30 ms.
+    Returns:
+        ratio; 1 where no other card is cheaper for all three, or no price is listed. Unstated, the least of all clouds.
+    Validity: nominal bandwidth and dense peaks. A card that is cheaper for one resource only may be the right one: an H100
+        gives more bandwidth for a dollar than an L4 where its price is low.
+
+    >>> round(work_price_ratio("h100-sxm-80gb", "gcp", None, 5.2e9, 5.0e9, "bfloat16"), 1)
+    1.4
+    >>> work_price_ratio("h100-sxm-80gb", "aws", None, 5.2e9, 5.0e9, "bfloat16"), work_price_ratio("l4", "aws", None, 5.2e9, 5.0e9, "bfloat16")
+    (1.0, 1.0)
+
+    Source: work per money instead of price per hour: bandwidth binds decoding, arithmetic prompts, memory the sequences at
+        once (Pope et al., Efficiently Scaling Transformer Inference, 2022, section 2). 30 ms a token: MLCommons, MLPerf
+        Inference v5.1, Llama 3.1 8B, interactive scenario.
+    """
+    ratios = []
+    for where in _clouds(accelerator, cloud, instance_type):
+        found = (
+            _cheaper_for_all(accelerator, now, other, least, copy_bytes)
+            for now, least, other in _priced(accelerator, where, instance_type, copy_bytes, checkpoint_dtype)
+            if other.memory_bytes_per_s and weight_bytes / other.memory_bytes_per_s <= _INTERACTIVE_S
+        )
+        ratios.append(max(found, default=1.0))
+    return max(1.0, min(ratios, default=1.0))
+
+
+_FILLED = 0.8
+_INTERACTIVE_S = 0.03
+
+
+def _compared(
+    accelerator: str, cloud: str | None, instance_type: str | None, needed: float, dtype: str | None
+) -> Iterator[tuple[float, float, hardware.Accelerator]]:
+    """The price of the card, that of the least one that would do, and which that is, in each cloud that lists it."""
+    for where in _clouds(accelerator, cloud, instance_type):
+        found = _priced(accelerator, where, instance_type, needed, dtype)
+        if least := min(found, key=lambda one: (one[1], one[2].id), default=None):
+            yield least
+
+
+def _clouds(accelerator: str, cloud: str | None, instance_type: str | None) -> tuple[str, ...]:
+    """The stated cloud, else all that list a price of the card."""
+    machine = hardware.node(instance_type or "")
+    if machine or cloud:
+        return (machine.cloud if machine else str(cloud),)
+    listed = (one for one in hardware.nodes() if one.accelerator == accelerator and one.cost_usd_per_hour is not None)
+    return tuple(sorted({one.cloud for one in listed}))
+
+
+def _priced(
+    accelerator: str, cloud: str, instance_type: str | None, needed: float, dtype: str | None
+) -> list[tuple[float, float, hardware.Accelerator]]:
+    """The price of the card, that of another that would do, and which that is, for each other of a cloud."""
+    card, now = hardware.accelerator(accelerator), _card_usd_per_hour(accelerator, cloud, instance_type)
+    if card is None or now is None:
+        return []
+    found = []
+    for other in hardware.accelerators():
+        memory = other.cuda_memory_bytes or other.driver_memory_bytes or 0
+        able = (other.compute_capability or 0) >= (_BFLOAT16_SINCE if dtype == "bfloat16" else 0)
+        if other.vendor != card.vendor or not able or memory * _FILLED < needed:
+            continue
+        price = _card_usd_per_hour(other.id, cloud, None)
+        if price is not None and price <= now:
+            found.append((now, price, other))
+    return found
+
+
+_BFLOAT16_SINCE = 8.0
+
+
+def _card_usd_per_hour(accelerator: str, cloud: str, instance_type: str | None) -> float | None:
+    """The list price of one card: its share of the stated machine, else of the cheapest that holds one."""
+    stated = hardware.node(instance_type or "")
+    machine = stated if stated and stated.cost_usd_per_hour else hardware.cheapest(accelerator, 1, cloud)
+    if machine is None or machine.cost_usd_per_hour is None:
+        return None
+    return machine.cost_usd_per_hour / machine.node_gpus
+
+
+def _cheaper_for_all(accelerator: str, now: float, other: hardware.Accelerator, least: float, needed: float) -> float:
+    """The least of the ratios of what bandwidth, arithmetic and free memory cost on two cards."""
+    card = hardware.accelerator(accelerator)
+    ratios = []
+    for mine, its in zip(_resources(card, needed), _resources(other, needed), strict=True):
+        if not mine or not its:
+            return 1.0
+        ratios.append((now / mine) / (least / its))
+    return min(ratios)
+
+
+def _resources(card: hardware.Accelerator | None, needed: float) -> tuple[float | None, ...]:
+    if card is None:
+        return (None, None, None)
+    memory = card.cuda_memory_bytes or card.driver_memory_bytes or 0
+    return (
+        card.memory_bytes_per_s,
+        card.dense_bf16_flop_per_s or card.dense_fp16_flop_per_s,
+        max(0.0, memory - needed),
+    )
+
+
+def load_share(
+    target_tokens_per_s: float | None,
+    target_requests_per_s: float | None,
+    target_concurrency: float | None,
+    service_concurrency: float,
+    grown_concurrency: float,
+    grown_tokens_per_s: float,
+    service_tokens_per_s: float,
+) -> float:
+    """Share of what all replicas carry that the stated load takes, once it has grown.
+
+    load_share = max(grown_tokens_per_s / service_tokens_per_s, grown_concurrency / service_concurrency)
+
+    Args:
+        target_tokens_per_s, target_requests_per_s, target_concurrency: the load, as far as it is stated.
+        grown_tokens_per_s, grown_concurrency: the same with its growth [tokens/s], [requests].
+        service_tokens_per_s, service_concurrency: what all replicas carry [tokens/s], [requests].
+    Returns:
+        ratio; 1 where no load is stated, since all of it may be wanted.
+
+    >>> load_share(500, None, None, 256, 0, 500, 4000), load_share(None, None, None, 256, 0, 0, 4000)
+    (0.125, 1.0)
+
+    Source: definition.
+    """
+    if (target_tokens_per_s, target_requests_per_s, target_concurrency) == (None, None, None):
+        return 1.0
+    return max(grown_tokens_per_s / service_tokens_per_s, grown_concurrency / service_concurrency)
+
+
+def enough_replicas(load_share: float, service_replicas: float) -> int:
+    """Instances that carry the stated load at four fifths of what they can, two at least so that one may fail.
+
+    enough_replicas = max(2, ceil(load_share · service_replicas / 0.8))
+
+    Args:
+        load_share: of all replicas. service_replicas: instances that carry it now.
+    Returns:
+        instances
+
+    >>> enough_replicas(0.125, 8), enough_replicas(0.5, 8)
+    (2, 5)
+
+    Source: definition; a fifth in reserve is the mark that autoscalers of serving engines commonly keep (target utilisation
+        70 to 80 %).
+    """
+    return max(_AVAILABLE, math.ceil(load_share * service_replicas / _BUSY))
+
+
+_BUSY = 0.8
+_AVAILABLE = 2
