@@ -78,7 +78,10 @@ class Edit(NamedTuple):
 
 
 class Suggestion(NamedTuple):
-    """A right-sized alternative that was checked by the same rules; `prices` says where and when its costs were listed."""
+    """A right-sized alternative that was checked by the same rules; `prices` says where and when its costs were listed.
+
+    `values` are the quantities that it sets; `answers` are the questions of `gpulint suggest` that it answers best.
+    """
 
     title: str
     edits: tuple[Edit, ...]
@@ -87,6 +90,27 @@ class Suggestion(NamedTuple):
     cost_before_usd_per_hour: float | None = None
     cost_after_usd_per_hour: float | None = None
     prices: str = ""
+    values: Mapping[str, object] = MappingProxyType({})
+    answers: tuple[str, ...] = ()
+
+
+class Plan(NamedTuple):
+    """What else a role could run on: options that answer the rules in `cures` and that no rule speaks against, best first.
+
+    `facts` are today's figures; `refused` counts the shapes that were left out by their reason; `needs` is what would have
+    to be stated before any can be told.
+    """
+
+    workload: str
+    role: str
+    location: Location
+    now: str = ""
+    cures: tuple[str, ...] = ()
+    leaves: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    options: tuple[Suggestion, ...] = ()
+    refused: Mapping[str, int] = MappingProxyType({})
+    needs: tuple[str, ...] = ()
 
 
 class Finding(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint import hardware
+from gpulint import hardware, offers
 from gpulint.workload import Origin, Role
 
 TODAY = "NVIDIA-"
@@ -49,5 +49,5 @@ def _other_machine(role: Role, now: str, product: str) -> str | None:
     machine, gpus = hardware.node(now), role.value("gpus_per_pod")
     if machine is None or not isinstance(gpus, int):
         return None
-    other = hardware.cheapest(product, gpus, machine.cloud)
-    return other.instance_type if other else None
+    other = offers.cheapest(role.available, product, gpus, machine.cloud)
+    return other.instance_type or None if other else None

@@ -7,11 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from posixpath import dirname, join, normpath
 from types import ModuleType
+from typing import NamedTuple
 
 from gpulint import adapters, architecture, catalog, documents, engines, facts, hints, labels, suggest, summary
 from gpulint.architecture import Resolved
 from gpulint.documents import Document
 from gpulint.facts import glossary
+<<<<<<< HEAD
 from gpulint.findings import (
     Failure,
     Finding,
@@ -23,6 +25,9 @@ from gpulint.findings import (
     Suggestion,
     WorkloadSummary,
 )
+=======
+from gpulint.findings import Failure, Finding, Location, Recognised, Report, RoleSummary, Skip, WorkloadSummary
+from gpulint.offers import EVERYTHING, Available
 from gpulint.policy import cel, check, policy
 from gpulint.policy.rule import Rule
 from gpulint.policy.settings import Hint, NamedFabric, NamedPool
@@ -52,6 +57,16 @@ class Given:
     like: Mapping[str, str] | None = None
     alternatives: bool = True
     fabrics: tuple[NamedFabric, ...] = ()
+    available: Available = EVERYTHING
+
+
+class Judged(NamedTuple):
+    """A role of a workload with its facts, the rules that are about it, and what they said."""
+
+    workload: Workload
+    known: facts.Facts
+    rules: tuple[Rule, ...]
+    outcome: check.Outcome
 
 
 def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given) -> Report:
@@ -123,9 +138,7 @@ def _file(source: Source, repository: Repository, given: Given) -> Report:
         recognised.append(_recognised(adapter, document))
         found.extend(_problems(adapters.problems(adapter, document, repository), given.rules))
         for workload in adapters.workloads(adapter, document, repository):
-            placed = _placed(_beside(workload, services), given)
-            hinted = hints.applied(placed, told, given.hints, given.accelerator)
-            understood, own = _workload(hinted, repository, given)
+            understood, own = _workload(_hinted(workload, services, told, given), repository, given)
             summaries.append(understood)
             found.extend(own)
     found.extend(_of_targets(loaded.documents, repository, given))
@@ -153,7 +166,10 @@ def _of_targets(found: Sequence[Document], repository: Repository, given: Given)
 
 
 def _placed(workload: Workload, given: Given) -> Workload:
-    """A workload with the pools and the fabrics that gpulint.yaml names."""
+    """A workload with the pools, the fabrics and the machines to be had that gpulint.yaml names."""
+    if given.available != EVERYTHING:
+        roles = (replace(role, available=given.available) for role in workload.roles)
+        workload = replace(workload, roles=tuple(roles))
     if given.pools:
         from gpulint.adapters import pools
 
@@ -281,35 +297,61 @@ def _workload(workload: Workload, repository: Repository, given: Given) -> tuple
     summaries: list[RoleSummary] = []
     found: list[Finding] = []
     for role in workload.roles:
-        resolved = resolve(role, workload.document.path, repository, given.like)
-        known = facts.of(role, resolved)
-        rules = tuple(check.matching(given.rules, workload, role))
-        outcome = check.judged(rules, known)
-        if shares := _shares(role, outcome, repository):
-            known = facts.of(_shared(role, shares), resolved)
-            outcome = check.judged(rules, known)
-        standing, better = _standing(outcome, workload, known, rules)
+        one = _judged(role, workload, repository, given)
+        standing, better = _standing(one)
         for verdict in standing.verdicts:
-            finding = check.finding(verdict, workload, known)
+            finding = check.finding(verdict, workload, one.known)
             if given.alternatives and verdict.rule.name not in better:
-                better[verdict.rule.name] = suggest.alternatives(verdict, outcome, workload, known, rules)
+                better[verdict.rule.name] = _offered(verdict, one)
             found.append(finding._replace(suggestions=better.get(verdict.rule.name, ())))
-        summaries.append(summary.of(known.role, known, resolved, standing))
+        summaries.append(summary.of(one.known.role, one.known, one.known.resolved, standing))
     where = workload.location()
     return WorkloadSummary(workload.name, workload.kind, workload.adapter, where, tuple(summaries)), found
 
 
-def _standing(
-    outcome: check.Outcome, workload: Workload, known: facts.Facts, rules: Sequence[Rule]
-) -> tuple[check.Outcome, dict[str, tuple[Suggestion, ...]]]:
+def _standing(one: Judged) -> tuple[check.Outcome, dict[str, tuple[Suggestion, ...]]]:
     """What remains when rules that speak only with an alternative are silent, and absorb nothing, where none is found."""
     better: dict[str, tuple[Suggestion, ...]] = {}
-    standing = outcome
-    while asked := [one for one in standing.verdicts if one.rule.only_with and one.rule.name not in better]:
-        for verdict in asked:
-            better[verdict.rule.name] = suggest.alternatives(verdict, outcome, workload, known, rules)
-        standing = check.judged([rule for rule in rules if better.get(rule.name) != ()], known)
+    standing = one.outcome
+    while asked := [said for said in standing.verdicts if said.rule.only_with and said.rule.name not in better]:
+        better.update({said.rule.name: _offered(said, one) for said in asked})
+        standing = check.judged([rule for rule in one.rules if better.get(rule.name) != ()], one.known)
     return standing, {name: found for name, found in better.items() if found}
+
+
+def _offered(verdict: check.Verdict, one: Judged) -> tuple[Suggestion, ...]:
+    return suggest.alternatives(verdict, one.outcome, one.workload, one.known, one.rules)
+
+
+def _judged(role: Role, workload: Workload, repository: Repository, given: Given) -> Judged:
+    resolved = resolve(role, workload.document.path, repository, given.like)
+    known = facts.of(role, resolved)
+    rules = tuple(check.matching(given.rules, workload, role))
+    outcome = check.judged(rules, known)
+    if shares := _shares(role, outcome, repository):
+        known = facts.of(_shared(role, shares), resolved)
+        outcome = check.judged(rules, known)
+    return Judged(workload, known, rules, outcome)
+
+
+def judged(source: Source, repository: Repository, given: Given) -> Iterator[Judged]:
+    """Each role of a file with its facts, the rules that are about it, and what they said."""
+    loaded = documents.load(source.path, source.content)
+    told, _ = hints.commented(loaded.comments)
+    services = _services(loaded.documents)
+    for document in loaded.documents:
+        adapter = adapters.claiming(document)
+        for workload in adapters.workloads(adapter, document, repository) if adapter else ():
+            hinted = _hinted(workload, services, told, given)
+            for role in hinted.roles:
+                yield _judged(role, hinted, repository, given)
+
+
+def _hinted(
+    workload: Workload, services: Mapping[tuple[str, str], Origin], told: Sequence[hints.Told], given: Given
+) -> Workload:
+    """A workload with all that stands beside it: Services, pools, fabrics, and hints."""
+    return hints.applied(_placed(_beside(workload, services), given), told, given.hints, given.accelerator)
 
 
 def _shares(role: Role, outcome: check.Outcome, repository: Repository) -> str | None:

@@ -5,12 +5,24 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gpulint import engines, facts, further_keys, hardware, labels, layouts, moves, training_layouts, training_moves
+from gpulint import (
+    engines,
+    facts,
+    further_keys,
+    hardware,
+    labels,
+    layouts,
+    moves,
+    offers,
+    training_layouts,
+    training_moves,
+)
 from gpulint.facts import Facts
 from gpulint.findings import Edit, Suggestion
 from gpulint.moves import Move
+from gpulint.offers import Offer
 from gpulint.policy import check
 from gpulint.policy.check import Outcome, Verdict
 from gpulint.policy.rule import Rule
@@ -34,41 +46,43 @@ def alternatives(
     def cure(candidates: Iterator[Move]) -> Iterator[tuple[Move, Facts]]:
         for move in candidates:
             values = frozenset(move.values.items())
-            if values not in tried and _expressible(known.role, move) and len(tried) < TRIED:
+            if values not in tried and expressible(known.role, move) and len(tried) < TRIED:
                 tried.add(values)
-                changed = facts.of(_applied(known.role, move.values), known.resolved)
-                if _cures(verdict.rule, outcome, check.judged(check.matching(rules, workload, changed.role), changed)):
+                changed = facts.of(applied(known.role, move.values), known.resolved)
+                after = check.judged(check.matching(rules, workload, changed.role), changed)
+                if cures([verdict.rule.name], outcome, after):
                     yield move, changed
 
-    cures = {kind: cure(_candidates(kind, known)) for kind in verdict.rule.change}
-    accepted = [pair for found in cures.values() for pair in itertools.islice(found, 1)]
-    if "accelerator" in cures:  # a second product differs more than a second length or count
-        accepted += itertools.islice(cures["accelerator"], max(0, PRINTED - len(accepted)))
-    found = [(len(move.values), _suggestion(move, known, changed)) for move, changed in accepted]
-    return tuple(one for _, one in sorted(found, key=lambda pair: (_costs_more(pair[1]), pair[0]))[:PRINTED])
+    by_kind = {kind: cure(candidates(kind, known)) for kind in verdict.rule.change}
+    accepted = [pair for found in by_kind.values() for pair in itertools.islice(found, 1)]
+    if "accelerator" in by_kind:  # a second product differs more than a second length or count
+        accepted += itertools.islice(by_kind["accelerator"], max(0, PRINTED - len(accepted)))
+    found = [suggestion(move, known, changed) for move, changed in accepted]
+    return tuple(sorted(found, key=lambda one: (costs_more(one), len(one.values)))[:PRINTED])
 
 
-def _costs_more(one: Suggestion) -> bool:
+def costs_more(one: Suggestion) -> bool:
     before, after = one.cost_before_usd_per_hour, one.cost_after_usd_per_hour
     return before is not None and after is not None and after > before
 
 
-def _candidates(quantity: str, known: Facts) -> Iterator[Move]:
+def candidates(quantity: str, known: Facts) -> Iterator[Move]:
     """The changes of a quantity that are worth a try, of what the role is for."""
     if engines.trains(known.role):
         return itertools.chain(training_layouts.training(quantity, known), training_moves.of(quantity, known))
     return itertools.chain(moves.moves(quantity, known), layouts.serving(quantity, known))
 
 
-def _cures(rule: Rule, before: Outcome, after: Outcome) -> bool:
+def cures(names: Iterable[str], before: Outcome, after: Outcome) -> bool:
+    """Whether none of these rules holds in any world after a change, and no finding and no rule not evaluated is new."""
     lacking = {one.rule for one in before.not_evaluated}
-    if rule.name in after.holding or any(one.rule not in lacking for one in after.not_evaluated):
+    if not after.holding.isdisjoint(names) or any(one.rule not in lacking for one in after.not_evaluated):
         return False
     severities = {verdict.rule.name: verdict.severity for verdict in before.verdicts}
     return all(verdict.severity <= severities.get(verdict.rule.name, 0) for verdict in after.verdicts)
 
 
-def _expressible(role: Role, move: Move) -> bool:
+def expressible(role: Role, move: Move) -> bool:
     """Whether every quantity of a move is stated at a place, or can be stated to this release of the engine."""
     return all(_places(role, name, value) for name, value in move.values.items())
 
@@ -86,7 +100,7 @@ def _places(role: Role, name: str, value: Value) -> bool:
     )
 
 
-def _applied(role: Role, values: Mapping[str, Value]) -> Role:
+def applied(role: Role, values: Mapping[str, Value]) -> Role:
     """The role with a move's values in place, and everything that follows from them."""
     fields = {name: _restated(role, name, value) for name, value in values.items()}
     if "gpus_per_pod" in values:
@@ -135,21 +149,20 @@ def _of_pods(role: Role, pods: Value) -> Value | Unknown:
 # ---- what a move would write
 
 
-def _suggestion(move: Move, before: Facts, after: Facts) -> Suggestion:
+def suggestion(move: Move, before: Facts, after: Facts) -> Suggestion:
+    """A move with the places that it changes, what is left afterwards, and its list price before and after."""
     written = (edit for name, value in move.values.items() for edit in _edits(before.role, name, value))
     edits = tuple({(edit.location, edit.new) if edit.location else edit: edit for edit in written}.values())
     shown = tuple(fact for name in ("headroom", "kv_cache_tokens", "training_room") if (fact := after.shown(name)))
     old = _machine(before.role, labels.cloud(before.role))
     new = _machine(after.role, old.cloud) if old else None
     if old is None or new is None:
-        return Suggestion(move.title, edits, shown, move.gives_up)
+        return Suggestion(move.title, edits, shown, move.gives_up, values=move.values)
     costs = [
         _cost(role, machine, "replicas" in move.values) for role, machine in ((before.role, old), (after.role, new))
     ]
-    if costs[0] == costs[1]:
-        return Suggestion(move.title, edits, shown, move.gives_up)
-    prices = ", ".join(dict.fromkeys(f"{one.cloud} {one.price_region} {one.price_date}" for one in (old, new)))
-    return Suggestion(move.title, edits, shown, move.gives_up, costs[0], costs[1], prices)
+    prices = ", ".join(dict.fromkeys(f"{one.cloud or one.pool} {one.region} {one.price_date}" for one in (old, new)))
+    return Suggestion(move.title, edits, shown, move.gives_up, costs[0], costs[1], prices, move.values)
 
 
 HYBRID: Mapping[str, str] = {"FULL_SHARD": "HYBRID_SHARD", "full_shard": "hybrid_shard", "1": "4"}
@@ -217,18 +230,16 @@ def _written(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _machine(role: Role, cloud: str | None) -> hardware.Node | None:
-    """The machine type that is stated, else the cheapest priced one that holds the GPUs of one pod, of a cloud or of any."""
+def _machine(role: Role, cloud: str | None) -> Offer | None:
+    """The machine that the pods run on: of their pool or type, else the cheapest that holds one, of a cloud or of any."""
     gpus = role.value("gpus_per_pod")
     if not isinstance(gpus, int) or gpus == 0:
         return None
-    stated = hardware.node(role.text("instance_type"))
-    if stated and stated.cost_usd_per_hour is not None and stated.cloud == (cloud or stated.cloud):
-        return stated
-    return hardware.cheapest(role.text("accelerator"), gpus, cloud)
+    card, machine, pool = (role.text(name) for name in ("accelerator", "instance_type", "node_pool"))
+    return offers.carrying(role.available, card, gpus, machine, pool, cloud)
 
 
-def _cost(role: Role, machine: hardware.Node, of_all: bool) -> float | None:
+def _cost(role: Role, machine: Offer, of_all: bool) -> float | None:
     """List price of the GPUs of one instance, or of all: their share of the machines that hold them."""
     gpus, pods = role.value("gpus_per_pod"), role.value("pods_per_replica")
     instances = role.value("replicas") if of_all else 1

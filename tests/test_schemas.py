@@ -22,7 +22,7 @@ from gpulint.reports import schema as report_schema
 
 FOLDER = Path(__file__).resolve().parent.parent / "schemas"
 OPEN_MAPS = {
-    *("facts", "unknown"),  # report: by fact name
+    *("facts", "unknown", "values"),  # report: by fact name
     "like",  # policy: by checkpoint
     "labels",  # policy: by the key of a node label
 }

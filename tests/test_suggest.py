@@ -249,9 +249,9 @@ def test_a_cheaper_card_shows_both_prices_of_one_place_and_day() -> None:
     text = server(checkpoint="google/gemma-2b-it", selector=H100, ranks=8, gpus=8, length=None)
     (found,) = samples.of_rule(samples.report(text), "parallelism-larger-than-needed")
     priced = [one for one in found.suggestions if one.cost_before_usd_per_hour and one.cost_after_usd_per_hour]
-    assert priced
+    assert any(one.cost_after_usd_per_hour < one.cost_before_usd_per_hour for one in priced)  # type: ignore[operator]
     for one in priced:
-        assert one.cost_after_usd_per_hour < one.cost_before_usd_per_hour  # type: ignore[operator]
+        assert one.cost_after_usd_per_hour <= one.cost_before_usd_per_hour  # type: ignore[operator]
         assert one.prices
 
 

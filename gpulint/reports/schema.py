@@ -63,6 +63,8 @@ class SuggestionEntry(Strict):
     cost_before_usd_per_hour: float | None
     cost_after_usd_per_hour: float | None
     prices: str = pydantic.Field(description="whose list prices, where and when")
+    values: dict[str, int | float | str | bool | None] = pydantic.Field(description="the quantities that it sets")
+    answers: list[str] = pydantic.Field(description="the questions of gpulint suggest that it answers best")
 
 
 class FindingEntry(Place):

@@ -46,7 +46,11 @@ def card_share(copy_bytes: float, device_memory_bytes: float) -> float:
 
 
 def card_price_ratio(
-    accelerator: str, cloud: str | None, instance_type: str | None, copy_bytes: float, checkpoint_dtype: str | None = None
+    accelerator: str,
+    cloud: str | None,
+    instance_type: str | None,
+    copy_bytes: float,
+    checkpoint_dtype: str | None = None,
 ) -> float:
     """How many times the list price of the least card that holds one copy the present card costs.
 
@@ -68,7 +72,9 @@ def card_price_ratio(
     Source: catalog/nodes.csv, each price with its region, date and source; a card that is a fifth free is our choice, the
         alternative is checked by every rule.
     """
-    ratios = [now / least for now, least, _ in _compared(accelerator, cloud, instance_type, copy_bytes, checkpoint_dtype)]
+    ratios = [
+        now / least for now, least, _ in _compared(accelerator, cloud, instance_type, copy_bytes, checkpoint_dtype)
+    ]
     return max(1.0, min(ratios, default=1.0))
 
 
