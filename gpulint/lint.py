@@ -13,7 +13,6 @@ from gpulint import adapters, architecture, catalog, documents, engines, facts, 
 from gpulint.architecture import Resolved
 from gpulint.documents import Document
 from gpulint.facts import glossary
-<<<<<<< HEAD
 from gpulint.findings import (
     Failure,
     Finding,
@@ -25,8 +24,6 @@ from gpulint.findings import (
     Suggestion,
     WorkloadSummary,
 )
-=======
-from gpulint.findings import Failure, Finding, Location, Recognised, Report, RoleSummary, Skip, WorkloadSummary
 from gpulint.offers import EVERYTHING, Available
 from gpulint.policy import cel, check, policy
 from gpulint.policy.rule import Rule
