@@ -20,7 +20,7 @@ from gpulint import (
     training_moves,
 )
 from gpulint.facts import Facts
-from gpulint.findings import Edit, Suggestion
+from gpulint.findings import Edit, Severity, Suggestion
 from gpulint.moves import Move
 from gpulint.offers import Offer
 from gpulint.policy import check
@@ -39,26 +39,29 @@ def alternatives(
 ) -> tuple[Suggestion, ...]:
     """Up to three changes after which the rule is evaluated, holds in no world, and nothing else is new.
 
-    Those that cost no more come first, the smallest first.
+    Those that leave the fewest errors of other rules come first, then those that cost no more, the smallest first. Where
+    the verdict is of waste, none is accepted after which another rule holds in any world in which it did not.
     """
     tried: set[frozenset[tuple[str, Value]]] = set()
 
-    def cure(candidates: Iterator[Move]) -> Iterator[tuple[Move, Facts]]:
+    def cure(candidates: Iterator[Move]) -> Iterator[tuple[Move, Facts, int]]:
         for move in candidates:
             values = frozenset(move.values.items())
             if values not in tried and expressible(known.role, move) and len(tried) < TRIED:
                 tried.add(values)
                 changed = facts.of(applied(known.role, move.values), known.resolved)
                 after = check.judged(check.matching(rules, workload, changed.role), changed)
-                if cures([verdict.rule.name], outcome, after):
-                    yield move, changed
+                sure = not verdict.rule.only_with or after.holding <= outcome.holding
+                if sure and cures([verdict.rule.name], outcome, after):
+                    yield move, changed, sum(left.severity == Severity.ERROR for left in after.verdicts)
 
     by_kind = {kind: cure(candidates(kind, known)) for kind in verdict.rule.change}
     accepted = [pair for found in by_kind.values() for pair in itertools.islice(found, 1)]
     if "accelerator" in by_kind:  # a second product differs more than a second length or count
         accepted += itertools.islice(by_kind["accelerator"], max(0, PRINTED - len(accepted)))
-    found = [suggestion(move, known, changed) for move, changed in accepted]
-    return tuple(sorted(found, key=lambda one: (costs_more(one), len(one.values)))[:PRINTED])
+    found = [(left, suggestion(move, known, changed)) for move, changed, left in accepted]
+    best = sorted(found, key=lambda pair: (pair[0], costs_more(pair[1]), len(pair[1].values)))
+    return tuple(one for _, one in best[:PRINTED])
 
 
 def costs_more(one: Suggestion) -> bool:

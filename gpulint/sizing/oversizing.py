@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 from gpulint import hardware
 
@@ -50,31 +49,41 @@ def card_price_ratio(
     cloud: str | None,
     instance_type: str | None,
     copy_bytes: float,
+    weight_bytes: float,
+    target_tpot_s: float | None,
     checkpoint_dtype: str | None = None,
 ) -> float:
-    """How many times the list price of the least card that holds one copy the present card costs.
+    """How many times the list price of the least card that would do the present card costs.
 
-    card_price_ratio = price of one present card / min of price of one card with memory ≥ copy_bytes / 0.8
+    card_price_ratio = price of one present card / min of price of one card with memory ≥ copy_bytes / 0.8 and
+        weight_bytes / bandwidth ≤ target_tpot_s / 3
 
     Args:
         accelerator: id of the present card. cloud, instance_type: where it is rented, as far as stated; unstated, the
         least ratio of all clouds that list the card. copy_bytes: weights and one longest sequence [bytes].
+        weight_bytes: of the network [bytes]. target_tpot_s: time per token that is wanted, where it is stated [s].
         checkpoint_dtype: format of the weights, where it is known; bfloat16 wants compute capability 8.0.
     Returns:
         ratio of prices of one card, its share of the machine; 1 where no price or no cheaper card is listed.
     Validity: list prices of the catalog, on demand; a card of another maker is none that would do.
 
-    >>> round(card_price_ratio("h100-sxm-80gb", "gcp", None, 5e9, "bfloat16"), 1)  # an L4
+    >>> round(card_price_ratio("h100-sxm-80gb", "gcp", None, 5e9, 5e9, None, "bfloat16"), 1)  # an L4
     15.6
-    >>> card_price_ratio("l4", "gcp", None, 5e9, "bfloat16")
+    >>> round(card_price_ratio("h100-sxm-80gb", "gcp", None, 17e9, 16e9, 0.05, "bfloat16"), 1)  # an A100 40GB
+    3.0
+    >>> card_price_ratio("l4", "gcp", None, 5e9, 5e9, None, "bfloat16")
     1.0
 
-    Source: catalog/nodes.csv, each price with its region, date and source; a card that is a fifth free is our choice, the
-        alternative is checked by every rule.
+    Source: catalog/nodes.csv, each price with its region, date and source. A fifth of the card free, and a third of the time
+        for the weights, are our choice: the alternative is checked by every rule.
     """
-    ratios = [
-        now / least for now, least, _ in _compared(accelerator, cloud, instance_type, copy_bytes, checkpoint_dtype)
-    ]
+    slowest = math.inf if target_tpot_s is None else target_tpot_s / _OF_WEIGHTS
+    ratios = []
+    for where in _clouds(accelerator, cloud, instance_type):
+        found = _priced(accelerator, where, instance_type, copy_bytes, checkpoint_dtype)
+        ratios.append(
+            max((now / least for now, least, other in found if _read_s(weight_bytes, other) <= slowest), default=1.0)
+        )
     return max(1.0, min(ratios, default=1.0))
 
 
@@ -101,8 +110,8 @@ def work_price_ratio(
 
     >>> round(work_price_ratio("h100-sxm-80gb", "gcp", None, 5.2e9, 5.0e9, "bfloat16"), 1)
     1.4
-    >>> work_price_ratio("h100-sxm-80gb", "aws", None, 5.2e9, 5.0e9, "bfloat16"), work_price_ratio("l4", "aws", None, 5.2e9, 5.0e9, "bfloat16")
-    (1.0, 1.0)
+    >>> work_price_ratio("h100-sxm-80gb", "aws", None, 5.2e9, 5.0e9, "bfloat16")
+    1.0
 
     Source: work per money instead of price per hour: bandwidth binds decoding, arithmetic prompts, memory the sequences at
         once (Pope et al., Efficiently Scaling Transformer Inference, 2022, section 2). 30 ms a token: MLCommons, MLPerf
@@ -113,7 +122,7 @@ def work_price_ratio(
         found = (
             _cheaper_for_all(accelerator, now, other, least, copy_bytes)
             for now, least, other in _priced(accelerator, where, instance_type, copy_bytes, checkpoint_dtype)
-            if other.memory_bytes_per_s and weight_bytes / other.memory_bytes_per_s <= _INTERACTIVE_S
+            if _read_s(weight_bytes, other) <= _INTERACTIVE_S
         )
         ratios.append(max(found, default=1.0))
     return max(1.0, min(ratios, default=1.0))
@@ -121,16 +130,12 @@ def work_price_ratio(
 
 _FILLED = 0.8
 _INTERACTIVE_S = 0.03
+_OF_WEIGHTS = 3.0
 
 
-def _compared(
-    accelerator: str, cloud: str | None, instance_type: str | None, needed: float, dtype: str | None
-) -> Iterator[tuple[float, float, hardware.Accelerator]]:
-    """The price of the card, that of the least one that would do, and which that is, in each cloud that lists it."""
-    for where in _clouds(accelerator, cloud, instance_type):
-        found = _priced(accelerator, where, instance_type, needed, dtype)
-        if least := min(found, key=lambda one: (one[1], one[2].id), default=None):
-            yield least
+def _read_s(weight_bytes: float, card: hardware.Accelerator) -> float:
+    """Time in which a card reads the weights once."""
+    return weight_bytes / card.memory_bytes_per_s if card.memory_bytes_per_s else math.inf
 
 
 def _clouds(accelerator: str, cloud: str | None, instance_type: str | None) -> tuple[str, ...]:
