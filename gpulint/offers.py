@@ -80,7 +80,10 @@ EVERYTHING = Available()
 
 @functools.lru_cache(maxsize=64)
 def of(available: Available, cloud: str | None = None) -> tuple[Offer, ...]:
-    """All that can be had: a team's pools, and what the clouds it names rent out, or the given one, or any; in one order."""
+    """All that can be had: a team's pools, and what the clouds it names rent out, or the given one, or any; in one order.
+
+    Hosts with Arm processors, which most images are not built for, are among them where the team names their type or card.
+    """
     pooled = tuple(_pooled(pool, available) for pool in available.pools)
     rented = () if available.pools_only else _rented(available, cloud)
     return tuple(sorted((one for one in (*pooled, *rented) if available.allows(one.accelerator)), key=_order))
@@ -88,15 +91,7 @@ def of(available: Available, cloud: str | None = None) -> tuple[Offer, ...]:
 
 def cheapest(available: Available, accelerator: str, gpus: int, cloud: str | None = None) -> Offer | None:
     """The cheapest priced machine to be had, in a cloud or anywhere, that holds that many of one accelerator."""
-    fitting = [
-        one
-        for one in of(available, cloud)
-        if one.accelerator == accelerator
-        and one.node_gpus >= gpus
-        and one.cost_usd_per_hour is not None
-        and cloud in (None, one.cloud)
-    ]
-    return min(fitting, key=lambda one: (one.cost_usd_per_hour, one.instance_type, one.pool), default=None)
+    return _cheapest(of(available, cloud), accelerator, gpus, cloud)
 
 
 def pooled(available: Available, accelerator: str) -> tuple[Offer, ...]:
@@ -116,10 +111,29 @@ def carrying(
     """The machine that a pod runs on: of its pool or its type, else the cheapest to be had, else the cheapest there is."""
     own = next((_pooled(one, available) for one in available.pools if pool and one.name == pool), None)
     stated = own or machine(available, instance_type)
-    if stated and stated.cost_usd_per_hour is not None and cloud in (None, stated.cloud):
+    if stated and cloud in (None, stated.cloud):
         return stated
     found = cheapest(available, accelerator, gpus, cloud)
-    return found or cheapest(EVERYTHING._replace(prices=available.prices), accelerator, gpus, cloud)
+    return found or _cheapest(_listed(available.prices, available.regions), accelerator, gpus, cloud)
+
+
+def _cheapest(listed: tuple[Offer, ...], accelerator: str, gpus: int, cloud: str | None) -> Offer | None:
+    fitting = [
+        one
+        for one in listed
+        if one.accelerator == accelerator
+        and one.node_gpus >= gpus
+        and one.cost_usd_per_hour is not None
+        and cloud in (None, one.cloud)
+    ]
+    return min(fitting, key=lambda one: (one.cost_usd_per_hour, one.instance_type, one.pool), default=None)
+
+
+@functools.lru_cache(maxsize=64)
+def _listed(prices: tuple[Price, ...], regions: tuple[str, ...]) -> tuple[Offer, ...]:
+    """Every machine type of the catalog."""
+    team = Available(prices=prices, regions=regions)
+    return tuple(_priced(node, team) for node in hardware.nodes())
 
 
 def _order(one: Offer) -> tuple[str, int, float, str, str, str, str]:
@@ -129,39 +143,51 @@ def _order(one: Offer) -> tuple[str, int, float, str, str, str, str]:
 
 def _rented(available: Available, cloud: str | None) -> tuple[Offer, ...]:
     clouds = available.clouds or ((cloud,) if cloud else ())
-    return tuple(
-        _priced(node, available)
-        for node in hardware.nodes()
-        if (not clouds or node.cloud in clouds)
-        and (not available.instance_types or node.instance_type in available.instance_types)
-    )
+    fitting = (node for node in hardware.nodes() if (not clouds or node.cloud in clouds) and _named(node, available))
+    found = (_priced(node, available) for node in fitting)
+    return tuple(one for one in found if not _elsewhere(one, available.regions))
+
+
+def _named(node: Node, available: Available) -> bool:
+    """Whether what a team names leaves a machine type in."""
+    if available.instance_types:
+        return node.instance_type in available.instance_types
+    return not node.arm or node.accelerator in available.accelerators
+
+
+def _elsewhere(one: Offer, regions: tuple[str, ...]) -> bool:
+    """Whether a machine has no price in the regions of a team, and others of the same cloud have."""
+    return one.region not in regions and any((one.cloud, region) in hardware.priced_regions() for region in regions)
 
 
 def _priced(node: Node, available: Available) -> Offer:
     """A machine type with what a team pays for it, else its list price."""
-    listed = Offer(
-        accelerator=node.accelerator,
-        node_gpus=node.node_gpus,
-        instance_type=node.instance_type,
-        cloud=node.cloud,
-        region=node.price_region,
-        cost_usd_per_hour=node.cost_usd_per_hour,
-        price_date=node.price_date,
-        price_source=node.source if node.cost_usd_per_hour is not None else "",
-    )
-    return _at_own_price(listed, available)
+    bare = Offer(node.accelerator, node.node_gpus, node.instance_type, node.cloud)
+    listed = [one for one in hardware.list_prices(node.instance_type) if one.usd_per_hour is not None]
+    near = [one for one in listed if one.region in available.regions] or [one for one in listed if one.home]
+    if near:
+        price = min(near, key=lambda one: (one.usd_per_hour, one.region))
+        bare = bare._replace(
+            region=price.region,
+            cost_usd_per_hour=price.usd_per_hour,
+            spot_usd_per_hour=price.spot_usd_per_hour,
+            price_date=price.date,
+            price_source=price.source,
+        )
+    return _at_own_price(bare, available)
 
 
 def _pooled(pool: Pool, available: Available) -> Offer:
     """One node of a pool: at its own price, else at that of its machine type."""
     node = hardware.node(pool.instance_type)
     rented = _priced(node, available) if node else Offer("", 0)
-    return _at_own_price(rented._replace(accelerator=pool.accelerator, node_gpus=pool.gpus, pool=pool.name), available)
+    held = rented._replace(accelerator=pool.accelerator, node_gpus=pool.gpus, pool=pool.name)
+    return _at_own_price(held, available)
 
 
 def _at_own_price(one: Offer, available: Available) -> Offer:
     """The offer at the price that settings state for its pool, its machine type or its accelerators, in that order."""
-    stated = [price for price in available.prices if _is_of(price, one)]
+    stated = [price for price in available.prices if _is_of(price, one, available.regions)]
     if not stated:
         return one
     price = min(stated, key=lambda price: (not price.pool, not price.instance_type, not price.region))
@@ -176,7 +202,8 @@ def _at_own_price(one: Offer, available: Available) -> Offer:
     )
 
 
-def _is_of(price: Price, one: Offer) -> bool:
-    """Whether a stated price is of an offer: of what it names, all of it."""
+def _is_of(price: Price, one: Offer, regions: tuple[str, ...]) -> bool:
+    """Whether a stated price is of an offer: of what it names, all of it, in a region of the team."""
     named = ((price.pool, one.pool), (price.instance_type, one.instance_type), (price.accelerator, one.accelerator))
-    return all(not stated or stated == held for stated, held in named)
+    here = not price.region or not regions or price.region in regions
+    return here and all(not stated or stated == held for stated, held in named)

@@ -205,15 +205,16 @@ def _additions(role: Role, name: str, value: Value) -> Iterator[Edit]:
         request = role.fields["gpu_request"].origins[0]
         if request.path[-2:-1] != ("requests",):
             return  # a chart's own key, whose limits stand under another
-        yield Edit(name, request.location(), "", f"limits: {{{request.path[-1]}: {value}}}")
+        beside = Origin(request.document, request.path[:-1], key=True)
+        yield Edit(name, beside.location(), "", f"limits: {{{request.path[-1]}: {value}}}", "key")
     elif name in ("tensor_parallel", "pipeline_parallel") and value == 1:
         return
     elif role.arguments and role.arguments.key:
-        yield Edit(name, role.arguments.location(), "", f"{name}: {_written(value)}")
+        yield Edit(name, role.arguments.location(), "", f"{name}: {_written(value)}", "key")
     elif role.arguments is None and (key := further_keys.beside(role, name, _written(value))) is not None:
         yield key
     elif (argument := engines.spelled(role.text("engine"), role.text("engine_version"), name, value)) is not None:
-        yield Edit(name, role.arguments.location() if role.arguments else None, "", argument)
+        yield Edit(name, role.arguments.location() if role.arguments else None, "", argument, "argument")
     elif name == "accelerator":
         yield Edit(name, None, role.text("accelerator"), str(value))
 

@@ -55,6 +55,29 @@ def test_pools_alone_are_all_there_is() -> None:
     assert kinds(offers.of(Available(pools=(H100S, L40S), pools_only=True), "aws")) == {"lab", "small"}
 
 
+def test_a_region_that_the_catalog_prices_leaves_only_what_can_be_had_there() -> None:
+    found = offers.of(Available(regions=("us-east4",)), "gcp")
+    assert {one.region for one in found} == {"us-east4"}
+    assert "a3-megagpu-8g" in kinds(found)
+    assert "a2-highgpu-1g" not in kinds(found)  # cloud.google.com/compute/docs/gpus/gpu-regions-zones
+
+
+def test_a_region_that_it_does_not_price_leaves_list_prices_of_elsewhere_said_so() -> None:
+    found = offers.of(Available(regions=("eu-west-1",)), "aws")
+    assert {one.region for one in found if one.cost_usd_per_hour is not None} == {"us-east-1"}
+
+
+def test_of_several_regions_the_cheapest_counts() -> None:
+    team = Available(regions=("europe-west4", "us-west1"), instance_types=("g2-standard-4",))
+    assert [one.region for one in offers.of(team)] == ["us-west1"]
+
+
+def test_hosts_with_arm_processors_are_offered_where_a_team_names_them() -> None:
+    assert not {"gb200", "t4g"} & {one.accelerator for one in offers.of(EVERYTHING)}
+    assert {one.accelerator for one in offers.of(Available(accelerators=("gb200",)))} == {"gb200"}
+    assert kinds(offers.of(Available(instance_types=("g5g.xlarge",)))) == {"g5g.xlarge"}
+
+
 def test_the_order_is_by_product_then_size_then_cost_and_the_same_again() -> None:
     found = offers.of(EVERYTHING, "aws")
     keys = [(one.accelerator, one.node_gpus) for one in found]
@@ -71,6 +94,13 @@ def test_a_list_price_has_its_region_date_and_source() -> None:
     (found,) = offers.of(Available(instance_types=("p5.48xlarge",)))
     assert (found.cost_usd_per_hour, found.region, found.price_date) == (55.04, "us-east-1", "2026-07-20")
     assert "karpenter" in found.price_source
+
+
+def test_spot_stands_beside_it_where_a_dated_list_has_it() -> None:
+    (found,) = offers.of(Available(instance_types=("g2-standard-4",)))
+    assert (found.cost_usd_per_hour, found.spot_usd_per_hour) == (0.70683, 0.39734)
+    (unlisted,) = offers.of(Available(instance_types=("g6.xlarge",)))
+    assert (unlisted.cost_usd_per_hour, unlisted.spot_usd_per_hour) == (0.8048, None)
 
 
 def test_a_machine_without_a_listed_price_has_none_and_not_nothing() -> None:

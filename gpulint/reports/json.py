@@ -77,6 +77,7 @@ def suggestion(suggestion: Suggestion) -> dict[str, object]:
             "quantity": edit.quantity,
             "old": edit.old,
             "new": edit.new,
+            "how": edit.how,
             **(place(edit.location) if edit.location else {}),
         }
         for edit in suggestion.edits
