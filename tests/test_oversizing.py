@@ -139,7 +139,15 @@ def test_an_l4_would_do_where_an_h100_is_used_for_a_load_that_is_stated() -> Non
         (server("--model=Qwen/Qwen2.5-0.5B-Instruct"), "card-larger-than-network", "1 × L4 24GB"),
         (server("--model=BAAI/bge-m3, --task=embed"), "encoder-on-large-card", "1 × L4 24GB"),
         (server("--model=BAAI/bge-reranker-v2-m3, --task=score", A100), "encoder-on-large-card", "1 × L4 24GB"),
-        (server("--model=google/gemma-2b-it", said=LOAD), "card-larger-than-load", "1 × L4 24GB"),
+        (server(ONE_CARD, said=f"{LOAD}, gpulint/tpot: 100ms"), "card-larger-than-load", "1 × L4 24GB"),
+        (
+            server(
+                ONE_CARD,
+                said='gpulint/output-tokens-per-s: "200", gpulint/prompt-tokens: "500", gpulint/output-tokens: "200"',
+            ),
+            "card-larger-than-load",
+            "1 × L4 24GB",
+        ),
         (server(EIGHT, said=f"{LOAD}, gpulint/tpot: 50ms"), "card-larger-than-load", "1 × A100 SXM4 40GB"),
     ],
 )
@@ -162,10 +170,12 @@ SILENT = {
     "a time per token is stated, and no load": server(
         ONE_CARD, said='gpulint/tpot: 50ms, gpulint/prompt-tokens: "500", gpulint/output-tokens: "200"'
     ),
+    "a load is stated, and no time": server(EIGHT, said=LOAD),
     "the load fills the large card": server(
-        EIGHT, said='gpulint/concurrency: "400", gpulint/prompt-tokens: "500", gpulint/output-tokens: "200"'
+        EIGHT,
+        said='gpulint/concurrency: "400", gpulint/tpot: 200ms, gpulint/prompt-tokens: "500", gpulint/output-tokens: "200"',
     ),
-    "the load is expected to grow": server(EIGHT, said=f'{LOAD}, gpulint/growth: "100"'),
+    "the load is expected to grow": server(EIGHT, said=f'{LOAD}, gpulint/tpot: 200ms, gpulint/growth: "100"'),
     "a draft speeds single answers up": server(
         f'{ONE_CARD}, "--speculative-config={{\\"method\\": \\"ngram\\", \\"num_speculative_tokens\\": 4}}"'
     ),
