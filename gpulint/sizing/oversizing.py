@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from gpulint import hardware
 
@@ -49,42 +51,80 @@ def card_price_ratio(
     cloud: str | None,
     instance_type: str | None,
     copy_bytes: float,
-    weight_bytes: float,
-    target_tpot_s: float | None,
     checkpoint_dtype: str | None = None,
 ) -> float:
-    """How many times the list price of the least card that would do the present card costs.
+    """How many times the list price of the least card that holds one copy the present card costs.
 
-    card_price_ratio = price of one present card / min of price of one card with memory ≥ copy_bytes / 0.8 and
-        weight_bytes / bandwidth ≤ target_tpot_s / 3
+    card_price_ratio = price of one present card / min of price of one card with memory ≥ copy_bytes / 0.8
 
     Args:
         accelerator: id of the present card. cloud, instance_type: where it is rented, as far as stated; unstated, the
         least ratio of all clouds that list the card. copy_bytes: weights and one longest sequence [bytes].
-        weight_bytes: of the network [bytes]. target_tpot_s: time per token that is wanted, where it is stated [s].
         checkpoint_dtype: format of the weights, where it is known; bfloat16 wants compute capability 8.0.
     Returns:
         ratio of prices of one card, its share of the machine; 1 where no price or no cheaper card is listed.
     Validity: list prices of the catalog, on demand; a card of another maker is none that would do.
 
-    >>> round(card_price_ratio("h100-sxm-80gb", "gcp", None, 5e9, 5e9, None, "bfloat16"), 1)  # an L4
+    >>> round(card_price_ratio("h100-sxm-80gb", "gcp", None, 5e9, "bfloat16"), 1)  # an L4
     15.6
-    >>> round(card_price_ratio("h100-sxm-80gb", "gcp", None, 17e9, 16e9, 0.05, "bfloat16"), 1)  # an A100 40GB
-    3.0
-    >>> card_price_ratio("l4", "gcp", None, 5e9, 5e9, None, "bfloat16")
+    >>> card_price_ratio("l4", "gcp", None, 5e9, "bfloat16")
     1.0
 
-    Source: catalog/nodes.csv, each price with its region, date and source. A fifth of the card free, and a third of the time
-        for the weights, are our choice: the alternative is checked by every rule.
+    Source: catalog/nodes.csv, each price with its region, date and source. A fifth of the card free is our choice: the
+        alternative is checked by every rule.
     """
-    slowest = math.inf if target_tpot_s is None else target_tpot_s / _OF_WEIGHTS
-    ratios = []
-    for where in _clouds(accelerator, cloud, instance_type):
-        found = _priced(accelerator, where, instance_type, copy_bytes, checkpoint_dtype)
-        ratios.append(
-            max((now / least for now, least, other in found if _read_s(weight_bytes, other) <= slowest), default=1.0)
+    return _least_of_clouds(
+        max((one.now / one.price for one in found), default=1.0)
+        for found in _by_cloud(accelerator, cloud, instance_type, copy_bytes, checkpoint_dtype)
+    )
+
+
+def load_price_ratio(
+    accelerator: str,
+    cloud: str | None,
+    instance_type: str | None,
+    copy_bytes: float,
+    weight_bytes: float,
+    load_share: float,
+    target_tpot_s: float | None,
+    checkpoint_dtype: str | None = None,
+) -> float:
+    """How many times the list price of the least card that would carry the stated load the present card costs.
+
+    load_price_ratio = price of one present card / min of price of one card with memory ≥ copy_bytes / 0.8, bandwidth and
+        dense 16-bit peak ≥ 3 · load_share of the present card's, and weight_bytes / bandwidth ≤ target_tpot_s / 3
+
+    Args:
+        as of card_price_ratio. weight_bytes: of the network [bytes]. load_share: of what the present cards carry.
+        target_tpot_s: time per token that is wanted, where it is stated [s].
+    Returns:
+        ratio; 1 where no price or no such card is listed.
+
+    >>> round(load_price_ratio("h100-sxm-80gb", "gcp", None, 17e9, 16e9, 0.02, 0.2, "bfloat16"), 1)  # an L4
+    15.6
+    >>> round(load_price_ratio("h100-sxm-80gb", "gcp", None, 17e9, 16e9, 0.02, 0.05, "bfloat16"), 1)  # an A100 40GB
+    3.0
+    >>> load_price_ratio("h100-sxm-80gb", "gcp", None, 17e9, 16e9, 0.3, 0.05, "bfloat16")
+    1.0
+
+    Source: as card_price_ratio. The third of the time and of the resources is our choice: it only says which cards are worth
+        a try.
+    """
+    card = hardware.accelerator(accelerator)
+    slowest = math.inf if target_tpot_s is None else target_tpot_s / _RESERVE
+    least = [_RESERVE * load_share * (mine or math.inf) for mine in _rates(card)] if card else [math.inf]
+    return _least_of_clouds(
+        max(
+            (
+                one.now / one.price
+                for one in found
+                if _read_s(weight_bytes, one.card) <= slowest
+                and all((its or 0) >= wanted for its, wanted in zip(_rates(one.card), least, strict=False))
+            ),
+            default=1.0,
         )
-    return max(1.0, min(ratios, default=1.0))
+        for found in _by_cloud(accelerator, cloud, instance_type, copy_bytes, checkpoint_dtype)
+    )
 
 
 def work_price_ratio(
@@ -117,29 +157,50 @@ def work_price_ratio(
         once (Pope et al., Efficiently Scaling Transformer Inference, 2022, section 2). 30 ms a token: MLCommons, MLPerf
         Inference v5.1, Llama 3.1 8B, interactive scenario.
     """
-    ratios = []
-    for where in _clouds(accelerator, cloud, instance_type):
-        found = (
-            _cheaper_for_all(accelerator, now, other, least, copy_bytes)
-            for now, least, other in _priced(accelerator, where, instance_type, copy_bytes, checkpoint_dtype)
-            if _read_s(weight_bytes, other) <= _INTERACTIVE_S
+    card = hardware.accelerator(accelerator)
+    return _least_of_clouds(
+        max(
+            (_for_all(card, one, copy_bytes) for one in found if _read_s(weight_bytes, one.card) <= _INTERACTIVE_S),
+            default=1.0,
         )
-        ratios.append(max(found, default=1.0))
-    return max(1.0, min(ratios, default=1.0))
+        for found in _by_cloud(accelerator, cloud, instance_type, copy_bytes, checkpoint_dtype)
+    )
 
 
 _FILLED = 0.8
 _INTERACTIVE_S = 0.03
-_OF_WEIGHTS = 3.0
+_RESERVE = 3.0
+_BFLOAT16_SINCE = 8.0
 
 
-def _read_s(weight_bytes: float, card: hardware.Accelerator) -> float:
-    """Time in which a card reads the weights once."""
-    return weight_bytes / card.memory_bytes_per_s if card.memory_bytes_per_s else math.inf
+class _Other(NamedTuple):
+    """A card that holds a copy and costs no more: the price of the present one, its own, and which it is."""
+
+    now: float
+    price: float
+    card: hardware.Accelerator
+
+
+def _least_of_clouds(ratios: Iterable[float]) -> float:
+    """The least of what clouds give, since any of them may be meant."""
+    return max(1.0, min(ratios, default=1.0))
+
+
+def _by_cloud(
+    accelerator: str, cloud: str | None, instance_type: str | None, needed: float, dtype: str | None
+) -> Iterator[list[_Other]]:
+    """The cards that would do, in the stated cloud or in each that lists a price of the present card."""
+    card = hardware.accelerator(accelerator)
+    for where in _clouds(accelerator, cloud, instance_type):
+        now = _card_usd_per_hour(accelerator, where, instance_type)
+        if card is None or now is None:
+            continue
+        able = (one for one in hardware.accelerators() if one.vendor == card.vendor and _holds(one, needed, dtype))
+        priced = ((_card_usd_per_hour(one.id, where, None), one) for one in able)
+        yield [_Other(now, price, one) for price, one in priced if price is not None and price <= now]
 
 
 def _clouds(accelerator: str, cloud: str | None, instance_type: str | None) -> tuple[str, ...]:
-    """The stated cloud, else all that list a price of the card."""
     machine = hardware.node(instance_type or "")
     if machine or cloud:
         return (machine.cloud if machine else str(cloud),)
@@ -147,26 +208,15 @@ def _clouds(accelerator: str, cloud: str | None, instance_type: str | None) -> t
     return tuple(sorted({one.cloud for one in listed}))
 
 
-def _priced(
-    accelerator: str, cloud: str, instance_type: str | None, needed: float, dtype: str | None
-) -> list[tuple[float, float, hardware.Accelerator]]:
-    """The price of the card, that of another that would do, and which that is, for each other of a cloud."""
-    card, now = hardware.accelerator(accelerator), _card_usd_per_hour(accelerator, cloud, instance_type)
-    if card is None or now is None:
-        return []
-    found = []
-    for other in hardware.accelerators():
-        memory = other.cuda_memory_bytes or other.driver_memory_bytes or 0
-        able = (other.compute_capability or 0) >= (_BFLOAT16_SINCE if dtype == "bfloat16" else 0)
-        if other.vendor != card.vendor or not able or memory * _FILLED < needed:
-            continue
-        price = _card_usd_per_hour(other.id, cloud, None)
-        if price is not None and price <= now:
-            found.append((now, price, other))
-    return found
+def _holds(card: hardware.Accelerator, needed: float, dtype: str | None) -> bool:
+    """Whether a card holds so much with a fifth to spare, and computes in the format."""
+    if dtype == "bfloat16" and (card.compute_capability or 0) < _BFLOAT16_SINCE:
+        return False
+    return _memory(card) * _FILLED >= needed
 
 
-_BFLOAT16_SINCE = 8.0
+def _memory(card: hardware.Accelerator) -> float:
+    return card.cuda_memory_bytes or card.driver_memory_bytes or 0
 
 
 def _card_usd_per_hour(accelerator: str, cloud: str, instance_type: str | None) -> float | None:
@@ -178,26 +228,24 @@ def _card_usd_per_hour(accelerator: str, cloud: str, instance_type: str | None) 
     return machine.cost_usd_per_hour / machine.node_gpus
 
 
-def _cheaper_for_all(accelerator: str, now: float, other: hardware.Accelerator, least: float, needed: float) -> float:
-    """The least of the ratios of what bandwidth, arithmetic and free memory cost on two cards."""
-    card = hardware.accelerator(accelerator)
-    ratios = []
-    for mine, its in zip(_resources(card, needed), _resources(other, needed), strict=True):
-        if not mine or not its:
-            return 1.0
-        ratios.append((now / mine) / (least / its))
-    return min(ratios)
+def _read_s(weight_bytes: float, card: hardware.Accelerator) -> float:
+    """Time in which a card reads the weights once."""
+    return weight_bytes / card.memory_bytes_per_s if card.memory_bytes_per_s else math.inf
 
 
-def _resources(card: hardware.Accelerator | None, needed: float) -> tuple[float | None, ...]:
+def _rates(card: hardware.Accelerator) -> tuple[float | None, float | None]:
+    """Bandwidth and the dense peak in 16 bits."""
+    return card.memory_bytes_per_s, card.dense_bf16_flop_per_s or card.dense_fp16_flop_per_s
+
+
+def _for_all(card: hardware.Accelerator | None, other: _Other, needed: float) -> float:
+    """The least of the ratios of what bandwidth, arithmetic and free memory cost on two cards; 1 where one is not known."""
     if card is None:
-        return (None, None, None)
-    memory = card.cuda_memory_bytes or card.driver_memory_bytes or 0
-    return (
-        card.memory_bytes_per_s,
-        card.dense_bf16_flop_per_s or card.dense_fp16_flop_per_s,
-        max(0.0, memory - needed),
+        return 1.0
+    pairs = zip(
+        (*_rates(card), _memory(card) - needed), (*_rates(other.card), _memory(other.card) - needed), strict=True
     )
+    return min((other.now / mine) / (other.price / its) if mine and its else 1.0 for mine, its in pairs)
 
 
 def load_share(
