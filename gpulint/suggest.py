@@ -40,33 +40,41 @@ def alternatives(
     """Up to three changes after which the rule is evaluated, holds in no world, and nothing else is new.
 
     Those that leave the fewest errors of other rules come first, then those that cost no more, the smallest first. Where
-    the verdict is of waste, none is accepted after which another rule holds in any world in which it did not.
+    the verdict needs one, none is accepted that is not cheaper, or after which another rule holds in any world.
     """
     tried: set[frozenset[tuple[str, Value]]] = set()
 
-    def cure(candidates: Iterator[Move]) -> Iterator[tuple[Move, Facts, int]]:
+    def cure(candidates: Iterator[Move]) -> Iterator[tuple[int, Suggestion]]:
         for move in candidates:
             values = frozenset(move.values.items())
             if values not in tried and expressible(known.role, move) and len(tried) < TRIED:
                 tried.add(values)
                 changed = facts.of(applied(known.role, move.values), known.resolved)
                 after = check.judged(check.matching(rules, workload, changed.role), changed)
-                sure = not verdict.rule.only_with or after.holding <= outcome.holding
-                if sure and cures([verdict.rule.name], outcome, after):
-                    yield move, changed, sum(left.severity == Severity.ERROR for left in after.verdicts)
+                if cures([verdict.rule.name], outcome, after):
+                    one = suggestion(move, known, changed)
+                    if not verdict.rule.only_with or (after.holding <= outcome.holding and _costs_less(one)):
+                        yield sum(left.severity == Severity.ERROR for left in after.verdicts), one
 
     by_kind = {kind: cure(candidates(kind, known)) for kind in verdict.rule.change}
     accepted = [pair for found in by_kind.values() for pair in itertools.islice(found, 1)]
     if "accelerator" in by_kind:  # a second product differs more than a second length or count
         accepted += itertools.islice(by_kind["accelerator"], max(0, PRINTED - len(accepted)))
-    found = [(left, suggestion(move, known, changed)) for move, changed, left in accepted]
-    best = sorted(found, key=lambda pair: (pair[0], costs_more(pair[1]), len(pair[1].values)))
+    best = sorted(accepted, key=lambda pair: (pair[0], costs_more(pair[1]), len(pair[1].values)))
     return tuple(one for _, one in best[:PRINTED])
 
 
 def costs_more(one: Suggestion) -> bool:
     before, after = one.cost_before_usd_per_hour, one.cost_after_usd_per_hour
     return before is not None and after is not None and after > before
+
+
+def _costs_less(one: Suggestion) -> bool:
+    """Whether another product is known to cost less; fewer of the same do, and another layout may cost as much."""
+    before, after = one.cost_before_usd_per_hour, one.cost_after_usd_per_hour
+    if "accelerator" not in one.values:
+        return True
+    return before is not None and after is not None and after < before
 
 
 def candidates(quantity: str, known: Facts) -> Iterator[Move]:
