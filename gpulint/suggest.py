@@ -54,7 +54,7 @@ def alternatives(
                 after = check.judged(check.matching(rules, workload, changed.role), changed)
                 if cures([verdict.rule.name], outcome, after):
                     one = suggestion(move, known, changed)
-                    if not verdict.rule.only_with or (after.holding <= outcome.holding and _costs_less(one)):
+                    if not verdict.rule.only_with or (after.holding <= outcome.holding and _saves(one, known)):
                         yield sum(left.severity == Severity.ERROR for left in after.verdicts), one
 
     by_kind = {kind: cure(worth_trying(kind, known)) for kind in verdict.rule.change}
@@ -70,12 +70,14 @@ def costs_more(one: Suggestion) -> bool:
     return before is not None and after is not None and after > before
 
 
-def _costs_less(one: Suggestion) -> bool:
-    """Whether another product is known to cost less; fewer of the same do, and another layout may cost as much."""
+def _saves(one: Suggestion, known: Facts) -> bool:
+    """Whether another product is known to cost less; any other change must not take more of the same."""
     before, after = one.cost_before_usd_per_hour, one.cost_after_usd_per_hour
-    if "accelerator" not in one.values:
-        return True
-    return before is not None and after is not None and after < before
+    if before is not None and after is not None:
+        return after < before if "accelerator" in one.values else after <= before
+    counts = ((one.values.get(name), known.likely(name)) for name in ("gpus_per_pod", "replicas", "pods_per_replica"))
+    more = any(isinstance(new, int) and isinstance(old, int) and new > old for new, old in counts)
+    return "accelerator" not in one.values and not more
 
 
 def worth_trying(quantity: str, known: Facts) -> Iterator[Move]:

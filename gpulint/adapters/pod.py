@@ -16,6 +16,7 @@ from gpulint.adapters import (
     image_tag,
     image_vendor,
     mounted,
+    off_card,
     own_words,
     placement,
     startup,
@@ -104,6 +105,7 @@ def _container(
     if _joins_a_cluster(invocations, environment):
         pod["multi_node"] = Field(True, source="Ray in the script")
     pod |= {} if read else _program(document, path, invocations, find)
+    pod |= off_card.fields(document, path, invocations) if resources and not read else {}
     for reading in settled(read, pod["gpus_per_pod"].value) or (Reading({}, None),):
         own = {**pod, **reading.fields, **_askless(document, spec, path, reading), **_told(given, reading)}
         checkpoint, engine = (str(own[name].value) if name in own else "" for name in ("checkpoint", "engine"))
