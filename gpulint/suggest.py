@@ -54,7 +54,8 @@ def alternatives(
                 after = check.judged(check.matching(rules, workload, changed.role), changed)
                 if cures([verdict.rule.name], outcome, after):
                     one = suggestion(move, known, changed)
-                    if not verdict.rule.only_with or (after.holding <= outcome.holding and _saves(one, known)):
+                    sure = after.holding <= outcome.holding and _saves(one, known, verdict.rule)
+                    if sure or not verdict.rule.only_with:
                         yield sum(left.severity == Severity.ERROR for left in after.verdicts), one
 
     by_kind = {kind: cure(worth_trying(kind, known)) for kind in verdict.rule.change}
@@ -70,8 +71,14 @@ def costs_more(one: Suggestion) -> bool:
     return before is not None and after is not None and after > before
 
 
-def _saves(one: Suggestion, known: Facts) -> bool:
-    """Whether another product is known to cost less; any other change must not take more of the same."""
+OF_THE_ANSWERS = frozenset({"quantization", "weight_dtype", "kv_cache_dtype", "max_model_len"})
+"""Quantities that change what is answered, or what may be asked."""
+
+
+def _saves(one: Suggestion, known: Facts, rule: Rule) -> bool:
+    """Whether the same is done for less: another product is known to cost less, any other change takes no more of the same."""
+    if OF_THE_ANSWERS & set(one.values) - set(rule.change):
+        return False
     before, after = one.cost_before_usd_per_hour, one.cost_after_usd_per_hour
     if before is not None and after is not None:
         return after < before if "accelerator" in one.values else after <= before

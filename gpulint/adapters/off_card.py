@@ -51,7 +51,9 @@ def fields(document: Document, path: Path, invocations: Sequence[Invocation]) ->
             return {"off_card_program": Field(named[running[0]], (word.origin,))}
         return {}
     image = document.get((*path, "image"))
-    found = IMAGES.search(image) if isinstance(image, str) else None
+    if not isinstance(image, str):
+        return {}
+    found = IMAGES.search(image)
     if found is None or BUILT_FOR_GPUS.search(found["tag"] or ""):
         return {}
     return {"off_card_program": Field(image, (Origin(document, (*path, "image")),))}
