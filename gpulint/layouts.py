@@ -77,11 +77,11 @@ def _replicas(known: Facts) -> Iterator[Move]:
             more = now * ranks // left
             values: dict[str, Value] = {"gpus_per_pod": left, "tensor_parallel": left, "replicas": more}
             yield Move(f"{more} replicas of {left} GPU{'' if left == 1 else 's'}, as many in all", values, ONE_COPY)
-    for more in dict.fromkeys([*_enough(known, now), *(now * multiple for multiple in MORE_REPLICAS)]):
-        yield Move(f"{more} replicas", {"replicas": more}, "the price of the further instances")
     fewer = known.worlds("enough_replicas")
     if not isinstance(fewer, Missing) and isinstance(fewer.adverse, int) and fewer.adverse < now:
         yield Move(f"{fewer.adverse} replicas", {"replicas": fewer.adverse}, "room for more load than is stated")
+    for more in dict.fromkeys([*_enough(known, now), *(now * multiple for multiple in MORE_REPLICAS)]):
+        yield Move(f"{more} replicas", {"replicas": more}, "the price of the further instances")
 
 
 def _enough(known: Facts, now: int) -> list[int]:

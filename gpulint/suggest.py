@@ -40,8 +40,8 @@ def alternatives(
 ) -> tuple[Suggestion, ...]:
     """Up to three changes after which the rule is evaluated, holds in no world, and nothing else is new.
 
-    Those that leave the fewest errors of other rules come first, then those that cost no more, the smallest first. Where
-    the verdict needs one, none is accepted that is not cheaper, or after which another rule holds in any world.
+    Those that leave the fewest errors of other rules come first, then those that cost no more, the smallest first. A
+    verdict that needs one takes only those that do the same for less.
     """
     tried: set[frozenset[tuple[str, Value]]] = set()
 
@@ -54,8 +54,7 @@ def alternatives(
                 after = check.judged(check.matching(rules, workload, changed.role), changed)
                 if cures([verdict.rule.name], outcome, after):
                     one = suggestion(move, known, changed)
-                    sure = after.holding <= outcome.holding and _saves(one, known, verdict.rule)
-                    if sure or not verdict.rule.only_with:
+                    if not verdict.rule.only_with or _saves(one, known, verdict.rule):
                         yield sum(left.severity == Severity.ERROR for left in after.verdicts), one
 
     by_kind = {kind: cure(worth_trying(kind, known)) for kind in verdict.rule.change}
