@@ -162,15 +162,21 @@ def nodes() -> tuple[Node, ...]:
     return tuple(_nodes().values())
 
 
+def is_cloud(name: str) -> bool:
+    """Whether the catalog lists machine types of a cloud."""
+    return any(one.cloud == name for one in nodes())
+
+
+@functools.cache
 def list_prices(instance_type: str) -> tuple[ListPrice, ...]:
     """The list prices of a machine type, by region; none where they are not established."""
-    return _list_prices().get(instance_type, ())
+    return tuple(_list_price(row) for row in _listed().get(instance_type, ()))
 
 
 @functools.cache
 def priced_regions() -> frozenset[tuple[str, str]]:
     """The clouds' regions whose list prices the catalog has."""
-    return frozenset((one.cloud, price.region) for one in nodes() for price in list_prices(one.instance_type))
+    return frozenset((one.cloud, row["region"]) for one in nodes() for row in _listed().get(one.instance_type, ()))
 
 
 def link(name: str) -> Link | None:
@@ -239,6 +245,21 @@ def slice_memory_bytes(profile: str, accelerator_id: str | None) -> tuple[int, .
     return tuple(sorted(memory for memory in found if memory is not None))
 
 
+def slice_share_of(quantity: str, profile: str, card: Accelerator) -> float | None:
+    """The share of a card's bandwidth or peak that a MIG slice of it has; None of a quantity that is not shared out.
+
+    Bandwidth goes with memory, arithmetic with compute slices: NVIDIA, Multi-Instance GPU user guide, partitioning.
+    """
+    found = [row for row in catalog.rows("mig_profiles") if (row["accelerator"], row["profile"]) == (card.id, profile)]
+    if not found:
+        return None
+    if quantity == "memory_bytes_per_s" and card.cuda_memory_bytes:
+        return min(1.0, (units.in_bytes(found[0]["memory_gib"], units.GIB) or 0) / card.cuda_memory_bytes)
+    if quantity.endswith("_flop_per_s"):
+        return int(found[0]["compute_slices"]) / int(found[0]["compute_slices_total"])
+    return None
+
+
 def slices(accelerator_id: str) -> tuple[tuple[str, int], ...]:
     """The MIG profiles of an accelerator with their memory, smallest first."""
     found = [
@@ -247,6 +268,14 @@ def slices(accelerator_id: str) -> tuple[tuple[str, int], ...]:
         if row["accelerator"] == accelerator_id
     ]
     return tuple(sorted(found, key=lambda pair: (pair[1], pair[0])))
+
+
+def slices_per_card(profile: str, accelerator_id: str) -> int | None:
+    """How many slices of a MIG profile one accelerator is cut into at most; None where it has none of them."""
+    for row in catalog.rows("mig_profiles"):
+        if (row["accelerator"], row["profile"]) == (accelerator_id, profile):
+            return units.count(row["max_instances"])
+    return None
 
 
 @functools.cache
@@ -277,11 +306,11 @@ def _links() -> dict[str, Link]:
 
 
 @functools.cache
-def _list_prices() -> dict[str, tuple[ListPrice, ...]]:
-    found: dict[str, list[ListPrice]] = {}
+def _listed() -> dict[str, list[catalog.Row]]:
+    found: dict[str, list[catalog.Row]] = {}
     for row in catalog.rows("prices"):
-        found.setdefault(row["instance_type"], []).append(_list_price(row))
-    return {name: tuple(prices) for name, prices in found.items()}
+        found.setdefault(row["instance_type"], []).append(row)
+    return found
 
 
 @functools.cache

@@ -140,6 +140,10 @@ def _expert_ranks(known: Facts) -> Iterator[Move]:
             )
 
 
+UNTRIED = "the certainty of older code: decode context parallel is young, so compare its answers"
+"""https://github.com/vllm-project/vllm/issues/41623"""
+
+
 def _sequence_ranks(known: Facts) -> Iterator[Move]:
     """Decode context parallel ranks, at most as many as hold the same KV entries, the most first."""
     ranks, now = count_of(known, "tensor_parallel"), count_of(known, "decode_context_parallel")
@@ -148,7 +152,7 @@ def _sequence_ranks(known: Facts) -> Iterator[Move]:
         return
     for size in sorted(factors(ranks), reverse=True):
         if size != now and size <= most:
-            yield Move(f"decode context parallel {size}", {"decode_context_parallel": size})
+            yield Move(f"decode context parallel {size}", {"decode_context_parallel": size}, UNTRIED)
 
 
 def _linked(known: Facts) -> Iterator[Move]:
@@ -206,6 +210,8 @@ def _decoded_together(known: Facts) -> Iterator[Move]:
     now = count_of(known, "max_num_seqs")
     if not now:
         return
+    if (wanted := _of_one_group(known)) > now:
+        yield Move(f"up to {wanted} sequences at once", {"max_num_seqs": wanted}, "the time of each token")
     for share in (2, 4, 8):
         if now >= share:
             yield Move(
@@ -215,3 +221,13 @@ def _decoded_together(known: Facts) -> Iterator[Move]:
         yield Move(
             f"up to {now * multiple} sequences at once", {"max_num_seqs": now * multiple}, "the time of each token"
         )
+
+
+def _of_one_group(known: Facts) -> int:
+    """Sequences that each group has to run for the load that is stated or will be; nothing where none is."""
+    wanted, replicas, groups = (
+        known.likely(name) for name in ("grown_concurrency", "service_replicas", "sequence_groups")
+    )
+    if not isinstance(wanted, int | float) or not isinstance(replicas, int | float) or not isinstance(groups, int):
+        return 0
+    return math.ceil(wanted / (replicas * groups)) if replicas and groups else 0
