@@ -207,6 +207,97 @@ def test_a_team_that_may_not_use_the_smaller_cards_hears_nothing() -> None:
     assert [one.rule for one in samples.report(spec, available=only).open] == []
 
 
+# ---- ranks
+
+USUAL = 'gpulint/prompt-tokens: "2000", gpulint/output-tokens: "100"'
+WANTED = f'gpulint/concurrency: "8", {USUAL}'
+FOUR = f"{EIGHT}, --tensor-parallel-size=4"
+
+
+def test_ranks_that_the_stated_time_does_not_need_become_one() -> None:
+    said, better = first(server(FOUR, gpus=4, said=f"{WANTED}, gpulint/tpot: 20ms"))
+    assert (said, better.title) == ("ranks-beyond-load", "1 GPU with tensor parallel 1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "gpus", "said"),
+    [
+        (FOUR, 4, f"{WANTED}, gpulint/tpot: 4ms"),
+        (FOUR, 4, "gpulint/tpot: 20ms"),
+        (FOUR, 4, f'gpulint/concurrency: "1500", {USUAL}, gpulint/tpot: 20ms'),
+        (f"{FOUR}, --data-parallel-size=2", 8, f"{WANTED}, gpulint/tpot: 8ms"),
+        ("--model=meta-llama/Llama-3.1-70B-Instruct, --max-model-len=8192, --tensor-parallel-size=4", 4, WANTED),
+        (
+            "--model=meta-llama/Llama-3.1-70B-Instruct, --max-model-len=8192, --tensor-parallel-size=4",
+            4,
+            f"{WANTED}, gpulint/tpot: 20ms",
+        ),
+    ],
+    ids=[
+        "a time that needs them",
+        "no load",
+        "a load that fills them",
+        "copies",
+        "no time",
+        "a network that needs them",
+    ],
+)
+def test_no_rank_is_called_idle(arguments: str, gpus: int, said: str) -> None:
+    assert [one.rule for one in waste(server(arguments, gpus=gpus, said=said)) if one.rule == "ranks-beyond-load"] == []
+
+
+# ---- programs without a use for a GPU
+
+HELD = """\
+apiVersion: v1
+kind: Pod
+metadata: {{name: one}}
+spec:
+  restartPolicy: Never
+  containers:
+    - name: one
+      image: {image}
+{command}
+      resources: {{limits: {{nvidia.com/gpu: 1}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("image", "command"),
+    [
+        ("python:3.11-slim", "[sh, -c, 'pip install hf_transfer && hf download Qwen/Qwen3-8B']"),
+        ("google/cloud-sdk:slim", "[gsutil, -m, cp, -r, 'gs://models/ours', /models]"),
+        ("curlimages/curl:8.10.1", ""),
+        ("docker.io/bitnami/redis:7.4", ""),
+        ("ghcr.io/berriai/litellm:main-v1.65.0", ""),
+        ("ghcr.io/open-webui/open-webui@sha256:00ff", ""),
+    ],
+)
+def test_a_card_is_held_by_what_cannot_use_it(image: str, command: str) -> None:
+    spec = HELD.format(image=image, command=f"      command: {command}" if command else "")
+    assert [one.rule for one in waste(spec)] == ["gpu-held-by-cpu-program"]
+
+
+@pytest.mark.parametrize(
+    ("image", "command"),
+    [
+        ("python:3.11-slim", "[sh, -c, 'pip install torch && python train.py']"),
+        ("python:3.11-slim", "[sleep, infinity]"),
+        ("ubuntu:22.04", "[nvidia-smi]"),
+        ("ubuntu:22.04", "[sh, -c, 'curl -o run.sh https://example.com/run.sh; sh run.sh']"),
+        ("registry.k8s.io/pause:3.10", ""),
+        ("nginx:1.27", ""),
+        ("registry.example/curl-trainer:v1", ""),
+        ("ghcr.io/open-webui/open-webui:v0.6.5-cuda", ""),
+        ("registry.example/redis-vector-gpu:v1", ""),
+        ("pytorch/pytorch:2.5.1-cuda12.4-cudnn9-runtime", ""),
+    ],
+)
+def test_what_may_compute_keeps_its_card(image: str, command: str) -> None:
+    spec = HELD.format(image=image, command=f"      command: {command}" if command else "")
+    assert waste(spec) == []
+
+
 # ---- replicas
 
 COUNTED = """\

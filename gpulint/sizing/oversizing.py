@@ -299,3 +299,53 @@ def enough_replicas(load_share: float, service_replicas: float) -> int:
 
 _BUSY = 0.8
 _AVAILABLE = 2
+
+
+def needed_ranks(
+    fitting_tensor_parallel: int,
+    weight_bytes: float,
+    memory_bytes_per_s: float,
+    target_tpot_s: float | None,
+    load_share: float,
+    tensor_parallel: int,
+) -> int:
+    """Tensor parallel ranks that are worth a try for the stated load and time: the least power of two of them.
+
+    min n = 2^k with n ≥ fitting_tensor_parallel, n ≥ 2 · load_share · tp and weight_bytes / (n · bandwidth) ≤ target_tpot_s / 2
+
+    Args:
+        fitting_tensor_parallel: ranks that hold the network; 0 when none do. weight_bytes: of the network [bytes].
+        memory_bytes_per_s: of one card [bytes/s]. target_tpot_s: time per token that is wanted, where it is stated [s].
+        load_share: of what the present ranks carry. tensor_parallel: present ranks.
+    Returns:
+        ranks; at most the present ones.
+
+    >>> needed_ranks(1, 16e9, 3.35e12, 0.011, 0.05, 4), needed_ranks(2, 141e9, 3.35e12, 0.025, 0.05, 8)
+    (1, 4)
+
+    Source: definition. Half of the time and twice the load are our choice: they only say which layouts are worth a try.
+    """
+    for exponent in range(tensor_parallel.bit_length()):
+        ranks = 2**exponent
+        quick = target_tpot_s is None or weight_bytes / (ranks * memory_bytes_per_s) <= target_tpot_s / 2
+        if quick and 1 <= fitting_tensor_parallel <= ranks and ranks >= 2 * load_share * tensor_parallel:
+            return min(ranks, tensor_parallel)
+    return tensor_parallel
+
+
+def ranks_over_need(tensor_parallel: int, needed_ranks: int) -> float:
+    """How many times the ranks that the stated load and time need there are.
+
+    ranks_over_need = tp / needed_ranks
+
+    Args:
+        tensor_parallel: present ranks. needed_ranks: those worth a try.
+    Returns:
+        ratio
+
+    >>> ranks_over_need(8, 2)
+    4.0
+
+    Source: definition.
+    """
+    return tensor_parallel / needed_ranks
