@@ -326,7 +326,7 @@ def needed_ranks(
     Source: definition. Half of the time and twice the load are our choice: they only say which layouts are worth a try.
     """
     for exponent in range(tensor_parallel.bit_length()):
-        ranks = 2**exponent
+        ranks = 1 << exponent
         quick = target_tpot_s is None or weight_bytes / (ranks * memory_bytes_per_s) <= target_tpot_s / 2
         if quick and 1 <= fitting_tensor_parallel <= ranks and ranks >= 2 * load_share * tensor_parallel:
             return min(ranks, tensor_parallel)
