@@ -318,7 +318,7 @@ def _workload(workload: Workload, repository: Repository, given: Given) -> tuple
             if given.alternatives and verdict.rule.name not in better:
                 better[verdict.rule.name] = _offered(verdict, one)
             found.append(finding._replace(suggestions=better.get(verdict.rule.name, ())))
-        summaries.append(summary.of(one.known.role, one.known, one.known.resolved, standing))
+        summaries.append(summary.of(one.known.role, one.known, one.known.resolved, standing, one.rules))
     where = workload.location()
     return WorkloadSummary(workload.name, workload.kind, workload.adapter, where, tuple(summaries)), found
 
