@@ -249,12 +249,18 @@ def _additions(role: Role, name: str, value: Value) -> Iterator[Edit]:
         yield Edit(name, None, role.text("accelerator"), str(value))
 
 
+PRODUCT_COUNTED = re.compile(r"(?:--?[\w-]+=)?[A-Za-z][\w.-]*:(?:[\w.-]+:)?(?=\d+$)")
+"""What stands before the number in `--gres=gpu:a100:4`, `gpu:4` and `H100:8`."""
+
+
 def _rewritten(name: str, old: str, value: Value) -> str:
     if name == "mig_profile":
         resource, dash, _ = old.rpartition("-")
         return f"{resource}{dash}{value}"
     if name == "hybrid_sharding":
         return HYBRID.get(old, old)
+    if isinstance(value, int) and (product := PRODUCT_COUNTED.match(old)):
+        return f"{product[0]}{value}"
     flag, equals, _ = old.partition("=")
     return f"{flag}={_written(value)}" if equals and flag.startswith("-") else _written(value)
 
