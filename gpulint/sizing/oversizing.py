@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
@@ -219,6 +220,7 @@ def _memory(card: hardware.Accelerator) -> float:
     return card.cuda_memory_bytes or card.driver_memory_bytes or 0
 
 
+@functools.cache
 def _card_usd_per_hour(accelerator: str, cloud: str, instance_type: str | None) -> float | None:
     """The list price of one card: its share of the stated machine, else of the cheapest that holds one."""
     stated = hardware.node(instance_type or "")
