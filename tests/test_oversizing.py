@@ -246,6 +246,44 @@ def test_no_rank_is_called_idle(arguments: str, gpus: int, said: str) -> None:
     assert [one.rule for one in waste(server(arguments, gpus=gpus, said=said)) if one.rule == "ranks-beyond-load"] == []
 
 
+# ---- context
+
+LONG = "--model=meta-llama/Llama-3.1-8B-Instruct, --max-model-len=131072"
+SHORT = 'gpulint/prompt-tokens: "1200", gpulint/output-tokens: "200"'
+SIX = f'gpulint/concurrency: "6", {SHORT}'
+
+
+def test_a_context_that_only_buys_the_card_is_cut_with_it() -> None:
+    said, better = first(server(LONG, A100, said=f"{SIX}, gpulint/tpot: 200ms"))
+    assert (said, better.title) == ("context-decides-card", "1 × L4 24GB with sequences of at most 8,192 tokens")
+    assert better.gives_up.startswith("longer sequences")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "selector", "said"),
+    [
+        (LONG, A100, SIX),
+        (LONG, A100, f"{SHORT}, gpulint/tpot: 200ms"),
+        (LONG, A100, f"{SIX}, gpulint/tpot: 30ms"),
+        (LONG.partition(",")[0], A100, f"{SIX}, gpulint/tpot: 200ms"),
+        (LONG.replace("131072", "8192"), L4, f"{SIX}, gpulint/tpot: 200ms"),
+        (LONG, A100, f"{SIX}, gpulint/tpot: 200ms, gpulint/growth: '40'"),
+    ],
+    ids=[
+        "no time",
+        "no load",
+        "a time that needs the card",
+        "a context not stated",
+        "the small card",
+        "a load that grows",
+    ],
+)
+def test_no_context_is_called_unused(arguments: str, selector: str, said: str) -> None:
+    assert [
+        one.rule for one in waste(server(arguments, selector, said=said)) if one.rule == "context-decides-card"
+    ] == []
+
+
 # ---- programs without a use for a GPU
 
 HELD = """\

@@ -351,3 +351,77 @@ def ranks_over_need(tensor_parallel: int, needed_ranks: int) -> float:
     Source: definition.
     """
     return tensor_parallel / needed_ranks
+
+
+def requests_context(request_tokens: float, max_model_len: int) -> int:
+    """Context that leaves the usual request four times its length: a power of two, at most the present context.
+
+    requests_context = min(2^k ≥ 4 · request_tokens, max_model_len)
+
+    Args:
+        request_tokens: prompt and answer of a usual request [tokens]. max_model_len: present context [tokens].
+    Returns:
+        [tokens]
+
+    >>> requests_context(1400, 131072), requests_context(1400, 4096)
+    (8192, 4096)
+
+    Source: definition; four times the usual is what a context may exceed it by before it is asked what for.
+    """
+    return min(1 << math.ceil(math.log2(_LONGEST * request_tokens)), max_model_len)
+
+
+_LONGEST = 4
+
+
+def requests_copy_bytes(copy_bytes: float, weight_bytes: float, requests_context: int, max_model_len: int) -> float:
+    """Weights and the KV cache of one sequence that is as long as the stated requests need.
+
+    requests_copy_bytes = weight_bytes + (copy_bytes − weight_bytes) · requests_context / max_model_len
+
+    Args:
+        copy_bytes: weights and one longest sequence [bytes]. weight_bytes: of the network [bytes]. requests_context,
+        max_model_len: context that requests need, and that is stated [tokens].
+    Returns:
+        [bytes]; a lower bound where windows or states keep a part of the cache constant.
+
+    >>> requests_copy_bytes(33.2e9, 16e9, 8192, 131072) / 1e9
+    17.075
+
+    Source: definition.
+    """
+    return weight_bytes + (copy_bytes - weight_bytes) * requests_context / max_model_len
+
+
+def context_price_ratio(
+    accelerator: str,
+    cloud: str | None,
+    instance_type: str | None,
+    requests_copy_bytes: float,
+    weight_bytes: float,
+    load_share: float,
+    target_tpot_s: float | None,
+    checkpoint_dtype: str | None = None,
+) -> float:
+    """As load_price_ratio, for sequences that are no longer than the stated requests need.
+
+    Args:
+        as of load_price_ratio. requests_copy_bytes: weights and one such sequence [bytes].
+    Returns:
+        ratio
+
+    >>> round(context_price_ratio("a100-sxm4-80gb", "gcp", None, 17e9, 16e9, 0.02, 0.2, "bfloat16"), 1)  # an L4
+    7.2
+
+    Source: as load_price_ratio.
+    """
+    return load_price_ratio(
+        accelerator,
+        cloud,
+        instance_type,
+        requests_copy_bytes,
+        weight_bytes,
+        load_share,
+        target_tpot_s,
+        checkpoint_dtype,
+    )
