@@ -403,7 +403,9 @@ def context_price_ratio(
     target_tpot_s: float | None,
     checkpoint_dtype: str | None = None,
 ) -> float:
-    """As load_price_ratio, for sequences that are no longer than the stated requests need.
+    """List price of the card against that of the least one that would carry the load in the context that requests need.
+
+    context_price_ratio = load_price_ratio with copy_bytes = requests_copy_bytes
 
     Args:
         as of load_price_ratio. requests_copy_bytes: weights and one such sequence [bytes].
