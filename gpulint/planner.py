@@ -26,7 +26,10 @@ NARROW = ("fp8", "nf4", "fp4", "int")
 """How formats of fewer than 16 bits begin."""
 SPENT = 1.5
 """How much more than the cheapest option the one with the most headroom may cost, where today's cost is less or unknown."""
-SHOWN = ("tpot_s", "ttft_s", "service_tokens_per_s", "step_s", "training_run_s", "average_power_w")
+SHOWN = (
+    *("tpot_s", "ttft_s", "service_tokens_per_s"),
+    *("step_s", "training_run_s", "training_cost_usd_per_billion_tokens", "average_power_w"),
+)
 """What an option shows beside its headroom, where enough is stated to tell."""
 
 
@@ -41,7 +44,9 @@ def plan(before: Before, objection: Callable[[Suggestion, Sequence[str]], str] =
     kept = [(_suggested(before, one), one) for one in found if len(one.left) == fewest]
     kept = [(said, one) for said, one in kept if said.hours <= training_merits.SLOWEST]
     if not before.targets:
-        kept = [(said, one) for said, one in kept if _better(said, before, one)]
+        kept = [
+            (training_merits.by_the_hour(said, before.known), one) for said, one in kept if _better(said, before, one)
+        ]
     left = kept[0][1].left if kept else frozenset()
     cures = tuple(one.rule.name for one in before.targets if one.rule.name not in left)
     offered = _plainest([said for said, _ in kept])
@@ -85,9 +90,14 @@ def _now(known: Facts) -> str:
 
 
 def targets(outcome: Outcome, names: frozenset[str] = frozenset()) -> tuple[Verdict, ...]:
-    """The verdicts that another size or layout may answer, the most severe first: those of a line, else all from a warning on."""
+    """The verdicts that another size or layout may answer, the most severe first: those of a line, else all from a warning on.
+
+    Of a run that has none, notes: what makes it slow seldom is more.
+    """
     sizing = [one for one in outcome.verdicts if one.rule.change]
     asked = [one for one in sizing if (one.rule.name in names if names else one.severity >= Severity.WARNING)]
+    if not asked and not names:
+        asked = [one for one in sizing if one.rule.target.kind == ("training",) and one.rule.family != "oversizing"]
     return tuple(sorted(asked, key=lambda one: (-one.severity, one.rule.name)))
 
 
@@ -96,8 +106,9 @@ def targets(outcome: Outcome, names: frozenset[str] = frozenset()) -> tuple[Verd
 
 def _suggested(before: Before, option: Option) -> Suggestion:
     said = suggest.suggestion(option.move, before.known, option.known)
-    hours = training_merits.hours(before.known, option.known) if engines.trains(option.known.role) else 1.0
-    return said._replace(facts=(*said.facts, *_shown(option.known)), hours=hours)
+    if engines.trains(option.known.role):
+        said = training_merits.timed(said, before.known, option.known)
+    return said._replace(facts=(*said.facts, *_shown(option.known)))
 
 
 def _shown(known: Facts) -> tuple[Fact, ...]:
@@ -114,7 +125,7 @@ def _plainest(found: Sequence[Suggestion]) -> list[Suggestion]:
 def _better(said: Suggestion, before: Before, option: Option) -> bool:
     """Whether a change that no rule asks for saves money."""
     if engines.trains(option.known.role):
-        return training_merits.is_worthwhile(said)
+        return training_merits.is_worthwhile(said, training_merits.is_empty(before.known))
     cost = said.cost_after_usd_per_hour
     return cost is not None and said.cost_before_usd_per_hour is not None and cost < said.cost_before_usd_per_hour
 
@@ -145,7 +156,7 @@ def _best(found: Sequence[Suggestion], asked: bool) -> Mapping[str, Suggestion]:
     smallness = functools.partial(_smallness, least=least)
     answers = {
         "smallest change": min(found, key=smallness, default=None) if asked else None,
-        "cheapest": min(priced, key=_cost, default=None),
+        "cheapest": min(priced, key=lambda one: (training_merits.learns_otherwise(one), *_cost(one)), default=None),
         "same hardware": min(kept, key=smallness, default=None),
         "most headroom": max(roomy, key=_headroom, default=None),
     }
@@ -157,13 +168,14 @@ def _affordable(found: Sequence[Suggestion]) -> float:
     return max(today, SPENT * min((_cost(one)[0] for one in found), default=0))
 
 
-def _smallness(one: Suggestion, least: float) -> tuple[bool, float, bool, bool, int, float]:
+def _smallness(one: Suggestion, least: float) -> tuple[bool, float, bool, bool, int, float, float]:
     """The number of changes, of the same hardware first, where the work costs no more than today; else its cost in steps."""
     cost, runs = _cost(one)[0], one.hours != 1.0
     more = training_merits.costs_more(one) if runs else suggest.costs_more(one)
     moved = runs and not SAME_HARDWARE.isdisjoint(one.values)
     dear = _step(cost, least) if more else 0.0
-    return training_merits.learns_otherwise(one), dear, _loses_accuracy(one), moved, len(one.values), cost
+    kept = (training_merits.learns_otherwise(one), dear, _loses_accuracy(one), moved, len(one.values))
+    return *kept, _step(cost, least), one.cost_after_usd_per_hour or math.inf
 
 
 def _frugality(one: Suggestion, least: float) -> tuple[bool, float, int, float]:

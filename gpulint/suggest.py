@@ -176,7 +176,8 @@ def _without_loaded_format(role: Role, values: Mapping[str, Value]) -> Role:
     Transformers' Trainer trains weights in the format of --dtype, but FSDP shares them out in 32 bits.
     """
     stated = role.fields.get("sharding")
-    if "sharding" not in values or role.arguments is None or role.arguments.key or (stated and stated.origins):
+    by_word = stated is not None and any(origin.text().startswith("--fsdp") for origin in stated.origins)
+    if "sharding" not in values or role.arguments is None or role.arguments.key or by_word:
         return role
     return replace(role, fields={name: field for name, field in role.fields.items() if name != "parameter_dtype"})
 
