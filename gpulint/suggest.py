@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gpulint import engines, facts, further_keys, hardware, labels, layouts, moves, training_layouts, training_moves
+from gpulint import edits, engines, facts, hardware, labels, layouts, moves, training_layouts, training_moves
 from gpulint.facts import Facts
-from gpulint.findings import Edit, Suggestion
+from gpulint.findings import Suggestion
 from gpulint.moves import Move
 from gpulint.policy import check
 from gpulint.policy.check import Outcome, Verdict
 from gpulint.policy.rule import Rule
-from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
+from gpulint.workload import Field, Role, Unknown, Value, Workload
 
-COUNTED_ELSEWHERE = frozenset({"pods_per_replica"})
-"""Quantities that may be the sum of what several places state: one that states it whole can be edited."""
 PRINTED = 3
 TRIED = 24
 
@@ -71,25 +68,13 @@ def cures(names: Iterable[str], before: Outcome, after: Outcome) -> bool:
 
 
 def expressible(role: Role, move: Move) -> bool:
-    """Whether every quantity of a move is stated at a place, or can be stated to this release of the engine."""
-    return all(_places(role, name, value) for name, value in move.values.items())
-
-
-def _places(role: Role, name: str, value: Value) -> bool:
-    field = role.fields.get(name)
-    unneeded = name in ("tensor_parallel", "pipeline_parallel") and value == 1
-    if field and field.origins and name in COUNTED_ELSEWHERE:
-        return len(field.origins) == 1 and field.origins[0].text() == str(field.value)
-    return (
-        unneeded
-        or name in ("accelerator", "gpu_limit")
-        or bool(field and field.origins)
-        or any(_additions(role, name, value))
-    )
+    """Whether every quantity of a move can be written exactly, where it is stated or as this release takes it."""
+    return edits.of(role, move.values) is not None
 
 
 def applied(role: Role, values: Mapping[str, Value]) -> Role:
     """The role with a move's values in place, and everything that follows from them."""
+    values = edits.together(role, values)
     fields = {name: _restated(role, name, value) for name, value in values.items()}
     if "gpus_per_pod" in values:
         fields.update(_counted(role, values["gpus_per_pod"]))
@@ -98,14 +83,16 @@ def applied(role: Role, values: Mapping[str, Value]) -> Role:
     if "max_model_len" in values:
         fields["max_model_len_stated"] = Field(True)
         fields["max_model_len_fitted"] = Field(False)
-    if "accelerator" in values:
-        fields["instance_type"] = Field(_other_machine(role, str(values["accelerator"])))
+    if "accelerator" in values and "instance_type" not in values:
+        fields["instance_type"] = Field(_other_machine(role, values))
+    if "mig_profile" in values and role.value("accelerator_resource") == edits.WHOLE:
+        fields["accelerator_resource"] = Field(f"{edits.SLICE}{values['mig_profile']}")
     return role.having(**fields)
 
 
-def _other_machine(role: Role, product: str) -> str | None:
+def _other_machine(role: Role, values: Mapping[str, Value]) -> str | None:
     """The machine type that the places would name for another product; None where they name no machine."""
-    named = (hardware.node(text) for text in labels.relabelled(role, product) or ())
+    named = (hardware.node(text) for text in labels.relabelled(role, str(values["accelerator"]), values) or ())
     return next((node.instance_type for node in named if node), None)
 
 
@@ -139,83 +126,17 @@ def _of_pods(role: Role, pods: Value) -> Value | Unknown:
 
 def suggestion(move: Move, before: Facts, after: Facts) -> Suggestion:
     """A move with the places that it changes, what is left afterwards, and its list price before and after."""
-    written = (edit for name, value in move.values.items() for edit in _edits(before.role, name, value))
-    edits = tuple({(edit.location, edit.new) if edit.location else edit: edit for edit in written}.values())
+    written = edits.of(before.role, move.values) or ()
     shown = tuple(fact for name in ("headroom", "kv_cache_tokens", "training_room") if (fact := after.shown(name)))
     old = _machine(before.role, labels.cloud(before.role))
     new = _machine(after.role, old.cloud) if old else None
     if old is None or new is None:
-        return Suggestion(move.title, edits, shown, move.gives_up, values=move.values)
+        return Suggestion(move.title, written, shown, move.gives_up, values=move.values)
     costs = [
         _cost(role, machine, "replicas" in move.values) for role, machine in ((before.role, old), (after.role, new))
     ]
     prices = ", ".join(dict.fromkeys(f"{one.cloud} {one.price_region} {one.price_date}" for one in (old, new)))
-    return Suggestion(move.title, edits, shown, move.gives_up, costs[0], costs[1], prices, move.values)
-
-
-HYBRID: Mapping[str, str] = {"FULL_SHARD": "HYBRID_SHARD", "full_shard": "hybrid_shard", "1": "4"}
-"""Strategies of FSDP that share states out over all ranks, and over those of a node: torch.distributed.fsdp, accelerate."""
-NOT_A_NUMBER = re.compile(r"\$|,")
-"""A place that names a variable, which states the number elsewhere, or lists devices, whose number it is."""
-
-
-def _edits(role: Role, name: str, value: Value) -> Iterator[Edit]:
-    """The text that states a quantity now and would state its new value, at each of its places."""
-    field = role.fields.get(name)
-    if field is None or not field.origins:
-        yield from _additions(role, name, value)
-        return
-    named = labels.relabelled(role, str(value)) if name == "accelerator" else None
-    here = role.anchor.document.path
-    elsewhere = any(origin.document.path != here for origin in field.origins)
-    for at, origin in enumerate(field.origins):
-        if elsewhere and origin.document.path == here:
-            continue  # it names the other file's value
-        old = _as_written(origin)
-        new = named[at] if named else _rewritten(name, old, value)
-        if new != old and not (isinstance(value, int | float) and NOT_A_NUMBER.search(old)):
-            yield Edit(name, origin.location(), old, new)
-
-
-def _as_written(origin: Origin) -> str:
-    """The text at a place; of a truth value, as the file spells it."""
-    text, place = origin.text(), origin.location()
-    if text not in ("True", "False") or place.line != place.end_line:
-        return text
-    return place.text[place.column - 1 : place.end_column - 1] or text
-
-
-def _additions(role: Role, name: str, value: Value) -> Iterator[Edit]:
-    if name == "gpu_limit":
-        request = role.fields["gpu_request"].origins[0]
-        if request.path[-2:-1] != ("requests",):
-            return  # a chart's own key, whose limits stand under another
-        yield Edit(name, request.location(), "", f"limits: {{{request.path[-1]}: {value}}}")
-    elif name in ("tensor_parallel", "pipeline_parallel") and value == 1:
-        return
-    elif role.arguments and role.arguments.key:
-        yield Edit(name, role.arguments.location(), "", f"{name}: {_written(value)}")
-    elif role.arguments is None and (key := further_keys.beside(role, name, _written(value))) is not None:
-        yield key
-    elif (argument := engines.spelled(role.text("engine"), role.text("engine_version"), name, value)) is not None:
-        yield Edit(name, role.arguments.location() if role.arguments else None, "", argument)
-    elif name == "accelerator":
-        yield Edit(name, None, role.text("accelerator"), str(value))
-
-
-def _rewritten(name: str, old: str, value: Value) -> str:
-    if name == "mig_profile":
-        resource, dash, _ = old.rpartition("-")
-        return f"{resource}{dash}{value}"
-    if name == "hybrid_sharding":
-        return HYBRID.get(old, old)
-    flag, equals, _ = old.partition("=")
-    return f"{flag}={_written(value)}" if equals and flag.startswith("-") else _written(value)
-
-
-def _written(value: Value) -> str:
-    """A value as YAML, JSON and command lines write it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return Suggestion(move.title, written, shown, move.gives_up, costs[0], costs[1], prices, move.values)
 
 
 def _machine(role: Role, cloud: str | None) -> hardware.Node | None:

@@ -1,0 +1,271 @@
+"""Edits: where a file states quantities of a role, and the text that would state other values there.
+
+Exactly, or not at all: a place whose characters are not plainly the present value is not rewritten.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from gpulint import engines, further_keys, hardware, labels, rewriting, stated
+from gpulint.findings import Edit, Location
+from gpulint.stated import Place
+from gpulint.workload import Field, Origin, Role, Value
+
+WHOLE = "nvidia.com/gpu"
+SLICE = "nvidia.com/mig-"
+NODE_COUNT = "cloud.google.com/gke-accelerator-count"
+"""GPUs of the node that Autopilot makes for a pod: cloud.google.com/kubernetes-engine/docs/how-to/autopilot-gpus."""
+UNNEEDED = frozenset({"tensor_parallel", "pipeline_parallel", "data_parallel"})
+"""Sizes that are one where nothing states them."""
+SIDES = frozenset({"limits", "requests"})
+BOUNDS = frozenset({"replicas", "minReplicas", "maxReplicas", "min_replicas", "max_replicas"})
+REFERENCE = re.compile(r"\$|\{\{")
+
+
+def of(role: Role, values: Mapping[str, Value]) -> tuple[Edit, ...] | None:
+    """The edits after which the file states these values; None where one of them cannot be written exactly."""
+    found: dict[Location | Edit, Edit] = {}
+    for name, value in values.items():
+        written = _written(role, name, value, values)
+        if written is None:
+            return None
+        for edit in written:
+            at = edit.location if edit.location and edit.old else edit
+            if found.setdefault(at, edit).new != edit.new:
+                return None
+    return tuple(found.values())
+
+
+def together(role: Role, values: Mapping[str, Value]) -> Mapping[str, Value]:
+    """The values, and those of further counts that the same places state."""
+    places = {(origin.path, origin.span): name for name in values for origin in _numeric(role, name)}
+    further = {
+        other: values[places[origin.path, origin.span]]
+        for other, field in role.fields.items()
+        if other not in values
+        for origin in field.origins
+        if (origin.path, origin.span) in places
+        and field.value == role.value(places[origin.path, origin.span])
+        and origin.document is role.anchor.document
+    }
+    return {**further, **values}
+
+
+def _numeric(role: Role, name: str) -> Sequence[Origin]:
+    field = role.fields.get(name)
+    if field is None or not isinstance(field.value, int) or isinstance(field.value, bool):
+        return ()
+    return [origin for origin in field.origins if rewriting.stated_number(origin.text()) == field.value]
+
+
+def _written(role: Role, name: str, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
+    field = role.fields.get(name)
+    if field is not None and field.value == value and not (name == "accelerator" and field.origins):
+        return ()
+    if name == "gpus_per_pod":
+        return _gpus(role, value, values)
+    if field is None or not field.origins:
+        return _added(role, name, value)
+    if name == "accelerator":
+        return _of_product(field, labels.relabelled(role, str(value), values))
+    if name == "instance_type":
+        return _of_machine(role, field, str(value), values)
+    return _restated(name, field, value)
+
+
+def _restated(name: str, field: Field, value: Value) -> Sequence[Edit] | None:
+    """Every place that states a quantity, rewritten."""
+    places = _places(field.origins)
+    if not places:
+        return None
+    numbers = [rewriting.stated_number(one.text) for one in places]
+    if isinstance(field.value, int) and len(places) > 1 and None not in numbers and not _alike(places, field):
+        places = _factor(places, numbers, field.value)
+    return _edits(name, places, [rewriting.text(name, one, field.value, value) for one in places])
+
+
+def _edits(name: str, places: Sequence[Place], texts: Sequence[str | None]) -> Sequence[Edit] | None:
+    if not places or None in texts:
+        return None
+    pairs = zip(places, texts, strict=True)
+    return [Edit(name, one.location, one.text, new) for one, new in pairs if new is not None and new != one.text]
+
+
+def _places(origins: Iterable[Origin]) -> list[Place]:
+    """The places of origins that state the value themselves; none where one of them is not exact.
+
+    One that names another file's value, or a variable, stays as it is.
+    """
+    stating = [one for one in dict.fromkeys(origins) if not REFERENCE.search(one.text())]
+    first = stating[0].document.path if stating else ""
+    elsewhere = {one.document.path for one in stating}
+    if len(elsewhere) > 1:
+        return []
+    found = [stated.place(one) for one in stating if one.document.path == first]
+    return [] if None in found else [one for one in found if one is not None]
+
+
+def _alike(places: Sequence[Place], field: Field) -> bool:
+    """Whether several places repeat one number: limits and requests, least and most replicas."""
+    kinds = [
+        SIDES if SIDES & set(one.origin.path) else BOUNDS if one.origin.path[-1:] != () else None for one in places
+    ]
+    numbers = {rewriting.stated_number(one.text) for one in places}
+    sides = all(SIDES & {part for part in one.origin.path if isinstance(part, str)} for one in places)
+    bounds = all(one.origin.path[-1:] and one.origin.path[-1] in BOUNDS for one in places)
+    return kinds[0] is not None and numbers == {field.value} and (sides or bounds)
+
+
+def _factor(places: list[Place], numbers: Sequence[float | None], now: int) -> list[Place]:
+    """Of the factors of a product the only one that is not one."""
+    larger = [one for one, number in zip(places, numbers, strict=True) if number != 1]
+    return larger if len(larger) == 1 and rewriting.stated_number(larger[0].text) == now else []
+
+
+# ---- counts of GPUs
+
+
+def _gpus(role: Role, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
+    """A pod's GPUs at every place that counts them: limits, requests, visible devices, the label of the node to be made."""
+    field = role.fields.get("gpus_per_pod")
+    if field is None:
+        return None
+    written = _counted(role, field, value, values)
+    visible, node = _visible(role, field, value), _of_node(role, field, value)
+    return None if written is None or visible is None or node is None else [*written, *visible, *node]
+
+
+def _counted(role: Role, field: Field, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
+    product = values.get("accelerator")
+    named = role.fields.get("accelerator")
+    if not field.origins or field.origins == (named.origins if named else ()):
+        request = field.origins or (named.origins if named else ())
+        if hardware.node(request[0].text()) if request else None:
+            return _of_whole_machine(role, field, value, values)
+        texts = [labels.requested(one, str(product) if product else None, value) for one in request]
+        return _edits("gpus_per_pod", _places(request), texts) if len(_places(request)) == len(texts) else None
+    if any(hardware.node(one.text()) for one in field.origins):
+        return _of_whole_machine(role, field, value, values)
+    return _restated("gpus_per_pod", field, value)
+
+
+def _of_whole_machine(role: Role, field: Field, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
+    """Another machine type, where the count is that of the machine."""
+    product = str(values.get("accelerator") or role.text("accelerator"))
+    places = _places(field.origins)
+    if isinstance(wanted := values.get("instance_type"), str):
+        node = hardware.node(wanted)
+        return _edits("gpus_per_pod", places, [wanted if node and node.node_gpus == value else None for _ in places])
+    others = [labels.machine(role, one.text, product, value, whole=True) for one in places]
+    return _edits("gpus_per_pod", places, [one.instance_type if one else None for one in others])
+
+
+def _visible(role: Role, counted: Field, value: Value) -> Sequence[Edit] | None:
+    """The list of visible devices, where it is as long as the count."""
+    field = role.fields.get("visible_devices")
+    if field is None or not field.origins or field.value != counted.value or field.origins == counted.origins:
+        return ()
+    places = _places(field.origins)
+    return _edits("visible_devices", places, [rewriting.devices(one.text, field.value, value) for one in places])
+
+
+def _of_node(role: Role, field: Field, value: Value) -> Sequence[Edit] | None:
+    """The label that says how many GPUs the pod's node is to have, where it says as many as the pod asks for."""
+    for origin in field.origins[:1]:
+        if "containers" in origin.path:
+            path = (*origin.path[: origin.path.index("containers")], "nodeSelector", NODE_COUNT)
+            if str(origin.document.get(path)) == str(field.value):
+                places = _places([Origin(origin.document, path)])
+                return _edits(
+                    "gpus_per_pod", places, [rewriting.number(one.text, field.value, value) for one in places]
+                )  # type: ignore[arg-type]
+    return ()
+
+
+# ---- products, machines and slices
+
+
+def _of_product(field: Field, texts: tuple[str, ...] | None) -> Sequence[Edit] | None:
+    places = _places(field.origins)
+    return _edits("accelerator", places, texts) if texts and len(places) == len(texts) else None
+
+
+def _of_machine(role: Role, field: Field, value: str, values: Mapping[str, Value]) -> Sequence[Edit] | None:
+    """Another machine type, with the card and as many of it as are to be."""
+    node = hardware.node(value)
+    if node is None or node.accelerator != values.get("accelerator", role.value("accelerator")):
+        return None
+    counted = role.fields.get("gpus_per_pod")
+    gpus = values.get("gpus_per_pod", role.value("gpus_per_pod"))
+    whole = counted is not None and any(hardware.node(one.text()) for one in counted.origins)
+    if not isinstance(gpus, int) or (node.node_gpus != gpus if whole else node.node_gpus < gpus):
+        return None
+    places = _places(field.origins)
+    known = all(hardware.node(one.text) for one in places)
+    return _edits("instance_type", places, [value] * len(places)) if known else None
+
+
+def _sliced(role: Role, profile: str) -> Sequence[Edit] | None:
+    """The resource of whole cards replaced by that of a slice, where the device plugin's mixed strategy may offer it.
+
+    Not on GKE, whose plugin offers slices under the name of whole cards to pods that select a partition size.
+    """
+    field = role.fields.get("gpus_per_pod")
+    offered = [name for name, _ in hardware.slices(role.text("accelerator")) if "+" not in name and ".me" not in name]
+    if field is None or role.value("accelerator_resource") != WHOLE or profile not in offered:
+        return None
+    if labels.cloud(role) == "gcp" or role.text("cloud") == "gcp" or role.value("sharing"):
+        return None
+    if not all(one.path[-1:] == (WHOLE,) for one in field.origins):
+        return None
+    places = _places(one._replace(key=True) for one in field.origins)
+    return _edits("mig_profile", places, [f"{SLICE}{profile}" if one.text == WHOLE else None for one in places])
+
+
+# ---- what nothing states yet
+
+
+def _added(role: Role, name: str, value: Value) -> Sequence[Edit] | None:
+    field = role.fields.get(name)
+    if name in UNNEEDED and value == 1:
+        return ()
+    if name == "mig_profile":
+        return _sliced(role, str(value))
+    if name == "gpu_limit":
+        return _limit(role, value)
+    if name == "accelerator":
+        return [Edit(name, None, role.text("accelerator"), str(value))]
+    if field is not None and field.origins:
+        return None
+    written = str(value).lower() if isinstance(value, bool) else str(value)
+    if role.arguments and role.arguments.key:
+        return [Edit(name, role.arguments.location(), "", f"{name}: {written}")]
+    if role.arguments is None:
+        key = further_keys.beside(role, name, written)
+        return [key] if key else None
+    argument = engines.spelled(role.text("engine"), role.text("engine_version"), name, value)
+    return None if argument is None or not _takes_words(role.arguments) else _argument(name, role.arguments, argument)
+
+
+def _argument(name: str, beside: Origin, argument: str) -> Sequence[Edit]:
+    return [Edit(name, beside.location(), "", argument)]
+
+
+def _limit(role: Role, value: Value) -> Sequence[Edit] | None:
+    request = role.fields["gpu_request"].origins[0]
+    if request.path[-2:-1] != ("requests",) or stated.place(request) is None:
+        return None  # a chart's own key, whose limits stand under another
+    return [Edit("gpu_limit", request.location(), "", f"limits: {{{request.path[-1]}: {value}}}")]
+
+
+def _takes_words(beside: Origin) -> bool:
+    """Whether a further argument can stand behind a place: an item of a list, or a word of a script or a command."""
+    place = stated.place(beside)
+    if place is None:
+        return False
+    before = place.before.rstrip("\"' ")
+    if beside.span is not None or beside.document.format == "shell":
+        return True
+    return before.endswith(("-", "[", ","))
