@@ -241,7 +241,7 @@ def _added(role: Role, name: str, value: Value) -> Sequence[Edit] | None:
         return None
     written = str(value).lower() if isinstance(value, bool) else str(value)
     if role.arguments and role.arguments.key:
-        return [Edit(name, role.arguments.location(), "", f"{name}: {written}")]
+        return [Edit(name, role.arguments.location(), "", f"{name}: {written}", "key")]
     if role.arguments is None:
         key = further_keys.beside(role, name, written)
         return [key] if key else None
@@ -250,14 +250,15 @@ def _added(role: Role, name: str, value: Value) -> Sequence[Edit] | None:
 
 
 def _argument(name: str, beside: Origin, argument: str) -> Sequence[Edit]:
-    return [Edit(name, beside.location(), "", argument)]
+    return [Edit(name, beside.location(), "", argument, "argument")]
 
 
 def _limit(role: Role, value: Value) -> Sequence[Edit] | None:
     request = role.fields["gpu_request"].origins[0]
     if request.path[-2:-1] != ("requests",) or stated.place(request) is None:
         return None  # a chart's own key, whose limits stand under another
-    return [Edit("gpu_limit", request.location(), "", f"limits: {{{request.path[-1]}: {value}}}")]
+    beside = Origin(request.document, request.path[:-1], key=True)
+    return [Edit("gpu_limit", beside.location(), "", f"limits: {{{request.path[-1]}: {value}}}", "key")]
 
 
 def _takes_words(beside: Origin) -> bool:

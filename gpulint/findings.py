@@ -68,13 +68,16 @@ class Related(NamedTuple):
 class Edit(NamedTuple):
     """A change of one quantity: the text that states it now, and the text that would state the new value.
 
-    `old` is empty where nothing states it; `location` is then the place to add `new` at.
+    `how` it is written: `replace` puts `new` in the place of `old`, whose location it is. Where nothing states the quantity
+    `old` is empty and `location` what `new` goes beside: `argument` is one more word after that argument, `key` one more
+    key of the mapping whose key stands there. `remove` takes the entry away that states `old`.
     """
 
     quantity: str
     location: Location | None
     old: str
     new: str
+    how: str = "replace"
 
 
 class Suggestion(NamedTuple):

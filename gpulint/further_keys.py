@@ -29,7 +29,7 @@ def beside(role: Role, name: str, value: str) -> Edit | None:
     sibling = next((at for _, at in known if at.path[:-1] == path[:-1] and _starts_line(at)), None)
     if word is None or sibling is None or sibling.document.node(path) is not None:
         return None
-    return Edit(name, sibling.location(), "", f"{path[-1]}: {word}")
+    return Edit(name, sibling.location(), "", f"{path[-1]}: {word}", "key")
 
 
 def _places(role: Role, row: catalog.Row) -> Iterator[Origin]:

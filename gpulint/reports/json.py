@@ -76,6 +76,7 @@ def _suggestion(suggestion: Suggestion) -> dict[str, object]:
             "quantity": edit.quantity,
             "old": edit.old,
             "new": edit.new,
+            "how": edit.how,
             **(_place(edit.location) if edit.location else {}),
         }
         for edit in suggestion.edits

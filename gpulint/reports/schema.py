@@ -47,6 +47,9 @@ class ChangeEntry(Strict):
     quantity: str
     old: str = pydantic.Field(description="the text that stands there; empty: `new` is to be added")
     new: str
+    how: Literal["replace", "argument", "key", "remove"] = pydantic.Field(
+        description="`argument`: after the word at the place; `key`: beside the key at the place, in the same mapping"
+    )
 
 
 class PlacedChangeEntry(ChangeEntry, Place):
