@@ -18,7 +18,8 @@ WORD = re.compile(rf"(?P<head>{FLAG}[\"']?)(?P<word>[\w.:+/-]*)(?P<tail>[\"']?)"
 LEFT_OPEN = frozenset({"auto", "-1"})
 """Words by which engines choose a length or a share themselves."""
 DEVICES = re.compile(
-    r"(?i)(?:visible_devices|device_?ids?|gpu_?ids?|gpu-ids|--include|\bdevices?)[\"']?\s*[:= ]\s*[\"'\[({]*(?:[\w.-]+:)?[\d,\s]*$"
+    r"(?i)(?:visible_devices|device_?ids?|gpu[_-]?ids?|--include|\bdevices?)[\"']?\s*[:= ]\s*"
+    r"[\"'\[({]*(?:[\w.-]+:)?[\d,\s]*$"
 )
 INDICES = re.compile(r"(?P<head>[\"']?)(?P<indices>\d+(?:,\d+)*)(?P<tail>[\"']?)")
 SWITCHES: Mapping[str, str] = {"true": "false", "yes": "no", "on": "off", "1": "0"}

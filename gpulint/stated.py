@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -55,7 +56,7 @@ def _aliased(document: Document, path: Path) -> bool:
     nodes = [document.root, *(node for at in range(len(path)) if (node := document.node(path[: at + 1])))]
     if len(nodes) <= len(path) or any(node.target is not None for node in nodes):
         return True
-    return any(not _holds(parent, child) for parent, child in zip(nodes, nodes[1:], strict=False))
+    return any(not _holds(parent, child) for parent, child in itertools.pairwise(nodes))
 
 
 def _holds(parent: Node, child: Node) -> bool:
