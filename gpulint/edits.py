@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from gpulint import engines, further_keys, hardware, labels, rewriting, stated
+from gpulint.documents import Path
 from gpulint.findings import Edit, Location
 from gpulint.stated import Place
 from gpulint.workload import Field, Origin, Role, Value
@@ -138,17 +139,20 @@ def _gpus(role: Role, value: Value, values: Mapping[str, Value]) -> Sequence[Edi
 
 
 def _counted(role: Role, field: Field, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
-    product = values.get("accelerator")
     named = role.fields.get("accelerator")
-    if not field.origins or field.origins == (named.origins if named else ()):
-        request = field.origins or (named.origins if named else ())
-        if hardware.node(request[0].text()) if request else None:
-            return _of_whole_machine(role, field, value, values)
-        texts = [labels.requested(one, str(product) if product else None, value) for one in request]
-        return _edits("gpus_per_pod", _places(request), texts) if len(_places(request)) == len(texts) else None
+    request = named.origins if named else ()
     if any(hardware.node(one.text()) for one in field.origins):
         return _of_whole_machine(role, field, value, values)
-    return _restated("gpus_per_pod", field, value)
+    if request and (not field.origins or _texts(field.origins) == _texts(request)):
+        product = str(values["accelerator"]) if "accelerator" in values else None
+        texts, places = [labels.requested(one, product, value) for one in request], _places(request)
+        if None not in texts and len(places) == len(texts):
+            return _edits("gpus_per_pod", places, texts)
+    return _restated("gpus_per_pod", field, value) if field.origins else None
+
+
+def _texts(origins: Iterable[Origin]) -> set[tuple[Path, str]]:
+    return {(one.path, one.text().strip()) for one in origins}
 
 
 def _of_whole_machine(role: Role, field: Field, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
@@ -178,9 +182,8 @@ def _of_node(role: Role, field: Field, value: Value) -> Sequence[Edit] | None:
             path = (*origin.path[: origin.path.index("containers")], "nodeSelector", NODE_COUNT)
             if str(origin.document.get(path)) == str(field.value):
                 places = _places([Origin(origin.document, path)])
-                return _edits(
-                    "gpus_per_pod", places, [rewriting.number(one.text, field.value, value) for one in places]
-                )  # type: ignore[arg-type]
+                texts = [rewriting.text("gpus_per_pod", one, field.value, value) for one in places]
+                return _edits("gpus_per_pod", places, texts)
     return ()
 
 

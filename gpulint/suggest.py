@@ -85,7 +85,7 @@ def applied(role: Role, values: Mapping[str, Value]) -> Role:
         fields["max_model_len_fitted"] = Field(False)
     if "accelerator" in values and "instance_type" not in values:
         fields["instance_type"] = Field(_other_machine(role, values))
-    if "mig_profile" in values and role.value("accelerator_resource") == edits.WHOLE:
+    if "mig_profile" in values and role.value("mig_profile") is None:
         fields["accelerator_resource"] = Field(f"{edits.SLICE}{values['mig_profile']}")
     return role.having(**fields)
 

@@ -1,0 +1,262 @@
+"""Edits carried out on the text: the file read again states the new value; what is not plainly stated is not written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+import samples
+
+from gpulint import adapters, documents, edits, suggest
+from gpulint.findings import Suggestion
+from gpulint.workload import Role, Unknown, Value
+
+POD = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: chat}}
+spec:
+  replicas: 2
+  template:
+    spec:
+{placed}
+      containers:
+        - name: server
+          image: vllm/vllm-openai:v0.10.1
+          args:
+            - --model=meta-llama/Llama-3.1-8B-Instruct
+            - --max-model-len
+            - "8192"
+            - --tensor-parallel-size=2
+{further}
+          resources:
+            limits:
+              nvidia.com/gpu: "{gpus}"
+            requests:
+              nvidia.com/gpu: {gpus}
+"""
+
+
+def pod(placed: str = "", further: str = "", gpus: object = 2) -> str:
+    selector = f"      nodeSelector:\n        {placed}" if placed else ""
+    return POD.format(placed=selector, further=further, gpus=gpus)
+
+
+def roles(path: str, text: str, files: Mapping[str, str] | None = None) -> list[Role]:
+    held = {name: content.encode() for name, content in {**(files or {}), path: text}.items()}
+    found = []
+    for document in documents.load(path, text.encode()).documents:
+        adapter = adapters.claiming(document)
+        for workload in adapters.workloads(adapter, document, samples.Alone(held)) if adapter else ():
+            found += workload.roles
+    return found
+
+
+def role(path: str, text: str) -> Role:
+    return next(one for one in roles(path, text) if one.value("gpus_per_pod") is not None)
+
+
+def carried_out(path: str, text: str, values: Mapping[str, Value]) -> str | None:
+    written = edits.of(role(path, text), values)
+    return None if written is None else samples.changed(text, Suggestion("", written))
+
+
+SKYPILOT = """\
+resources:
+  accelerators: {asked}
+num_nodes: 2
+run: |
+  torchrun --nnodes=2 --nproc_per_node=8 train.py
+"""
+DSTACK = """\
+type: service
+name: chat
+image: vllm/vllm-openai:v0.10.1
+commands:
+  - vllm serve meta-llama/Llama-3.1-8B-Instruct --max-model-len 8192
+port: 8000
+resources:
+  gpu: {asked}
+"""
+TRUSS = """\
+model_name: Llama 3.1 8B
+resources:
+  accelerator: {asked}
+  use_gpu: true
+"""
+KUBEAI = """\
+apiVersion: kubeai.org/v1
+kind: Model
+metadata: {{name: chat}}
+spec:
+  features: [TextGeneration]
+  url: hf://meta-llama/Llama-3.1-8B-Instruct
+  engine: VLLM
+  resourceProfile: {asked}
+  minReplicas: 1
+  maxReplicas: 1
+"""
+SLURM = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH {asked}
+srun torchrun --nnodes=2 --nproc_per_node=4 train.py
+"""
+FILES = {
+    "pod.yaml": pod,
+    "sky.yaml": lambda asked: SKYPILOT.format(asked=asked),
+    "chat.dstack.yml": lambda asked: DSTACK.format(asked=asked),
+    "config.yaml": lambda asked: TRUSS.format(asked=asked),
+    "model.yaml": lambda asked: KUBEAI.format(asked=asked),
+    "job.sh": lambda asked: SLURM.format(asked=asked),
+}
+GKE = "cloud.google.com/gke-accelerator: {}"
+NFD = "nvidia.com/gpu.product: {}"
+AWS = "node.kubernetes.io/instance-type: {}"
+
+STATED: tuple[tuple[str, str, Mapping[str, Value], str], ...] = (
+    ("pod.yaml", GKE.format("nvidia-l4"), {"accelerator": "h100-sxm-80gb"}, GKE.format("nvidia-h100-80gb")),
+    ("pod.yaml", NFD.format("NVIDIA-L4-SHARED"), {"accelerator": "t4"}, NFD.format("Tesla-T4-SHARED")),
+    (
+        "pod.yaml",
+        NFD.format("NVIDIA-A100-SXM4-80GB-MIG-3g.40gb"),
+        {"accelerator": "h100-sxm-80gb"},
+        NFD.format("NVIDIA-H100-80GB-HBM3-MIG-3g.40gb"),
+    ),
+    (
+        "pod.yaml",
+        NFD.format("NVIDIA-A100-SXM4-80GB-MIG-3g.40gb"),
+        {"mig_profile": "1g.10gb"},
+        NFD.format("NVIDIA-A100-SXM4-80GB-MIG-1g.10gb"),
+    ),
+    ("pod.yaml", AWS.format("g5.12xlarge"), {"accelerator": "l4"}, AWS.format("g6.12xlarge")),
+    ("pod.yaml", AWS.format("g5.12xlarge"), {"instance_type": "g5.48xlarge"}, AWS.format("g5.48xlarge")),
+    ("sky.yaml", "H100:8", {"accelerator": "h200-sxm-141gb"}, "H200:8"),
+    ("sky.yaml", "H100:8", {"gpus_per_pod": 4}, "H100:4"),
+    ("sky.yaml", "H100", {"gpus_per_pod": 4}, "H100:4"),
+    ("sky.yaml", "H100", {"gpus_per_pod": 4, "accelerator": "l4"}, "L4:4"),
+    ("sky.yaml", "{H100: 8}", {"accelerator": "a100-sxm4-80gb", "gpus_per_pod": 4}, "{A100-80GB: 4}"),
+    ("sky.yaml", '["L4:8"]', {"accelerator": "t4"}, '["T4:8"]'),
+    ("sky.yaml", '["H100:8"]', {"accelerator": "b200-sxm-180gb"}, '["B200:8"]'),
+    ("chat.dstack.yml", "H100", {"accelerator": "a100-sxm4-80gb"}, "A100:80GB"),
+    ("chat.dstack.yml", "H100:2", {"accelerator": "a100-sxm4-80gb", "gpus_per_pod": 4}, "A100:80GB:4"),
+    ("chat.dstack.yml", "H100", {"gpus_per_pod": 2}, "H100:2"),
+    ("config.yaml", "H100", {"accelerator": "l4"}, "L4"),
+    ("config.yaml", "H100:2", {"accelerator": "a100-sxm4-80gb", "gpus_per_pod": 4}, "A100:4"),
+    ("config.yaml", "L4", {"gpus_per_pod": 2}, "L4:2"),
+    ("model.yaml", "nvidia-gpu-l4:2", {"accelerator": "h100-sxm-80gb", "gpus_per_pod": 1}, "nvidia-gpu-h100:1"),
+    ("job.sh", "--gres=gpu:a100:4", {"gpus_per_pod": 2}, "--gres=gpu:a100:2"),
+    ("job.sh", "--gres=gpu:4", {"gpus_per_pod": 8}, "--gres=gpu:8"),
+    ("job.sh", "--gpus-per-node=h100:4", {"accelerator": "l40s"}, "--gpus-per-node=l40s:4"),
+    ("job.sh", "--gpus-per-node=4", {"gpus_per_pod": 8}, "--gpus-per-node=8"),
+)
+
+
+@pytest.mark.parametrize(("path", "asked", "values", "expected"), STATED)
+def test_another_value_stands_where_the_present_one_is_stated_and_is_read_again(
+    path: str, asked: str, values: Mapping[str, Value], expected: str
+) -> None:
+    text = FILES[path](asked)
+    after = carried_out(path, text, values)
+    assert after == text.replace(asked, expected)
+    again = role(path, after)
+    assert {name: again.value(name) for name in values} == values
+
+
+SEVERAL = {
+    "gpus": (pod(gpus=2), {"gpus_per_pod": 4}, pod(gpus=4)),
+    "ranks": (pod(), {"tensor_parallel": 1}, pod().replace("size=2", "size=1")),
+    "length": (pod(), {"max_model_len": 4096}, pod().replace("8192", "4096")),
+    "replicas": (pod(), {"replicas": 3}, pod().replace("replicas: 2", "replicas: 3")),
+    "visible devices": (
+        pod(further='          env: [{name: CUDA_VISIBLE_DEVICES, value: "0,1"}]'),
+        {"gpus_per_pod": 1},
+        pod(further='          env: [{name: CUDA_VISIBLE_DEVICES, value: "0"}]', gpus=1),
+    ),
+    "Autopilot's nodes": (
+        pod(f'{GKE.format("nvidia-l4")}\n        cloud.google.com/gke-accelerator-count: "2"'),
+        {"gpus_per_pod": 4},
+        pod(f'{GKE.format("nvidia-l4")}\n        cloud.google.com/gke-accelerator-count: "4"', gpus=4),
+    ),
+    "a slice instead of a card": (
+        pod(NFD.format("NVIDIA-A100-SXM4-80GB"), gpus=1),
+        {"mig_profile": "1g.10gb"},
+        pod(NFD.format("NVIDIA-A100-SXM4-80GB"), gpus=1).replace("nvidia.com/gpu:", "nvidia.com/mig-1g.10gb:"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SEVERAL)
+def test_every_place_that_states_a_quantity_changes_with_it(name: str) -> None:
+    text, values, expected = SEVERAL[name]
+    assert carried_out("pod.yaml", text, values) == expected
+    again = role("pod.yaml", expected)
+    assert {quantity: again.value(quantity) for quantity in values} == values
+
+
+LEFT: Mapping[str, tuple[str, str, Mapping[str, Value]]] = {
+    "an alias": (
+        "pod.yaml",
+        pod().replace('"2"', "&count 2").replace("nvidia.com/gpu: 2", "nvidia.com/gpu: *count"),
+        {"gpus_per_pod": 4},
+    ),
+    "an anchor that is used again": (
+        "pod.yaml",
+        "x: &n 2\n" + pod().replace("replicas: 2", "replicas: *n"),
+        {"replicas": 3},
+    ),
+    "a variable that nobody states": (
+        "sky.yaml",
+        SKYPILOT.format(asked="H100:8").replace("num_nodes: 2", "num_nodes: ${NODES}"),
+        {"pods_per_replica": 4},
+    ),
+    "a card that the platform has no name for": ("config.yaml", TRUSS.format(asked="H100"), {"accelerator": "a40"}),
+    "a card of another maker": ("model.yaml", KUBEAI.format(asked="nvidia-gpu-l4:1"), {"accelerator": "a30"}),
+    "a range of counts": ("chat.dstack.yml", DSTACK.format(asked="H100:1..2"), {"gpus_per_pod": 2}),
+    "a size beside the name": ("chat.dstack.yml", DSTACK.format(asked="H100:80GB:2"), {"accelerator": "l4"}),
+    "several cards": ("sky.yaml", SKYPILOT.format(asked="{H100: 8, A100: 4}"), {"gpus_per_pod": 4}),
+    "a label that describes the card": (
+        "pod.yaml",
+        pod(f"{NFD.format('NVIDIA-L4')}\n        nvidia.com/gpu.memory: '23034'"),
+        {"accelerator": "t4"},
+    ),
+    "devices that are not the first": (
+        "pod.yaml",
+        pod(further='          env: [{name: CUDA_VISIBLE_DEVICES, value: "2,3"}]'),
+        {"gpus_per_pod": 1},
+    ),
+    "a slice of a card that has none": (
+        "pod.yaml",
+        pod(NFD.format("NVIDIA-L4"), gpus=1),
+        {"mig_profile": "1g.10gb"},
+    ),
+    "a slice on GKE": (
+        "pod.yaml",
+        pod(GKE.format("nvidia-tesla-a100"), gpus=1),
+        {"mig_profile": "1g.5gb"},
+    ),
+    "a slice that the card does not have": (
+        "pod.yaml",
+        pod(NFD.format("NVIDIA-A100-SXM4-80GB"), gpus=1),
+        {"mig_profile": "1g.5gb"},
+    ),
+    "a machine that is too small": ("pod.yaml", pod(AWS.format("g5.12xlarge")), {"instance_type": "g5.xlarge"}),
+    "a machine with another card": ("pod.yaml", pod(AWS.format("g5.12xlarge")), {"instance_type": "g6.12xlarge"}),
+}
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_what_is_not_plainly_stated_is_not_written(name: str) -> None:
+    path, text, values = LEFT[name]
+    assert edits.of(role(path, text), values) is None
+
+
+@pytest.mark.parametrize(("path", "asked", "values", "expected"), STATED)
+def test_what_was_judged_is_what_the_file_says_afterwards(
+    path: str, asked: str, values: Mapping[str, Value], expected: str
+) -> None:
+    judged = suggest.applied(role(path, FILES[path](asked)), values)
+    again = role(path, FILES[path](expected))
+    for name, field in judged.fields.items():
+        if not isinstance(field.value, Unknown) and name in again.fields:
+            assert again.value(name) == field.value, name
