@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gpulint import architecture, facts, lint, workload
     from gpulint.findings import Report
     from gpulint.logs.reader import Log
+    from gpulint.offers import Available
     from gpulint.policy.rule import Rule
     from gpulint.policy.settings import Settings
 
@@ -136,24 +137,32 @@ def _given(
         rules = policy.selected(select or settings.select, [*settings.ignore, *ignore], [*settings.rules, *folders])
     except (SettingsError, rule.RuleError) as error:
         raise Misuse(str(error)) from None
-    _check_pools(settings)
     names = tuple(one.name for one in every)
-    return lint.Given(rules, names, named, settings.hints, settings.pools, settings.like, fabrics=settings.fabrics)
+    return lint.Given(
+        rules,
+        names,
+        named,
+        settings.hints,
+        settings.pools,
+        settings.like,
+        fabrics=settings.fabrics,
+        available=_available(settings),
+    )
 
 
-def _check_pools(settings: Settings) -> None:
-    """That the pools of gpulint.yaml name accelerators and machine types of the catalog."""
-    from gpulint import hardware
+def _available(settings: Settings) -> Available:
+    """What gpulint.yaml says that the team has; of the settings of most repositories, everything."""
+    from gpulint.offers import EVERYTHING
+    from gpulint.policy.settings import SettingsError
 
-    for pool in settings.pools:
-        if pool.accelerator and hardware.named(pool.accelerator) is None:
-            near = _near(pool.accelerator, _accelerator_names())
-            raise Misuse(
-                f"{settings.path}: the pool {pool.name} names {pool.accelerator}, no accelerator of the catalog{near}"
-            )
-        if pool.instance_type and hardware.node(pool.instance_type) is None:
-            near = _near(pool.instance_type, [node.instance_type for node in hardware.nodes()])
-            raise Misuse(f"{settings.path}: no machine type of the catalog is called {pool.instance_type}{near}")
+    if settings.available == EVERYTHING and not settings.pools:
+        return EVERYTHING
+    from gpulint.policy import availability
+
+    try:
+        return availability.of(settings)
+    except SettingsError as error:
+        raise Misuse(str(error)) from None
 
 
 def _report(paths: Sequence[str], exclude: Sequence[str], given: lint.Given, stdin_filename: str | None) -> Report:
@@ -196,11 +205,9 @@ def _words(given: Iterable[str]) -> list[str]:
 
 
 def _near(word: str, known: Iterable[str]) -> str:
-    import difflib
+    from gpulint.policy import availability
 
-    spelled = {name.lower(): name for name in known}
-    near = [spelled[name] for name in difflib.get_close_matches(word.lower(), spelled, n=3, cutoff=0.5)]
-    return f"; did you mean {', '.join(near)}?" if near else ""
+    return availability.near(word, known)
 
 
 def _accelerator_names() -> list[str]:
@@ -327,6 +334,40 @@ def _asked(
             return online.resolve(reference, online.Hub(address or online.HUB, secret))
     except online.Unanswered as reason:
         raise Misuse(str(reason)) from None
+
+
+# ---- suggest
+
+
+@main.command()
+@click.argument("place", metavar="FILE[:LINE]")
+@click.option("--accelerator", metavar="NAME", help="The accelerator of workloads that name none.")
+@click.option("--rules", "folders", multiple=True, metavar="DIR", help="Add a team's own rules; repeatable.")
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def suggest(place: str, accelerator: str | None, folders: Sequence[str], format_: str) -> None:
+    """Show what else each workload of FILE could run on, or the one that LINE is about: what passes the same checks."""
+    from gpulint import catalog, plans, repository
+    from gpulint.reports import plan
+
+    path, line = _placed(place)
+    given = _given(_settings([path]), (), (), folders, accelerator)
+    tree = repository.WorkTree(repository.root_of(_start([path])))
+    try:
+        found = [one for one in tree.sources([path]) if isinstance(one, repository.Source)]
+    except FileNotFoundError as error:
+        raise Misuse(str(error)) from None
+    made = [one for source in found for one in plans.of(source, line, tree, given)]
+    if not made:
+        raise Misuse(f"{path} holds no workload that gpulint reads")
+    click.echo(plan.as_json(made, catalog.version()) if format_ == "json" else plan.as_text(made), nl=False)
+
+
+def _placed(place: str) -> tuple[str, int | None]:
+    """A file, and the line that stands behind it where the whole is no file's name."""
+    file, _, line = place.rpartition(":")
+    if Path(place).is_file() or not file or not line.isdecimal():
+        return place, None
+    return file, int(line)
 
 
 # ---- explain, rules, catalog

@@ -162,8 +162,9 @@ def _of_whole_machine(role: Role, field: Field, value: Value, values: Mapping[st
     if isinstance(wanted := values.get("instance_type"), str):
         node = hardware.node(wanted)
         return _edits("gpus_per_pod", places, [wanted if node and node.node_gpus == value else None for _ in places])
-    others = [labels.machine(role, one.text, product, value, whole=True) for one in places]
-    return _edits("gpus_per_pod", places, [one.instance_type if one else None for one in others])
+    return _edits(
+        "gpus_per_pod", places, [labels.machine(role, one.text, product, value, whole=True) for one in places]
+    )
 
 
 def _visible(role: Role, counted: Field, value: Value) -> Sequence[Edit] | None:

@@ -157,6 +157,7 @@ def counts(engine: str, name: str) -> bool:
     return any(name in parameters(formula) for formula in formulas(engine or None).values())
 
 
+@functools.cache
 def parameters(formula: Callable[..., Value]) -> tuple[str, ...]:
     """The facts a formula needs."""
     code = formula.__code__
@@ -560,9 +561,9 @@ class Facts:
         return all(self._holds_alone(part) for part in _parts(condition))
 
     def _holds_alone(self, condition: str) -> bool:
-        if (compared := CONDITION.fullmatch(condition)) is None:
+        if (compared := _comparison(condition)) is None:
             return condition == self.likely("device_class")
-        name, sign, operand = compared.groups()
+        name, sign, operand = compared
         value = self.likely(name)
         if isinstance(value, str) or value is None or isinstance(value, bool):
             return (_word(value) == operand) is (sign != "!=")
@@ -637,11 +638,20 @@ def _unplaced(name: str) -> frozenset[str]:
     return frozenset({name if glossary()[name].ask else "instance_type"})
 
 
+@functools.cache
 def _condition_facts(condition: str) -> tuple[str, ...]:
-    compared = [CONDITION.fullmatch(part) for part in _parts(condition)]
-    return tuple(one.group(1) if one else "device_class" for one in compared)
+    compared = [_comparison(part) for part in _parts(condition)]
+    return tuple(one[0] if one else "device_class" for one in compared)
 
 
+@functools.cache
+def _comparison(condition: str) -> tuple[str, str, str] | None:
+    """The fact, the sign and the operand of a single condition; None of one that names a class of cards."""
+    found = CONDITION.fullmatch(condition)
+    return (found[1], found[2], found[3]) if found else None
+
+
+@functools.cache
 def _parts(condition: str) -> tuple[str, ...]:
     """The single conditions of one that joins several; none where everything will do."""
     return () if condition in ("", "any") else tuple(condition.split(" and "))

@@ -97,6 +97,25 @@ class Suggestion(NamedTuple):
     answers: tuple[str, ...] = ()
 
 
+class Plan(NamedTuple):
+    """What else a role could run on: options that answer the rules in `cures` and that no rule speaks against, best first.
+
+    `facts` are today's figures; `refused` counts the shapes that were left out by their reason; `needs` is what would have
+    to be stated before any can be told.
+    """
+
+    workload: str
+    role: str
+    location: Location
+    now: str = ""
+    cures: tuple[str, ...] = ()
+    leaves: tuple[str, ...] = ()
+    facts: tuple[Fact, ...] = ()
+    options: tuple[Suggestion, ...] = ()
+    refused: Mapping[str, int] = MappingProxyType({})
+    needs: tuple[str, ...] = ()
+
+
 class Finding(NamedTuple):
     """One defect at its place, with the numbers behind it."""
 

@@ -79,7 +79,7 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One machine type of a cloud: what it holds and its dated list price."""
+    """One machine type of a cloud: what it holds."""
 
     instance_type: str
     cloud: str
@@ -91,10 +91,14 @@ class Node:
     rdma: str
     node_nics: int | None
     node_link: str
-    cost_usd_per_hour: float | None
-    price_region: str
-    price_date: str
+    arm: bool
     source: str
+
+    @property
+    def cost_usd_per_hour(self) -> float | None:
+        """Its list price where no region is stated; None is not established."""
+        listed = next((one for one in list_prices(self.instance_type) if one.home), None)
+        return listed.usd_per_hour if listed else None
 
     @property
     def network_kind(self) -> str | None:
@@ -105,6 +109,17 @@ class Node:
     def gpudirect(self) -> bool | None:
         """Whether network cards read the memory of the GPUs themselves; None is not established."""
         return self.rdma not in ("none", "efa-without-gpudirect") if self.rdma else None
+
+
+class ListPrice(NamedTuple):
+    """What a whole machine costs in a region; `home` is the region that counts where none is stated."""
+
+    region: str
+    home: bool
+    usd_per_hour: float | None
+    spot_usd_per_hour: float | None
+    source: str
+    date: str
 
 
 _NETWORK_KINDS = {"none": "tcp", "efa": "efa", "infiniband": "infiniband", "roce": "roce"}
@@ -147,6 +162,17 @@ def nodes() -> tuple[Node, ...]:
     return tuple(_nodes().values())
 
 
+def list_prices(instance_type: str) -> tuple[ListPrice, ...]:
+    """The list prices of a machine type, by region; none where they are not established."""
+    return _list_prices().get(instance_type, ())
+
+
+@functools.cache
+def priced_regions() -> frozenset[tuple[str, str]]:
+    """The clouds' regions whose list prices the catalog has."""
+    return frozenset((one.cloud, price.region) for one in nodes() for price in list_prices(one.instance_type))
+
+
 def link(name: str) -> Link | None:
     """The link of that id."""
     return _links().get(name)
@@ -173,7 +199,7 @@ def _worlds(row: catalog.Row, quantity: str) -> Worlds[float]:
 
 
 def cheapest(accelerator_id: str, gpus: int, cloud: str | None = None) -> Node | None:
-    """The cheapest priced machine type that holds that many of one accelerator."""
+    """The cheapest priced machine type that holds that many of one accelerator beside x86 processors, as most images need."""
     fitting = [
         machine
         for machine in nodes()
@@ -181,6 +207,7 @@ def cheapest(accelerator_id: str, gpus: int, cloud: str | None = None) -> Node |
         and machine.node_gpus >= gpus
         and machine.cost_usd_per_hour is not None
         and cloud in (None, machine.cloud)
+        and not machine.arm
     ]
     return min(fitting, key=lambda machine: (machine.cost_usd_per_hour, machine.instance_type), default=None)
 
@@ -250,6 +277,14 @@ def _links() -> dict[str, Link]:
 
 
 @functools.cache
+def _list_prices() -> dict[str, tuple[ListPrice, ...]]:
+    found: dict[str, list[ListPrice]] = {}
+    for row in catalog.rows("prices"):
+        found.setdefault(row["instance_type"], []).append(_list_price(row))
+    return {name: tuple(prices) for name, prices in found.items()}
+
+
+@functools.cache
 def _nodes() -> dict[str, Node]:
     return {row["instance_type"]: _node(row) for row in catalog.rows("nodes")}
 
@@ -309,8 +344,17 @@ def _node(row: catalog.Row) -> Node:
         rdma=row["rdma"],
         node_nics=units.count(row["nics"]),
         node_link=row["link"],
-        cost_usd_per_hour=units.scaled(row["price_usd_per_hour"], 1),
-        price_region=row["price_region"],
-        price_date=row["price_date"],
+        arm=row["cpu"] == "arm64",
         source=row["source"],
+    )
+
+
+def _list_price(row: catalog.Row) -> ListPrice:
+    return ListPrice(
+        region=row["region"],
+        home=row["home"] == "yes",
+        usd_per_hour=units.scaled(row["usd_per_hour"], 1),
+        spot_usd_per_hour=units.scaled(row["spot_usd_per_hour"], 1),
+        source=row["source"],
+        date=row["date"],
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from gpulint import catalog, hardware
+from gpulint import catalog, hardware, offers
 from gpulint.adapters import rented, slurm
 from gpulint.documents import Path
 from gpulint.workload import Origin, Role, Value
@@ -53,18 +53,20 @@ def cloud(role: Role) -> str | None:
     return hardware.cloud_of(_key(field.origins[0]), field.origins[0].text())
 
 
-def machine(role: Role, now: str, product: str, gpus: Value, whole: bool = False) -> hardware.Node | None:
+def machine(role: Role, now: str, product: str, gpus: Value, whole: bool = False) -> str | None:
     """Another machine type of the same cloud with enough of a product, the cheapest; of `whole` ones, with just so many."""
     old = hardware.node(now)
     if old is None or not isinstance(gpus, int):
         return None
-    held = [one for one in hardware.holding(product, gpus, old.cloud) if not whole or one.node_gpus == gpus]
-    priced = [one for one in held if one.cost_usd_per_hour is not None]
+    had = [one for one in offers.of(role.available, old.cloud) if (one.accelerator, one.cloud) == (product, old.cloud)]
+    fitting = [one for one in had if one.instance_type and (one.node_gpus == gpus if whole else one.node_gpus >= gpus)]
+    priced = [one for one in fitting if one.cost_usd_per_hour is not None]
     if not priced and not whole:
         return None
-    return min(
-        priced or held, key=lambda one: (one.cost_usd_per_hour or 0, one.node_gpus, one.instance_type), default=None
+    cheapest = min(
+        priced or fitting, key=lambda one: (one.cost_usd_per_hour or 0, one.node_gpus, one.instance_type), default=None
     )
+    return cheapest.instance_type if cheapest else None
 
 
 def requested(origin: Origin, product: str | None, gpus: Value) -> str | None:
@@ -116,14 +118,14 @@ def _other_machine(role: Role, origin: Origin, product: str, values: Mapping[str
     gpus = values.get("gpus_per_pod", role.value("gpus_per_pod"))
     prefix = "ml." if origin.text().startswith("ml.") else ""
     other = machine(role, origin.text(), product, gpus, whole)  # type: ignore[arg-type]
-    return prefix + other.instance_type if other else None
+    return prefix + other if other else None
 
 
 def _other_family(role: Role, old: str, product: str, gpus: Value) -> str | None:
     """The family of AWS's machines with a product, where one family alone has it."""
     families = {one.instance_type.partition(".")[0] for one in hardware.holding(product, 1, "aws")}
     known = any(one.instance_type.startswith(f"{old}.") for one in hardware.nodes())
-    holds = isinstance(gpus, int) and hardware.cheapest(product, gpus, "aws") is not None
+    holds = isinstance(gpus, int) and offers.cheapest(role.available, product, gpus, "aws") is not None
     return families.pop() if len(families) == 1 and known and holds else None
 
 

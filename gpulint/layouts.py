@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping
 
-from gpulint import hardware, units
+from gpulint import hardware, offers, units
 from gpulint.facts import Facts, Missing
 from gpulint.moves import Move, count_of, priced, sequence_shared
 from gpulint.workload import Value
@@ -174,20 +174,28 @@ def machines(known: Facts) -> Iterator[Move]:
         return
     others = (
         one
-        for one in hardware.nodes()
+        for one in offers.of(known.role.available, now.cloud)
         if (one.cloud, one.accelerator) == (now.cloud, now.accelerator)
         and one.node_gpus >= gpus
-        and (one.network_bytes_per_s or 0) > (now.network_bytes_per_s or 0)
+        and _network(one.instance_type) > (now.network_bytes_per_s or 0)
         and one.cost_usd_per_hour is not None
     )
-    for one in sorted(others, key=lambda node: ((node.cost_usd_per_hour or 0) / node.node_gpus, node.instance_type)):
-        speed = units.human(one.network_bytes_per_s or 0, "bytes_per_s")
+    for one in sorted(
+        others, key=lambda offer: ((offer.cost_usd_per_hour or 0) / offer.node_gpus, offer.instance_type)
+    ):
+        speed = units.human(_network(one.instance_type), "bytes_per_s")
         yield Move(f"{one.instance_type}, {speed} between machines", {"instance_type": one.instance_type})
     card = hardware.accelerator(now.accelerator)
     for product, _ in priced(card, known.role) if card else ():
-        node = hardware.cheapest(product.id, gpus, now.cloud)
-        if product.id != now.accelerator and node and (node.network_bytes_per_s or 0) > (now.network_bytes_per_s or 0):
-            yield Move(f"{gpus} × {product.name} in {node.instance_type}", {"accelerator": product.id})
+        other = offers.cheapest(known.role.available, product.id, gpus, now.cloud)
+        faster = other and _network(other.instance_type) > (now.network_bytes_per_s or 0)
+        if product.id != now.accelerator and other and faster:
+            yield Move(f"{gpus} × {product.name} in {other.instance_type}", {"accelerator": product.id})
+
+
+def _network(instance_type: str) -> float:
+    node = hardware.node(instance_type)
+    return (node.network_bytes_per_s if node else None) or 0
 
 
 def _decoded_together(known: Facts) -> Iterator[Move]:

@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from posixpath import dirname, join, normpath
 from types import ModuleType
+from typing import NamedTuple
 
 from gpulint import adapters, architecture, catalog, documents, engines, facts, hints, labels, suggest, summary
 from gpulint.architecture import Resolved
 from gpulint.documents import Document
 from gpulint.facts import glossary
 from gpulint.findings import Failure, Finding, Location, Recognised, Report, RoleSummary, Skip, WorkloadSummary
+from gpulint.offers import EVERYTHING, Available
 from gpulint.policy import cel, check, policy
 from gpulint.policy.rule import Rule
 from gpulint.policy.settings import Hint, NamedFabric, NamedPool
@@ -42,6 +44,16 @@ class Given:
     like: Mapping[str, str] | None = None
     alternatives: bool = True
     fabrics: tuple[NamedFabric, ...] = ()
+    available: Available = EVERYTHING
+
+
+class Judged(NamedTuple):
+    """A role of a workload with its facts, the rules that are about it, and what they said."""
+
+    workload: Workload
+    known: facts.Facts
+    rules: tuple[Rule, ...]
+    outcome: check.Outcome
 
 
 def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given) -> Report:
@@ -113,9 +125,7 @@ def _file(source: Source, repository: Repository, given: Given) -> Report:
         recognised.append(_recognised(adapter, document))
         found.extend(_problems(adapters.problems(adapter, document, repository), given.rules))
         for workload in adapters.workloads(adapter, document, repository):
-            placed = _placed(_beside(workload, services), given)
-            hinted = hints.applied(placed, told, given.hints, given.accelerator)
-            understood, own = _workload(hinted, repository, given)
+            understood, own = _workload(_hinted(workload, services, told, given), repository, given)
             summaries.append(understood)
             found.extend(own)
     found.extend(_of_targets(loaded.documents, repository, given))
@@ -143,7 +153,10 @@ def _of_targets(found: Sequence[Document], repository: Repository, given: Given)
 
 
 def _placed(workload: Workload, given: Given) -> Workload:
-    """A workload with the pools and the fabrics that gpulint.yaml names."""
+    """A workload with the pools, the fabrics and the machines to be had that gpulint.yaml names."""
+    if given.available != EVERYTHING:
+        roles = (replace(role, available=given.available) for role in workload.roles)
+        workload = replace(workload, roles=tuple(roles))
     if given.pools:
         from gpulint.adapters import pools
 
@@ -271,24 +284,47 @@ def _workload(workload: Workload, repository: Repository, given: Given) -> tuple
     summaries: list[RoleSummary] = []
     found: list[Finding] = []
     for role in workload.roles:
-        resolved = resolve(role, workload.document.path, repository, given.like)
-        known = facts.of(role, resolved)
-        rules = tuple(check.matching(given.rules, workload, role))
-        outcome = check.judged(rules, known)
-        if shares := _shares(role, outcome, repository):
-            known = facts.of(_shared(role, shares), resolved)
-            outcome = check.judged(rules, known)
-        for verdict in outcome.verdicts:
-            finding = check.finding(verdict, workload, known)
+        one = _judged(role, workload, repository, given)
+        for verdict in one.outcome.verdicts:
+            finding = check.finding(verdict, workload, one.known)
             if given.alternatives:
-                found.append(
-                    finding._replace(suggestions=suggest.alternatives(verdict, outcome, workload, known, rules))
-                )
-            else:
-                found.append(finding)
-        summaries.append(summary.of(known.role, known, resolved, outcome))
+                offered = suggest.alternatives(verdict, one.outcome, workload, one.known, one.rules)
+                finding = finding._replace(suggestions=offered)
+            found.append(finding)
+        summaries.append(summary.of(one.known.role, one.known, one.known.resolved, one.outcome))
     where = workload.location()
     return WorkloadSummary(workload.name, workload.kind, workload.adapter, where, tuple(summaries)), found
+
+
+def _judged(role: Role, workload: Workload, repository: Repository, given: Given) -> Judged:
+    resolved = resolve(role, workload.document.path, repository, given.like)
+    known = facts.of(role, resolved)
+    rules = tuple(check.matching(given.rules, workload, role))
+    outcome = check.judged(rules, known)
+    if shares := _shares(role, outcome, repository):
+        known = facts.of(_shared(role, shares), resolved)
+        outcome = check.judged(rules, known)
+    return Judged(workload, known, rules, outcome)
+
+
+def judged(source: Source, repository: Repository, given: Given) -> Iterator[Judged]:
+    """Each role of a file with its facts, the rules that are about it, and what they said."""
+    loaded = documents.load(source.path, source.content)
+    told, _ = hints.commented(loaded.comments)
+    services = _services(loaded.documents)
+    for document in loaded.documents:
+        adapter = adapters.claiming(document)
+        for workload in adapters.workloads(adapter, document, repository) if adapter else ():
+            hinted = _hinted(workload, services, told, given)
+            for role in hinted.roles:
+                yield _judged(role, hinted, repository, given)
+
+
+def _hinted(
+    workload: Workload, services: Mapping[tuple[str, str], Origin], told: Sequence[hints.Told], given: Given
+) -> Workload:
+    """A workload with all that stands beside it: Services, pools, fabrics, and hints."""
+    return hints.applied(_placed(_beside(workload, services), given), told, given.hints, given.accelerator)
 
 
 def _shares(role: Role, outcome: check.Outcome, repository: Repository) -> str | None:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from gpulint import hardware, labels, units
+from gpulint import hardware, labels, offers, units
 from gpulint.facts import Facts, Missing
 from gpulint.workload import Role, Value
 
@@ -210,20 +210,20 @@ def _accelerator(known: Facts) -> Iterator[Move]:
     for product, _ in priced(now, known.role):
         count = 1 if alone else gpus
         memory = product.cuda_memory_bytes or product.driver_memory_bytes or 0
-        if product.id == now.id or memory * count < weights or _loses_bfloat16(known, product):
+        if product.id == now.id or memory * count < weights or loses_bfloat16(known, product):
             continue
         values: dict[str, Value] = {"accelerator": product.id}
         if alone:
             values.update(gpus_per_pod=1, tensor_parallel=1, pipeline_parallel=1)
-        yield Move(f"{count} × {product.name}", values, _slower(now, product, gpus, count))
+        yield Move(f"{count} × {product.name}", values, slower(now, product, gpus, count))
 
 
-def _loses_bfloat16(known: Facts, product: hardware.Accelerator) -> bool:
+def loses_bfloat16(known: Facts, product: hardware.Accelerator) -> bool:
     """Whether a bfloat16 checkpoint would have to be cast: some networks refuse float16, and early releases any cast."""
     return known.likely("checkpoint_dtype") == "bfloat16" and (product.compute_capability or 0) < 8.0
 
 
-def _slower(now: hardware.Accelerator, other: hardware.Accelerator, gpus: int, count: int) -> str:
+def slower(now: hardware.Accelerator, other: hardware.Accelerator, gpus: int, count: int) -> str:
     """What another product gives up: the direct link between several, and memory bandwidth."""
     lost = []
     if count > 1 and (other.link_domain_gpus or 1) < count <= (now.link_domain_gpus or 1):
@@ -235,15 +235,17 @@ def _slower(now: hardware.Accelerator, other: hardware.Accelerator, gpus: int, c
 
 
 def priced(now: hardware.Accelerator, role: Role) -> list[tuple[hardware.Accelerator, float]]:
-    """Products that the same cloud rents out and the file's own label can name, by the price of one."""
+    """Products to be had in the same cloud that the file's own label can name, by the price of one; pools without one last."""
     found = []
     cloud = labels.cloud(role)
     for product in hardware.accelerators():
         if product.vendor != now.vendor or labels.relabelled(role, product.id) is None:
             continue
-        node = hardware.cheapest(product.id, 1, cloud)
-        if node and node.cost_usd_per_hour is not None:
-            found.append((product, node.cost_usd_per_hour / node.node_gpus))
+        machine = offers.cheapest(role.available, product.id, 1, cloud)
+        if machine and machine.cost_usd_per_hour is not None:
+            found.append((product, machine.cost_usd_per_hour / machine.node_gpus))
+        elif cloud is None and offers.pooled(role.available, product.id):
+            found.append((product, math.inf))
     return sorted(found, key=lambda pair: (pair[1], pair[0].id))
 
 

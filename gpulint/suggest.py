@@ -6,10 +6,22 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gpulint import edits, engines, facts, hardware, labels, layouts, moves, training_layouts, training_moves
+from gpulint import (
+    edits,
+    engines,
+    facts,
+    hardware,
+    labels,
+    layouts,
+    moves,
+    offers,
+    training_layouts,
+    training_moves,
+)
 from gpulint.facts import Facts
 from gpulint.findings import Suggestion
 from gpulint.moves import Move
+from gpulint.offers import Offer
 from gpulint.policy import check
 from gpulint.policy.check import Outcome, Verdict
 from gpulint.policy.rule import Rule
@@ -135,22 +147,20 @@ def suggestion(move: Move, before: Facts, after: Facts) -> Suggestion:
     costs = [
         _cost(role, machine, "replicas" in move.values) for role, machine in ((before.role, old), (after.role, new))
     ]
-    prices = ", ".join(dict.fromkeys(f"{one.cloud} {one.price_region} {one.price_date}" for one in (old, new)))
+    prices = ", ".join(dict.fromkeys(f"{one.cloud or one.pool} {one.region} {one.price_date}" for one in (old, new)))
     return Suggestion(move.title, written, shown, move.gives_up, costs[0], costs[1], prices, move.values)
 
 
-def _machine(role: Role, cloud: str | None) -> hardware.Node | None:
-    """The machine type that is stated, else the cheapest priced one that holds the GPUs of one pod, of a cloud or of any."""
+def _machine(role: Role, cloud: str | None) -> Offer | None:
+    """The machine that the pods run on: of their pool or type, else the cheapest that holds one, of a cloud or of any."""
     gpus = role.value("gpus_per_pod")
     if not isinstance(gpus, int) or gpus == 0:
         return None
-    stated = hardware.node(role.text("instance_type"))
-    if stated and stated.cost_usd_per_hour is not None and stated.cloud == (cloud or stated.cloud):
-        return stated
-    return hardware.cheapest(role.text("accelerator"), gpus, cloud)
+    card, machine, pool = (role.text(name) for name in ("accelerator", "instance_type", "node_pool"))
+    return offers.carrying(role.available, card, gpus, machine, pool, cloud)
 
 
-def _cost(role: Role, machine: hardware.Node, of_all: bool) -> float | None:
+def _cost(role: Role, machine: Offer, of_all: bool) -> float | None:
     """List price of the GPUs of one instance, or of all: their share of the machines that hold them."""
     gpus, pods = role.value("gpus_per_pod"), role.value("pods_per_replica")
     instances = role.value("replicas") if of_all else 1

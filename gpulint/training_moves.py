@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 
-from gpulint import hardware, labels, moves
+from gpulint import hardware, labels, moves, offers
 from gpulint.facts import Facts
 from gpulint.moves import GPUS_OF_A_NODE, Move, priced
 from gpulint.workload import Value
@@ -165,7 +165,7 @@ def _larger_card(known: Facts) -> Iterator[Move]:
         return
     least = max(_memory(now) + 1, states / HELD)
     for product, _ in priced(now, known.role):
-        if hardware.cheapest(product.id, count, labels.cloud(known.role)) is None:
+        if offers.cheapest(known.role.available, product.id, count, labels.cloud(known.role)) is None:
             continue  # no machine holds so many
         if _memory(product) >= least and (product.compute_capability or 0) >= (now.compute_capability or 0):
             yield Move(f"{count} × {product.name}", {"accelerator": product.id})

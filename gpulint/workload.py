@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from gpulint.documents import Document, Path
 from gpulint.findings import Location
+from gpulint.offers import EVERYTHING, Available
 
 Value = int | float | str | bool | None | tuple[str, ...]
 
@@ -79,7 +80,7 @@ class Role:
 
     `anchor` is where a finding points when nothing more exact states the matter; `arguments` is the last of the engine's
     arguments (a key, where keys in the glossary's words state them); `open_ended` says why the arguments may hold more
-    than could be read.
+    than could be read. `available` is what its team can have instead.
     """
 
     name: str
@@ -87,6 +88,7 @@ class Role:
     fields: Mapping[str, Field]
     arguments: Origin | None = None
     open_ended: str = ""
+    available: Available = EVERYTHING
 
     def value(self, name: str) -> Value | Unknown:
         """The stated value; None when nothing states it."""

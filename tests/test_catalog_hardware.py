@@ -26,9 +26,9 @@ HEADERS = {
         "quantization,bytes_per_weight,favourable,adverse,native_capability,weight_only_capability,source,note,date"
     ),
     "nodes.csv": (
-        "instance_type,cloud,accelerator,gpus,vcpus,memory_gib,link,network_gbit_per_s,rdma,nics,"
-        "price_usd_per_hour,price_region,price_date,source,date"
+        "instance_type,cloud,accelerator,gpus,cpu,vcpus,memory_gib,link,network_gbit_per_s,rdma,nics,source,date"
     ),
+    "prices.csv": "instance_type,region,home,usd_per_hour,spot_usd_per_hour,source,date",
 }
 HEADERS |= {
     "collectives.csv": (
@@ -45,6 +45,7 @@ SORT_KEY = {
     "links.csv": ("id",),
     "mig_profiles.csv": ("accelerator", "profile"),
     "nodes.csv": ("instance_type", "cloud"),
+    "prices.csv": ("instance_type", "region"),
     "product_names.csv": ("name",),
     "quantization.csv": ("quantization",),
 }
@@ -406,9 +407,10 @@ def test_a_slice_has_the_memory_that_nvidia_smi_prints(accelerator, profile, meb
     assert float(row["memory_gib"]) * 1024 == pytest.approx(mebibytes, abs=6)
 
 
-def test_a_host_with_an_arm_processor_is_never_offered_for_its_price():
-    """The images of a file built for x86 would not start there."""
-    assert {row["price_usd_per_hour"] for row in rows("nodes.csv") if row["accelerator"] == "t4g"} == {""}
+def test_the_hosts_of_grace_and_graviton_have_arm_processors():
+    arm = {row["accelerator"] for row in rows("nodes.csv") if row["cpu"] == "arm64"}
+    assert arm == {"t4g", "gb200", "gb300", "gh200-96gb"}
+    assert {row["cpu"] for row in rows("nodes.csv")} == {"", "arm64"}
 
 
 def test_the_same_profile_name_counts_differently_on_a_40_and_an_80_gb_card():
@@ -422,14 +424,48 @@ def test_nodes_have_whole_gpus():
         assert 1 <= int(row["gpus"]) <= 16, row
 
 
-def test_a_price_never_comes_without_its_region_and_date():
-    for row in rows("nodes.csv"):
-        if row["price_usd_per_hour"]:
-            assert float(row["price_usd_per_hour"]) > 0, row
-            assert row["price_region"], row
-            date.fromisoformat(row["price_date"])
-        else:
-            assert row["price_region"] == row["price_date"] == "", row
+def test_a_price_is_of_a_known_machine_and_never_nothing():
+    machines = {row["instance_type"] for row in rows("nodes.csv")}
+    for row in rows("prices.csv"):
+        assert row["instance_type"] in machines
+        assert row["region"]
+        prices = [float(row[kind]) for kind in ("usd_per_hour", "spot_usd_per_hour") if row[kind]]
+        assert prices
+        assert min(prices) > 0
+
+
+def test_spot_is_cheaper_than_on_demand():
+    for row in rows("prices.csv"):
+        if row["usd_per_hour"] and row["spot_usd_per_hour"]:
+            assert float(row["spot_usd_per_hour"]) < float(row["usd_per_hour"]), row
+
+
+def test_each_priced_machine_has_one_home_region():
+    homes = [row["instance_type"] for row in rows("prices.csv") if row["home"] == "yes"]
+    assert len(homes) == len(set(homes))
+    assert set(homes) == {row["instance_type"] for row in rows("prices.csv")}
+
+
+@pytest.mark.parametrize(
+    ("instance", "region", "on_demand", "spot"),
+    [
+        # aws/karpenter-provider-aws zz_generated.pricing_aws.go, generated 2026-07-20
+        ("p5.48xlarge", "us-east-1", 55.04, None),
+        ("g6e.xlarge", "us-east-1", 1.861, None),
+        # Azure/karpenter-provider-azure zz_generated.pricing.go, generated 2026-06-18
+        ("Standard_ND96isr_H100_v5", "eastus", 98.32, None),
+        ("Standard_NC24ads_A100_v4", "westeurope", 4.775, None),
+        # cloudpilot-ai/karpenter-provider-gcp initial-prices.json of 2026-08-03
+        ("g2-standard-4", "us-central1", 0.706832255, 0.397336),
+        ("a2-highgpu-1g", "europe-west4", 3.747972, 1.692835),
+    ],
+)
+def test_known_list_prices(instance, region, on_demand, spot):
+    (row,) = [r for r in rows("prices.csv") if (r["instance_type"], r["region"]) == (instance, region)]
+    assert float(row["usd_per_hour"]) == pytest.approx(on_demand, abs=1e-5)
+    assert (float(row["spot_usd_per_hour"]) if row["spot_usd_per_hour"] else None) == (
+        None if spot is None else pytest.approx(spot, abs=1e-5)
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import difflib
 import json
 from collections.abc import Iterable, Mapping
@@ -133,6 +134,50 @@ class FabricFile(Strict):
         return {name: value for name, value in stated.items() if value is not None}
 
 
+class AvailableFile(Strict):
+    """What alternatives may be made of; a list that is left out narrows nothing."""
+
+    clouds: tuple[str, ...] = pydantic.Field(
+        (), description="aws, azure, gcp …: their machines, in place of the file's cloud"
+    )
+    regions: tuple[str, ...] = pydantic.Field((), description="regions of those clouds, whose prices count")
+    instance_types: tuple[str, ...] = pydantic.Field((), alias="instance-types", description="only these machine types")
+    accelerators: tuple[str, ...] = pydantic.Field(
+        (), description="only these, as `gpulint catalog accelerators` lists them"
+    )
+    forbidden: tuple[str, ...] = pydantic.Field((), description="accelerators that are never to be suggested")
+    pools: bool = pydantic.Field(
+        False, description="only what `pools:` names, and what clouds or instance-types add to it"
+    )
+
+
+class PriceFile(Strict):
+    """What a team pays, in place of the list price: for one machine of a type or pool, or for one accelerator."""
+
+    instance_type: str = pydantic.Field("", alias="instance-type", description="machine type of the cloud")
+    accelerator: str = pydantic.Field("", description="as `gpulint catalog accelerators` lists it: the price of one")
+    pool: str = pydantic.Field("", description="a pool under `pools:`: the price of one node")
+    usd_per_hour: float = pydantic.Field(gt=0, alias="usd-per-hour")
+    spot_usd_per_hour: float | None = pydantic.Field(None, gt=0, alias="spot-usd-per-hour")
+    region: str = pydantic.Field("", description="region that it holds in; any where it is left out")
+    date: datetime.date = pydantic.Field(description="day of the price, 2026-11-01: reports say how old it is")
+    source: str = pydantic.Field("", description="where it stands: a contract, an invoice, a page")
+
+    @pydantic.model_validator(mode="after")
+    def _of_one(self) -> PriceFile:
+        if sum(map(bool, (self.instance_type, self.accelerator, self.pool))) != 1:
+            raise ValueError("name one of instance-type, accelerator and pool")
+        return self
+
+
+class EnergyFile(Strict):
+    """What electricity costs and emits where a team computes."""
+
+    usd_per_kwh: float | None = pydantic.Field(None, gt=0, alias="usd-per-kwh")
+    co2_kg_per_kwh: float | None = pydantic.Field(None, ge=0, alias="co2-kg-per-kwh")
+    pue: float | None = pydantic.Field(None, ge=1, description="power of the whole site against that of its machines")
+
+
 class PolicyFile(Strict):
     """gpulint.yaml"""
 
@@ -147,6 +192,9 @@ class PolicyFile(Strict):
     pools: tuple[PoolFile, ...] = ()
     fabric: tuple[FabricFile, ...] = ()
     like: dict[str, str] = {}
+    available: AvailableFile = AvailableFile.model_validate({})
+    prices: tuple[PriceFile, ...] = ()
+    energy: EnergyFile = EnergyFile.model_validate({})
 
 
 INNER: Mapping[str, type[pydantic.BaseModel]] = {
@@ -154,8 +202,11 @@ INNER: Mapping[str, type[pydantic.BaseModel]] = {
     "objectives": Aim,
     "pools": PoolFile,
     "fabric": FabricFile,
+    "available": AvailableFile,
+    "prices": PriceFile,
+    "energy": EnergyFile,
 }
-"""The mappings that lists of gpulint.yaml hold."""
+"""The mappings that keys of gpulint.yaml hold, alone or in lists."""
 
 
 class TargetFile(Strict):

@@ -6,7 +6,12 @@ import fnmatch
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpulint.offers import EVERYTHING, Available, Energy, Price
+
+if TYPE_CHECKING:
+    from gpulint.policy import schema
 
 FILE = "gpulint.yaml"
 PROJECT = "pyproject.toml"
@@ -70,6 +75,7 @@ class Settings(NamedTuple):
     pools: tuple[NamedPool, ...] = ()
     fabrics: tuple[NamedFabric, ...] = ()
     like: Mapping[str, str] = MappingProxyType({})
+    available: Available = EVERYTHING
     path: Path | None = None
 
 
@@ -105,7 +111,23 @@ def _checked(path: Path, table: str, root: Path) -> Settings:
         pools=tuple(NamedPool(**pool.model_dump()) for pool in stated.pools),
         fabrics=tuple(NamedFabric(**one.where(), quantities=one.quantities()) for one in stated.fabric),
         like=dict(stated.like),
+        available=_available(stated),
         path=path,
+    )
+
+
+def _available(stated: schema.PolicyFile) -> Available:
+    """What a team can have and pays, by the names that it gives."""
+    had = stated.available
+    return Available(
+        clouds=had.clouds,
+        regions=had.regions,
+        instance_types=had.instance_types,
+        accelerators=had.accelerators,
+        forbidden=had.forbidden,
+        pools_only=had.pools and not (had.clouds or had.regions or had.instance_types),
+        prices=tuple(Price(**one.model_dump() | {"date": one.date.isoformat()}) for one in stated.prices),
+        energy=Energy(**stated.energy.model_dump()),
     )
 
 

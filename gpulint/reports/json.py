@@ -57,34 +57,35 @@ def _finding(finding: Finding) -> dict[str, object]:
         "severity": finding.severity.word,
         "confidence": finding.confidence,
         "message": finding.message,
-        **_place(finding.location),
+        **place(finding.location),
         "label": finding.label,
-        "related": [{"label": one.label, **_place(one.location)} for one in finding.related],
+        "related": [{"label": one.label, **place(one.location)} for one in finding.related],
         "arithmetic": list(finding.arithmetic),
         "workload": finding.workload,
         "role": finding.role,
-        "facts": _facts(finding.facts),
-        "suggestions": [_suggestion(one) for one in finding.suggestions],
+        "facts": facts(finding.facts),
+        "suggestions": [suggestion(one) for one in finding.suggestions],
         "fingerprint": finding.fingerprint,
         "suppressed": finding.suppressed,
     }
 
 
-def _suggestion(suggestion: Suggestion) -> dict[str, object]:
+def suggestion(suggestion: Suggestion) -> dict[str, object]:
+    """An alternative as plain data."""
     changes = [
         {
             "quantity": edit.quantity,
             "old": edit.old,
             "new": edit.new,
             "how": edit.how,
-            **(_place(edit.location) if edit.location else {}),
+            **(place(edit.location) if edit.location else {}),
         }
         for edit in suggestion.edits
     ]
     return {
         "title": suggestion.title,
         "changes": changes,
-        "facts": _facts(suggestion.facts),
+        "facts": facts(suggestion.facts),
         "gives_up": suggestion.gives_up,
         "cost_before_usd_per_hour": suggestion.cost_before_usd_per_hour,
         "cost_after_usd_per_hour": suggestion.cost_after_usd_per_hour,
@@ -119,7 +120,7 @@ def _role(role: RoleSummary) -> dict[str, object]:
         "fits_on": list(role.fits_on),
         "borderline": list(role.borderline),
         "too_small": list(role.too_small),
-        "facts": _facts(role.facts),
+        "facts": facts(role.facts),
         "assumptions": list(role.assumptions),
         "unknown": dict(role.unknown),
         "explained": [_explanation(one) for one in role.explained],
@@ -128,14 +129,16 @@ def _role(role: RoleSummary) -> dict[str, object]:
 
 
 def _explanation(one: Explanation) -> dict[str, object]:
-    return {"quantity": one.quantity, "category": one.category, "reason": one.reason, **_place(one.location)}
+    return {"quantity": one.quantity, "category": one.category, "reason": one.reason, **place(one.location)}
 
 
-def _facts(facts: Iterable[Fact]) -> dict[str, object]:
+def facts(facts: Iterable[Fact]) -> dict[str, object]:
+    """Facts by name, each with its unit and worlds."""
     return {fact.name: {"unit": fact.unit, **fact.values._asdict()} for fact in facts}
 
 
-def _place(location: Location) -> dict[str, object]:
+def place(location: Location) -> dict[str, object]:
+    """A span as plain data."""
     return {
         "path": location.path,
         "line": location.line,

@@ -54,13 +54,13 @@ def _finding(finding: Finding, paint: Paint, explained: bool) -> str:
 
 def _finding_lines(finding: Finding, paint: Paint, explained: bool) -> Iterator[str]:
     severity = finding.severity.word + SURE[finding.confidence]
-    yield f"{paint(severity, STYLES[finding.severity])}[{finding.rule}]: {_safe(finding.message)}"
+    yield f"{paint(severity, STYLES[finding.severity])}[{finding.rule}]: {safe(finding.message)}"
     place = finding.location
     owner = "/".join(dict.fromkeys(filter(None, (finding.workload, finding.role))))
-    yield f"  --> {_safe(place.path)}:{place.line}:{place.column}" + (f"  ({_safe(owner)})" if owner else "")
+    yield f"  --> {safe(place.path)}:{place.line}:{place.column}" + (f"  ({safe(owner)})" if owner else "")
     yield from _snippet(finding)
     for line in finding.arithmetic:
-        yield f"   = {_safe(line)}"
+        yield f"   = {safe(line)}"
     for suggestion in finding.suggestions:
         yield from _suggestion(suggestion, place)
     if explained:
@@ -83,17 +83,17 @@ def _snippet(finding: Finding) -> Iterator[str]:
             yield f"{'…':>{gutter}}"
         if location.line != last:
             yield f"{location.line:>{gutter}} | {_window(location)}"
-        yield f"{'':>{gutter}} | {_marks(location, MARKS[kind])} {_safe(label)}".rstrip()
+        yield f"{'':>{gutter}} | {_marks(location, MARKS[kind])} {safe(label)}".rstrip()
         last = location.line
     for one in finding.related:
         if one.location.path != finding.location.path:
-            yield f"   = {_safe(one.label)}: {_safe(one.location.path)}:{one.location.line}:{one.location.column}"
+            yield f"   = {safe(one.label)}: {safe(one.location.path)}:{one.location.line}:{one.location.column}"
 
 
 def _window(location: Location) -> str:
     line = location.text.splitlines()[0] if location.text else ""
     start = _cut(location)
-    return _safe(
+    return safe(
         ("…" if start else "") + line[start : start + WIDTH_MAX] + ("…" if len(line) > start + WIDTH_MAX else "")
     )
 
@@ -102,7 +102,7 @@ def _marks(location: Location, mark: str) -> str:
     line = location.text.splitlines()[0] if location.text else ""
     start = _cut(location)
     end = location.end_column if location.end_line == location.line else len(line) + 1
-    before = _safe(line[start : location.column - 1])
+    before = safe(line[start : location.column - 1])
     width = min(max(1, end - location.column), WIDTH_MAX)
     return " " * (len(before) + bool(start)) + mark * width
 
@@ -117,23 +117,24 @@ def _suggestion(suggestion: Suggestion, place: Location) -> Iterator[str]:
     if suggestion.cost_before_usd_per_hour is not None and suggestion.cost_after_usd_per_hour is not None:
         before, after = suggestion.cost_before_usd_per_hour, suggestion.cost_after_usd_per_hour
         cost = f", ${before:,.2f}/h to ${after:,.2f}/h (list, {suggestion.prices})" if before != after else ""
-    gives_up = f" (gives up {_safe(suggestion.gives_up)})" if suggestion.gives_up else ""
-    yield f"   = try {_safe(suggestion.title)}{cost}{gives_up}"
-    for edit in suggestion.edits:
-        yield f"       {_edit(edit, place)}"
+    gives_up = f" (gives up {safe(suggestion.gives_up)})" if suggestion.gives_up else ""
+    yield f"   = try {safe(suggestion.title)}{cost}{gives_up}"
+    for one in suggestion.edits:
+        yield f"       {edit(one, place)}"
 
 
-def _edit(edit: Edit, place: Location) -> str:
+def edit(edit: Edit, place: Location) -> str:
+    """A change with its place, as one line."""
     where = ""
     if edit.location is not None:
-        path = "" if edit.location.path == place.path else f"{_safe(edit.location.path)}:"
+        path = "" if edit.location.path == place.path else f"{safe(edit.location.path)}:"
         where = f"{path}{edit.location.line}:{edit.location.column}  "
     if not edit.old:
-        return f"{where}add {_safe(edit.new)}"
-    return f"{where}{_safe(edit.old)} → {_safe(edit.new)}"
+        return f"{where}add {safe(edit.new)}"
+    return f"{where}{safe(edit.old)} → {safe(edit.new)}"
 
 
-def _safe(text: str) -> str:
+def safe(text: str) -> str:
     """Text of a stranger's file, without control characters that a terminal would obey."""
     return "".join(TAB if char == "\t" else char if char.isprintable() else "\ufffd" for char in text)
 
@@ -164,23 +165,24 @@ def _table(shown: Sequence[tuple[WorkloadSummary, RoleSummary]]) -> Iterator[str
     widths = [max(len(row[at]) for row in (COLUMNS, *rows)) for at in range(len(COLUMNS))]
     several = len({workload.location.path for workload, _ in shown}) > 1
     indent = "  " if several else ""
-    yield indent + _padded(COLUMNS, widths)
+    yield indent + padded(COLUMNS, widths)
     last = ""
     for (workload, _), row in zip(shown, rows, strict=True):
         if several and workload.location.path != last:
             last = workload.location.path
-            yield f"{_safe(last)}:"
-        yield indent + _padded(row, widths)
+            yield f"{safe(last)}:"
+        yield indent + padded(row, widths)
 
 
-def _padded(row: Sequence[str], widths: Sequence[int]) -> str:
+def padded(row: Sequence[str], widths: Sequence[int]) -> str:
+    """Cells under one another."""
     return "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def _row(workload: WorkloadSummary, role: RoleSummary) -> tuple[str, ...]:
     name = workload.name if len(workload.roles) == 1 else f"{workload.name}/{role.name}"
     cells = (name, role.architecture, role.accelerator, role.parallelism, role.verdict, role.headroom)
-    return tuple(_short(_safe(cell)) for cell in cells)
+    return tuple(_short(safe(cell)) for cell in cells)
 
 
 def _short(cell: str) -> str:
@@ -191,14 +193,14 @@ def _notes(workloads: Iterable[WorkloadSummary]) -> Iterator[str]:
     for workload in workloads:
         for role in workload.roles:
             for aim in role.objectives:
-                yield f"{_safe(workload.name)}: {_aim(aim)}"
+                yield f"{safe(workload.name)}: {_aim(aim)}"
             for assumption in role.assumptions:
-                yield f"assumed for {_safe(workload.name)}: {_safe(assumption)}"
+                yield f"assumed for {safe(workload.name)}: {safe(assumption)}"
             if role.fits_on or role.borderline or role.too_small:
                 parts = [f"fits on {_from_smallest(role.fits_on)}"]
                 parts += [f"borderline on {', '.join(role.borderline)}"] if role.borderline else []
                 parts += [f"too small: {', '.join(role.too_small[-3:])}"] if role.too_small else []
-                yield f"{_safe(workload.name)} {'; '.join(parts)}"
+                yield f"{safe(workload.name)} {'; '.join(parts)}"
 
 
 def _aim(aim: Aim) -> str:
@@ -225,9 +227,9 @@ def _closing(report: Report) -> Iterator[str]:
         parts.append(f"{suppressed} suppressed")
     yield ", ".join(parts)
     for reason, number in sorted(Counter(skip.reason for skip in report.skipped).items()):
-        yield f"skipped: {number} × {_safe(reason)}"
+        yield f"skipped: {number} × {safe(reason)}"
     for failure in report.failures:
-        yield f"internal error in {_safe(failure.path)} while {failure.doing}: {_safe(failure.error)}"
+        yield f"internal error in {safe(failure.path)} while {failure.doing}: {safe(failure.error)}"
     roles = [role for workload in report.workloads for role in workload.roles]
     if unread := sum(not role.engine and not role.part_of for role in roles):
         yield f"no engine that gpulint reads: {unread} of {_counted(len(roles), 'role')}; only rules for any program applied"
@@ -249,7 +251,7 @@ def _not_evaluated(report: Report) -> Iterator[str]:
     lacking = sum(len(role.not_evaluated) for workload in report.workloads for role in workload.roles)
     yield f"not evaluated: {_counted(lacking, 'check')}; to have them, add"
     for need, number in rules.most_common():
-        names = [_safe(f"{name}, {why}" if why else name) for name, why in owners[need].items()]
+        names = [safe(f"{name}, {why}" if why else name) for name, why in owners[need].items()]
         shown = "; ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
         yield f"  {need} ({_counted(number, 'check')}: {shown}): {report.asks.get(need, '')}".rstrip(": ")
 

@@ -1,0 +1,48 @@
+"""Plans: what the roles of a file, or those of one of its lines, could run on instead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from gpulint import lint, planner
+from gpulint.findings import Finding, Location, Plan
+from gpulint.lint import Given, Judged
+from gpulint.policy import check
+from gpulint.repository import Repository, Source
+
+
+def of(source: Source, line: int | None, repository: Repository, given: Given) -> list[Plan]:
+    """The plan of each role; of a line, only those that a finding there is about, or whose workload it belongs to."""
+    roles = [one for one in lint.judged(source, repository, given) if not one.known.role.text("part_of")]
+    if line is None:
+        return [_plan(one, frozenset()) for one in roles]
+    if named := [(one, names) for one in roles if (names := frozenset(_at(line, one)))]:
+        return [_plan(one, names) for one, names in named]
+    return [_plan(one, frozenset()) for one in _around(line, roles)]
+
+
+def _plan(one: Judged, names: frozenset[str]) -> Plan:
+    targets = planner.targets(one.outcome, names)
+    return planner.plan(planner.Before(one.workload, one.known, one.rules, one.outcome, targets))
+
+
+def _at(line: int, one: Judged) -> Iterator[str]:
+    """The rules whose finding has a span on a line."""
+    for verdict in one.outcome.verdicts:
+        finding = check.finding(verdict, one.workload, one.known)
+        if any(place.line <= line <= place.end_line for place in _places(finding)):
+            yield verdict.rule.name
+
+
+def _places(finding: Finding) -> Iterator[Location]:
+    yield finding.location
+    yield from (related.location for related in finding.related if related.location.path == finding.location.path)
+
+
+def _around(line: int, roles: Sequence[Judged]) -> Iterable[Judged]:
+    """The roles of the last workload that starts at or before a line."""
+    starts = sorted({one.workload.location().line for one in roles})
+    if not starts:
+        return ()
+    start = max((first for first in starts if first <= line), default=starts[0])
+    return [one for one in roles if one.workload.location().line == start]
