@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from gpulint import hardware, labels, moves
+from gpulint import hardware, labels, moves, offers
 from gpulint.facts import Facts, Missing
 from gpulint.moves import GPUS_OF_A_NODE, Move, count_of, priced
 from gpulint.workload import Value
@@ -15,16 +16,25 @@ FILLED = 0.92
 """Share of a card that weights may take before its formulas are asked: what no engine leaves to them is not tried."""
 COUNTS_TRIED = 2
 """GPU counts of a card that are tried: the smallest that holds the weights, and the next for the KV cache."""
+BESIDE_THE_BUS = 4
+"""Ranks from which vLLM's guide to parallelism advises stages where cards have no direct link."""
 ACCURACY = "a little accuracy"
 
 
 class Shape(NamedTuple):
-    """One card, how many of it a pod has, in which number format it holds the weights, and the list price of them all."""
+    """One card, how many of it each pod of an instance has, how ranks share them, in which number format, at what list price."""
 
     card: hardware.Accelerator
     gpus: int
+    pods: int
+    stages: int
     quantization: str
     cost_usd_per_hour: float
+
+    @property
+    def ranks(self) -> int:
+        """Tensor parallel ranks of each stage."""
+        return self.gpus * self.pods // self.stages
 
 
 def serving(known: Facts) -> Iterator[Move]:
@@ -33,36 +43,60 @@ def serving(known: Facts) -> Iterator[Move]:
     weights = known.likely("weight_bytes")
     if now is None or not pods or not isinstance(weights, int | float):
         return
-    for shape in sorted(_shapes(known, now, weights), key=lambda one: (one.cost_usd_per_hour, one.gpus, one.card.id)):
-        values = {name: value for name, value in _values(shape, known).items() if known.likely(name) != value}
+    for shape in sorted(_shapes(known, now, weights), key=_order):
+        values = {name: value for name, value in _values(shape).items() if known.likely(name) != value}
         if values:
-            yield Move(_title(shape, values), values, _lost(shape, now, known))
+            yield Move(_title(shape), values, _lost(shape, now, known))
+
+
+def _order(one: Shape) -> tuple[float, int, int, str, str]:
+    return one.cost_usd_per_hour, one.gpus * one.pods, one.stages, one.card.id, one.quantization
 
 
 def _shapes(known: Facts, now: hardware.Accelerator, weights: float) -> Iterator[Shape]:
-    cloud = labels.cloud(known.role)
-    heads = count_of(known, "attention_heads")
-    for product, each in _products(now, known):
+    cloud, heads = labels.cloud(known.role), count_of(known, "attention_heads")
+    for product in _products(now, known):
         memory = product.cuda_memory_bytes or product.driver_memory_bytes or 0
-        for quantization, share in _formats(known, product):
-            least = weights * share / (FILLED * memory) if memory else math.inf
-            counts = [
-                count
-                for count in GPUS_OF_A_NODE
-                if count >= least and (heads is None or heads % count == 0) and _held(product, count, cloud)
-            ]
-            for count in counts[:COUNTS_TRIED]:
-                yield Shape(product, count, quantization, each * count)
+        for (quantization, share), pods in itertools.product(_formats(known, product), _pods(known)):
+            least = weights * share / (FILLED * memory * pods) if memory else math.inf
+            counts = (one for one in GPUS_OF_A_NODE if one >= least and (heads is None or heads % one == 0))
+            machines = ((count, offers.cheapest(known.role.available, product.id, count, cloud)) for count in counts)
+            held = [(count, machine) for count, machine in machines if machine or (count == 1 and product.id == now.id)]
+            for count, machine in held[:COUNTS_TRIED]:
+                cost = _price(machine, count) * pods
+                for stages in _stages(product, count, pods):
+                    yield Shape(product, count, pods, stages, quantization, cost)
 
 
-def _products(now: hardware.Accelerator, known: Facts) -> Iterator[tuple[hardware.Accelerator, float]]:
-    """The cards that the file can name, today's also without a price, and the price of one."""
-    found = priced(now, known.role)
-    if all(product.id != now.id for product, _ in found):
-        yield now, math.inf
-    for product, each in found:
-        if product.id == now.id or not moves.loses_bfloat16(known, product):
-            yield product, each
+def _price(machine: offers.Offer | None, gpus: int) -> float:
+    """The share of a machine that so many of its cards are; not established is dearer than anything."""
+    if machine is None or machine.cost_usd_per_hour is None:
+        return math.inf
+    return machine.cost_usd_per_hour * gpus / machine.node_gpus
+
+
+def _pods(known: Facts) -> Iterator[int]:
+    """One pod; where the instance is a group of them, also as many as today and twice as many."""
+    yield 1
+    now = count_of(known, "pods_per_replica") or 1
+    if now > 1:
+        yield from (now, 2 * now)
+
+
+def _stages(product: hardware.Accelerator, gpus: int, pods: int) -> Iterator[int]:
+    """A stage for each pod; two where the cards of a pod meet over the host's bus."""
+    yield pods
+    if gpus >= BESIDE_THE_BUS and (product.link_domain_gpus or 1) < gpus:
+        yield 2 * pods
+
+
+def _products(now: hardware.Accelerator, known: Facts) -> Iterator[hardware.Accelerator]:
+    """The cards that the file can name, and today's."""
+    found = [product for product, _ in priced(now, known.role)]
+    yield now
+    for product in found:
+        if product.id != now.id and not moves.loses_bfloat16(known, product):
+            yield product
 
 
 def _formats(known: Facts, product: hardware.Accelerator) -> Iterator[tuple[str, float]]:
@@ -72,34 +106,34 @@ def _formats(known: Facts, product: hardware.Accelerator) -> Iterator[tuple[str,
         yield "fp8", 0.5
 
 
-def _held(product: hardware.Accelerator, count: int, cloud: str | None) -> bool:
-    return count == 1 or hardware.cheapest(product.id, count, cloud) is not None
-
-
-def _values(shape: Shape, known: Facts) -> Mapping[str, Value]:
+def _values(shape: Shape) -> Mapping[str, Value]:
     values: dict[str, Value] = {
         "accelerator": shape.card.id,
         "gpus_per_pod": shape.gpus,
-        "tensor_parallel": shape.gpus,
-        "pipeline_parallel": 1,
+        "pods_per_replica": shape.pods,
+        "tensor_parallel": shape.ranks,
+        "pipeline_parallel": shape.stages,
         "data_parallel": 1,
-        "pods_per_replica": 1,
     }
     return {**values, "quantization": shape.quantization} if shape.quantization else values
 
 
-def _title(shape: Shape, values: Mapping[str, Value]) -> str:
+def _title(shape: Shape) -> str:
     parts = [f"{shape.gpus} × {shape.card.name}"]
-    if shape.gpus > 1:
-        parts.append(f"tensor parallel {shape.gpus}")
-    if "quantization" in values:
+    if shape.pods > 1:
+        parts.append(f"{shape.pods} pods")
+    if shape.ranks > 1:
+        parts.append(f"tensor parallel {shape.ranks}")
+    if shape.stages > 1:
+        parts.append(f"pipeline parallel {shape.stages}")
+    if shape.quantization:
         parts.append("weights in FP8, quantised at load")
     return ", ".join(parts)
 
 
 def _lost(shape: Shape, now: hardware.Accelerator, known: Facts) -> str:
     gpus = (count_of(known, "gpus_per_pod") or 1) * (count_of(known, "pods_per_replica") or 1)
-    slower = moves.slower(now, shape.card, gpus, shape.gpus)
+    slower = moves.slower(now, shape.card, gpus, shape.gpus * shape.pods)
     return " and ".join(filter(None, (slower, ACCURACY if shape.quantization else "")))
 
 

@@ -29,15 +29,12 @@ SAME_HARDWARE = frozenset(
     {"accelerator", "gpus_per_pod", "pods_per_replica", "replicas", "mig_profile", "instance_type"}
 )
 """What an answer on the same hardware leaves as it is."""
-USUAL = ("gpus_per_pod", "tensor_parallel", "replicas")
-"""What may change where no rule asks for anything."""
 NUMBER_FORMATS = frozenset({"quantization", "kv_cache_dtype", "weight_dtype"})
 """What gives up accuracy, and is not offered beside the same shape without it."""
 SPENT = 1.5
 """How much more than the cheapest option the one with the most headroom may cost, where today's cost is less or unknown."""
 SHOWN = ("tpot_s", "ttft_s", "service_tokens_per_s", "step_s", "training_run_s", "average_power_w")
 """What an option shows beside its headroom, where enough is stated to tell."""
-ANSWERS = ("smallest change", "cheapest", "same hardware", "most headroom")
 
 
 class Before(NamedTuple):
@@ -111,7 +108,9 @@ def _options(before: Before, refused: Counter[str]) -> Iterator[Option]:
         for move in moves:
             if sifted == SIFTED or judged == JUDGED or of_a_kind == most:
                 break
-            values = frozenset(move.values.items())
+            values = frozenset(
+                (name, value) for name, value in move.values.items() if before.known.likely(name) != value
+            )
             if values in tried:
                 continue
             tried.add(values)
@@ -135,7 +134,7 @@ def _options(before: Before, refused: Counter[str]) -> Iterator[Option]:
 def _by_kind(before: Before) -> Iterator[Iterator[Move]]:
     """The changes of each quantity that a target may be answered with."""
     kinds = dict.fromkeys(kind for one in before.targets for kind in one.rule.change)
-    for kind in kinds or USUAL:
+    for kind in kinds:
         yield suggest.candidates(kind, before.known)
 
 
@@ -210,28 +209,42 @@ def _better(said: Suggestion, before: Before, option: Option) -> bool:
 
 def _answered(found: Sequence[Suggestion], before: Before) -> tuple[Suggestion, ...]:
     """The options that answer a question best or that no other one beats, best first."""
-    if not found:
-        return ()
-    best = dict(zip(ANSWERS, _best(found), strict=True))
-    wasteful = any(one.rule.family == "oversizing" for one in before.targets) or not before.targets
-    ranked = sorted(found, key=_cost if wasteful else _smallness)
+    best = _best(found, bool(before.targets))
+    ranked = sorted(found, key=_smallness if _mends(before) else _frugality)
     kept = [one for one in ranked if any(one is other for other in best.values()) or not _beaten(one, found)]
     return tuple(
         one._replace(answers=tuple(answer for answer, other in best.items() if other is one)) for one in kept[:PRINTED]
     )
 
 
-def _best(found: Sequence[Suggestion]) -> Iterator[Suggestion | None]:
-    yield min(found, key=_smallness)
-    yield min(found, key=_cost)
-    yield min((one for one in found if SAME_HARDWARE.isdisjoint(one.values)), key=_smallness, default=None)
+def _mends(before: Before) -> bool:
+    """Whether something fails or crawls today, so that the least change comes first; money does where it is only wasted."""
+    return any(one.rule.family != "oversizing" for one in before.targets)
+
+
+def _best(found: Sequence[Suggestion], asked: bool) -> Mapping[str, Suggestion]:
+    """The option that answers each question best, of those that can be compared in it."""
+    priced = [one for one in found if one.cost_after_usd_per_hour is not None]
+    kept = [one for one in found if SAME_HARDWARE.isdisjoint(one.values)]
     most = _affordable(found)
-    yield max((one for one in found if _cost(one)[0] <= most), key=_headroom, default=None)
+    roomy = [one for one in found if _headroom(one) > -math.inf and _cost(one)[0] <= most]
+    answers = {
+        "smallest change": min(found, key=_smallness, default=None) if asked else None,
+        "cheapest": min(priced, key=_cost, default=None),
+        "same hardware": min(kept, key=_smallness, default=None),
+        "most headroom": max(roomy, key=_headroom, default=None),
+    }
+    return {answer: one for answer, one in answers.items() if one is not None}
 
 
 def _affordable(found: Sequence[Suggestion]) -> float:
     today = max((one.cost_before_usd_per_hour or 0 for one in found), default=0)
-    return max(today, SPENT * min(_cost(one)[0] for one in found))
+    return max(today, SPENT * min((_cost(one)[0] for one in found), default=0))
+
+
+def _frugality(one: Suggestion) -> tuple[bool, float, int]:
+    """Money first, among what keeps its number format."""
+    return not NUMBER_FORMATS.isdisjoint(one.values), *_cost(one)
 
 
 def _smallness(one: Suggestion) -> tuple[bool, int, float]:

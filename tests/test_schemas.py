@@ -23,6 +23,7 @@ from gpulint.reports import schema as report_schema
 FOLDER = Path(__file__).resolve().parent.parent / "schemas"
 OPEN_MAPS = {
     *("facts", "unknown", "values"),  # report: by fact name
+    "refused",  # plan: by reason
     "like",  # policy: by checkpoint
     "labels",  # policy: by the key of a node label
 }
@@ -36,6 +37,7 @@ def contracts() -> dict[str, type[pydantic.BaseModel]]:
         "policy": schema.PolicyFile,
         "rule": schema.RuleFile,
         "report": report_schema.ReportFile,
+        "plan": report_schema.PlanFile,
     }
 
 
@@ -96,7 +98,7 @@ def objects(node: object, key: str = "") -> Iterator[tuple[str, dict[str, object
             yield from objects(inner, key)
 
 
-@pytest.mark.parametrize("name", ["policy", "rule", "report"])
+@pytest.mark.parametrize("name", ["policy", "rule", "report", "plan"])
 def test_no_object_takes_keys_that_the_contract_does_not_name(name: str) -> None:
     stray = [
         key

@@ -144,3 +144,9 @@ def test_other_objects_are_not_its(text: str) -> None:
 def test_gpus_that_are_not_asked_for_may_come_with_the_runtime_class() -> None:
     role = reading.role(RUNTIME.replace(', gpu: "2"', ""))
     assert role.value("gpus_per_pod") == Unknown("the runtime class may give GPUs", "operator preset")
+
+
+def test_a_pod_template_of_its_own_may_mount_shared_memory() -> None:
+    template = "  podTemplate: {spec: {containers: []}}\n  deploymentConfig:"
+    (role,) = reading.workload(RUNTIME.replace("  deploymentConfig:", template)).roles
+    assert role.value("shared_memory_default") is False

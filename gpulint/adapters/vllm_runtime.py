@@ -142,7 +142,7 @@ def _completed(document: Document, role: Role) -> Role:
         fields["shared_memory_default"] = Field(False, (size,))
     pods = document.get(("spec", "podTemplate", "spec"))
     if isinstance(pods, dict):
-        fields["shared_memory_default"] = Field(None)
+        fields["shared_memory_default"] = Field(False, source="the pod template may mount it")
     if not isinstance(fields["gpus_per_pod"].value, int):
         at = Origin(document, _path(document, "deploymentConfig", "resources"))
         fields["gpus_per_pod"] = Field(Unknown("the runtime class may give GPUs", "operator preset"), (at,))

@@ -217,3 +217,26 @@ class ReportFile(Strict):
     skipped: list[SkipEntry]
     failures: list[FailureEntry]
     summary: SummaryEntry
+
+
+class PlanEntry(Place):
+    """What else one role could run on."""
+
+    workload: str
+    role: str
+    now: str = pydantic.Field(description="the network on its cards, in words")
+    cures: list[str] = pydantic.Field(description="the rules that hold today and that every option answers")
+    leaves: list[str] = pydantic.Field(description="those that no option answers")
+    facts: dict[str, FactEntry] = pydantic.Field(description="today's figures")
+    options: list[SuggestionEntry] = pydantic.Field(description="best first; no rule has anything new to say of any")
+    refused: dict[str, int] = pydantic.Field(description="how many shapes were left out, by the reason")
+    needs: list[str] = pydantic.Field(description="what would have to be stated before any can be told")
+
+
+class PlanFile(Strict):
+    """What `gpulint suggest` found."""
+
+    format: Literal["gpulint-plan/1"]
+    tool: ToolEntry
+    catalog: CatalogEntry
+    plans: list[PlanEntry]

@@ -1,0 +1,243 @@
+"""`gpulint suggest`: every option is better by the same rules, can be written, and says what it costs and gives up."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import samples
+import test_schemas
+from click.testing import CliRunner
+
+from gpulint import cli, lint, plans
+from gpulint.findings import Plan, Suggestion
+from gpulint.policy.rule import shipped_rules
+from gpulint.reports import plan as plan_report
+from gpulint.repository import Source
+
+SERVER = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {name}
+{annotations}spec:
+  replicas: {replicas}
+  template:
+    spec:
+      nodeSelector: {{{selector}}}
+      containers:
+        - name: server
+          image: vllm/vllm-openai:v0.11.0
+          args:
+            - --model={checkpoint}
+            - --max-model-len={length}
+            - --tensor-parallel-size={ranks}
+          resources: {{limits: {{nvidia.com/gpu: {gpus}}}}}
+          volumeMounts: [{{name: shm, mountPath: /dev/shm}}, {{name: weights, mountPath: /models}}]
+      volumes: [{{name: shm, emptyDir: {{medium: Memory}}}}, {{name: weights, persistentVolumeClaim: {{claimName: w}}}}]
+"""
+GKE = "cloud.google.com/gke-accelerator"
+
+
+def server(checkpoint: str, card: str, ranks: int = 1, gpus: int | None = None, length: int = 8192, **more: str) -> str:
+    """A Deployment of vLLM; `more` are its objectives."""
+    stated = "".join(f"    gpulint/{key.replace('_', '-')}: {json.dumps(value)}\n" for key, value in more.items())
+    return SERVER.format(
+        name="chat",
+        checkpoint=checkpoint,
+        selector=card if ":" in card else f"{GKE}: {card}",
+        ranks=ranks,
+        gpus=gpus or ranks,
+        length=length,
+        replicas=1,
+        annotations=f"  annotations:\n{stated}" if stated else "",
+    )
+
+
+TOO_LARGE = server("meta-llama/Llama-3.1-70B-Instruct", "nvidia-l4", 2)
+IDLE = server("Qwen/Qwen2.5-32B-Instruct", "nvidia-h100-80gb", 4, 8)
+WASTEFUL = server("google/gemma-2b-it", "nvidia-h100-80gb", 8)
+TOO_LONG = server("meta-llama/Llama-3.1-8B-Instruct", "nvidia-l4", length=131072)
+TOO_SLOW = server("Qwen/Qwen3-8B", "nvidia-l4", tpot="40ms")
+LOADED = server(
+    "Qwen/Qwen2.5-7B-Instruct",
+    "node.kubernetes.io/instance-type: g6.xlarge",
+    prompt_tokens="512",
+    output_tokens="256",
+    output_tokens_per_s="4000",
+)
+WRONG = {
+    "weights-exceed-memory": TOO_LARGE,
+    "gpus-left-idle": IDLE,
+    "parallelism-larger-than-needed": WASTEFUL,
+    "serving-does-not-fit": TOO_LONG,
+    "tpot-below-physics": TOO_SLOW,
+    "throughput-likely-missed": LOADED,
+}
+
+
+def planned(text: str, line: int | None = None, **given: object) -> Plan:
+    """The plan of the one role of a text."""
+    rules = tuple(shipped_rules().values())
+    source = Source(samples.path_of(text), text.encode())
+    (found,) = plans.of(source, line, samples.Alone(), lint.Given(rules, **given))  # type: ignore[arg-type]
+    return found
+
+
+def answering(plan: Plan, answer: str) -> Suggestion:
+    (found,) = [one for one in plan.options if answer in one.answers]
+    return found
+
+
+# ---- the promise
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_an_option_carried_out_answers_its_rule_and_says_nothing_new(name: str) -> None:
+    text = WRONG[name]
+    before, found = samples.report(text), planned(text)
+    assert name in found.cures
+    assert found.options
+    for option in found.options:
+        after = samples.report(samples.changed(text, option))
+        assert after.failures == ()
+        for rule in found.cures:
+            assert samples.of_rule(after, rule) == [], option.title
+        assert samples.newly_said(before, after) == set(), option.title
+        assert samples.not_evaluated(after) <= samples.not_evaluated(before), option.title
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_two_runs_say_the_same_and_no_two_options_are_alike(name: str) -> None:
+    first = planned(WRONG[name])
+    assert first == planned(WRONG[name])
+    assert len({frozenset(one.edits) for one in first.options}) == len(first.options)
+
+
+# ---- which come first
+
+
+def test_where_something_fails_the_least_change_at_no_more_cost_comes_first() -> None:
+    found = planned(IDLE)
+    assert found.options[0].values == {"gpus_per_pod": 4}
+    assert "smallest change" in found.options[0].answers
+
+
+def test_where_money_is_wasted_the_cheapest_comes_first() -> None:
+    """A 2.5B network: 4.7 GiB of weights on one L4 of 22 GiB, listed at $0.71 an hour beside $88.49."""
+    first = planned(WASTEFUL).options[0]
+    assert (first.values["accelerator"], first.values["gpus_per_pod"]) == ("l4", 1)
+    assert "cheapest" in first.answers
+    assert first.gives_up.startswith("memory bandwidth")
+
+
+def test_an_answer_on_the_same_hardware_changes_no_card_and_no_count() -> None:
+    """131,072 tokens of 128 KiB are 16 GiB beside 15 GiB of weights on a card of 22."""
+    found = answering(planned(TOO_LONG), "same hardware")
+    assert not {"accelerator", "gpus_per_pod", "replicas"} & found.values.keys()
+
+
+def test_a_network_of_141_gb_is_offered_two_cards_of_96_gb_as_they_are() -> None:
+    """70.6e9 weights of 2 bytes are 131 GiB: two cards of 94 GiB hold them, two of 79 GiB leave no room for 8,192 tokens."""
+    shapes = [(one.values.get("accelerator"), one.values.get("gpus_per_pod", 2)) for one in planned(TOO_LARGE).options]
+    assert ("rtx-pro-6000-se", 2) in shapes
+
+
+def test_a_time_per_token_is_kept_by_every_option() -> None:
+    """8.2e9 weights of 2 bytes in 40 ms need 410 GB/s: an L4 reads 300, so another card, half the bytes or a second one."""
+    for option in planned(TOO_SLOW).options:
+        assert {"accelerator", "quantization", "tensor_parallel"} & option.values.keys(), option.title
+
+
+def test_instances_are_added_until_they_carry_the_load() -> None:
+    assert all(
+        option.values.get("replicas", 1) != 1 or "accelerator" in option.values for option in planned(LOADED).options
+    )
+
+
+def test_a_format_that_loses_accuracy_is_not_offered_beside_the_same_shape_without_it() -> None:
+    for text in WRONG.values():
+        shapes = [dict(one.values) for one in planned(text).options]
+        for shape in shapes:
+            plain = {name: value for name, value in shape.items() if name != "quantization"}
+            assert plain == shape or plain not in shapes
+
+
+# ---- when nothing is wrong, or nothing can be told
+
+
+def test_a_spec_of_the_right_size_gets_nothing_dearer() -> None:
+    found = planned(server("meta-llama/Llama-3.1-8B-Instruct", "nvidia-l4"))
+    assert found.cures == ()
+    for option in found.options:
+        assert option.cost_after_usd_per_hour < option.cost_before_usd_per_hour  # type: ignore[operator]
+        assert "smallest change" not in option.answers
+
+
+def test_a_card_that_a_team_forbids_is_never_offered() -> None:
+    from gpulint.offers import Available
+
+    found = planned(TOO_LARGE, available=Available(forbidden=("rtx-pro-6000-se",)))
+    assert found.options
+    assert all(one.values.get("accelerator") != "rtx-pro-6000-se" for one in found.options)
+
+
+def test_without_a_known_network_what_is_missing_is_said() -> None:
+    found = planned(server("acme/unheard-of", "nvidia-l4"))
+    assert found.options == ()
+    assert "architecture" in found.needs
+
+
+# ---- the command
+
+
+def write(tmp_path: object, text: str) -> str:
+    path = f"{tmp_path}/spec.yaml"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def run(*words: str) -> tuple[int, str]:
+    result = CliRunner().invoke(cli.main, ["suggest", *words])
+    return result.exit_code, result.output
+
+
+def test_the_json_form_is_the_contract(tmp_path: object) -> None:
+    code, output = run(write(tmp_path, TOO_LARGE), "--format", "json")
+    assert code == 0
+    test_schemas.validator("plan").validate(json.loads(output))
+
+
+def test_a_line_chooses_the_finding_that_stands_there(tmp_path: object) -> None:
+    text = server("meta-llama/Llama-3.1-70B-Instruct", "nvidia-l4", 2, 4)
+    line = 1 + text.splitlines().index("            - --tensor-parallel-size=2")
+    found = planned(text, line)
+    assert "gpus-left-idle" in found.cures + found.leaves
+
+
+def test_a_line_chooses_its_workload_among_several() -> None:
+    text = IDLE + "---\n" + WASTEFUL.replace("name: chat", "name: filter")
+    second = 1 + text.splitlines().index("  name: filter")
+    assert planned(text, second).workload == "filter"
+    assert planned(text, 2).workload == "chat"
+
+
+def test_a_file_without_workloads_is_misuse(tmp_path: object) -> None:
+    code, output = run(write(tmp_path, "a: 1\n"))
+    assert code == 2
+    assert "holds no workload" in output
+
+
+def test_a_missing_file_is_misuse(tmp_path: object) -> None:
+    code, output = run(f"{tmp_path}/nowhere.yaml:3")
+    assert code == 2
+    assert "nowhere.yaml" in output
+
+
+def test_the_table_says_price_headroom_loss_and_places() -> None:
+    text = plan_report.as_text([planned(WASTEFUL)])
+    assert "answers parallelism-larger-than-needed" in text
+    assert "1 × L4 24GB" in text
+    assert "nvidia-h100-80gb → nvidia-l4" in text
+    assert "list prices: gcp us-central1" in text
