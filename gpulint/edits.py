@@ -6,7 +6,7 @@ Exactly, or not at all: a place whose characters are not plainly the present val
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpulint import engines, further_keys, hardware, labels, rewriting, stated
 from gpulint.documents import Path
@@ -20,8 +20,13 @@ NODE_COUNT = "cloud.google.com/gke-accelerator-count"
 """GPUs of the node that Autopilot makes for a pod: cloud.google.com/kubernetes-engine/docs/how-to/autopilot-gpus."""
 UNNEEDED = frozenset({"tensor_parallel", "pipeline_parallel", "data_parallel"})
 """Sizes that are one where nothing states them."""
+FOLLOWING = frozenset({"gpus_per_replica", "gpu_limit", "gpu_request", "gpu_count_whole", "visible_devices"})
+"""Counts that follow from those of a pod's GPUs and an instance's pods."""
+SPELLED = frozenset({"kv_cache_dtype", "quantization", "weight_dtype"})
+"""Words of an engine's own, of which one engine knows what another does not."""
 SIDES = frozenset({"limits", "requests"})
-BOUNDS = frozenset({"replicas", "minReplicas", "maxReplicas", "min_replicas", "max_replicas"})
+LEAST = frozenset({"minReplicas", "min_replicas"})
+MOST = frozenset({"maxReplicas", "max_replicas"})
 REFERENCE = re.compile(r"\$|\{\{")
 
 
@@ -36,7 +41,21 @@ def of(role: Role, values: Mapping[str, Value]) -> tuple[Edit, ...] | None:
             at = edit.location if edit.location and edit.old else edit
             if found.setdefault(at, edit).new != edit.new:
                 return None
-    return tuple(found.values())
+    return None if _further(role, values, found.values()) else tuple(found.values())
+
+
+def _further(role: Role, values: Mapping[str, Value], written: Iterable[Edit]) -> bool:
+    """Whether a count that is rewritten takes part in another, which nobody says what it is to be."""
+    counts = {one.location: rewriting.stated_number(one.old) for one in written if one.old}
+    known = {*values, *FOLLOWING} | ({"gpus_per_pod"} if {"gpu_limit", "gpu_request"} & values.keys() else set())
+    for name, field in role.fields.items():
+        if name in known or isinstance(field.value, bool) or not isinstance(field.value, int | float):
+            continue
+        for origin in field.origins:
+            at = stated.place(origin)
+            if at and counts.get(at.location) not in (None, field.value):
+                return True
+    return False
 
 
 def together(role: Role, values: Mapping[str, Value]) -> Mapping[str, Value]:
@@ -51,6 +70,8 @@ def together(role: Role, values: Mapping[str, Value]) -> Mapping[str, Value]:
         and field.value == role.value(places[origin.path, origin.span])
         and origin.document is role.anchor.document
     }
+    if "gpus_per_pod" in values and "visible_devices" in role.fields:
+        further["visible_devices"] = values["gpus_per_pod"]
     return {**further, **values}
 
 
@@ -73,18 +94,21 @@ def _written(role: Role, name: str, value: Value, values: Mapping[str, Value]) -
         return _of_product(field, labels.relabelled(role, str(value), values))
     if name == "instance_type":
         return _of_machine(role, field, str(value), values)
-    return _restated(name, field, value)
+    return _restated(role, name, field, value)
 
 
-def _restated(name: str, field: Field, value: Value) -> Sequence[Edit] | None:
+def _restated(role: Role, name: str, field: Field, value: Value) -> Sequence[Edit] | None:
     """Every place that states a quantity, rewritten."""
     places = _places(field.origins)
-    if not places:
+    if name in SPELLED and engines.spelled(role.text("engine"), role.text("engine_version"), name, value) is None:
         return None
     numbers = [rewriting.stated_number(one.text) for one in places]
-    if isinstance(field.value, int) and len(places) > 1 and None not in numbers and not _alike(places, field):
+    if isinstance(field.value, int) and len(places) > 1 and None not in numbers and not _repeated(places, field):
         places = _factor(places, numbers, field.value)
-    return _edits(name, places, [rewriting.text(name, one, field.value, value) for one in places])
+    written = _edits(name, places, [rewriting.text(name, one, field.value, value) for one in places])
+    whole = isinstance(field.value, int) and isinstance(value, int)
+    bounds = _bounds(name, places, field.value, value) if whole else ()  # type: ignore[arg-type]
+    return None if written is None or bounds is None else [*written, *bounds]
 
 
 def _edits(name: str, places: Sequence[Place], texts: Sequence[str | None]) -> Sequence[Edit] | None:
@@ -108,15 +132,34 @@ def _places(origins: Iterable[Origin]) -> list[Place]:
     return [] if None in found else [one for one in found if one is not None]
 
 
-def _alike(places: Sequence[Place], field: Field) -> bool:
-    """Whether several places repeat one number: limits and requests, least and most replicas."""
-    kinds = [
-        SIDES if SIDES & set(one.origin.path) else BOUNDS if one.origin.path[-1:] != () else None for one in places
-    ]
-    numbers = {rewriting.stated_number(one.text) for one in places}
+def _repeated(places: Sequence[Place], field: Field) -> bool:
+    """Whether several places repeat one number as limits and requests."""
     sides = all(SIDES & {part for part in one.origin.path if isinstance(part, str)} for one in places)
-    bounds = all(one.origin.path[-1:] and one.origin.path[-1] in BOUNDS for one in places)
-    return kinds[0] is not None and numbers == {field.value} and (sides or bounds)
+    return sides and {rewriting.stated_number(one.text) for one in places} == {field.value}
+
+
+def _bounds(name: str, places: Sequence[Place], now: int, value: int) -> Sequence[Edit] | None:
+    """The bounds beside a number of replicas that it would leave, or that state it together."""
+    found: list[Edit] = []
+    for origin in {one.origin for one in places if one.origin.path}:
+        for other in _beside(origin, value):
+            at = stated.place(other)
+            new = rewriting.number(at.text, now, value) if at else None
+            if at is None or new is None:
+                return None
+            found.append(Edit(name, at.location, at.text, new))
+    return found
+
+
+def _beside(origin: Origin, value: int) -> Iterator[Origin]:
+    """The bounds of a number of replicas that another number would have to move."""
+    mapping, key = origin.document.get(origin.path[:-1]), origin.path[-1]
+    for bound, stated_bound in mapping.items() if isinstance(mapping, dict) else ():
+        if bound == key or bound not in LEAST | MOST:
+            continue
+        inside = isinstance(stated_bound, int) and (stated_bound <= value if bound in LEAST else stated_bound >= value)
+        if not inside or key in LEAST | MOST:
+            yield Origin(origin.document, (*origin.path[:-1], bound))
 
 
 def _factor(places: list[Place], numbers: Sequence[float | None], now: int) -> list[Place]:
@@ -148,7 +191,7 @@ def _counted(role: Role, field: Field, value: Value, values: Mapping[str, Value]
         texts, places = [labels.requested(one, product, value) for one in request], _places(request)
         if None not in texts and len(places) == len(texts):
             return _edits("gpus_per_pod", places, texts)
-    return _restated("gpus_per_pod", field, value) if field.origins else None
+    return _restated(role, "gpus_per_pod", field, value) if field.origins else None
 
 
 def _texts(origins: Iterable[Origin]) -> set[tuple[Path, str]]:
@@ -267,10 +310,14 @@ def _limit(role: Role, value: Value) -> Sequence[Edit] | None:
 
 def _takes_words(beside: Origin) -> bool:
     """Whether a further argument can stand behind a place: an item of a list, or a word of a script or a command."""
-    place = stated.place(beside)
-    if place is None:
+    if stated.place(beside) is None:
         return False
-    before = place.before.rstrip("\"' ")
     if beside.span is not None or beside.document.format == "shell":
         return True
-    return before.endswith(("-", "[", ","))
+    node, listed = beside.document.node(beside.path), beside.document.node(beside.path[:-1])
+    return (
+        listed is not None
+        and node is not None
+        and listed.kind == "sequence"
+        and listed.start <= node.start < listed.end
+    )

@@ -85,7 +85,7 @@ def _renamed(role: Role, origin: Origin, product: str, values: Mapping[str, Valu
     key, old = _key(origin), origin.text()
     gpus = values.get("gpus_per_pod", role.value("gpus_per_pod"))
     if _platforms(origin):
-        return requested(origin, product, gpus)  # type: ignore[arg-type]
+        return requested(origin, product, gpus) if _same_maker(role, product) else None  # type: ignore[arg-type]
     if origin.document.format == "shell" or origin.span is not None:
         return _of_cluster(old, product)
     if key in OWN_KEYS:
@@ -146,6 +146,12 @@ def _option(old: str) -> tuple[str, str, str]:
         r"(?P<head>(?:--?[\w-]+=)?[\"']?(?:gres[/:])?(?:gpu:)?)(?P<name>[A-Za-z][\w.-]*)(?P<tail>(?::\d+)?[\"']?)", old
     )
     return (found["head"], found["name"], found["tail"]) if found else ("", "", "")
+
+
+def _same_maker(role: Role, product: str) -> bool:
+    """Whether a product takes the same drivers and images as today's."""
+    now, other = hardware.accelerator(role.text("accelerator")), hardware.accelerator(product)
+    return now is None or other is None or now.vendor == other.vendor
 
 
 # ---- requests in a platform's own words

@@ -36,7 +36,7 @@ def text(name: str, place: Place, now: Value | Unknown, value: Value) -> str | N
         return HYBRID.get(place.text)
     if lists_devices(place):
         return devices(place.text, now, value)
-    if (spelled := _keyed(name, place, value)) is not None:
+    if place.text != now and (spelled := _keyed(name, place, value)) is not None:
         return spelled or None
     if isinstance(value, bool):
         return switch(place.text, now, value)

@@ -194,6 +194,49 @@ def test_every_place_that_states_a_quantity_changes_with_it(name: str) -> None:
     assert {quantity: again.value(quantity) for quantity in values} == values
 
 
+RAY = """\
+apiVersion: ray.io/v1
+kind: RayCluster
+metadata: {{name: ray}}
+spec:
+  headGroupSpec:
+    rayStartParams: {{}}
+    template: {{spec: {{containers: [{{name: head, image: "rayproject/ray:2.40.0"}}]}}}}
+  workerGroupSpecs:
+    - groupName: gpus
+      replicas: {replicas}
+      minReplicas: {least}
+      maxReplicas: {most}
+      rayStartParams: {{}}
+      template:
+        spec:
+          containers:
+            - name: worker
+              image: rayproject/ray:2.40.0-gpu
+              resources: {{limits: {{nvidia.com/gpu: 1}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [((2, 2, 2), (3, 2, 3)), ((2, 1, 4), (3, 1, 4)), ((2, 0, 2), (3, 0, 3))],
+)
+def test_bounds_that_a_number_of_pods_would_leave_move_with_it(
+    before: tuple[int, int, int], after: tuple[int, int, int]
+) -> None:
+    names = ("replicas", "least", "most")
+    text, expected = (RAY.format(**dict(zip(names, numbers, strict=True))) for numbers in (before, after))
+    assert carried_out("ray.yaml", text, {"pods_per_replica": 3}) == expected
+    assert role("ray.yaml", expected).value("pods_per_replica") == 3
+
+
+def test_the_bounds_of_a_model_that_does_not_scale_move_together() -> None:
+    text = KUBEAI.format(asked="nvidia-gpu-l4:1")
+    after = carried_out("model.yaml", text, {"replicas": 2})
+    assert after == text.replace("Replicas: 1", "Replicas: 2")
+    assert role("model.yaml", after).value("replicas") == 2
+
+
 LEFT: Mapping[str, tuple[str, str, Mapping[str, Value]]] = {
     "an alias": (
         "pod.yaml",
@@ -239,6 +282,27 @@ LEFT: Mapping[str, tuple[str, str, Mapping[str, Value]]] = {
         "pod.yaml",
         pod(NFD.format("NVIDIA-A100-SXM4-80GB"), gpus=1),
         {"mig_profile": "1g.5gb"},
+    ),
+    "a bound that would be left": (
+        "ray.yaml",
+        RAY.format(replicas=2, least=0, most=3),
+        {"pods_per_replica": 4},
+    ),
+    "a number that another count is made of": (
+        "job.sh",
+        SLURM.format(asked="--gpus=8").replace("torchrun", "python"),
+        {"pods_per_replica": 4},
+    ),
+    "a number format of another engine": (
+        "compose.yaml",
+        """\
+services:
+  chat:
+    image: ghcr.io/ggml-org/llama.cpp:server-cuda
+    command: [-m, /models/a.gguf, --cache-type-k, q8_0, --cache-type-v, q8_0]
+    deploy: {resources: {reservations: {devices: [{driver: nvidia, count: 1, capabilities: [gpu]}]}}}
+""",
+        {"kv_cache_dtype": "fp8"},
     ),
     "a machine that is too small": ("pod.yaml", pod(AWS.format("g5.12xlarge")), {"instance_type": "g5.xlarge"}),
     "a machine with another card": ("pod.yaml", pod(AWS.format("g5.12xlarge")), {"instance_type": "g6.12xlarge"}),
