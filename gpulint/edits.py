@@ -5,10 +5,11 @@ Exactly, or not at all: a place whose characters are not plainly the present val
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gpulint import engines, further_keys, hardware, labels, rewriting, stated
+from gpulint import additions, engines, hardware, labels, rewriting, stated
 from gpulint.documents import Path
 from gpulint.findings import Edit, Location
 from gpulint.stated import Place
@@ -18,8 +19,6 @@ WHOLE = "nvidia.com/gpu"
 SLICE = "nvidia.com/mig-"
 NODE_COUNT = "cloud.google.com/gke-accelerator-count"
 """GPUs of the node that Autopilot makes for a pod: cloud.google.com/kubernetes-engine/docs/how-to/autopilot-gpus."""
-UNNEEDED = frozenset({"tensor_parallel", "pipeline_parallel", "data_parallel"})
-"""Sizes that are one where nothing states them."""
 FOLLOWING = frozenset({"gpus_per_replica", "gpu_limit", "gpu_request", "gpu_count_whole", "visible_devices"})
 """Counts that follow from those of a pod's GPUs and an instance's pods."""
 SPELLED = frozenset({"kv_cache_dtype", "quantization", "weight_dtype"})
@@ -89,21 +88,23 @@ def _written(role: Role, name: str, value: Value, values: Mapping[str, Value]) -
     if name == "gpus_per_pod":
         return _gpus(role, value, values)
     if field is None or not field.origins:
-        return _added(role, name, value)
+        return _sliced(role, str(value)) if name == "mig_profile" else additions.of(role, name, value)
     if name == "accelerator":
         return _of_product(field, labels.relabelled(role, str(value), values))
     if name == "instance_type":
         return _of_machine(role, field, str(value), values)
-    return _restated(role, name, field, value)
+    return _restated(role, name, field, value, values)
 
 
-def _restated(role: Role, name: str, field: Field, value: Value) -> Sequence[Edit] | None:
+def _restated(role: Role, name: str, field: Field, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
     """Every place that states a quantity, rewritten."""
     places = _places(field.origins)
     if name in SPELLED and engines.spelled(role.text("engine"), role.text("engine_version"), name, value) is None:
         return None
     numbers = [rewriting.stated_number(one.text) for one in places]
     if isinstance(field.value, int) and len(places) > 1 and None not in numbers and not _repeated(places, field):
+        if _made(role, places, value, {other: one for other, one in values.items() if other != name}):
+            return ()
         places = _factor(places, numbers, field.value)
     written = _edits(name, places, [rewriting.text(name, one, field.value, value) for one in places])
     whole = isinstance(field.value, int) and isinstance(value, int)
@@ -168,6 +169,14 @@ def _factor(places: list[Place], numbers: Sequence[float | None], now: int) -> l
     return larger if len(larger) == 1 and rewriting.stated_number(larger[0].text) == now else []
 
 
+def _made(role: Role, places: Sequence[Place], value: Value, others: Mapping[str, Value]) -> bool:
+    """Whether other quantities that are to change are the factors of a product, and make the value."""
+    new = {(one.path, one.span): others[name] for name in others for one in _numeric(role, name)}
+    at = [(one.origin.path, one.origin.span) for one in places]
+    factors = [new.get(key, rewriting.stated_number(one.text)) for key, one in zip(at, places, strict=True)]
+    return bool(new.keys() & set(at)) and math.prod(one for one in factors if isinstance(one, int | float)) == value
+
+
 # ---- counts of GPUs
 
 
@@ -191,7 +200,7 @@ def _counted(role: Role, field: Field, value: Value, values: Mapping[str, Value]
         texts, places = [labels.requested(one, product, value) for one in request], _places(request)
         if None not in texts and len(places) == len(texts):
             return _edits("gpus_per_pod", places, texts)
-    return _restated(role, "gpus_per_pod", field, value) if field.origins else None
+    return _restated(role, "gpus_per_pod", field, value, values) if field.origins else None
 
 
 def _texts(origins: Iterable[Origin]) -> set[tuple[Path, str]]:
@@ -269,55 +278,3 @@ def _sliced(role: Role, profile: str) -> Sequence[Edit] | None:
         return None
     places = _places(one._replace(key=True) for one in field.origins)
     return _edits("mig_profile", places, [f"{SLICE}{profile}" if one.text == WHOLE else None for one in places])
-
-
-# ---- what nothing states yet
-
-
-def _added(role: Role, name: str, value: Value) -> Sequence[Edit] | None:
-    field = role.fields.get(name)
-    if name in UNNEEDED and value == 1:
-        return ()
-    if name == "mig_profile":
-        return _sliced(role, str(value))
-    if name == "gpu_limit":
-        return _limit(role, value)
-    if name == "accelerator":
-        return [Edit(name, None, role.text("accelerator"), str(value))]
-    if field is not None and field.origins:
-        return None
-    written = str(value).lower() if isinstance(value, bool) else str(value)
-    if role.arguments and role.arguments.key:
-        return [Edit(name, role.arguments.location(), "", f"{name}: {written}", "key")]
-    if role.arguments is None:
-        key = further_keys.beside(role, name, written)
-        return [key] if key else None
-    argument = engines.spelled(role.text("engine"), role.text("engine_version"), name, value)
-    return None if argument is None or not _takes_words(role.arguments) else _argument(name, role.arguments, argument)
-
-
-def _argument(name: str, beside: Origin, argument: str) -> Sequence[Edit]:
-    return [Edit(name, beside.location(), "", argument, "argument")]
-
-
-def _limit(role: Role, value: Value) -> Sequence[Edit] | None:
-    request = role.fields["gpu_request"].origins[0]
-    if request.path[-2:-1] != ("requests",) or stated.place(request) is None:
-        return None  # a chart's own key, whose limits stand under another
-    beside = Origin(request.document, request.path[:-1], key=True)
-    return [Edit("gpu_limit", beside.location(), "", f"limits: {{{request.path[-1]}: {value}}}", "key")]
-
-
-def _takes_words(beside: Origin) -> bool:
-    """Whether a further argument can stand behind a place: an item of a list, or a word of a script or a command."""
-    if stated.place(beside) is None:
-        return False
-    if beside.span is not None or beside.document.format == "shell":
-        return True
-    node, listed = beside.document.node(beside.path), beside.document.node(beside.path[:-1])
-    return (
-        listed is not None
-        and node is not None
-        and listed.kind == "sequence"
-        and listed.start <= node.start < listed.end
-    )

@@ -23,11 +23,14 @@ SUFFIX = re.compile(r"(?P<mig>-MIG-(?P<profile>\d+g\.\d+gb)(?:[.-](?:me|gfx)(?:\
 """What the device plugin's labels say behind a product's name: NVIDIA/k8s-device-plugin, docs/gpu-feature-discovery."""
 BESIDE = re.compile(
     r"nvidia\.com/(?:gpu\.(?:family|memory|machine|compute\..*)|cuda\.compute\..*|gfd\..*)|amd\.com/gpu\.(?:device-id|family|vram|cu-count)"
-    r"|cloud\.google\.com/(?:machine-family|compute-class)"
+    r"|cloud\.google\.com/machine-family"
     r"|karpenter\.k8s\.aws/instance-(?:gpu-memory|gpu-count|size|category|generation|cpu|memory)"
     r"|eks\.amazonaws\.com/instance-(?:gpu-memory|gpu-count|size|category|generation)|karpenter\.azure\.com/sku-(?!gpu-name).*"
 )
 """Labels that describe a card or its machine without naming a product: under another product they would contradict it."""
+COMPUTE_CLASS = "cloud.google.com/compute-class"
+ANY_CARD = frozenset({"Accelerator"})
+"""Classes that say no more of a node than that it has cards: cloud.google.com/kubernetes-engine/docs/how-to/autopilot-gpus."""
 SIZED = re.compile(r"(?i)\d+(?:\.\d+)?\s*[gt]b")
 CASES = (str.lower, str.upper)
 
@@ -77,7 +80,7 @@ def requested(origin: Origin, product: str | None, gpus: Value) -> str | None:
     name = old if product is None else _named(platforms, product)
     if name is None:
         return None
-    counted = platforms == ("kubeai",) or ":" in _whole(origin).replace(old, "", 1) or origin.key
+    counted = platforms in (("kubeai",), ("ray",)) or ":" in _whole(origin).replace(old, "", 1) or origin.key
     return name if counted or gpus in (1, None) else f"{name}:{gpus}"
 
 
@@ -195,7 +198,9 @@ def _whole(origin: Origin) -> str:
 def _described(origin: Origin) -> bool:
     """Whether a label beside the place describes the card in further words."""
     beside = origin.document.get(origin.path[:-1]) if "nodeSelector" in origin.path else None
-    return isinstance(beside, dict) and any(BESIDE.fullmatch(str(key)) for key in beside)
+    if not isinstance(beside, dict):
+        return False
+    return beside.get(COMPUTE_CLASS) not in (None, *ANY_CARD) or any(BESIDE.fullmatch(str(key)) for key in beside)
 
 
 def _key(origin: Origin) -> str:
