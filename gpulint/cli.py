@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from gpulint import __version__
 
 if TYPE_CHECKING:
-    from gpulint import architecture, facts, lint, workload
-    from gpulint.findings import Report
+    from gpulint import architecture, facts, lint, repository, workload
+    from gpulint.findings import Report, Skip
     from gpulint.logs.reader import Log
     from gpulint.offers import Available
     from gpulint.policy.rule import Rule
@@ -66,6 +66,9 @@ def main() -> None:
     help="Check what your own helm or kustomize makes of the folders named.",
 )
 @click.option("-f", "--values", multiple=True, metavar="FILE", help="A values file for --render helm; repeatable.")
+@click.option("--fix", is_flag=True, help="Write alternatives that give nothing up into the files.")
+@click.option("--unsafe", is_flag=True, help="With --fix or --diff: also those that give something up or cost more.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change, and write nothing.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
 @click.option("--stdin-filename", metavar="PATH", help="What to call the text given on stdin (path -).")
 @click.option("--color/--no-color", default=None, help="Colour the text.  [default: on a terminal]")
@@ -80,22 +83,38 @@ def check(
     accelerator: str | None,
     render: str | None,
     values: Sequence[str],
+    fix: bool,
+    unsafe: bool,
+    diff: bool,
     exit_zero: bool,
     stdin_filename: str | None,
     color: bool | None,
 ) -> None:
     """Check files and directories (default: the current one); `-` reads stdin."""
+    from gpulint import lint
     from gpulint.findings import Severity
 
     settings = _settings(paths)
     given = _given(settings, _words(select), _words(ignore), folders, accelerator)
     if values and render != "helm":
         raise Misuse("-f goes with --render helm")
+    if unsafe and not (fix or diff):
+        raise Misuse("--unsafe goes with --fix or --diff")
+    if render and (fix or diff):
+        raise Misuse("--fix and --diff are about files; what --render checks is made anew each time")
+    on_stderr = False
     if render:
         report = _rendered_report(render, paths, values, given)
     else:
-        report = _report(paths, [*settings.exclude, *exclude], given, stdin_filename)
-    _print(report, format_, sys.stdout.isatty() if color is None else color)
+        tree, sources = _sources(paths, [*settings.exclude, *exclude], stdin_filename)
+        if diff:
+            _show_diff(tree, sources, given, unsafe, exit_zero)
+        if fix:
+            report = _fixed(tree, sources, given, unsafe, to_stdout="-" in paths)
+            on_stderr = "-" in paths
+        else:
+            report = lint.lint(sources, tree, given)
+    _print(report, format_, sys.stdout.isatty() if color is None else color, on_stderr)
     if not report.workloads and not report.findings and not report.failures:
         click.echo("gpulint: nothing here concerns GPUs", err=True)
     if report.failures:
@@ -166,16 +185,29 @@ def _available(settings: Settings) -> Available:
 
 
 def _report(paths: Sequence[str], exclude: Sequence[str], given: lint.Given, stdin_filename: str | None) -> Report:
-    from gpulint import lint, progress, repository
+    from gpulint import lint
+
+    tree, sources = _sources(paths, exclude, stdin_filename)
+    return lint.lint(sources, tree, given)
+
+
+def _sources(
+    paths: Sequence[str], exclude: Sequence[str], stdin_filename: str | None
+) -> tuple[repository.WorkTree, Iterator[repository.Source | Skip]]:
+    """The repository of the paths, and the files that they name."""
+    from gpulint import progress, repository
 
     tree = repository.WorkTree(repository.root_of(_start(paths)), exclude)
-    if "-" in paths:
-        if len(paths) > 1:
-            raise Misuse("- stands alone: stdin is one file")
-        content = sys.stdin.buffer.read()
-        return lint.lint([repository.Source(stdin_filename or "stdin.yaml", content)], tree, given)
+    if "-" not in paths:
+        return tree, _found(progress.watched(tree.sources(list(paths) or ["."])))
+    if len(paths) > 1:
+        raise Misuse("- stands alone: stdin is one file")
+    return tree, iter([repository.Source(stdin_filename or "stdin.yaml", sys.stdin.buffer.read())])
+
+
+def _found(sources: Iterable[repository.Source | Skip]) -> Iterator[repository.Source | Skip]:
     try:
-        return lint.lint(progress.watched(tree.sources(list(paths) or ["."])), tree, given)
+        yield from sources
     except FileNotFoundError as error:
         raise Misuse(str(error)) from None
 
@@ -194,10 +226,56 @@ def _rendered_report(tool: str, folders: Sequence[str], values: Sequence[str], g
     return render.placed(lint.lint([one.source for one in found], tree, given), found)
 
 
-def _print(report: Report, format_: str, colour: bool) -> None:
+def _print(report: Report, format_: str, colour: bool, on_stderr: bool = False) -> None:
     from gpulint.reports import json, text
 
-    click.echo(json.render(report) if format_ == "json" else text.render(report, colour), nl=False, color=colour)
+    rendered = json.render(report) if format_ == "json" else text.render(report, colour)
+    click.echo(rendered, nl=False, color=colour, err=on_stderr)
+
+
+# ---- fixes
+
+
+def _show_diff(
+    tree: repository.WorkTree,
+    sources: Iterable[repository.Source | Skip],
+    given: lint.Given,
+    unsafe: bool,
+    exit_zero: bool,
+) -> NoReturn:
+    """What --fix would change, as a diff; ends the run with 1 if it would change anything."""
+    from gpulint import rewriting
+
+    run = rewriting.run(sources, tree, given, unsafe)
+    _tell(rewriting.said(run.outcome, preview=True))
+    click.echo(rewriting.diff(run.files, run.outcome.contents).encode(), nl=False)
+    if run.report.failures:
+        sys.exit(BROKEN)
+    sys.exit(FOUND if run.outcome.contents and not exit_zero else CLEAN)
+
+
+def _fixed(
+    tree: repository.WorkTree,
+    sources: Iterable[repository.Source | Skip],
+    given: lint.Given,
+    unsafe: bool,
+    to_stdout: bool,
+) -> Report:
+    """The report on what is left after the fixes are written: into the files, or to stdout what came from stdin."""
+    from gpulint import rewriting
+
+    run = rewriting.run(sources, tree, given, unsafe)
+    _tell(rewriting.said(run.outcome, preview=False))
+    if to_stdout:
+        click.echo(next(iter({**run.files, **run.outcome.contents}.values())), nl=False)
+    else:
+        _tell(rewriting.write(run.files, run.outcome.contents, tree))
+    return rewriting.remaining(run, tree, given)
+
+
+def _tell(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo("gpulint: " + "".join(one if one.isprintable() else "\ufffd" for one in line), err=True)
 
 
 def _words(given: Iterable[str]) -> list[str]:

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gpulint import additions, engines, hardware, labels, rewriting, stated
+from gpulint import additions, engines, hardware, labels, spellings, stated
 from gpulint.documents import Path
 from gpulint.findings import Edit, Location
 from gpulint.stated import Place
@@ -45,7 +45,7 @@ def of(role: Role, values: Mapping[str, Value]) -> tuple[Edit, ...] | None:
 
 def _further(role: Role, values: Mapping[str, Value], written: Iterable[Edit]) -> bool:
     """Whether a count that is rewritten takes part in another, which nobody says what it is to be."""
-    counts = {one.location: rewriting.stated_number(one.old) for one in written if one.old}
+    counts = {one.location: spellings.stated_number(one.old) for one in written if one.old}
     known = {*values, *FOLLOWING} | ({"gpus_per_pod"} if {"gpu_limit", "gpu_request"} & values.keys() else set())
     for name, field in role.fields.items():
         if name in known or isinstance(field.value, bool) or not isinstance(field.value, int | float):
@@ -78,7 +78,7 @@ def _numeric(role: Role, name: str) -> Sequence[Origin]:
     field = role.fields.get(name)
     if field is None or not isinstance(field.value, int) or isinstance(field.value, bool):
         return ()
-    return [origin for origin in field.origins if rewriting.stated_number(origin.text()) == field.value]
+    return [origin for origin in field.origins if spellings.stated_number(origin.text()) == field.value]
 
 
 def _written(role: Role, name: str, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
@@ -101,12 +101,12 @@ def _restated(role: Role, name: str, field: Field, value: Value, values: Mapping
     places = _places(field.origins)
     if name in SPELLED and engines.spelled(role.text("engine"), role.text("engine_version"), name, value) is None:
         return None
-    numbers = [rewriting.stated_number(one.text) for one in places]
+    numbers = [spellings.stated_number(one.text) for one in places]
     if isinstance(field.value, int) and len(places) > 1 and None not in numbers and not _repeated(places, field):
         if _made(role, places, value, {other: one for other, one in values.items() if other != name}):
             return ()
         places = _factor(places, numbers, field.value)
-    written = _edits(name, places, [rewriting.text(name, one, field.value, value) for one in places])
+    written = _edits(name, places, [spellings.text(name, one, field.value, value) for one in places])
     whole = isinstance(field.value, int) and isinstance(value, int)
     bounds = _bounds(name, places, field.value, value) if whole else ()  # type: ignore[arg-type]
     return None if written is None or bounds is None else [*written, *bounds]
@@ -136,7 +136,7 @@ def _places(origins: Iterable[Origin]) -> list[Place]:
 def _repeated(places: Sequence[Place], field: Field) -> bool:
     """Whether several places repeat one number as limits and requests."""
     sides = all(SIDES & {part for part in one.origin.path if isinstance(part, str)} for one in places)
-    return sides and {rewriting.stated_number(one.text) for one in places} == {field.value}
+    return sides and {spellings.stated_number(one.text) for one in places} == {field.value}
 
 
 def _bounds(name: str, places: Sequence[Place], now: int, value: int) -> Sequence[Edit] | None:
@@ -145,7 +145,7 @@ def _bounds(name: str, places: Sequence[Place], now: int, value: int) -> Sequenc
     for origin in {one.origin for one in places if one.origin.path}:
         for other in _beside(origin, value):
             at = stated.place(other)
-            new = rewriting.number(at.text, now, value) if at else None
+            new = spellings.number(at.text, now, value) if at else None
             if at is None or new is None:
                 return None
             found.append(Edit(name, at.location, at.text, new))
@@ -166,14 +166,14 @@ def _beside(origin: Origin, value: int) -> Iterator[Origin]:
 def _factor(places: list[Place], numbers: Sequence[float | None], now: int) -> list[Place]:
     """Of the factors of a product the only one that is not one."""
     larger = [one for one, number in zip(places, numbers, strict=True) if number != 1]
-    return larger if len(larger) == 1 and rewriting.stated_number(larger[0].text) == now else []
+    return larger if len(larger) == 1 and spellings.stated_number(larger[0].text) == now else []
 
 
 def _made(role: Role, places: Sequence[Place], value: Value, others: Mapping[str, Value]) -> bool:
     """Whether other quantities that are to change are the factors of a product, and make the value."""
     new = {(one.path, one.span): others[name] for name in others for one in _numeric(role, name)}
     at = [(one.origin.path, one.origin.span) for one in places]
-    factors = [new.get(key, rewriting.stated_number(one.text)) for key, one in zip(at, places, strict=True)]
+    factors = [new.get(key, spellings.stated_number(one.text)) for key, one in zip(at, places, strict=True)]
     return bool(new.keys() & set(at)) and math.prod(one for one in factors if isinstance(one, int | float)) == value
 
 
@@ -225,7 +225,7 @@ def _visible(role: Role, counted: Field, value: Value) -> Sequence[Edit] | None:
     if field is None or not field.origins or field.value != counted.value or field.origins == counted.origins:
         return ()
     places = _places(field.origins)
-    return _edits("visible_devices", places, [rewriting.devices(one.text, field.value, value) for one in places])
+    return _edits("visible_devices", places, [spellings.devices(one.text, field.value, value) for one in places])
 
 
 def _of_node(role: Role, field: Field, value: Value) -> Sequence[Edit] | None:
@@ -235,7 +235,7 @@ def _of_node(role: Role, field: Field, value: Value) -> Sequence[Edit] | None:
             path = (*origin.path[: origin.path.index("containers")], "nodeSelector", NODE_COUNT)
             if str(origin.document.get(path)) == str(field.value):
                 places = _places([Origin(origin.document, path)])
-                texts = [rewriting.text("gpus_per_pod", one, field.value, value) for one in places]
+                texts = [spellings.text("gpus_per_pod", one, field.value, value) for one in places]
                 return _edits("gpus_per_pod", places, texts)
     return ()
 

@@ -188,6 +188,10 @@ class Facts:
         self._found: dict[str, Known | Missing] = {}
         self._cards: tuple[Facts, ...] | None = None
 
+    def variant(self, role: Role) -> Facts:
+        """The facts of the same role with other fields."""
+        return Facts(role, self.resolved)
+
     def worlds(self, name: str) -> Worlds[Value] | Missing:
         """The values of a fact, or what is missing for it."""
         found = self.find(name)
@@ -346,7 +350,7 @@ class Facts:
         for world, count in zip(Worlds._fields, admitted.worlds, strict=True):
             requests = int(count) * int(replicas.worlds.likely)  # type: ignore[arg-type]
             full = {"target_concurrency": Field(max(1, requests)), "admission_limit": Field(max(1, int(count)))}  # type: ignore[arg-type]
-            loaded = Facts(self.role.having(**full), self.resolved).find(name)
+            loaded = self.variant(self.role.having(**full)).find(name)
             if isinstance(loaded, Missing):
                 return loaded
             found[world] = getattr(loaded.worlds, world) if requests else 0.0

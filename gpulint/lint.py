@@ -13,7 +13,17 @@ from gpulint import adapters, architecture, catalog, documents, engines, facts, 
 from gpulint.architecture import Resolved
 from gpulint.documents import Document
 from gpulint.facts import glossary
-from gpulint.findings import Failure, Finding, Location, Recognised, Report, RoleSummary, Skip, WorkloadSummary
+from gpulint.findings import (
+    Failure,
+    Finding,
+    Location,
+    Recognised,
+    Report,
+    RoleSummary,
+    Skip,
+    Suggestion,
+    WorkloadSummary,
+)
 from gpulint.offers import EVERYTHING, Available
 from gpulint.policy import cel, check, policy
 from gpulint.policy.rule import Rule
@@ -129,13 +139,30 @@ def _file(source: Source, repository: Repository, given: Given) -> Report:
             summaries.append(understood)
             found.extend(own)
     found.extend(_of_targets(loaded.documents, repository, given))
-    marked, troubles = _suppressed(found, loaded, given)
+    marked, troubles = _suppressed(_proven(found, source, repository, given), loaded, given)
     troubles += [policy.Trouble("malformed-hint", why, _at_comment(loaded, comment)) for comment, why in mistaken]
     unread = filter(_is_unread, loaded.documents)
     if not summaries and any(_asks_for_gpus(document.data, DEPTH) for document in unread):
         skips.append(Skip(source.path, "asks for GPUs in an object that is not read yet"))
     spoken = (*marked, *policy.troubles_as_findings(troubles, given.rules))
     return Report(spoken, tuple(summaries), tuple(skips), documents=tuple(recognised))
+
+
+def _proven(found: Iterable[Finding], source: Source, repository: Repository, given: Given) -> Iterator[Finding]:
+    """Findings with the alternatives that hold: other words are written, and the same rules run on the new text."""
+    for one in found:
+        by_word = [each for each in one.suggestions if not each.values]
+        if not by_word or not given.alternatives:
+            yield one if given.alternatives else one._replace(suggestions=())
+            continue
+        from gpulint import fix
+
+        def linted(files: Mapping[str, bytes], alternatives: bool) -> Report:
+            sources = [Source(path, content) for path, content in files.items()]
+            return lint(sources, repository, replace(given, alternatives=alternatives))
+
+        proven = [each for each in by_word if fix.holds(one, each, source.path, {source.path: source.content}, linted)]
+        yield one._replace(suggestions=tuple(each for each in one.suggestions if each.values or each in proven))
 
 
 def _of_targets(found: Sequence[Document], repository: Repository, given: Given) -> Iterator[Finding]:
@@ -253,7 +280,7 @@ def _problems(problems: Iterable[documents.Problem], rules: Sequence[Rule]) -> I
     by_name = {rule.name: rule for rule in rules}
     for problem in problems:
         if rule := by_name.get(problem.kind):
-            yield check.at_document(rule, problem.location, problem.message, problem.related)
+            yield check.at_document(rule, problem.location, problem.message, problem.related, problem.instead)
 
 
 def _about_objects(rule: Rule) -> bool:
@@ -289,11 +316,19 @@ def _workload(workload: Workload, repository: Repository, given: Given) -> tuple
             finding = check.finding(verdict, workload, one.known)
             if given.alternatives:
                 offered = suggest.alternatives(verdict, one.outcome, workload, one.known, one.rules)
-                finding = finding._replace(suggestions=offered)
+                finding = finding._replace(suggestions=offered or _reworded(verdict.rule, one.known))
             found.append(finding)
         summaries.append(summary.of(one.known.role, one.known, one.known.resolved, one.outcome))
     where = workload.location()
     return WorkloadSummary(workload.name, workload.kind, workload.adapter, where, tuple(summaries)), found
+
+
+def _reworded(rule: Rule, known: facts.Facts) -> tuple[Suggestion, ...]:
+    if not rule.instead and not rule.superfluous:
+        return ()
+    from gpulint import rewordings
+
+    return rewordings.of(rule, known)
 
 
 def _judged(role: Role, workload: Workload, repository: Repository, given: Given) -> Judged:

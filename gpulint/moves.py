@@ -87,7 +87,8 @@ def sequence_shared(title: str, values: Mapping[str, Value], known: Facts) -> It
 
 
 def _gpus(known: Facts) -> Iterator[Move]:
-    """Other GPU counts: as many as the parallelism occupies, else with tensor parallel to match."""
+    """Other GPU counts: as many as the program sees or the parallelism occupies, else with tensor parallel to match."""
+    yield from _used(known)
     now = known.likely("gpus_per_pod")
     if not isinstance(now, int | float):
         return
@@ -113,6 +114,16 @@ def _gpus(known: Facts) -> Iterator[Move]:
             gives_up = "" if count > now else "the bandwidth of the other GPUs"
             title = f"{_gpus_named(count)} with tensor parallel {count}"
             yield Move(title, {"gpus_per_pod": count, "tensor_parallel": count}, gives_up)
+
+
+def _used(known: Facts) -> Iterator[Move]:
+    """No more GPUs than CUDA_VISIBLE_DEVICES shows, or than the launcher starts ranks for."""
+    now = count_of(known, "gpus_per_pod")
+    for name in ("visible_devices", "processes_per_pod"):
+        used = count_of(known, name)
+        if now and used and used < now:
+            title = f"ask for the {used} GPUs that are used" if used > 1 else "ask for the GPU that is used"
+            yield Move(title, {"gpus_per_pod": used})
 
 
 def _shards(known: Facts, ranks: int) -> bool:

@@ -16,9 +16,9 @@ from gpulint.policy.check import Outcome, Verdict
 from gpulint.policy.rule import Rule
 from gpulint.workload import Value, Workload
 
-SIFTED = 40
+SIFTED = 36
 """Shapes whose formulas are asked, at most: one takes about a millisecond."""
-JUDGED = 20
+JUDGED = 16
 """Shapes that all rules judge, at most: one takes two to four milliseconds."""
 LOADS = ("target_tokens_per_s", "target_requests_per_s", "target_concurrency")
 """Objectives that a number of instances answers."""
@@ -135,7 +135,7 @@ def _by_kind(before: Before) -> Iterator[Iterator[Move]]:
     """The changes of each quantity that a target may be answered with."""
     kinds = dict.fromkeys(kind for one in before.targets for kind in one.rule.change)
     for kind in kinds:
-        yield suggest.candidates(kind, before.known)
+        yield suggest.worth_trying(kind, before.known)
 
 
 def _whole(before: Before) -> Iterator[Move]:
@@ -145,14 +145,14 @@ def _whole(before: Before) -> Iterator[Move]:
 
 def _carrying(move: Move, before: Before, traced: variants.Traced) -> tuple[Move, Facts]:
     """A shape, with as many instances as carry the load where one is stated."""
-    changed = traced.changed(suggest.applied(before.known.role, move.values))
+    changed = traced.variant(suggest.applied(before.known.role, move.values))
     if "replicas" in move.values or not any(isinstance(changed.likely(name), int | float) for name in LOADS):
         return move, changed
     if _too_large(changed) or (more := candidates.for_load(move, changed)) is None:
         return move, changed
     if not suggest.expressible(before.known.role, more):
         return move, changed
-    return more, traced.changed(suggest.applied(before.known.role, more.values))
+    return more, traced.variant(suggest.applied(before.known.role, more.values))
 
 
 def _too_large(known: Facts) -> bool:

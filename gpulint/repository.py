@@ -8,7 +8,7 @@ import os
 import pathlib
 import re
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from gpulint import documents
@@ -94,6 +94,23 @@ class WorkTree:
         self._beside: dict[pathlib.Path, tuple[_Held, ...]] = {}
         self._read: dict[str, tuple[Document, ...]] = {}
         self._gathered: dict[tuple[str, str, pathlib.Path], tuple[Document, ...]] = {}
+        self._rewritten: dict[pathlib.Path, bytes] = {}
+
+    def rewritten(self, contents: Mapping[str, bytes]) -> WorkTree:
+        """The same repository in which files have other contents than on the disk; what is known of the others is kept."""
+        other = WorkTree(self.root, base=self.base)
+        other.exclude = self.exclude
+        other._rewritten = {self.base / os.path.normpath(path): content for path, content in contents.items()}
+        other._searched = self._searched
+        other._index = _reheld(self._index, contents)
+        other._beside = _reheld(self._beside, contents)
+        other._read = {path: found for path, found in self._read.items() if path not in contents}
+        return other
+
+    def writable(self, path: str) -> pathlib.Path | None:
+        """The place of a regular file inside the root that no link leads to."""
+        place = self._inside(self.base, path)
+        return place if place is not None and stat.S_ISREG(os.lstat(place).st_mode) else None
 
     def sources(self, paths: Sequence[str]) -> Iterator[Source | Skip]:
         """The files named, and those below the folders named that git would not ignore, in sorted order."""
@@ -126,7 +143,7 @@ class WorkTree:
     def _content(self, base: pathlib.Path, path: str) -> bytes | None:
         place = self._inside(base, path)
         try:
-            return _content(place) if place is not None else None
+            return self._rewritten.get(place) or _content(place) if place is not None else None
         except (OSError, ValueError):
             return None
 
@@ -264,7 +281,7 @@ class WorkTree:
 
     def _source(self, place: pathlib.Path) -> Source | Skip:
         try:
-            content = _content(place)
+            content = self._rewritten.get(place) or _content(place)
         except OSError as error:
             return Skip(self._shown(place), _reason(error))
         if content is None:
@@ -280,6 +297,16 @@ class WorkTree:
             return False
         names = {self._shown(place), _relative(place, self.root)}
         return any(self.exclude.match_file(name.lstrip("/") + end) for name in names for end in _ENDS)
+
+
+def _reheld(
+    index: Mapping[pathlib.Path, tuple[_Held, ...]], contents: Mapping[str, bytes]
+) -> dict[pathlib.Path, tuple[_Held, ...]]:
+    """What files seem to hold, of some of them by other contents."""
+    return {
+        folder: tuple(_held(Source(one.path, contents[one.path])) if one.path in contents else one for one in found)
+        for folder, found in index.items()
+    }
 
 
 def _holds_objects(source: Source) -> bool:

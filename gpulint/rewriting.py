@@ -1,140 +1,147 @@
-"""Rewriting: the text that would state another value where a number, a word, a list of devices or a switch stands."""
+"""Rewriting: fixes carried into the files of a run, as a diff or on the disk, each file whole or not at all."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping
+import contextlib
+import dataclasses
+import difflib
+import os
+import pathlib
+import stat
+import tempfile
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
-from gpulint import catalog, units
-from gpulint.stated import Place
-from gpulint.workload import Unknown, Value
-
-FLAG = r"(?:--?[A-Za-z][\w.-]*=|[+~]*[A-Za-z][\w./-]*=|-[A-Za-z](?=\d))?"
-"""`--nodes=`, `trainer.nnodes=` of hydra, and `-N` in front of its number."""
-NUMBER = re.compile(
-    rf"(?P<head>{FLAG}[\"']?(?:[A-Za-z][\w.-]*:)*)(?P<number>\d[\d_]*(?:\.\d+)?(?:e-?\d+)?[kKmM]?|\.\d+)(?P<tail>[\"']?)"
-)
-WORD = re.compile(rf"(?P<head>{FLAG}[\"']?)(?P<word>[\w.:+/-]*)(?P<tail>[\"']?)")
-LEFT_OPEN = frozenset({"auto", "-1"})
-"""Words by which engines choose a length or a share themselves."""
-DEVICES = re.compile(
-    r"(?i)(?:visible_devices|device_?ids?|gpu[_-]?ids?|--include|\bdevices?)[\"']?\s*[:= ]\s*"
-    r"[\"'\[({]*(?:[\w.-]+:)?[\d,\s]*$"
-)
-INDICES = re.compile(r"(?P<head>[\"']?)(?P<indices>\d+(?:,\d+)*)(?P<tail>[\"']?)")
-SWITCHES: Mapping[str, str] = {"true": "false", "yes": "no", "on": "off", "1": "0"}
-PROFILE = re.compile(r"(?<![\w.])(?P<profile>\d+g\.\d+gb(?:\+\w+)?)(?![\w+])")
-HYBRID: Mapping[str, str] = {"FULL_SHARD": "HYBRID_SHARD", "full_shard": "hybrid_shard", "1": "4"}
-"""Strategies of FSDP that share states out over all ranks, and over those of a node: torch.distributed.fsdp, accelerate."""
+from gpulint import fix, lint
+from gpulint.findings import Report, Skip
+from gpulint.fix import Files, Left, Outcome
+from gpulint.lint import Given
+from gpulint.repository import Source, WorkTree
 
 
-def text(name: str, place: Place, now: Value | Unknown, value: Value) -> str | None:
-    """What a place would say of a quantity's new value; None where it does not plainly state the present one."""
-    if name == "mig_profile":
-        return profile(place.text, str(now), str(value))
-    if name == "hybrid_sharding":
-        return HYBRID.get(place.text)
-    if lists_devices(place):
-        return devices(place.text, now, value)
-    if place.text != now and (spelled := _keyed(name, place, value)) is not None:
-        return spelled or None
-    if isinstance(value, bool):
-        return switch(place.text, now, value)
-    if isinstance(value, int | float):
-        return number(place.text, now, value)
-    return word(place.text, now, value)
+class Run(NamedTuple):
+    """The files of a run, the report on them as they are, and what fixing them comes to."""
+
+    files: Files
+    skipped: tuple[Skip, ...]
+    report: Report
+    outcome: Outcome
 
 
-def number(old: str, now: Value | Unknown, value: float) -> str | None:
-    """Another number after the same flag or name: `8`, `--tp=8`, `gpu:a100:8`."""
-    found = NUMBER.fullmatch(old)
-    if found and _is(found["number"], now):
-        return f"{found['head']}{value}{found['tail']}"
-    left = WORD.fullmatch(old)
-    return f"{left['head']}{value}{left['tail']}" if left and left["word"] in LEFT_OPEN else None
+def run(sources: Iterable[Source | Skip], tree: WorkTree, rules: Given, unsafe: bool) -> Run:
+    """Check sources, and work out what answers their findings; nothing is written."""
+    found = list(sources)
+    files = {one.path: one.content for one in found if isinstance(one, Source)}
+    report = lint.lint(found, tree, rules)
+    skipped = tuple(one for one in found if isinstance(one, Skip))
+    return Run(files, skipped, report, fixed(report, files, tree, rules, unsafe))
 
 
-def stated_number(old: str) -> float | None:
-    """The number that a text states."""
-    found = NUMBER.fullmatch(old)
-    return _number(found["number"]) if found else None
+def remaining(run: Run, tree: WorkTree, rules: Given) -> Report:
+    """The report on the files of a run after its fixes."""
+    if not run.outcome.contents:
+        return run.report
+    sources = [Source(path, content) for path, content in {**run.files, **run.outcome.contents}.items()]
+    return lint.lint([*sources, *run.skipped], tree.rewritten(run.outcome.contents), rules)
 
 
-def _is(written: str, now: Value | Unknown) -> bool:
-    return isinstance(now, int | float) and not isinstance(now, bool) and _number(written) == now
+def fixed(report: Report, given: Files, tree: WorkTree, rules: Given, unsafe: bool) -> Outcome:
+    """What answers the findings of a report changes in the files that were given, file after file."""
+    contents: dict[str, bytes] = {}
+    outcomes = []
+    for path in dict.fromkeys(one.location.path for one in report.open):
+        if path in given:
+            now = {**given, **contents}
+            outcome = fix.fixed(path, now, _linter(tree, rules, contents), unsafe)
+            contents.update(outcome.contents)
+            outcomes.append(outcome)
+    return Outcome(
+        {path: content for path, content in contents.items() if content != given[path]},
+        tuple(one for outcome in outcomes for one in outcome.done),
+        tuple(one for outcome in outcomes for one in outcome.left),
+        sum(outcome.unsafe for outcome in outcomes),
+    )
 
 
-def _number(written: str) -> float | None:
+def _linter(tree: WorkTree, rules: Given, contents: Files) -> fix.Linted:
+    def linted(files: Files, alternatives: bool) -> Report:
+        seen = tree.rewritten({**contents, **files})
+        asked = dataclasses.replace(rules, alternatives=alternatives)
+        return lint.lint([Source(path, content) for path, content in files.items()], seen, asked)
+
+    return linted
+
+
+# ---- what is shown
+
+
+def diff(before: Files, after: Files) -> str:
+    """A unified diff of the files that differ, which `patch -p0` takes."""
+    return "".join(_of_file(path, before[path], after[path]) for path in sorted(after))
+
+
+def _of_file(path: str, before: bytes, after: bytes) -> str:
+    lines = difflib.unified_diff(_lines(before), _lines(after), path, path, n=3)
+    return "".join(one if one.endswith("\n") else f"{one}\n\\ No newline at end of file\n" for one in lines)
+
+
+def _lines(content: bytes) -> list[str]:
+    text = fix.decoded(content)
+    marked = "\ufeff" if content.startswith(fix.MARK_8) else ""
+    return [line for line in (marked + text).replace("\n", "\n\0").split("\0") if line]
+
+
+def said(outcome: Outcome, preview: bool) -> Iterator[str]:
+    """What was done, what was left and why, and what --unsafe would do."""
+    for one in outcome.done:
+        place = one.finding.location
+        word = "would fix" if preview else "fixed"
+        yield f"{word} {place.path}:{place.line} {one.finding.rule}: {one.suggestion.title}"
+    for left in outcome.left:
+        yield _left(left)
+    if outcome.unsafe:
+        yield f"{_counted(outcome.unsafe, 'finding')} with alternatives that give something up or cost more: see --unsafe"
+
+
+def _left(left: Left) -> str:
+    place = left.finding.location
+    return f"not fixed {place.path}:{place.line} {left.finding.rule}: {left.reason}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+# ---- what is written
+
+
+def write(before: Files, after: Files, tree: WorkTree) -> Iterator[str]:
+    """Put new contents in the place of old ones; yields why where a file is left as it is."""
+    for path, content in sorted(after.items()):
+        place = tree.writable(path)
+        if place is None:
+            yield f"not written {path}: it is no file of the repository, or a symbolic link leads to it"
+        elif place.read_bytes() != before[path]:
+            yield f"not written {path}: it was changed while it was checked"
+        else:
+            try:
+                _replace(place, content)
+            except OSError as error:
+                yield f"not written {path}: {(error.strerror or str(error)).lower()}"
+
+
+def _replace(place: pathlib.Path, content: bytes) -> None:
+    """Write beside a file, then rename over it: no reader ever sees half of it."""
+    mode = stat.S_IMODE(os.lstat(place).st_mode)
+    handle, name = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
     try:
-        return units.human_int(written) if written[-1].isalpha() else float(written.replace("_", ""))
-    except ValueError:
-        return None
-
-
-def word(old: str, now: Value | Unknown, value: Value) -> str | None:
-    """Another word after the same flag."""
-    found = WORD.fullmatch(old)
-    if found is None or not isinstance(now, str) or found["word"].lower() != now.lower():
-        return None
-    return f"{found['head']}{value}{found['tail']}"
-
-
-def switch(old: str, now: Value | Unknown, value: bool) -> str | None:
-    """The other position of a switch, in the file's spelling; a flag without a value has only one."""
-    found = WORD.fullmatch(old)
-    if found is None or not isinstance(now, bool) or found["word"].lower() not in {*SWITCHES, *SWITCHES.values()}:
-        return None
-    pairs = {**SWITCHES, **{off: on for on, off in SWITCHES.items()}}
-    if now is value or (found["word"].lower() in SWITCHES) is not now:
-        return None
-    other = pairs[found["word"].lower()]
-    spelled = other.title() if found["word"].istitle() else other.upper() if found["word"].isupper() else other
-    return f"{found['head']}{spelled}{found['tail']}"
-
-
-def lists_devices(place: Place) -> bool:
-    """Whether a place lists devices by number: `CUDA_VISIBLE_DEVICES=0,1`, `device_ids: ["0"]`."""
-    path, document = place.origin.path, place.origin.document
-    if path[-1:] == ("value",) and "DEVICES" in str(document.get((*path[:-1], "name"))):
-        return True
-    if any("DEVICES" in str(part) or str(part) in ("device_ids", "gpu_ids") for part in path):
-        return place.origin.span is None or not place.before.rstrip().endswith(":")
-    return DEVICES.search(place.before) is not None
-
-
-def devices(old: str, now: Value | Unknown, value: Value) -> str | None:
-    """The first devices of a node, where today's are its first ones too."""
-    found = INDICES.fullmatch(old)
-    if found is None or not isinstance(now, int) or not isinstance(value, int):
-        return None
-    if found["indices"] != ",".join(map(str, range(now))):
-        return None
-    return f"{found['head']}{','.join(map(str, range(value)))}{found['tail']}"
-
-
-def profile(old: str, now: str, value: str) -> str | None:
-    """Another slice in the name of a resource, a label's value, or by itself."""
-    found = list(PROFILE.finditer(old))
-    if len(found) != 1 or found[0]["profile"] != now or "+" in value:
-        return None
-    return old[: found[0].start()] + value + old[found[0].end() :]
-
-
-def _keyed(name: str, place: Place, value: Value) -> str | None:
-    """The word of a configuration's key for a value; empty where it has none, None where no key of ours decides."""
-    path = [part for part in place.origin.path if isinstance(part, str)]
-    if place.origin.span is not None or not path:
-        return None
-    rows = (row for row in catalog.rows("setting_keys") if row["quantity"] == name)
-    kinds = {row["kind"] for row in rows if row["kind"].startswith("word:") and row["key"].split(".")[-1] == path[-1]}
-    if not kinds:
-        return None
-    spelled = {spelling(kind, value) for kind in kinds}
-    return (spelled.pop() or "") if len(spelled) == 1 else ""
-
-
-def spelling(kind: str, value: Value) -> str | None:
-    """A value as a key's kind spells it: its first word for that; None where it has none."""
-    pairs = (pair.partition("=") for pair in kind.partition(":")[2].split(";"))
-    meant = str(value).lower() if isinstance(value, bool) else value
-    return next((word for word, _, meaning in pairs if meaning == meant and word not in ("*", "")), None)
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.chmod(name, mode)
+        os.replace(name, place)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpulint import (
+    candidates,
     edits,
     engines,
     facts,
@@ -50,7 +51,7 @@ def alternatives(
                 if cures([verdict.rule.name], outcome, after):
                     yield move, changed
 
-    by_kind = {kind: cure(candidates(kind, known)) for kind in verdict.rule.change}
+    by_kind = {kind: cure(worth_trying(kind, known)) for kind in verdict.rule.change}
     accepted = [pair for found in by_kind.values() for pair in itertools.islice(found, 1)]
     if "accelerator" in by_kind:  # a second product differs more than a second length or count
         accepted += itertools.islice(by_kind["accelerator"], max(0, PRINTED - len(accepted)))
@@ -63,11 +64,12 @@ def costs_more(one: Suggestion) -> bool:
     return before is not None and after is not None and after > before
 
 
-def candidates(quantity: str, known: Facts) -> Iterator[Move]:
+def worth_trying(quantity: str, known: Facts) -> Iterator[Move]:
     """The changes of a quantity that are worth a try, of what the role is for."""
     if engines.trains(known.role):
         return itertools.chain(training_layouts.training(quantity, known), training_moves.of(quantity, known))
-    return itertools.chain(moves.moves(quantity, known), layouts.serving(quantity, known))
+    whole = candidates.serving(known) if quantity == "accelerator" else ()
+    return itertools.chain(moves.moves(quantity, known), layouts.serving(quantity, known), whole)
 
 
 def cures(names: Iterable[str], before: Outcome, after: Outcome) -> bool:

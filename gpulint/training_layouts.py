@@ -20,7 +20,7 @@ SPARE = 0.1
 """Share of a card that has to be free before less is recomputed or more computed at once."""
 IN_STAGES = frozenset({"torchtitan", "megatron-lm", "megatron-deepspeed", "nemo", "gpt-neox", "nanotron"})
 """Trainers that can run a network in stages."""
-MORE_MACHINES = (2, 3, 4, 8)
+MORE_MACHINES = (2, 3, 4, 6, 8, 16)
 """Multiples of today's machines that are tried."""
 LONGER = (2, 4)
 """Multiples of context parallel ranks, micro-batches and parts of a stage that are tried."""

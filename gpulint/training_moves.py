@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
 
 from gpulint import hardware, labels, moves, offers
 from gpulint.facts import Facts
-from gpulint.moves import GPUS_OF_A_NODE, Move, priced
+from gpulint.moves import GPUS_OF_A_NODE, Move, count_of, priced
+from gpulint.training_layouts import kept
 from gpulint.workload import Value
 
 NODES = (2, 4, 8, 16)
@@ -36,6 +38,8 @@ def of(quantity: str, known: Facts) -> Iterator[Move]:
         "gpus_per_pod": _gpus,
         "pods_per_replica": _pods,
         "accelerator": _larger_card,
+        "optimizer_offload": _resident,
+        "processes_per_pod": _ranks,
     }
     return by_quantity[quantity](known) if quantity in by_quantity else moves.moves(quantity, known)
 
@@ -130,8 +134,15 @@ def _shorter(known: Facts) -> Iterator[Move]:
         yield Move(f"sequences of at most {length:,} tokens", {"sequence_length": length}, "longer samples are cut")
 
 
+def _resident(known: Facts) -> Iterator[Move]:
+    """All that is kept in host memory back on the card."""
+    kept = [name for name in ("optimizer_offload", "parameter_offload") if known.likely(name) is True]
+    if kept:
+        yield Move("states kept on the card", dict.fromkeys(kept, False), "memory that is free today")
+
+
 def _gpus(known: Facts) -> Iterator[Move]:
-    """More GPUs of the machine, over which the states are shared out."""
+    """As many GPUs as are used, then more of the machine, over which the states are shared out."""
     yield from (move for move in moves.moves("gpus_per_pod", known) if "tensor_parallel" not in move.values)
     now, ranks = known.likely("gpus_per_pod"), known.role.fields.get("processes_per_pod")
     most, key = known.likely("node_gpus"), known.role.arguments is not None and known.role.arguments.key
@@ -145,6 +156,15 @@ def _gpus(known: Facts) -> Iterator[Move]:
                 yield Move(f"{title} (FSDP)", {**values, "sharding": "fsdp"}, GATHERED)
             else:
                 yield Move(title, values, "")
+
+
+def _ranks(known: Facts) -> Iterator[Move]:
+    """As many ranks as there are GPUs, which share the batch of a step where its parts are stated."""
+    now, gpus = count_of(known, "processes_per_pod"), count_of(known, "gpus_per_pod")
+    for move in moves.moves("processes_per_pod", known):
+        batch = kept(known, Fraction(gpus, now)) if now and gpus and now < gpus else {}
+        lost = "the batch of a step, which grows with its ranks" if batch is None else ""
+        yield Move(move.title, {**move.values, **(batch or {})}, lost)
 
 
 def _pods(known: Facts) -> Iterator[Move]:

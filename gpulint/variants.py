@@ -37,13 +37,21 @@ class _Watched(Mapping[str, Field]):
 
 
 class Traced(Facts):
-    """The facts of a role, each with the names that were read to find it."""
+    """The facts of a role, each with the names that were read to find it; of a variant, over those of the role before."""
 
-    def __init__(self, role: Role, resolved: Resolved | None) -> None:
+    def __init__(
+        self,
+        role: Role,
+        resolved: Resolved | None,
+        before: Traced | None = None,
+        changed: dict[str, bool] | None = None,
+    ) -> None:
+        self._fields = role.fields
+        self._before = before
+        self._changed = changed or {}
         self._reading: list[set[str]] = []
         self._read: dict[str, set[str]] = {}
         self._resting: dict[frozenset[str], dict[str, bool]] = {}
-        self.fields = role.fields
         super().__init__(replace(role, fields=_Watched(role.fields, self._told)), resolved)
 
     def _told(self, name: str) -> None:
@@ -51,9 +59,14 @@ class Traced(Facts):
             self._reading[-1].add(name)
 
     def find(self, name: str) -> Known | Missing:
-        self._told(name)
-        if name in self._read:
-            return super().find(name)
+        if self._reading:
+            self._reading[-1].add(name)
+        if (found := self._found.get(name)) is not None:
+            return found
+        if self._before is not None and not self._before.rests(name, self._changed):
+            self._read[name] = self._before._read[name]
+            found = self._found[name] = self._before.find(name)
+            return found
         self._read[name] = set()
         self._reading.append(self._read[name])
         try:
@@ -61,35 +74,17 @@ class Traced(Facts):
         finally:
             self._reading.pop()
 
-    def rests(self, name: str, known: dict[str, bool]) -> bool:
-        """Whether a fact rests on any name that `known` calls changed; what is found out is added there."""
-        if name not in known:
+    def rests(self, name: str, changed: dict[str, bool]) -> bool:
+        """Whether a fact rests on any name that `changed` says was; what is found out is added there."""
+        told = changed.get(name)
+        if told is None:
             self.find(name)
-            known[name] = False  # what needs itself adds nothing
-            known[name] = any(self.rests(one, known) for one in self._read.get(name, ()))
-        return known[name]
+            changed[name] = False  # what needs itself adds nothing
+            told = changed[name] = any(self.rests(one, changed) for one in self._read.get(name, ()))
+        return told
 
-    def changed(self, role: Role) -> Facts:
+    def variant(self, role: Role) -> Traced:
         """The facts of the same role with other fields."""
-        names = self.fields.keys() | role.fields.keys()
-        changed = frozenset(name for name in names if self.fields.get(name) is not role.fields.get(name))
-        return _Changed(role, self, self._resting.setdefault(changed, dict.fromkeys(changed, True)))
-
-
-class _Changed(Facts):
-    """Facts of a changed role, over those of the role as it was."""
-
-    def __init__(self, role: Role, before: Traced, changed: dict[str, bool]) -> None:
-        super().__init__(role, before.resolved)
-        self._before = before
-        self._rests = changed
-
-    def find(self, name: str) -> Known | Missing:
-        if name in self._found or self._before.rests(name, self._rests):
-            return super().find(name)
-        found = self._found[name] = self._before.find(name)
-        return found
-
-    def affected(self, name: str) -> bool:
-        """Whether a fact rests on what was changed."""
-        return self._before.rests(name, self._rests)
+        names = self._fields.keys() | role.fields.keys()
+        changed = frozenset(name for name in names if self._fields.get(name) is not role.fields.get(name))
+        return Traced(role, self.resolved, self, self._resting.setdefault(changed, dict.fromkeys(changed, True)))

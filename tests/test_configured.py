@@ -71,6 +71,38 @@ def test_a_configuration_states_its_run_and_what_its_deepspeed_file_says() -> No
     assert isinstance(role.value("gpus_per_pod"), Unknown)
 
 
+SFT = """\
+model_name_or_path: Qwen/Qwen2.5-7B-Instruct
+stage: sft
+do_train: true
+finetuning_type: METHOD
+template: qwen
+cutoff_len: 4096
+per_device_train_batch_size: 1
+gradient_accumulation_steps: 8
+bf16: true
+"""
+
+
+def of_llama_factory(method: str) -> Role:
+    """The run of a command that names a configuration of this method."""
+    script = "#!/bin/bash\nNPROC_PER_NODE=4 llamafactory-cli train sft.yaml\n"
+    return only_role("run.sh", {"run.sh": script, "sft.yaml": SFT.replace("METHOD", method)})
+
+
+def test_a_full_fine_tune_of_llama_factory_is_no_lora_of_its_command_s_default() -> None:
+    """hiyouga/LLaMA-Factory src/llamafactory/model/adapter.py: what is trained is cast to 32 bits."""
+    role = of_llama_factory("full")
+    assert (role.value("lora_rank"), role.value("parameter_dtype")) == (None, "float32")
+    kept = only_role("sft.yaml", {"sft.yaml": SFT.replace("METHOD", "full") + "pure_bf16: true\n"})
+    assert kept.value("parameter_dtype") != "float32"
+
+
+def test_adapters_of_llama_factory_have_the_rank_of_its_default() -> None:
+    """hiyouga/LLaMA-Factory src/llamafactory/hparams/finetuning_args.py: lora_rank is 8."""
+    assert of_llama_factory("lora").value("lora_rank") == 8
+
+
 def test_a_command_takes_the_settings_of_the_configuration_that_it_names_and_its_own_count() -> None:
     script = """\
 #!/bin/bash

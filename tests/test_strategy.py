@@ -201,6 +201,46 @@ srun torchrun --nnodes=8 --nproc_per_node=8 --rdzv_backend=c10d --rdzv_endpoint=
   --micro-batch-size 2 --global-batch-size 128 --bf16
 """
 
+ONE_RANK = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata:
+  name: sft
+  annotations: {gpulint/accelerator: a100-sxm4-80gb}
+spec:
+  runtimeRef: {name: torch-distributed}
+  trainer:
+    numNodes: 1
+    numProcPerNode: RANKS
+    command: [torchrun, trl/scripts/sft.py]
+    args:
+      - --model_name_or_path=Qwen/Qwen2.5-7B-Instruct
+      - --dataset_name=/data/invoices
+      - --dtype=bfloat16
+      - --use_peft
+      - --lora_target_modules
+      - all-linear
+      - --max_length=2048
+      - --per_device_train_batch_size=2
+      - --gradient_accumulation_steps=4
+      - --gradient_checkpointing=true
+      - --attn_implementation=flash_attention_2
+      - --bf16=true
+      - --save_steps=200
+    resourcesPerNode: {limits: {nvidia.com/gpu: 8}}
+"""
+ONE_VISIBLE = """\
+#!/bin/bash
+#SBATCH --nodes=1
+#SBATCH --ntasks=1
+#SBATCH --gpus-per-node=4
+#SBATCH --cpus-per-task=32
+#SBATCH --time=24:00:00
+# gpulint: accelerator=l40s
+export CUDA_VISIBLE_DEVICES=0
+torchrun --nproc_per_node=1 train.py
+"""
+
 
 def nemo(nodes: int = 4, **settings: object) -> str:
     model = {"micro_batch_size": 1, "global_batch_size": 256, "tensor_model_parallel_size": 1, **settings}
@@ -432,6 +472,24 @@ WRONG = (
             {"micro_batch_size": 2, "gradient_accumulation_steps": 8},
         ),
         "Transformers, training on one GPU: as large a batch as fits, and the same effective batch by fewer accumulations",
+    ),
+    Wrong(
+        "gpus-without-process",
+        ONE_RANK.replace("RANKS", "1"),
+        ({"gpus_per_pod": 1},),
+        "PyTorch, torchrun: a rank has one GPU; seven of eight have none",
+    ),
+    Wrong(
+        "gpus-without-process",
+        ONE_RANK.replace("RANKS", "4"),
+        ({"gpus_per_pod": 4}, {"processes_per_pod": 8, "gradient_accumulation_steps": 2}),
+        "as above; twice the ranks take half the micro-batches each for the same batch of a step",
+    ),
+    Wrong(
+        "granted-gpus-hidden",
+        ONE_VISIBLE,
+        ({"gpus_per_pod": 1},),
+        "Slurm, generic resources: CUDA_VISIBLE_DEVICES is what was granted; a list of one leaves three idle",
     ),
     Wrong(
         "states-not-sharded",

@@ -486,3 +486,20 @@ def test_the_defaults_of_a_trainer_are_of_a_trainer() -> None:
 )
 def test_explanations_have_a_category(unknown: Unknown) -> None:
     assert unknown.category in CATEGORIES
+
+
+@pytest.mark.parametrize(
+    ("command", "kernel"),
+    [
+        ("trl sft --model_name_or_path a/b --dataset_name c/d", "by-release"),
+        ("python trl/scripts/sft.py --model_name_or_path a/b --dataset_name c/d", "by-release"),
+        ("python -m trl.scripts.sft --model_name_or_path a/b --dataset_name c/d", "by-release"),
+        ("trl dpo --model_name_or_path a/b --dataset_name c/d", "unknown: the losses of preferences are not modelled"),
+        (
+            "python trl/scripts/grpo.py --model_name_or_path a/b",
+            "unknown: the losses of preferences are not modelled",
+        ),
+    ],
+)
+def test_the_loss_of_trl_is_known_up_to_its_release_where_no_preferences_are_trained(command: str, kernel: str) -> None:
+    assert values(command, "loss_kernel") == [kernel]

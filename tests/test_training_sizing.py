@@ -502,3 +502,13 @@ def test_a_training_job_of_our_own_spec_is_sized_by_the_terms_of_training(tmp_pa
     names = [row.name for row in table.rows]
     assert names == [*sizes.TRAINING_TERMS, *sizes.TRAINING_TOTALS, *sizes.TRAINING_SPEED[:4]]
     assert table.verdict == "fits"
+
+
+def test_the_loss_of_a_supervised_fine_tune_with_trl_is_bounded_by_those_of_its_releases() -> None:
+    """Logits in 32 bits as Transformers keeps them, or none (chunked_nll): huggingface/trl f2cd5771 SFTConfig.loss_type."""
+    each = known(engine="trl", loss_kernel="by-release").worlds("loss_bytes_per_logit")
+    plain = known(engine="trl", loss_kernel="plain").worlds("loss_bytes_per_logit")
+    fused = known(engine="trl", loss_kernel="fused").worlds("loss_bytes_per_logit")
+    assert not isinstance(each, Missing) and not isinstance(plain, Missing) and not isinstance(fused, Missing)
+    assert each.favourable <= fused.favourable < plain.favourable <= each.likely  # type: ignore[operator]
+    assert each.adverse >= max(plain.adverse, fused.adverse)  # type: ignore[type-var]

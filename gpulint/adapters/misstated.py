@@ -47,6 +47,12 @@ class Change(NamedTuple):
     instead: str
     effect: str
     beside: frozenset[str]
+    renamed: bool = False
+
+    @property
+    def renames(self) -> Path:
+        """Where the same value stands under the new name; empty where the new one takes another value."""
+        return (*self.path[:-1], self.instead) if self.renamed else ()
 
 
 class Conflict(NamedTuple):
@@ -102,7 +108,9 @@ def _unknown(document: Document, format: str, root: Path) -> Iterator[Problem]:
                 message = f"{key} is no setting of {_said(format)}, which refuses what it does not know"
             else:
                 continue
-            yield Problem("setting-unknown", message, document.locate((*base, str(key)), key=True))
+            place = document.locate((*base, str(key)), key=True)
+            meant = near.replace("_", "-") if "-" in str(key) else near
+            yield Problem("setting-unknown", message, place, (), ((place, str(key), meant),) if near else ())
 
 
 def nearest(key: str, known: frozenset[str]) -> str:
@@ -151,7 +159,9 @@ def _changed(document: Document, format: str, root: Path, pinned: Mapping[str, R
         f"{one.path[-1]}: {one.effect}" + (f", {one.instead} takes its place" if one.instead else "") for one in told
     ]
     more = f"; and {len(parts) - SHOWN_MAX} more" if len(parts) > SHOWN_MAX else ""
-    yield Problem("setting-retired", "; ".join(parts[:SHOWN_MAX]) + more, places[0])
+    free = all(one.renames and document.node((*root, *one.renames)) is None for one in told)
+    renamed = ((place, str(one.path[-1]), one.instead) for place, one in zip(places, told, strict=True))
+    yield Problem("setting-retired", "; ".join(parts[:SHOWN_MAX]) + more, places[0], (), tuple(renamed) if free else ())
 
 
 def arguments(words: Sequence[Argument], format: str, pinned: Mapping[str, Release]) -> dict[str, Field]:
@@ -163,7 +173,8 @@ def arguments(words: Sequence[Argument], format: str, pinned: Mapping[str, Relea
         if change is not None and not _is_held_back(change, pinned):
             instead = f", --{change.instead} takes its place" if change.instead else ""
             reason = Field(f"{change.effect}{instead}", (word.origin,))
-            return {"retired_setting": Field(name, (word.origin,)), "retired_setting_since": reason}
+            found = {"retired_setting": Field(name, (word.origin,)), "retired_setting_since": reason}
+            return {**found, "current_setting": Field(f"--{change.instead}")} if change.renamed else found
     return {}
 
 
@@ -232,7 +243,10 @@ def _names(format: str) -> Sequence[tuple[Path, bool, frozenset[str]]]:
 def _changes(format: str) -> Sequence[Change]:
     rows = (row for row in catalog.rows("setting_changes") if row["format"] == format)
     return tuple(
-        Change(_path(row["key"]), row["instead"], row["effect"], frozenset(row["beside"].split())) for row in rows
+        Change(
+            _path(row["key"]), row["instead"], row["effect"], frozenset(row["beside"].split()), row["renamed"] == "x"
+        )
+        for row in rows
     )
 
 

@@ -13,7 +13,7 @@ EVERY_GPU = frozenset({"gpu", "auto"})
 """torch/distributed/run.py: one worker for each accelerator of the machine."""
 SHARING_OUT = frozenset({"accelerate", "deepspeed"})
 """Launchers whose own options and configuration say how the states of a training run are shared out, and what is offloaded."""
-RETIRED = "torch.distributed.launch"
+RETIRED, CURRENT = "torch.distributed.launch", "torch.distributed.run"
 """Deprecated since PyTorch 1.10; since 2.0 it hands each rank --local-rank where it handed --local_rank before."""
 MACHINE = "any host"
 RANKED = ("srun", "mpirun", "torchrun", "accelerate", "deepspeed", "horovodrun", "colossalai", "composer", "tune run")
@@ -56,6 +56,7 @@ def fields(steps: Sequence[Step]) -> dict[str, Field]:
         found["sharding"] = Field(Unknown(f"{ranked[-1].launcher} is configured elsewhere"), origins(ranked[-1].word))
     if ranked[-1].word.text == RETIRED and "use_env" not in ranked[-1].stated:
         found["retired_launcher"] = Field(RETIRED, origins(ranked[-1].word))
+        found["current_launcher"] = Field(CURRENT)
     for step in ranked:
         if nodes := _nodes(step):
             found["pods_per_replica"] = nodes

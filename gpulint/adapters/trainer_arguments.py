@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from gpulint.adapters import configured, misstated, settings
 from gpulint.documents import Document, Problem
+from gpulint.engines import llama_factory
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Unknown, Workload
 
@@ -125,14 +126,26 @@ def _quantised(document: Document) -> dict[str, Field]:
     return {"loaded_bits": Field(bits, (Origin(document, ("quantization_bit",)),))}
 
 
+def _whole(document: Document) -> dict[str, Field]:
+    """All weights trained, which LLaMA-Factory casts to 32 bits unless it is told not to (src/llamafactory/model/adapter.py)."""
+    place = (Origin(document, ("finetuning_type",)),)
+    kept = document.get(("pure_bf16",)) is True or document.get(("deepspeed",)) is not None
+    cast = {} if kept else {"parameter_dtype": Field("float32", source="LLaMA-Factory casts what it trains")}
+    return {"lora_rank": Field(None, place), **cast}
+
+
 def _adapters(document: Document, engine: str) -> dict[str, Field]:
     """LoRA as LLaMA-Factory's `finetuning_type` or TRL's `use_peft` asks for it."""
     asked = document.get(("finetuning_type",)) == "lora" or document.get(("use_peft",)) is True
     if engine == "llama-factory" and document.get(("finetuning_type",)) is None:
         asked = True  # its default (LLaMA-Factory src/llamafactory/hparams/finetuning_args.py)
+    if engine == "llama-factory" and document.get(("finetuning_type",)) == "full":
+        return _whole(document)
     if not asked:
         return {}
     found = settings.stated(document, "llama-factory lora" if engine == "llama-factory" else "trainer lora")
+    if engine == "llama-factory":
+        found.setdefault("lora_rank", Field(llama_factory.RANK, source="default of LLaMA-Factory"))
     if document.get(("load_in_4bit",)) is True or document.get(("quantization_bit",)) == 4:
         path = ("load_in_4bit",) if document.get(("load_in_4bit",)) else ("quantization_bit",)
         found["quantization"] = Field("nf4-double", (Origin(document, path),))

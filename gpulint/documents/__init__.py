@@ -100,12 +100,13 @@ class Comment(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """Trouble in the user's file, with its place."""
+    """Trouble in the user's file, with its place; `instead` are places, what stands there, and what should."""
 
     kind: str
     message: str
     location: Location
     related: tuple[tuple[str, Location], ...] = ()
+    instead: tuple[tuple[Location, str, str], ...] = ()
 
 
 class Loaded(NamedTuple):

@@ -148,6 +148,8 @@ def fields(stated: Iterable[Stated]) -> dict[str, Field]:
     for one in stated:
         if one.flag.kind == UNSPLIT:
             found["unsplit_argument"] = Field(one.word.text, origins(one.word))
+            if len(parts := (one.word.text or "").split()) == 2 and parts[0].startswith("--"):
+                found["joined_argument"] = Field("=".join(parts))
             if one.flag.field:
                 found[one.flag.field] = Field(Unknown(f"{one.word.text} is one word"), origins(one.word))
         elif one.flag.field:
@@ -242,6 +244,8 @@ def noticed(stated: Iterable[Stated], grammar: Grammar, release: Release) -> dic
             found.setdefault("impossible_argument", Field(f"{one.spelling} without a number", origins(one.word)))
         if name := _notice(one, grammar, release):
             found.setdefault(name, Field(one.spelling, origins(one.word)))
+        if name == "abbreviated_argument":
+            found.setdefault("full_argument", Field(one.flag.name))
     if "unknown_argument" in found:
         found |= _nearest(str(found["unknown_argument"].value), grammar, release)
     return found

@@ -61,6 +61,8 @@ def _trained(words: Mapping[str, Field], fields: Mapping[str, Field]) -> dict[st
         found["lora_rank"] = fields["lora_rank"] if _unknown(fields, "lora_rank") else Field(None)
         if fields.keys().isdisjoint({"parameter_dtype", "deepspeed_config"}):
             found["parameter_dtype"] = Field("float32", source="LLaMA-Factory casts what it trains")
+    elif method is None and "training_config" in fields:
+        return found  # the configuration says what is trained
     elif method in (None, "lora"):
         found["lora_rank"] = fields.get("lora_rank", Field(RANK, source="default of LLaMA-Factory"))
     else:

@@ -27,9 +27,9 @@ def read(invocation: Invocation) -> Reading | None:
     if started is None:
         return None
     if started.name == "trl" and started.words and started.words[0].written in SUBCOMMANDS:
-        return _reading(started.behind(1), invocation)
+        return _reading(started.behind(1), invocation, started.words[0].written == "sft")
     if started.path.startswith("trl.scripts.") or (SCRIPT.fullmatch(started.name) and _in_own_folder(started)):
-        return _reading(started, invocation)
+        return _reading(started, invocation, started.name in ("sft.py", "sft") or started.path == "trl.scripts.sft")
     if SCRIPT.fullmatch(started.name) and _with_own_arguments(started):
         return training.reading("trl", started, ("hugging-face", "trl"), defaults=None)
     return None
@@ -42,12 +42,13 @@ def spelled(release: str, quantity: str, value: object) -> str | None:
     return training_words.spelled(quantity, value)
 
 
-def _reading(started: training.Program, invocation: Invocation) -> Reading:
+def _reading(started: training.Program, invocation: Invocation, supervised: bool) -> Reading:
     """What TRL's arguments state; releases differ in what they recompute and how they compute the loss."""
     own: dict[str, Field | None] = {
         **training.configured_by_variables(invocation),
         "activation_checkpointing": Field(Unknown("releases of TRL differ in what they recompute")),
-        "loss_kernel": Field(Unknown("releases of TRL differ in how they compute the loss")),
+        "supervised": Field(supervised),
+        "loss_kernel": Field("by-release" if supervised else Unknown("the losses of preferences are not modelled")),
     }
     found = training.reading("trl", started, ("hugging-face", "trl"), own, training_words.DECIDING)
     fields = {**found.fields, **_adapters(started, found.fields)}

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gpulint import units
 from gpulint.facts import Facts, Missing, glossary
-from gpulint.findings import Finding, Location, NotEvaluated, Related, Severity, Worlds
+from gpulint.findings import Edit, Finding, Location, NotEvaluated, Related, Severity, Suggestion, Worlds
 from gpulint.policy import cel
 from gpulint.policy.rule import Rule, placeholders
 from gpulint.workload import Origin, Role, Value, Workload
@@ -184,7 +184,13 @@ def _label(name: str, origin: Origin, facts: Facts) -> str:
     return f"{name.removesuffix('_s').replace('_', ' ')} {shown(name, facts)} here"
 
 
-def at_document(rule: Rule, location: Location, message: str, related: Iterable[tuple[str, Location]] = ()) -> Finding:
+def at_document(
+    rule: Rule,
+    location: Location,
+    message: str,
+    related: Iterable[tuple[str, Location]] = (),
+    instead: Iterable[tuple[Location, str, str]] = (),
+) -> Finding:
     """The finding of a rule about a document's text."""
     return Finding(
         rule=rule.name,
@@ -195,5 +201,15 @@ def at_document(rule: Rule, location: Location, message: str, related: Iterable[
         location=location,
         related=tuple(Related(label, place) for label, place in related),
         fingerprint=fingerprint(rule.name, location.path, location.text.strip()),
+        suggestions=_reworded(rule, tuple(instead)),
         help=rule.why,
     )
+
+
+def _reworded(rule: Rule, instead: Sequence[tuple[Location, str, str]]) -> tuple[Suggestion, ...]:
+    """The right words in the place of wrong ones."""
+    if not instead:
+        return ()
+    words = ", ".join(dict.fromkeys(new for _, _, new in instead))
+    edits = tuple(Edit("word", place, old, new) for place, old, new in instead)
+    return (Suggestion(f"{words} in {'its' if len(instead) == 1 else 'their'} place", edits, gives_up=rule.gives_up),)

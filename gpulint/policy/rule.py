@@ -42,6 +42,9 @@ class Rule:
     against: str = ""
     arithmetic: tuple[str, ...] = ()
     change: tuple[str, ...] = ()
+    instead: str = ""
+    superfluous: bool = False
+    gives_up: str = ""
     absorbs: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
     status: str = "stable"
@@ -112,6 +115,9 @@ def _rule(name: str, family: str, data: object, path: Path | None = None) -> Rul
         when=data["when"],
         message=data["message"],
         against=data.get("against", ""),
+        instead=data.get("instead", ""),
+        superfluous=data.get("superfluous", False),
+        gives_up=data.get("gives_up", ""),
         status=data.get("status", "stable"),
         path=path,
         **many,
@@ -134,8 +140,9 @@ def _verify(rule: Rule) -> None:
         printed = rule.facts
     except ValueError as error:
         raise RuleError(f"{_place(rule, 'message')}: {error}") from None
-    against = (rule.against,) if rule.against else ()
-    for key, names in (("message", printed), ("at", rule.at), ("against", against), ("change", rule.change)):
+    against, instead = (tuple(filter(None, (one,))) for one in (rule.against, rule.instead))
+    stated = {"message": printed, "at": rule.at, "against": against, "change": rule.change, "instead": instead}
+    for key, names in stated.items():
         for name in names:
             if name not in facts.glossary():
                 raise RuleError(f"{_place(rule, key)}: no fact is called {name}{_nearest(name)}")

@@ -237,6 +237,9 @@ class RuleFile(Strict):
     message: str
     arithmetic: list[str] = pydantic.Field([], max_length=2)
     change: list[str] = []
+    instead: str = pydantic.Field("", description="the fact that holds the right word for the place")
+    superfluous: bool = pydantic.Field(False, description="what stands at the place can go")
+    gives_up: str = pydantic.Field("", description="what the right word, or leaving it out, gives up")
     absorbs: list[str] = []
     references: list[str] = []
     status: Literal["stable", "preview", "deprecated"] = "stable"

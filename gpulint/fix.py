@@ -1,0 +1,272 @@
+"""Fix: findings answered in the text of their files, each change kept only if the same rules, run on the new text, agree."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from gpulint import documents, splices
+from gpulint.documents import Loaded
+from gpulint.findings import Edit, Finding, Report, Severity, Suggestion
+from gpulint.splices import Inexact
+
+Files = Mapping[str, bytes]
+Linted = Callable[[Files, bool], Report]
+"""The report on files with these contents, with alternatives or without."""
+
+FIXES_OF_A_FILE_MAX = 100
+HEAD_LINES = 12
+GENERATED = re.compile(r"(?i)do not (?:edit|modify)|@generated|\b(?:auto-?|automatically )generated\b|code generated")
+COUNT = re.compile(r"\d+(?:\.\d+)?$")
+COUNTED = frozenset({"gpus_per_pod", "gpu_request", "replicas", "pods_per_replica", "instance_type", "accelerator"})
+"""Quantities that cost money; where no price is known, more of them is not the same cost."""
+MARK_8, MARKS_16 = b"\xef\xbb\xbf", {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+
+
+class Done(NamedTuple):
+    """A finding and the suggestion that was written."""
+
+    finding: Finding
+    suggestion: Suggestion
+
+
+class Left(NamedTuple):
+    """A finding that has an alternative which was not written, and why."""
+
+    finding: Finding
+    reason: str
+
+
+class Outcome(NamedTuple):
+    """The new content of each file that changes, what was done, what was left and why, and what waits for --unsafe."""
+
+    contents: Files
+    done: tuple[Done, ...] = ()
+    left: tuple[Left, ...] = ()
+    unsafe: int = 0
+
+
+def is_safe(one: Suggestion) -> bool:
+    """Whether a suggestion gives nothing up and costs no more, as far as prices are known; else, whether it asks for no more."""
+    before, after = one.cost_before_usd_per_hour, one.cost_after_usd_per_hour
+    if one.gives_up:
+        return False
+    if before is not None and after is not None:
+        return after <= before
+    return not any(_asks_for_more(edit) for edit in one.edits)
+
+
+def _asks_for_more(edit: Edit) -> bool:
+    if edit.quantity not in COUNTED:
+        return False
+    before, after = COUNT.search(edit.old), COUNT.search(edit.new)
+    return before is None or after is None or float(after[0]) > float(before[0])
+
+
+def fixed(path: str, given: Files, linted: Linted, unsafe: bool) -> Outcome:
+    """What answering the findings of one file changes, one finding after the other until none is left that can be.
+
+    `given` are the files that may change; each change is kept if the finding is gone and nothing else is new.
+    """
+    contents: dict[str, bytes] = {}
+    done: list[Done] = []
+    left: dict[object, Left] = {}
+    report = linted({path: given[path]}, True)
+    while len(done) < FIXES_OF_A_FILE_MAX and (finding := _next(report, left, unsafe)) is not None:
+        now = {**given, **contents}
+        reasons = []
+        for one in _choice(finding, unsafe):
+            try:
+                changed = proven(finding, one, path, now, linted)
+            except Inexact as inexact:
+                reasons.append(f"{one.title}: {inexact.reason}")
+                continue
+            contents.update(changed)
+            done.append(Done(finding, one))
+            report = linted({path: contents.get(path, given[path])}, True)
+            break
+        else:
+            left[_identity(finding)] = Left(finding, "; ".join(dict.fromkeys(reasons)))
+    waiting = sum(bool(one.suggestions) and not _choice(one, unsafe) for one in report.open)
+    return Outcome(contents, tuple(done), tuple(left.values()), waiting)
+
+
+def _next(report: Report, left: Mapping[object, Left], unsafe: bool) -> Finding | None:
+    """The first finding that stands, has an alternative that may be written, and was not tried in vain."""
+    open_ones = (one for one in report.open if _identity(one) not in left)
+    return next((one for one in open_ones if _choice(one, unsafe)), None)
+
+
+def _identity(one: Finding) -> tuple[str, ...]:
+    return one.rule, one.fingerprint, one.message, one.location.text
+
+
+def _choice(finding: Finding, unsafe: bool) -> list[Suggestion]:
+    """The suggestions that may be written, the safe ones first."""
+    safe = [one for one in finding.suggestions if is_safe(one)]
+    return safe + [one for one in finding.suggestions if unsafe and one not in safe]
+
+
+# ---- one suggestion
+
+
+def proven(finding: Finding, one: Suggestion, path: str, given: Files, linted: Linted) -> Files:
+    """The contents after a suggestion is written, if it answers its finding and nothing else is new; else Inexact."""
+    changed = written(one, given)
+    about = {name: given[name] for name in (path, *changed)}
+    before, after = linted(about, False), linted({**about, **changed}, False)
+    if objection := _objection(finding, before, after):
+        raise Inexact(objection)
+    return changed
+
+
+def holds(finding: Finding, one: Suggestion, path: str, given: Files, linted: Linted) -> bool:
+    """Whether a suggestion, once written, answers its finding and brings nothing new."""
+    try:
+        proven(finding, one, path, given, linted)
+    except Inexact:
+        return False
+    return True
+
+
+def written(one: Suggestion, given: Files) -> dict[str, bytes]:
+    """The contents of the files that a suggestion changes, after all of its edits; Inexact where one has no exact place."""
+    if not one.edits:
+        raise Inexact("no place states what it changes")
+    by_path: dict[str, list[Edit]] = {}
+    for edit in one.edits:
+        if edit.location is None:
+            raise Inexact(f"nothing stands there beside which `{edit.new}` could be put")
+        by_path.setdefault(edit.location.path, []).append(edit)
+    return {path: _edited(path, edits, given) for path, edits in by_path.items()}
+
+
+def _edited(path: str, edits: Sequence[Edit], given: Files) -> bytes:
+    if path not in given:
+        raise Inexact(f"{path} states it, which is not among the files given")
+    content = given[path]
+    loaded = documents.load(path, content)
+    text = decoded(content)
+    _refuse_generated(path, text)
+    found = [splices.of(edit, loaded.documents, text) for edit in edits]
+    changed = _encoded(splices.applied(text, _joined(found)), content)
+    _refuse_damage(loaded, documents.load(path, changed), len(found))
+    return changed
+
+
+def _joined(found: Sequence[splices.Splice]) -> Iterator[splices.Splice]:
+    """Splices, those that put something in at the same place as one."""
+    at: dict[tuple[int, int], list[str]] = {}
+    for one in dict.fromkeys(found):
+        at.setdefault((one.start, one.end), []).append(one.new)
+    for (start, end), texts in at.items():
+        if start == end or len(texts) == 1:
+            yield splices.Splice(start, end, "".join(texts))
+        else:
+            raise Inexact("two of its edits say different things of one place")
+
+
+def _refuse_generated(path: str, text: str) -> None:
+    head = text.splitlines()[:HEAD_LINES]
+    if any(GENERATED.search(line) for line in head if line.lstrip().startswith(("#", "//", "/*", "<!--"))):
+        raise Inexact(f"{path} says that it is generated")
+
+
+def _refuse_damage(before: Loaded, after: Loaded, edits: int) -> None:
+    """A file whose structure the edits change beyond themselves, or that no longer parses."""
+    if len(before.documents) != len(after.documents) or len(before.problems) < len(after.problems):
+        raise Inexact("the file would no longer parse")
+    old, new = _leaves(before), _leaves(after)
+    if (old - new).total() > 2 * edits or (new - old).total() > 2 * edits:
+        raise Inexact("more than the places at hand would change")
+
+
+def _leaves(loaded: Loaded) -> Counter[tuple[object, ...]]:
+    """Every scalar of a file's documents by its path, in which a place in a list does not count."""
+    found: Counter[tuple[object, ...]] = Counter()
+    pending: list[tuple[tuple[object, ...], object]] = [((at,), one.data) for at, one in enumerate(loaded.documents)]
+    while pending:
+        path, value = pending.pop()
+        if isinstance(value, dict):
+            pending.extend(((*path, key), inner) for key, inner in value.items())
+        elif isinstance(value, list):
+            pending.extend(((*path, "*"), inner) for inner in value)
+        else:
+            found[(*path, type(value).__name__, str(value))] += 1
+    return found
+
+
+# ---- what the rules say afterwards
+
+
+def _objection(finding: Finding, before: Report, after: Report) -> str:
+    """Why a change is not better by our own rules; empty where it is."""
+    if after.failures or len(after.skipped) > len(before.skipped):
+        return "the file would not be read whole"
+    spoken, now = _spoken(before), _spoken(after)
+    own = _subject(finding)
+    if len(now.get(own, ())) >= len(spoken.get(own, ())):
+        return "the finding would stay"
+    for subject, severities in now.items():
+        if not _no_worse(severities, spoken.get(subject, [])):
+            return f"{subject[0]} would speak anew"
+    lacking, wanting = _lacking(before), _lacking(after)
+    if new := wanting - lacking:
+        return f"{min(new)[2]} could no longer be evaluated"
+    if _understood(before) != _understood(after):
+        return "a workload would no longer be understood"
+    return ""
+
+
+def _subject(one: Finding) -> tuple[str, ...]:
+    return one.rule, one.location.path, one.workload, one.role
+
+
+def _spoken(report: Report) -> dict[tuple[str, ...], list[Severity]]:
+    found: dict[tuple[str, ...], list[Severity]] = {}
+    for one in report.open:
+        found.setdefault(_subject(one), []).append(one.severity)
+    return found
+
+
+def _no_worse(after: Sequence[Severity], before: Sequence[Severity]) -> bool:
+    """Whether the findings are no more and, the worst compared with the worst, none is worse."""
+    pairs = zip(sorted(after, reverse=True), sorted(before, reverse=True), strict=False)
+    return len(after) <= len(before) and all(one <= other for one, other in pairs)
+
+
+def _lacking(report: Report) -> Counter[tuple[str, str, str]]:
+    return Counter(
+        (workload.name, role.name, one.rule)
+        for workload in report.workloads
+        for role in workload.roles
+        for one in role.not_evaluated
+    )
+
+
+def _understood(report: Report) -> Counter[tuple[str, ...]]:
+    """The roles of a report, with what runs in each of them."""
+    return Counter(
+        (workload.name, role.name, role.engine, role.architecture)
+        for workload in report.workloads
+        for role in workload.roles
+    )
+
+
+# ---- bytes
+
+
+def decoded(content: bytes) -> str:
+    """The text of a file as its documents have it: without a byte order mark."""
+    encoding = MARKS_16.get(content[:2])
+    return content[2:].decode(encoding) if encoding else content.removeprefix(MARK_8).decode("utf-8")
+
+
+def _encoded(text: str, like: bytes) -> bytes:
+    """A text in the encoding of another file's content, with its mark."""
+    encoding = MARKS_16.get(like[:2])
+    if encoding:
+        return like[:2] + text.encode(encoding)
+    return (MARK_8 if like.startswith(MARK_8) else b"") + text.encode("utf-8")
