@@ -225,7 +225,7 @@ def _visible(role: Role, counted: Field, value: Value) -> Sequence[Edit] | None:
     if field is None or not field.origins or field.value != counted.value or field.origins == counted.origins:
         return ()
     places = _places(field.origins)
-    return _edits("visible_devices", places, [spellings.devices(one.text, field.value, value) for one in places])
+    return _edits("visible_devices", places, [spellings.devices(one, field.value, value) for one in places])
 
 
 def _of_node(role: Role, field: Field, value: Value) -> Sequence[Edit] | None:

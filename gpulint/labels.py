@@ -102,7 +102,10 @@ def _renamed(role: Role, origin: Origin, product: str, values: Mapping[str, Valu
 
 def _labelled(key: str, old: str, product: str) -> str | None:
     """The label's value for a product; of a slice or a shared card, the same part of the other."""
-    values = [value for (label, value), named in hardware.labels().items() if label == key and named == product]
+    listed = hardware.labels()
+    if (key, SUFFIX.sub("", old) if key == PRODUCT else old) not in listed:
+        return None  # a cluster's own name, whose other names nobody lists
+    values = [value for (label, value), named in listed.items() if label == key and named == product]
     name = min(values, key=lambda value: (not value.startswith(TODAY), len(value), value), default=None)
     suffix = SUFFIX.search(old) if key == PRODUCT else None
     if name is None or suffix is None:

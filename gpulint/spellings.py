@@ -21,6 +21,8 @@ DEVICES = re.compile(
     r"(?i)(?:(?:visible_devices|device_?ids?|gpu[_-]?ids?|--include)[\"']?\s*[:= ]|\bdevice=)\s*[\"'\[({]*(?:[\w.-]+:)?[\d,\s]*$"
 )
 INDICES = re.compile(r"(?P<head>[\"']?)(?P<indices>\d+(?:,\d+)*)(?P<tail>[\"']?)")
+DEFAULT = re.compile(r"\$\{\w+:?-[\"']?$")
+"""What stands if the caller says nothing else."""
 SWITCHES: Mapping[str, str] = {"true": "false", "yes": "no", "on": "off", "1": "0"}
 PROFILE = re.compile(r"(?<![\w.])(?P<profile>\d+g\.\d+gb(?:\+\w+)?)(?![\w+])")
 HYBRID: Mapping[str, str] = {"FULL_SHARD": "HYBRID_SHARD", "full_shard": "hybrid_shard", "1": "4"}
@@ -34,7 +36,7 @@ def text(name: str, place: Place, now: Value | Unknown, value: Value) -> str | N
     if name == "hybrid_sharding":
         return HYBRID.get(place.text)
     if lists_devices(place):
-        return devices(place.text, now, value)
+        return devices(place, now, value)
     if place.text != now and (spelled := _keyed(name, place, value)) is not None:
         return spelled or None
     if isinstance(value, bool):
@@ -101,12 +103,13 @@ def lists_devices(place: Place) -> bool:
     return DEVICES.search(place.before) is not None
 
 
-def devices(old: str, now: Value | Unknown, value: Value) -> str | None:
-    """The first devices of a node, where today's are its first ones too."""
-    found = INDICES.fullmatch(old)
+def devices(place: Place, now: Value | Unknown, value: Value) -> str | None:
+    """The first devices of a node, where today's are its first ones too, in one text."""
+    found = INDICES.fullmatch(place.text)
     if found is None or not isinstance(now, int) or not isinstance(value, int):
         return None
-    if found["indices"] != ",".join(map(str, range(now))):
+    listed = bool(place.origin.path) and isinstance(place.origin.path[-1], int) and place.origin.span is None
+    if listed or DEFAULT.search(place.before) or found["indices"] != ",".join(map(str, range(now))):
         return None
     return f"{found['head']}{','.join(map(str, range(value)))}{found['tail']}"
 
