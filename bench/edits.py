@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import alone
@@ -38,7 +38,7 @@ NEVER_ADDED = frozenset(
     {"accelerator", "gpus_per_pod", "instance_type", "replicas", "pods_per_replica", "processes_per_pod"}
 )
 """Quantities of the platform, whose places are stated or not there."""
-FIRST = {
+FIRST: Mapping[str, Value] = {
     **dict.fromkeys(("tensor_parallel", "pipeline_parallel", "data_parallel", "micro_batch_size"), 2),
     "max_model_len": 4096,
     "max_num_seqs": 64,
@@ -58,7 +58,7 @@ HEAD = ("quantity", "stated", "written", "carried out", "right", "not stated", "
 
 def main(arguments: Sequence[str]) -> int:
     """Print the table; the exit code tells of nothing."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("directory", type=Path)
     parser.add_argument("--every", type=int, default=1, help="take each N-th file only")
     parser.add_argument("--list", action="store_true", help="show what could not be written, or was not right")
@@ -164,7 +164,7 @@ def candidates(role: Role, quantity: str) -> tuple[Value, ...]:
     if isinstance(now, float) and quantity == "gpu_memory_utilization":
         return (0.85 if now != 0.85 else 0.8,)
     if quantity in FIRST:
-        return (FIRST[quantity],) if FIRST[quantity] != now else ("auto",)
+        return ("auto",) if FIRST[quantity] == now else (FIRST[quantity],)
     return ()
 
 

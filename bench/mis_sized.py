@@ -22,13 +22,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint import facts, lint, plans, suggest
+from gpulint import facts, fix, lint, plans, suggest
 from gpulint.facts import Facts, Missing
 from gpulint.findings import Plan, Suggestion
 from gpulint.lint import Given, Judged
 from gpulint.offers import Available
 from gpulint.policy import availability, check, policy, settings
 from gpulint.repository import Source, WorkTree
+from gpulint.splices import Inexact
 
 HERE = Path(__file__).parent
 SPECS, ANSWERS = HERE / "mis_sized", HERE / "mis_sized.tsv"
@@ -181,7 +182,12 @@ def _given(stated: settings.Settings) -> Given:
 
 def _answer(row: Row, one: Suggestion, now: Judged, plan: Plan, source: Source, tree: WorkTree, given: Given) -> Answer:
     known = facts.of(suggest.applied(now.known.role, one.values), now.known.resolved)  # type: ignore[arg-type]
-    return Answer(one, known, row.accepts(known), _objection(plan.cures, now, known), False)
+    try:
+        changed = fix.written(one, {source.path: source.content})
+    except Inexact:
+        return Answer(one, known, row.accepts(known), _objection(plan.cures, now, known), False)
+    after = Source(source.path, changed[source.path])
+    return Answer(one, known, row.accepts(known), _objection_in_text(plan.cures, source, after, tree, given), True)
 
 
 # ---- the promise

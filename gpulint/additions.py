@@ -74,5 +74,7 @@ def _limit(role: Role, value: Value) -> Sequence[Edit] | None:
     request = role.fields["gpu_request"].origins[0]
     if request.path[-2:-1] != ("requests",) or stated.place(request) is None:
         return None  # a chart's own key, whose limits stand under another
-    beside = Origin(request.document, request.path[:-1], key=True)
-    return [Edit("gpu_limit", beside.location(), "", f"limits: {{{request.path[-1]}: {value}}}", "key")]
+    beside = stated.place(Origin(request.document, request.path[:-1], key=True))
+    if beside is None or beside.text != "requests":
+        return None
+    return [Edit("gpu_limit", beside.location, "", f"limits: {{{request.path[-1]}: {value}}}", "key")]

@@ -18,7 +18,12 @@ Linted = Callable[[Files, bool], Report]
 
 FIXES_OF_A_FILE_MAX = 100
 HEAD_LINES = 12
-GENERATED = re.compile(r"(?i)do not (?:edit|modify)|@generated|\b(?:auto-?|automatically )generated\b|code generated")
+GENERATED = re.compile(
+    r"(?i)do not (?:edit|modify)|@generated|\b(?:auto-?|automatically )generated\b|\b(?:code )?generated (?:by|with)\b"
+    r"|# Source: \S+/templates/"
+)
+"""What tools write at the top of a file that they made: Go's convention, `helm template` and others."""
+COMMENTS = ("#", "//", "/*", "<!--")
 COUNT = re.compile(r"\d+(?:\.\d+)?$")
 COUNTED = frozenset({"gpus_per_pod", "gpu_request", "replicas", "pods_per_replica", "instance_type", "accelerator"})
 """Quantities that cost money; where no price is known, more of them is not the same cost."""
@@ -79,6 +84,7 @@ def fixed(path: str, given: Files, linted: Linted, unsafe: bool) -> Outcome:
         reasons = []
         for one in _choice(finding, unsafe):
             try:
+                _refuse_generated(one, now)
                 changed = proven(finding, one, path, now, linted)
             except Inexact as inexact:
                 reasons.append(f"{one.title}: {inexact.reason}")
@@ -94,9 +100,9 @@ def fixed(path: str, given: Files, linted: Linted, unsafe: bool) -> Outcome:
 
 
 def _next(report: Report, left: Mapping[object, Left], unsafe: bool) -> Finding | None:
-    """The first finding that stands, has an alternative that may be written, and was not tried in vain."""
-    open_ones = (one for one in report.open if _identity(one) not in left)
-    return next((one for one in open_ones if _choice(one, unsafe)), None)
+    """The worst finding that stands, has an alternative that may be written, and was not tried in vain; of equals the first."""
+    open_ones = (one for one in report.open if _identity(one) not in left and _choice(one, unsafe))
+    return max(open_ones, key=lambda one: one.severity, default=None)
 
 
 def _identity(one: Finding) -> tuple[str, ...]:
@@ -117,7 +123,7 @@ def proven(finding: Finding, one: Suggestion, path: str, given: Files, linted: L
     changed = written(one, given)
     about = {name: given[name] for name in (path, *changed)}
     before, after = linted(about, False), linted({**about, **changed}, False)
-    if objection := _objection(finding, before, after):
+    if objection := _objection(finding, before, after, by_word=not one.values):
         raise Inexact(objection)
     return changed
 
@@ -149,7 +155,6 @@ def _edited(path: str, edits: Sequence[Edit], given: Files) -> bytes:
     content = given[path]
     loaded = documents.load(path, content)
     text = decoded(content)
-    _refuse_generated(path, text)
     found = [splices.of(edit, loaded.documents, text) for edit in edits]
     changed = _encoded(splices.applied(text, _joined(found)), content)
     _refuse_damage(loaded, documents.load(path, changed), len(found))
@@ -168,10 +173,12 @@ def _joined(found: Sequence[splices.Splice]) -> Iterator[splices.Splice]:
             raise Inexact("two of its edits say different things of one place")
 
 
-def _refuse_generated(path: str, text: str) -> None:
-    head = text.splitlines()[:HEAD_LINES]
-    if any(GENERATED.search(line) for line in head if line.lstrip().startswith(("#", "//", "/*", "<!--"))):
-        raise Inexact(f"{path} says that it is generated")
+def _refuse_generated(one: Suggestion, given: Files) -> None:
+    """What a tool made it would make again; its own source is the place to change."""
+    for path in {edit.location.path for edit in one.edits if edit.location}:
+        head = decoded(given.get(path, b"")).splitlines()[:HEAD_LINES]
+        if any(GENERATED.search(line) for line in head if line.lstrip().startswith(COMMENTS)):
+            raise Inexact(f"{path} says that a tool made it")
 
 
 def _refuse_damage(before: Loaded, after: Loaded, edits: int) -> None:
@@ -201,13 +208,17 @@ def _leaves(loaded: Loaded) -> Counter[tuple[object, ...]]:
 # ---- what the rules say afterwards
 
 
-def _objection(finding: Finding, before: Report, after: Report) -> str:
-    """Why a change is not better by our own rules; empty where it is."""
+def _objection(finding: Finding, before: Report, after: Report, by_word: bool) -> str:
+    """Why a change is not better by our own rules; empty where it is.
+
+    A rule that speaks of one wrong word at a time may speak of the next one then.
+    """
     if after.failures or len(after.skipped) > len(before.skipped):
         return "the file would not be read whole"
     spoken, now = _spoken(before), _spoken(after)
     own = _subject(finding)
-    if len(now.get(own, ())) >= len(spoken.get(own, ())):
+    fewer = len(now.get(own, ())) < len(spoken.get(own, ()))
+    if not (fewer or (by_word and not any(one.message == finding.message for one in after.open))):
         return "the finding would stay"
     for subject, severities in now.items():
         if not _no_worse(severities, spoken.get(subject, [])):

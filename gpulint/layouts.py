@@ -137,6 +137,10 @@ def _expert_ranks(known: Facts) -> Iterator[Move]:
             )
 
 
+UNTRIED = "the certainty of older code: decode context parallel is young, so compare its answers"
+"""https://github.com/vllm-project/vllm/issues/41623"""
+
+
 def _sequence_ranks(known: Facts) -> Iterator[Move]:
     """Decode context parallel ranks, at most as many as hold the same KV entries, the most first."""
     ranks, now = count_of(known, "tensor_parallel"), count_of(known, "decode_context_parallel")
@@ -145,7 +149,7 @@ def _sequence_ranks(known: Facts) -> Iterator[Move]:
         return
     for size in sorted(factors(ranks), reverse=True):
         if size != now and size <= most:
-            yield Move(f"decode context parallel {size}", {"decode_context_parallel": size})
+            yield Move(f"decode context parallel {size}", {"decode_context_parallel": size}, UNTRIED)
 
 
 def _linked(known: Facts) -> Iterator[Move]:

@@ -63,7 +63,7 @@ def of(edit: Edit, documents: Sequence[Document], text: str) -> Splice:
         case "argument":
             return _argument(edit, document, text, start, end, steps)
         case "key":
-            return _key(edit, document, text, steps)
+            return _key(edit, document, text, start, steps)
         case "remove":
             return _removal(text, steps)
     return _replacement(edit, document, text, start, end, steps)
@@ -219,7 +219,8 @@ def _argument(edit: Edit, document: Document, text: str, start: int, end: int, s
     if not WORD.fullmatch(edit.new):
         raise Inexact(f"`{edit.new}` is not one word")
     node = steps[-1].node
-    if len(steps) > 1 and steps[-2].node.kind == "sequence" and (start, end) == (node.start, node.end):
+    quoted = text[node.start] in "\"'" and (start, end) == (node.start + 1, node.end - 1)
+    if len(steps) > 1 and steps[-2].node.kind == "sequence" and (quoted or (start, end) == (node.start, node.end)):
         return _item(edit.new, text, steps[-2].node, node)
     if node.kind != "scalar":
         raise Inexact("what stands there is no word of a command")
@@ -271,13 +272,13 @@ def _break(text: str, line_start: int) -> str:
 # ---- one more key, or an entry less
 
 
-def _key(edit: Edit, document: Document, text: str, steps: Sequence[Step]) -> Splice:
+def _key(edit: Edit, document: Document, text: str, start: int, steps: Sequence[Step]) -> Splice:
     """One more entry of a mapping, behind the one whose key stands there."""
-    if document.format != "yaml" or len(steps) < 2 or steps[-1].key is None:
-        raise Inexact("what stands there is no key of a YAML mapping")
-    at = next(at for at in range(len(steps) - 1, 0, -1) if steps[at].key is not None)
+    at = next((at for at, one in enumerate(steps) if one.key is not None and one.key.start == start), 0)
     holder, key, value = steps[at - 1].node, steps[at].key, steps[at].node
-    if key is None or any(edit.new.partition(":")[0] == name.value for name, _ in holder.value):
+    if document.format != "yaml" or key is None:
+        raise Inexact("what stands there is no key of a YAML mapping")
+    if any(edit.new.partition(":")[0] == name.value for name, _ in holder.value):
         raise Inexact("the key stands there already")
     if text[holder.start] == "{":
         return Splice(value.end, value.end, f", {edit.new}")

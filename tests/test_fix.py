@@ -1,0 +1,536 @@
+"""Fixes: what is written stands at its place and nowhere else, and what has no exact place is left alone with a reason."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import samples
+from click.testing import CliRunner, Result
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpulint import cli, documents, fix, lint, splices
+from gpulint.findings import Edit, Location, Report, Suggestion
+from gpulint.fix import Files, Outcome
+from gpulint.policy.rule import shipped_rules
+from gpulint.repository import Source
+from gpulint.splices import Inexact, Splice
+
+Run = Callable[..., Result]
+
+CHAT = """\
+# the chat service
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: chat}
+spec:
+  replicas: 1   # one is enough
+  template:
+    spec:
+      nodeSelector: {cloud.google.com/gke-accelerator: nvidia-h100-80gb}
+      containers:
+        - name: server
+          image: vllm/vllm-openai:v0.10.1
+          args:
+            - '--model=meta-llama/Llama-3.1-8B-Instruct'
+            - '--max-num-batched-token=8192'   # as measured
+            - '--max-model-len=8192'   # größte Anfrage
+          resources:
+            limits:
+              nvidia.com/gpu: '2'   # keep in step
+            requests: {nvidia.com/gpu: "2"}
+          volumeMounts: [{name: shm, mountPath: /dev/shm}]
+      volumes: [{name: shm, emptyDir: {medium: Memory}}]
+"""
+CHAT_FIXED = (
+    CHAT.replace("gpu: '2'", "gpu: '1'").replace('gpu: "2"', 'gpu: "1"').replace("batched-token=", "batched-tokens=")
+)
+SMALL = """\
+apiVersion: v1
+kind: Pod
+metadata: {{name: chat}}
+spec:
+  nodeSelector: {{cloud.google.com/gke-accelerator: {card}}}
+  containers:
+    - name: server
+      image: vllm/vllm-openai:v0.10.1
+{arguments}
+      resources: {{limits: {{nvidia.com/gpu: {gpus}}}}}
+      volumeMounts: [{{name: shm, mountPath: /dev/shm}}]
+  volumes: [{{name: shm, emptyDir: {{medium: Memory}}}}]
+"""
+
+
+def small(arguments: str, gpus: object = 2, card: str = "nvidia-l4") -> str:
+    lines = "\n".join(f"      {line}".rstrip() for line in arguments.strip("\n").splitlines())
+    return SMALL.format(arguments=lines, gpus=gpus, card=card)
+
+
+def linter(others: Files | None = None) -> fix.Linted:
+    def linted(files: Files, alternatives: bool) -> Report:
+        rules = tuple(shipped_rules().values())
+        asked = lint.Given(rules, tuple(shipped_rules()), alternatives=alternatives)
+        sources = [Source(path, content) for path, content in files.items()]
+        return lint.lint(sources, samples.Alone({**(others or {}), **files}), asked)
+
+    return linted
+
+
+def outcome(text: str, unsafe: bool = False, path: str = "spec.yaml") -> Outcome:
+    return fix.fixed(path, {path: text.encode()}, linter(), unsafe)
+
+
+def fixed(text: str, unsafe: bool = False, path: str = "spec.yaml") -> str:
+    found = outcome(text, unsafe, path)
+    assert not found.left, found.left
+    return found.contents[path].decode()
+
+
+def reasons(text: str, unsafe: bool = False, path: str = "spec.yaml") -> str:
+    """Why nothing was written."""
+    found = outcome(text, unsafe, path)
+    assert not found.contents
+    return "\n".join(one.reason for one in found.left)
+
+
+# ---- must be fixed
+
+
+def test_a_count_is_changed_in_limits_and_requests_and_a_word_where_it_stands() -> None:
+    assert fixed(CHAT) == CHAT_FIXED
+
+
+@pytest.mark.parametrize(
+    "encoded",
+    [
+        pytest.param(lambda text: text.replace("\n", "\r\n").encode(), id="CRLF"),
+        pytest.param(lambda text: b"\xef\xbb\xbf" + text.encode(), id="byte order mark"),
+        pytest.param(lambda text: b"\xef\xbb\xbf" + text.replace("\n", "\r\n").encode(), id="both"),
+        pytest.param(lambda text: text.rstrip("\n").encode(), id="no newline at the end"),
+        pytest.param(lambda text: b"\xff\xfe" + text.encode("utf-16-le"), id="UTF-16, little endian"),
+        pytest.param(lambda text: b"\xfe\xff" + text.encode("utf-16-be"), id="UTF-16, big endian"),
+        pytest.param(lambda text: text.replace("\n", "\n\n").encode(), id="blank lines"),
+        pytest.param(lambda text: text.replace("   #", "\t#").encode(), id="tabs before comments"),
+        pytest.param(lambda text: (text + "---\n" + text.replace("chat", "talk")).encode(), id="two documents"),
+    ],
+)
+def test_bytes_outside_the_changes_stay_as_they_are(encoded: Callable[[str], bytes]) -> None:
+    found = fix.fixed("spec.yaml", {"spec.yaml": encoded(CHAT)}, linter(), unsafe=False)
+    assert found.contents == {"spec.yaml": encoded(CHAT_FIXED)}
+
+
+def test_an_argument_goes_behind_the_last_one_of_a_list_in_its_quotes_and_before_no_comment() -> None:
+    text = small(
+        """
+args:
+  - "--model=Qwen/Qwen2.5-7B-Instruct"  # the small one
+  - "--max-model-len=8192"  # enough
+env: [{name: HOME, value: /root}]
+""",
+        gpus=2,
+    )
+    (only,) = samples.of_rule(samples.report(text), "gpus-left-idle")
+    copies = next(one for one in only.suggestions if one.edits[0].how == "argument")
+    after = fix.written(copies, {"spec.yaml": text.encode()})["spec.yaml"].decode()
+    (edit,) = copies.edits
+    assert after == text.replace('8192"  # enough\n', f'8192"  # enough\n        - "{edit.new}"\n')
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param("args: [--a=1, --last=2]", "args: [--a=1, --last=2, --new=3]", id="flow list"),
+        pytest.param("args: ['--a=1','--last=2']", "args: ['--a=1','--last=2', '--new=3']", id="flow list, quoted"),
+        pytest.param(
+            "args: [\n  --a=1,\n  --last=2\n]", "args: [\n  --a=1,\n  --last=2,\n  --new=3\n]", id="flow lines"
+        ),
+        pytest.param("args:\n- --last=2 # c\n- x", "args:\n- --last=2 # c\n- --new=3\n- x", id="block list"),
+        pytest.param("args:\r\n- --last=2\r\nb: 1", "args:\r\n- --last=2\r\n- --new=3\r\nb: 1", id="CRLF"),
+        pytest.param("args:\n- --last=2", "args:\n- --last=2\n- --new=3", id="last line without an end"),
+        pytest.param(
+            "run: |\n  serve \\\n    --last=2\n",
+            "run: |\n  serve \\\n    --last=2 \\\n    --new=3\n",
+            id="lines of a script",
+        ),
+        pytest.param(
+            "run: |\n  serve \\\n    --last=2 \\\n    | tee x\n",
+            "run: |\n  serve \\\n    --last=2 \\\n    --new=3 \\\n    | tee x\n",
+            id="lines of a script that goes on",
+        ),
+        pytest.param("run: serve --last=2 # c", "run: serve --last=2 --new=3 # c", id="plain command"),
+        pytest.param('run: "serve --last=2"', 'run: "serve --last=2 --new=3"', id="quoted command"),
+        pytest.param(
+            "run: |\n  serve --last=2; ls\n", "run: |\n  serve --last=2 --new=3; ls\n", id="before a semicolon"
+        ),
+        pytest.param("run: >\n  serve\n  --last=2\n", "run: >\n  serve\n  --last=2 --new=3\n", id="folded"),
+    ],
+)
+def test_an_argument_is_written_as_the_one_before_it(before: str, after: str) -> None:
+    assert edited(before, "--last=2", "--new=3", "argument") == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param("a:\n  near: 1  # c\nb: 2\n", "a:\n  near: 1  # c\n  new: 3\nb: 2\n", id="below"),
+        pytest.param("near: 1", "near: 1\nnew: 3", id="no newline at the end"),
+        pytest.param("a: {near: 1, x: 2}", "a: {near: 1, new: 3, x: 2}", id="flow"),
+        pytest.param("- near: 1\n- x\n", "- near: 1\n  new: 3\n- x\n", id="first key of an item"),
+        pytest.param("near:\n  deep: 1\nb: 2\n", "near:\n  deep: 1\nnew: 3\nb: 2\n", id="after what stands below it"),
+        pytest.param("a:\r\n  near: 1\r\n", "a:\r\n  near: 1\r\n  new: 3\r\n", id="CRLF"),
+    ],
+)
+def test_a_key_goes_beside_the_other_in_the_same_mapping(before: str, after: str) -> None:
+    assert edited(before, "near", "new: 3", "key") == after
+
+
+def test_a_limit_is_written_like_the_request_beside_it() -> None:
+    text = small("args: [--model=Qwen/Qwen2.5-7B-Instruct, --max-model-len=8192]", gpus=1, card="nvidia-l4").replace(
+        "resources: {limits: {nvidia.com/gpu: 1}}", "resources:\n        requests:\n          nvidia.com/gpu: '1'"
+    )
+    text = text.replace("cloud.google.com/gke-accelerator: nvidia-l4", "nvidia.com/gpu.product: NVIDIA-L4")
+    assert fixed(text) == text.replace(
+        "          nvidia.com/gpu: '1'", "          nvidia.com/gpu: '1'\n        limits:\n          nvidia.com/gpu: '1'"
+    )
+
+
+def test_a_selector_is_changed_only_when_it_may_give_something_up() -> None:
+    text = small("args: [--model=google/gemma-2b-it, --tensor-parallel-size=8]", gpus=8, card="nvidia-h100-80gb")
+    assert not outcome(text).contents
+    assert outcome(text).unsafe
+    assert outcome(text, unsafe=True).contents
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param("--max-num-seq=8", "--max-num-seqs=8", id="abbreviated"),
+        pytest.param('"--max-num-seqs 8"', '"--max-num-seqs=8"', id="not split"),
+        pytest.param("--tensor-paralel-size=1", "--tensor-parallel-size=1", id="misspelt"),
+    ],
+)
+def test_the_right_word_takes_the_place_of_a_wrong_one(before: str, after: str) -> None:
+    text = small(f"args: [--model=Qwen/Qwen2.5-7B-Instruct, --max-model-len=8192, {before}]", gpus=1)
+    assert fixed(text, unsafe=True) == text.replace(before, after)
+
+
+def test_a_variable_that_says_nothing_is_left_out_with_its_name() -> None:
+    text = small(
+        """
+args: [--model=Qwen/Qwen2.5-7B-Instruct, --max-model-len=8192]
+env:
+  # where weights are kept
+  - name: HF_HOME
+    value: /models
+  - name: CUDA_VISIBLE_DEVICES
+    value: "0"
+  - name: HF_HUB_OFFLINE  # always
+    value: "1"
+""",
+        gpus=1,
+    )
+    assert fixed(text) == text.replace('        - name: CUDA_VISIBLE_DEVICES\n          value: "0"\n', "")
+
+
+SBATCH = """\
+#!/bin/bash
+#SBATCH --nodes=1
+#SBATCH --gres=gpu:8   # a whole node
+export NCCL_ASYNC_ERROR_HANDLING=1
+srun python -m torch.distributed.launch --nproc_per_node 8 \\
+    train.py
+"""
+
+
+def test_words_of_a_script_are_changed_where_they_stand() -> None:
+    after = fixed(SBATCH, unsafe=True, path="train.sbatch")
+    assert "export TORCH_NCCL_ASYNC_ERROR_HANDLING=1\n" in after
+    assert "srun python -m torch.distributed.run --nproc_per_node 8 \\\n    train.py\n" in after
+    assert after.startswith("#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gres=gpu:8   # a whole node\n")
+
+
+JSON = """\
+{
+  "train_batch_size": 8,
+  "train_micro_batch_size_per_gpu": 1,
+  "zero_optimization": {
+    "stage": 3,
+    "stage3_gather_fp16_weights_on_model_save": true
+  }
+}
+"""
+
+
+def test_a_setting_of_a_json_file_gets_its_new_name() -> None:
+    after = fixed(JSON, unsafe=True, path="ds_config.json")
+    assert after == JSON.replace("gather_fp16_weights", "gather_16bit_weights")
+
+
+def test_what_is_fixed_is_not_found_again() -> None:
+    after = fixed(CHAT)
+    assert {one.rule for one in samples.report(CHAT).open} == {"gpus-left-idle", "argument-abbreviated"}
+    assert not samples.report(after).open
+
+
+# ---- must be left alone
+
+
+ARGUMENTS = "args: [--model=Qwen/Qwen2.5-7B-Instruct, --max-model-len=8192]"
+
+
+def test_limits_that_an_alias_repeats_are_not_changed() -> None:
+    text = small(ARGUMENTS).replace("limits: {nvidia.com/gpu: 2}", "limits: &gpus {nvidia.com/gpu: 2}, requests: *gpus")
+    (finding,) = samples.of_rule(samples.report(text), "gpus-left-idle")
+    with pytest.raises(Inexact, match="anchor that is used elsewhere"):
+        fix.written(finding.suggestions[0], {"spec.yaml": text.encode()})
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        pytest.param("# Code generated by a tool. DO NOT EDIT.\n", id="generated"),
+        pytest.param("# This file is auto-generated\n", id="generated automatically"),
+        pytest.param("---\n# Source: chat/templates/deployment.yaml\n", id="rendered by helm"),
+    ],
+)
+def test_what_a_tool_made_is_left_alone(head: str) -> None:
+    assert "says that a tool made it" in reasons(head + CHAT)
+
+
+@pytest.mark.parametrize("head", ["# generate load with hey\n", "# edit the count below\n", "# Source: our wiki\n"])
+def test_a_comment_that_only_sounds_like_it_holds_nothing_up(head: str) -> None:
+    assert fixed(head + CHAT) == head + CHAT_FIXED
+
+
+@pytest.mark.parametrize(
+    ("before", "word", "reason"),
+    [
+        pytest.param("x: &a 2\ny: *a", "2", "anchor", id="an anchor"),
+        pytest.param("x: &a {n: 2}\ny: {<<: *a}", "2", "anchor", id="a merged mapping"),
+        pytest.param("x: &a 2\ny: *a", "*a", "alias", id="an alias"),
+        pytest.param("x: '{{ gpus }} 2'", "2", "completes", id="a template's line"),
+        pytest.param("# gpulint: gpus=2\nx: 3", "2", "", id="a hint in a comment"),
+        pytest.param("metadata: {annotations: {gpulint/gpus: '2'}}", "2", "hint", id="a hint in an annotation"),
+        pytest.param("run: |\n  N=2\n  serve $N ${N}", "2", "value of N", id="a variable used twice"),
+        pytest.param("env: {N: '2'}\nrun: serve $N $N", "2", "value of N", id="an environment used twice"),
+        pytest.param("env:\n- name: N\n  value: '2'\nrun: [$(N), $(N)]", "2", "value of N", id="a pod's variable"),
+        pytest.param("run: serve ${N:-2}", "2", "caller may set", id="a default"),
+        pytest.param("run: serve $GPUS", "$GPUS", "variable", id="a variable"),
+    ],
+)
+def test_a_value_that_others_share_or_that_runs_nothing_is_not_replaced(before: str, word: str, reason: str) -> None:
+    with pytest.raises(Inexact, match=reason):
+        edited(before, word, "4", "replace", old=word)
+
+
+@pytest.mark.parametrize(
+    ("before", "new", "how"),
+    [
+        pytest.param("run: serve $ARGS", "--new=3", "argument", id="no such word"),
+        pytest.param("args:\n- - near\n", "--new=3", "argument", id="a list in a list"),
+        pytest.param("args:\n- |\n  near\n", "near 3", "argument", id="two words"),
+        pytest.param("run: serve near\\\n", "--new=3", "argument", id="a word that goes on"),
+        pytest.param("near: 1\nnew: 2", "new: 3", "key", id="a key that is there"),
+        pytest.param("near: |\n  a\n\n", "new: 3", "key", id="beside a block of text"),
+        pytest.param("a: near", "new: 3", "key", id="no key"),
+        pytest.param("a:\n- name: near\n  value: 1\n", "", "remove", id="the only entry"),
+        pytest.param("a: [{name: near}, {name: x}]\n", "", "remove", id="no line of its own"),
+        pytest.param("a:\n- name: near # c\n- name: x\n", "", "remove", id="beside a comment"),
+        pytest.param("a:\n- name: x\n- name: near", "", "remove", id="the last line"),
+    ],
+)
+def test_an_addition_or_a_removal_without_an_exact_place_is_refused(before: str, new: str, how: str) -> None:
+    if "near" not in before:
+        with pytest.raises(ValueError, match="substring"):
+            edited(before, "near", new, how)
+        return
+    with pytest.raises(Inexact):
+        edited(before, "near", new, how)
+
+
+def test_a_suppressed_finding_is_not_fixed() -> None:
+    text = CHAT.replace("# as measured", "# gpulint: ignore[argument-abbreviated] our fork has it")
+    assert "batched-token=" in fixed(text)
+
+
+def test_a_place_in_a_file_that_was_not_given_is_left_alone() -> None:
+    place = Location("other.yaml", 1, 1, 1, 2, "2")
+    one = Suggestion("less", (Edit("gpus_per_pod", place, "2", "1"),))
+    with pytest.raises(Inexact, match="not among the files given"):
+        fix.written(one, {"spec.yaml": b"2"})
+
+
+def test_a_fix_that_brings_another_finding_is_dropped() -> None:
+    (finding, *_) = samples.of_rule(samples.report(CHAT), "gpus-left-idle")
+    (count,) = (edit for edit in finding.suggestions[0].edits if edit.location and edit.location.line == 19)
+    half = Suggestion("limits only", (count,), values={"gpus_per_pod": 1})
+    with pytest.raises(Inexact, match="would speak anew"):
+        fix.proven(finding, half, "spec.yaml", {"spec.yaml": CHAT.encode()}, linter())
+
+
+def test_a_fix_after_which_the_finding_stays_is_dropped() -> None:
+    (finding, *_) = samples.of_rule(samples.report(CHAT), "gpus-left-idle")
+    edits = tuple(edit._replace(new="4") for edit in finding.suggestions[0].edits)
+    with pytest.raises(Inexact, match="the finding would stay"):
+        fix.proven(
+            finding,
+            Suggestion("more", edits, values={"gpus_per_pod": 4}),
+            "spec.yaml",
+            {"spec.yaml": CHAT.encode()},
+            linter(),
+        )
+
+
+@pytest.mark.parametrize(
+    ("one", "safe"),
+    [
+        pytest.param(Suggestion("x", ()), True, id="gives nothing up"),
+        pytest.param(Suggestion("x", (), gives_up="speed"), False, id="gives something up"),
+        pytest.param(Suggestion("x", (), (), "", 1.0, 2.0), False, id="costs more"),
+        pytest.param(Suggestion("x", (), (), "", 2.0, 1.0), True, id="costs less"),
+        pytest.param(Suggestion("x", (Edit("gpus_per_pod", None, "2", "4"),)), False, id="more GPUs, price unknown"),
+        pytest.param(Suggestion("x", (Edit("gpus_per_pod", None, "H100:8", "H100:4"),)), True, id="fewer GPUs"),
+        pytest.param(Suggestion("x", (Edit("accelerator", None, "l4", "h100"),)), False, id="another card"),
+        pytest.param(Suggestion("x", (Edit("tensor_parallel", None, "2", "4"),)), True, id="another layout"),
+    ],
+)
+def test_safe_is_what_gives_nothing_up_and_costs_no_more(one: Suggestion, safe: bool) -> None:
+    assert fix.is_safe(one) is safe
+
+
+# ---- single edits
+
+
+def edited(text: str, word: str, new: str, how: str, old: str = "") -> str:
+    """A text after one edit at the last place of a word."""
+    at = text.rindex(word)
+    line, column = text.count("\n", 0, at) + 1, at - (text.rfind("\n", 0, at) + 1) + 1
+    place = Location("spec.yaml", line, column, line, column + len(word))
+    loaded = documents.load("spec.yaml", text.encode()).documents
+    return splices.applied(text, [splices.of(Edit("x", place, old, new, how), loaded, text)])
+
+
+@given(
+    st.text(alphabet=st.sampled_from("ab:#'\"&* \r\n\t-[]{}é\U0001f600"), max_size=60),
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 5), st.text(max_size=4)), max_size=5),
+)
+def test_splices_change_their_characters_and_no_others(text: str, drawn: list[tuple[int, int, str]]) -> None:
+    found = [Splice(min(at, len(text)), min(at + length, len(text)), new) for at, length, new in dict.fromkeys(drawn)]
+    try:
+        after = splices.applied(text, found)
+    except Inexact:
+        spans = sorted((one.start, one.end) for one in set(found))
+        assert any(b[0] < a[1] or a == b for a, b in itertools.pairwise(spans))
+        return
+    kept, end = "", 0
+    for one in sorted(set(found)):
+        kept += text[end : one.start] + one.new
+        end = one.end
+    assert after == kept + text[end:]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, len(CHAT)), st.sampled_from(list("ab:#'\"&*{}[]-|> \n\t")), st.booleans())
+def test_a_file_with_a_slip_in_it_is_fixed_in_its_places_or_left(at: int, slip: str, crlf: bool) -> None:
+    text = CHAT[:at] + slip + CHAT[at:]
+    content = text.replace("\n", "\r\n").encode() if crlf else text.encode()
+    found = fix.fixed("spec.yaml", {"spec.yaml": content}, linter(), unsafe=False)
+    for after in found.contents.values():
+        assert len(documents.load("spec.yaml", after).problems) <= len(documents.load("spec.yaml", content).problems)
+        assert after.count(b"\n") == content.count(b"\n")
+        assert after.count(b"\r") == content.count(b"\r")
+        assert after.count(b"#") == content.count(b"#")
+        assert abs(len(after) - len(content)) <= 4
+
+
+# ---- the command line
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs gpulint in a repository that holds chat.yaml."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "chat.yaml").write_bytes(CHAT.encode())
+
+    def invoke(*words: str, stdin: str | None = None) -> Result:
+        return CliRunner().invoke(cli.main, ["check", *words], input=stdin)
+
+    return invoke
+
+
+def test_fix_writes_the_file_and_reports_what_is_left(run: Run) -> None:
+    result = run("--fix", "--fail-on", "note")
+    assert Path("chat.yaml").read_bytes() == CHAT_FIXED.encode()
+    assert result.exit_code == 0
+    assert "no findings" in result.stdout
+    assert "fixed chat.yaml:14 gpus-left-idle: ask for the 1 GPU that is used" in result.stderr
+
+
+def test_what_remains_decides_the_exit_code(run: Run) -> None:
+    Path("chat.yaml").write_text("# Code generated by a tool. DO NOT EDIT.\n" + CHAT, encoding="utf-8")
+    assert run("--fix", "--fail-on", "note").exit_code == 1
+    assert "not fixed chat.yaml:15 gpus-left-idle" in run("--fix").stderr
+
+
+def test_a_diff_writes_nothing_and_ends_with_1_if_it_would(run: Run) -> None:
+    result = run("--diff")
+    assert Path("chat.yaml").read_bytes() == CHAT.encode()
+    assert result.exit_code == 1
+    assert result.stdout.startswith("--- chat.yaml\n+++ chat.yaml\n@@ ")
+    assert "\n-              nvidia.com/gpu: '2'   # keep in step\n" in result.stdout
+    assert "\n+              nvidia.com/gpu: '1'   # keep in step\n" in result.stdout
+    assert "would fix chat.yaml:14 gpus-left-idle" in result.stderr
+
+
+def test_a_diff_without_changes_is_empty_and_ends_with_0(run: Run) -> None:
+    Path("chat.yaml").write_bytes(CHAT_FIXED.encode())
+    result = run("--diff")
+    assert (result.exit_code, result.stdout) == (0, "")
+
+
+def test_a_diff_marks_a_last_line_without_an_end(run: Run) -> None:
+    Path("chat.yaml").write_bytes(CHAT.rstrip("\n").encode())
+    assert "\n\\ No newline at end of file\n" in run("--diff").stdout
+
+
+def test_stdin_goes_fixed_to_stdout_and_its_report_to_stderr(run: Run) -> None:
+    result = run("--fix", "-", stdin=CHAT)
+    assert result.stdout == CHAT_FIXED
+    assert "no findings" in result.stderr
+
+
+def test_a_file_keeps_its_mode_and_no_other_file_is_left_behind(run: Run) -> None:
+    os.chmod("chat.yaml", 0o640)
+    run("--fix")
+    assert stat.S_IMODE(os.stat("chat.yaml").st_mode) == 0o640
+    assert sorted(os.listdir()) == [".git", "chat.yaml"]
+
+
+def test_a_link_is_not_followed(run: Run, tmp_path: Path) -> None:
+    os.rename("chat.yaml", ".git/chat.yaml")
+    os.symlink(tmp_path / ".git" / "chat.yaml", "chat.yaml")
+    assert run("--fix", "chat.yaml").exit_code == 0
+    assert Path(".git/chat.yaml").read_bytes() == CHAT.encode()
+
+
+def test_a_file_outside_the_repository_is_not_written(run: Run, tmp_path: Path) -> None:
+    Path("inside").mkdir()
+    Path("inside/.git").mkdir()
+    Path("inside/chat.yaml").write_bytes(CHAT.encode())
+    result = run("--fix", "inside/chat.yaml", "chat.yaml")
+    assert Path("chat.yaml").read_bytes() == CHAT.encode()
+    assert Path("inside/chat.yaml").read_bytes() == CHAT_FIXED.encode()
+    assert "not written" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "words", [["--unsafe"], ["--fix", "--render", "helm"], ["--diff", "--render", "kustomize"], ["--fix", "-", "x"]]
+)
+def test_options_that_do_not_go_together_are_a_usage_error(run: Run, words: list[str]) -> None:
+    assert run(*words).exit_code == 2
