@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpulint import additions, engines, hardware, labels, spellings, stated
+from gpulint.adapters.placement import PARTITION_KEY
 from gpulint.documents import Path
 from gpulint.findings import Edit, Location
 from gpulint.stated import Place
@@ -263,18 +264,34 @@ def _of_machine(role: Role, field: Field, value: str, values: Mapping[str, Value
     return _edits("instance_type", places, [value] * len(places)) if known else None
 
 
+def renames_resource(role: Role) -> bool:
+    """Whether a slice would be asked for by the name of a resource of its own."""
+    return role.value("mig_profile") is None and "gcp" not in (labels.cloud(role), role.text("cloud"))
+
+
 def _sliced(role: Role, profile: str) -> Sequence[Edit] | None:
     """The resource of whole cards replaced by that of a slice, where the device plugin's mixed strategy may offer it.
 
-    Not on GKE, whose plugin offers slices under the name of whole cards to pods that select a partition size.
+    GKE offers slices under the name of whole cards, to pods that select a partition size.
     """
     field = role.fields.get("gpus_per_pod")
     offered = [name for name, _ in hardware.slices(role.text("accelerator")) if "+" not in name and ".me" not in name]
     if field is None or role.value("accelerator_resource") != WHOLE or profile not in offered:
         return None
-    if labels.cloud(role) == "gcp" or role.text("cloud") == "gcp" or role.value("sharing"):
+    if role.value("sharing"):
         return None
+    if not renames_resource(role):
+        return _partitioned(role, profile)
     if not all(one.path[-1:] == (WHOLE,) for one in field.origins):
         return None
     places = _places(one._replace(key=True) for one in field.origins)
     return _edits("mig_profile", places, [f"{SLICE}{profile}" if one.text == WHOLE else None for one in places])
+
+
+def _partitioned(role: Role, profile: str) -> Sequence[Edit] | None:
+    """The size of a partition beside GKE's label of the card."""
+    origins = role.fields["accelerator"].origins
+    if len(origins) != 1 or origins[0].path[-2:] != ("nodeSelector", labels.GKE):
+        return None
+    beside = stated.place(origins[0]._replace(key=True))
+    return [Edit("mig_profile", beside.location, "", f"{PARTITION_KEY}: {profile}", "key")] if beside else None

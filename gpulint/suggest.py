@@ -101,7 +101,7 @@ def applied(role: Role, values: Mapping[str, Value]) -> Role:
         fields["instance_type"] = Field(_other_machine(role, values))
     if "machine_network" in role.fields and fields.keys() & {"accelerator", "gpus_per_pod", "instance_type"}:
         fields["machine_network"] = Field(None)
-    if "mig_profile" in values and role.value("mig_profile") is None:
+    if "mig_profile" in values and edits.renames_resource(role):
         fields["accelerator_resource"] = Field(f"{edits.SLICE}{values['mig_profile']}")
     return role.having(**fields)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 import samples
 
-from gpulint import adapters, documents, edits, suggest
+from gpulint import adapters, documents, edits, fix, suggest
 from gpulint.findings import Suggestion
 from gpulint.workload import Role, Unknown, Value
 
@@ -58,7 +58,7 @@ def role(path: str, text: str) -> Role:
 
 def carried_out(path: str, text: str, values: Mapping[str, Value]) -> str | None:
     written = edits.of(role(path, text), values)
-    return None if written is None else samples.changed(text, Suggestion("", written))
+    return None if written is None else fix.written(Suggestion("", written), {path: text.encode()})[path].decode()
 
 
 SKYPILOT = """\
@@ -194,6 +194,32 @@ def test_every_place_that_states_a_quantity_changes_with_it(name: str) -> None:
     assert {quantity: again.value(quantity) for quantity in values} == values
 
 
+COMPOSE = """\
+services:
+  chat:
+    image: vllm/vllm-openai:v0.10.1
+    command: [--model, meta-llama/Llama-3.1-8B-Instruct]
+    deploy: {{resources: {{reservations: {{devices: [{{driver: nvidia, {asked}, capabilities: [gpu]}}]}}}}}}
+"""
+
+
+def test_a_count_of_a_service_is_stated_anew() -> None:
+    text = COMPOSE.format(asked="count: 1")
+    after = carried_out("compose.yaml", text, {"gpus_per_pod": 2, "tensor_parallel": 2})
+    assert after is not None
+    assert COMPOSE.format(asked="count: 2").replace("Instruct]", "Instruct, --tensor-parallel-size=2]") == after
+    assert role("compose.yaml", after).value("gpus_per_pod") == 2
+
+
+def test_a_slice_on_gke_is_a_further_label_of_the_node() -> None:
+    text = pod(GKE.format("nvidia-tesla-a100"), gpus=1)
+    (edit,) = edits.of(role("pod.yaml", text), {"mig_profile": "1g.5gb"}) or ()
+    assert (edit.new, edit.how) == ("cloud.google.com/gke-gpu-partition-size: 1g.5gb", "key")
+    again = role("pod.yaml", fix.written(Suggestion("", (edit,)), {"pod.yaml": text.encode()})["pod.yaml"].decode())
+    assert again.value("mig_profile") == "1g.5gb"
+    assert again.value("accelerator_resource") == "nvidia.com/gpu"
+
+
 RAY = """\
 apiVersion: ray.io/v1
 kind: RayCluster
@@ -273,11 +299,17 @@ LEFT: Mapping[str, tuple[str, str, Mapping[str, Value]]] = {
         pod(NFD.format("NVIDIA-L4"), gpus=1),
         {"mig_profile": "1g.10gb"},
     ),
-    "a slice on GKE": (
+    "a slice on GKE beside a label that several cards satisfy": (
         "pod.yaml",
-        pod(GKE.format("nvidia-tesla-a100"), gpus=1),
+        pod(GKE.format("nvidia-tesla-t4"), gpus=1),
         {"mig_profile": "1g.5gb"},
     ),
+    "devices in a list of their own": (
+        "compose.yaml",
+        COMPOSE.format(asked='device_ids: ["0"]'),
+        {"gpus_per_pod": 2},
+    ),
+    "a name of the cluster's own": ("pod.yaml", pod("gpu.nvidia.com/class: H100"), {"accelerator": "h200-sxm-141gb"}),
     "a slice that the card does not have": (
         "pod.yaml",
         pod(NFD.format("NVIDIA-A100-SXM4-80GB"), gpus=1),
