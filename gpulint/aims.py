@@ -53,6 +53,12 @@ def shown(known: Facts) -> Iterator[Fact]:
             yield fact
 
 
+def untold(known: Facts) -> str:
+    """The first stated objective of which it cannot be told whether it is met; empty where there is none."""
+    stated = (one for name, one in COMPARED.items() if _wanted(known, name) is not None)
+    return next((one.words for one in stated if isinstance(known.worlds(one.likely), Missing)), "")
+
+
 def undersized(aims: tuple[Aim, ...]) -> str:
     """What a role that fits is called for its objectives; empty where none of them is missed."""
     found = [MISSED[aim.verdict] for aim in aims if aim.verdict in MISSED]

@@ -19,6 +19,8 @@ COUNTS_TRIED = 2
 BESIDE_THE_BUS = 4
 """Ranks from which vLLM's guide to parallelism advises stages where cards have no direct link."""
 ACCURACY = "a little accuracy"
+SPARE_REQUESTS = 2
+"""How many times the usual request the longest sequence must stay, so that longer ones than usual still pass."""
 
 
 class Shape(NamedTuple):
@@ -135,6 +137,18 @@ def _lost(shape: Shape, now: hardware.Accelerator, known: Facts) -> str:
     gpus = (count_of(known, "gpus_per_pod") or 1) * (count_of(known, "pods_per_replica") or 1)
     slower = moves.slower(now, shape.card, gpus, shape.gpus * shape.pods)
     return " and ".join(filter(None, (slower, ACCURACY if shape.quantization else "")))
+
+
+def for_requests(move: Move, changed: Facts) -> Move | None:
+    """A shape that is too small, with sequences cut to what fits; None where the stated requests come near that."""
+    prompt, output = (changed.likely(name) for name in ("request_prompt_tokens", "request_output_tokens"))
+    if not isinstance(prompt, int | float) or not isinstance(output, int | float) or "max_model_len" in move.values:
+        return None
+    for cut in moves.moves("max_model_len", changed):
+        if int(str(cut.values["max_model_len"])) >= SPARE_REQUESTS * (prompt + output):
+            lost = " and ".join(filter(None, (move.gives_up, cut.gives_up)))
+            return Move(f"{move.title}, {cut.title}", {**move.values, **cut.values}, lost)
+    return None
 
 
 def for_load(move: Move, changed: Facts) -> Move | None:

@@ -402,6 +402,8 @@ class Facts:
                 self.reasons["accelerator"] = reason
             return Missing(frozenset({"accelerator"}))
         value = getattr(product, name)
+        if profile and value and (share := hardware.slice_share_of(name, profile, product)) is not None:
+            return _same(value * share, "its share of a card")
         if value is None and not quantity.absent:
             self.reasons["accelerator"] = f"the catalog has no {quantity.meaning} of {product.name}"
             return Missing(frozenset({"accelerator"}))

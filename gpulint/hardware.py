@@ -239,6 +239,21 @@ def slice_memory_bytes(profile: str, accelerator_id: str | None) -> tuple[int, .
     return tuple(sorted(memory for memory in found if memory is not None))
 
 
+def slice_share_of(quantity: str, profile: str, card: Accelerator) -> float | None:
+    """The share of a card's bandwidth or peak that a MIG slice of it has; None of a quantity that is not shared out.
+
+    Bandwidth goes with memory, arithmetic with compute slices: NVIDIA, Multi-Instance GPU user guide, partitioning.
+    """
+    found = [row for row in catalog.rows("mig_profiles") if (row["accelerator"], row["profile"]) == (card.id, profile)]
+    if not found:
+        return None
+    if quantity == "memory_bytes_per_s" and card.cuda_memory_bytes:
+        return min(1.0, (units.in_bytes(found[0]["memory_gib"], units.GIB) or 0) / card.cuda_memory_bytes)
+    if quantity.endswith("_flop_per_s"):
+        return int(found[0]["compute_slices"]) / int(found[0]["compute_slices_total"])
+    return None
+
+
 def slices(accelerator_id: str) -> tuple[tuple[str, int], ...]:
     """The MIG profiles of an accelerator with their memory, smallest first."""
     found = [

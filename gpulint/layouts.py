@@ -207,6 +207,8 @@ def _decoded_together(known: Facts) -> Iterator[Move]:
     now = count_of(known, "max_num_seqs")
     if not now:
         return
+    if (wanted := _of_one_group(known)) > now:
+        yield Move(f"up to {wanted} sequences at once", {"max_num_seqs": wanted}, "the time of each token")
     for share in (2, 4, 8):
         if now >= share:
             yield Move(
@@ -216,3 +218,13 @@ def _decoded_together(known: Facts) -> Iterator[Move]:
         yield Move(
             f"up to {now * multiple} sequences at once", {"max_num_seqs": now * multiple}, "the time of each token"
         )
+
+
+def _of_one_group(known: Facts) -> int:
+    """Sequences that each group has to run for the load that is stated or will be; nothing where none is."""
+    wanted, replicas, groups = (
+        known.likely(name) for name in ("grown_concurrency", "service_replicas", "sequence_groups")
+    )
+    if not isinstance(wanted, int | float) or not isinstance(replicas, int | float) or not isinstance(groups, int):
+        return 0
+    return math.ceil(wanted / (replicas * groups)) if replicas and groups else 0

@@ -1,29 +1,17 @@
-"""Planner: searches what else a role could run on; formulas sift the shapes, the same rules judge those that are left."""
+"""Planner: what else a role could run on: the options that a search found, ranked by the questions that people ask."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
 
-from gpulint import candidates, engines, hardware, suggest, variants
-from gpulint.facts import Facts, Missing
+from gpulint import engines, hardware, search, suggest
+from gpulint.facts import Facts
 from gpulint.findings import Fact, Plan, Severity, Suggestion
-from gpulint.moves import Move
-from gpulint.policy import check
 from gpulint.policy.check import Outcome, Verdict
-from gpulint.policy.rule import Rule
-from gpulint.workload import Value, Workload
+from gpulint.search import Before, Option
 
-SIFTED = 36
-"""Shapes whose formulas are asked, at most: one takes about a millisecond."""
-JUDGED = 16
-"""Shapes that all rules judge, at most: one takes two to four milliseconds."""
-LOADS = ("target_tokens_per_s", "target_requests_per_s", "target_concurrency")
-"""Objectives that a number of instances answers."""
-OF_A_KIND = 3
-"""Changes of one quantity that are judged before the next quantity's turn."""
 PRINTED = 6
 SAME_HARDWARE = frozenset(
     {"accelerator", "gpus_per_pod", "pods_per_replica", "replicas", "mig_profile", "instance_type"}
@@ -37,28 +25,10 @@ SHOWN = ("tpot_s", "ttft_s", "service_tokens_per_s", "step_s", "training_run_s",
 """What an option shows beside its headroom, where enough is stated to tell."""
 
 
-class Before(NamedTuple):
-    """What a search starts from: a role as it stands, the rules that are about it, and those that it is to answer."""
-
-    workload: Workload
-    known: Facts
-    rules: Sequence[Rule]
-    outcome: Outcome
-    targets: tuple[Verdict, ...]
-
-
-class Option(NamedTuple):
-    """A shape that nothing speaks against, and the targets that it leaves."""
-
-    move: Move
-    known: Facts
-    left: frozenset[str]
-
-
 def plan(before: Before) -> Plan:
     """The options of a role, best first, and why the others were left out."""
     refused: Counter[str] = Counter()
-    found = list(_options(before, refused))
+    found = list(search.options(before, refused))
     fewest = min((len(one.left) for one in found), default=0)
     kept = [(_suggested(before, one), one) for one in found if len(one.left) == fewest]
     if not before.targets:
@@ -93,94 +63,6 @@ def targets(outcome: Outcome, names: frozenset[str] = frozenset()) -> tuple[Verd
     sizing = [one for one in outcome.verdicts if one.rule.change]
     asked = [one for one in sizing if (one.rule.name in names if names else one.severity >= Severity.WARNING)]
     return tuple(sorted(asked, key=lambda one: (-one.severity, one.rule.name)))
-
-
-# ---- the search
-
-
-def _options(before: Before, refused: Counter[str]) -> Iterator[Option]:
-    """Every shape that nothing speaks against, within the two budgets."""
-    traced = variants.Traced(before.known.role, before.known.resolved)
-    tried: set[frozenset[tuple[str, Value]]] = set()
-    sifted = judged = 0
-    for moves, most in (*((kind, OF_A_KIND) for kind in _by_kind(before)), (_whole(before), JUDGED)):
-        of_a_kind = 0
-        for move in moves:
-            if sifted == SIFTED or judged == JUDGED or of_a_kind == most:
-                break
-            values = frozenset(
-                (name, value) for name, value in move.values.items() if before.known.likely(name) != value
-            )
-            if values in tried:
-                continue
-            tried.add(values)
-            if not suggest.expressible(before.known.role, move):
-                refused["cannot be written into this file"] += 1
-                continue
-            sifted += 1
-            sized, changed = _carrying(move, before, traced)
-            if reason := _sifted(before, changed):
-                refused[reason] += 1
-                continue
-            judged += 1
-            of_a_kind += 1
-            outcome = check.judged(check.matching(before.rules, before.workload, changed.role), changed)
-            if reason := _refusal(before, outcome):
-                refused[reason] += 1
-                continue
-            yield Option(sized, changed, outcome.holding & {one.rule.name for one in before.targets})
-
-
-def _by_kind(before: Before) -> Iterator[Iterator[Move]]:
-    """The changes of each quantity that a target may be answered with."""
-    kinds = dict.fromkeys(kind for one in before.targets for kind in one.rule.change)
-    for kind in kinds:
-        yield suggest.worth_trying(kind, before.known)
-
-
-def _whole(before: Before) -> Iterator[Move]:
-    """Whole shapes, cheapest first."""
-    return iter(()) if engines.trains(before.known.role) else candidates.serving(before.known)
-
-
-def _carrying(move: Move, before: Before, traced: variants.Traced) -> tuple[Move, Facts]:
-    """A shape, with as many instances as carry the load where one is stated."""
-    changed = traced.variant(suggest.applied(before.known.role, move.values))
-    if "replicas" in move.values or not any(isinstance(changed.likely(name), int | float) for name in LOADS):
-        return move, changed
-    if _too_large(changed) or (more := candidates.for_load(move, changed)) is None:
-        return move, changed
-    if not suggest.expressible(before.known.role, more):
-        return move, changed
-    return more, traced.variant(suggest.applied(before.known.role, more.values))
-
-
-def _too_large(known: Facts) -> bool:
-    """Whether a role does not fit in memory in the adverse world."""
-    name = "training_room_bytes" if engines.trains(known.role) else "headroom_bytes"
-    room = known.worlds(name)
-    return not isinstance(room, Missing) and isinstance(room.adverse, int | float) and room.adverse < 0
-
-
-def _sifted(before: Before, changed: Facts) -> str:
-    """Why a shape is left out before all rules are asked; empty when it is worth asking."""
-    if _too_large(changed):
-        return "does not fit in memory"
-    if not before.targets:
-        return ""
-    worst = before.targets[0].rule
-    outcome = check.judged([worst], changed)
-    return f"{worst.name} would hold still" if outcome.holding or outcome.not_evaluated else ""
-
-
-def _refusal(before: Before, after: Outcome) -> str:
-    """What a change would newly say, or leave open."""
-    lacking = {one.rule for one in before.outcome.not_evaluated}
-    if new := [one.rule for one in after.not_evaluated if one.rule not in lacking]:
-        return f"{new[0]} could not be evaluated"
-    severities = {one.rule.name: one.severity for one in before.outcome.verdicts}
-    worse = [one.rule.name for one in after.verdicts if one.severity > severities.get(one.rule.name, 0)]
-    return f"{worse[0]} would speak" if worse else ""
 
 
 # ---- the answers
@@ -247,8 +129,10 @@ def _frugality(one: Suggestion) -> tuple[bool, float, int]:
     return not NUMBER_FORMATS.isdisjoint(one.values), *_cost(one)
 
 
-def _smallness(one: Suggestion) -> tuple[bool, int, float]:
-    return suggest.costs_more(one), len(one.values), _cost(one)[0]
+def _smallness(one: Suggestion) -> tuple[float, int, float]:
+    """The number of changes, where they cost no more than today; else the cost."""
+    cost = _cost(one)[0]
+    return cost if suggest.costs_more(one) else 0.0, len(one.values), cost
 
 
 def _cost(one: Suggestion) -> tuple[float, int]:

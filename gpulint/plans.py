@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpulint import lint, planner
+from gpulint import lint, planner, search
 from gpulint.findings import Finding, Location, Plan
 from gpulint.lint import Given, Judged
 from gpulint.policy import check
@@ -23,7 +23,7 @@ def of(source: Source, line: int | None, repository: Repository, given: Given) -
 
 def _plan(one: Judged, names: frozenset[str]) -> Plan:
     targets = planner.targets(one.outcome, names)
-    return planner.plan(planner.Before(one.workload, one.known, one.rules, one.outcome, targets))
+    return planner.plan(search.Before(one.workload, one.known, one.rules, one.outcome, targets))
 
 
 def _at(line: int, one: Judged) -> Iterator[str]:

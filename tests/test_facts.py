@@ -272,6 +272,14 @@ def test_a_slice_of_an_unnamed_card_spans_the_cards_that_offer_it() -> None:
     assert one.favourable >= one.likely >= one.adverse > 0
 
 
+def test_a_slice_has_its_share_of_bandwidth_and_arithmetic() -> None:
+    """NVIDIA's guide: 3g.20gb of an A100 40GB has four of eight memory slices and three of seven of compute."""
+    found = known(accelerator="a100-sxm4-40gb", mig_profile="3g.20gb", device="gpu")
+    assert found.likely("memory_bytes_per_s") == pytest.approx(1555e9 / 2, rel=0.03)
+    assert found.likely("dense_bf16_flop_per_s") == pytest.approx(312e12 * 3 / 7)
+    assert found.likely("compute_capability") == 8.0
+
+
 # ---- the machine
 
 

@@ -163,6 +163,55 @@ def test_a_format_that_loses_accuracy_is_not_offered_beside_the_same_shape_witho
             assert plain == shape or plain not in shapes
 
 
+def test_one_request_at_a_time_is_answered_with_the_batch_that_the_load_needs() -> None:
+    text = server(
+        "meta-llama/Llama-3.1-8B-Instruct",
+        "nvidia-h100-80gb",
+        concurrency="16",
+        prompt_tokens="1000",
+        output_tokens="250",
+    )
+    found = planned(
+        text.replace("            - --max-model-len", "            - --max-num-seqs=1\n            - --max-model-len")
+    )
+    assert "concurrency-beyond-batch" in found.cures
+    assert found.options[0].values == {"max_num_seqs": 16}
+
+
+def test_a_large_card_bought_for_a_length_that_no_request_has_is_answered_with_a_smaller_one_and_a_shorter_length() -> (
+    None
+):
+    """16 GiB of KV cache for 131,072 tokens; 6 requests of 1,400 tokens take 1 GiB, beside 15 GiB of weights on 22."""
+    text = server(
+        "meta-llama/Llama-3.1-8B-Instruct",
+        "nvidia-a100-80gb",
+        length=131072,
+        concurrency="6",
+        prompt_tokens="1200",
+        output_tokens="200",
+    )
+    first = planned(text).options[0]
+    assert first.values["accelerator"] == "l4"
+    assert 2 * 1400 <= first.values["max_model_len"] < 32768  # type: ignore[operator]
+    assert "longer sequences" in first.gives_up
+
+
+def test_a_slower_card_is_not_offered_where_its_time_per_token_cannot_be_told() -> None:
+    """Without the length of requests only the reading of weights is known: 4.8 ms on an H100, 50 on an L4."""
+    for option in planned(server("Qwen/Qwen3-8B", "nvidia-h100-80gb", tpot="80ms")).options:
+        assert option.values.get("gpus_per_pod", 1) != 1 or "accelerator" not in option.values, option.title
+
+
+def test_a_card_that_weights_nearly_fill_is_not_offered_where_nothing_tells_the_rest() -> None:
+    """46.7e9 weights of 2 bytes are 87 GiB; TGI takes what it needs beside them from the 8 that a card of 95 has left."""
+    text = server("mistralai/Mixtral-8x7B-Instruct-v0.1", "nvidia-a100-80gb", length=4096)
+    served = text.replace("vllm/vllm-openai:v0.11.0", "ghcr.io/huggingface/text-generation-inference:3.3.5")
+    spoken = served.replace("--model=", "--model-id=").replace("--max-model-len", "--max-total-tokens")
+    for option in planned(spoken.replace("--tensor-parallel-size", "--num-shard")).options:
+        whole = option.values.get("gpus_per_pod", 1) == 1 and "quantization" not in option.values
+        assert not (whole and option.values.get("accelerator") == "rtx-pro-6000-se"), option.title
+
+
 # ---- when nothing is wrong, or nothing can be told
 
 
