@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -39,6 +40,22 @@ def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
         context.exit()
 
 
+def _day(context: click.Context, _: click.Parameter, day: str | None) -> str | None:
+    if day is not None:
+        from datetime import date
+
+        try:
+            return date.fromisoformat(day).isoformat()
+        except ValueError:
+            raise Misuse(f"--today {day} is no day: write it as 2026-11-22") from None
+    return day
+
+
+TODAY = click.option(
+    "--today", metavar="DAY", callback=_day, help="The day on which the age of prices is told.  [default: today]"
+)
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version.")
 def main() -> None:
@@ -72,6 +89,7 @@ def main() -> None:
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
 @click.option("--stdin-filename", metavar="PATH", help="What to call the text given on stdin (path -).")
 @click.option("--color/--no-color", default=None, help="Colour the text.  [default: on a terminal]")
+@TODAY
 def check(
     paths: Sequence[str],
     format_: str,
@@ -89,13 +107,14 @@ def check(
     exit_zero: bool,
     stdin_filename: str | None,
     color: bool | None,
+    today: str | None,
 ) -> None:
     """Check files and directories (default: the current one); `-` reads stdin."""
     from gpulint import lint
     from gpulint.findings import Severity
 
     settings = _settings(paths)
-    given = _given(settings, _words(select), _words(ignore), folders, accelerator)
+    given = _given(settings, _words(select), _words(ignore), folders, accelerator, today)
     if values and render != "helm":
         raise Misuse("-f goes with --render helm")
     if unsafe and not (fix or diff):
@@ -142,7 +161,12 @@ def _start(paths: Sequence[str]) -> Path:
 
 
 def _given(
-    settings: Settings, select: Sequence[str], ignore: Sequence[str], folders: Sequence[str], accelerator: str | None
+    settings: Settings,
+    select: Sequence[str],
+    ignore: Sequence[str],
+    folders: Sequence[str],
+    accelerator: str | None,
+    today: str | None = None,
 ) -> lint.Given:
     from gpulint import hardware, lint
     from gpulint.policy import policy, rule
@@ -165,8 +189,12 @@ def _given(
         settings.pools,
         settings.like,
         fabrics=settings.fabrics,
-        available=_available(settings),
+        available=_available(settings)._replace(today=today or _today()),
     )
+
+
+def _today() -> str:
+    return time.strftime("%Y-%m-%d")
 
 
 def _available(settings: Settings) -> Available:
@@ -422,13 +450,14 @@ def _asked(
 @click.option("--accelerator", metavar="NAME", help="The accelerator of workloads that name none.")
 @click.option("--rules", "folders", multiple=True, metavar="DIR", help="Add a team's own rules; repeatable.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
-def suggest(place: str, accelerator: str | None, folders: Sequence[str], format_: str) -> None:
+@TODAY
+def suggest(place: str, accelerator: str | None, folders: Sequence[str], format_: str, today: str | None) -> None:
     """Show what else each workload of FILE could run on, or the one that LINE is about: what passes the same checks."""
     from gpulint import catalog, plans, repository
     from gpulint.reports import plan
 
     path, line = _placed(place)
-    given = _given(_settings([path]), (), (), folders, accelerator)
+    given = _given(_settings([path]), (), (), folders, accelerator, today)
     tree = repository.WorkTree(repository.root_of(_start([path])))
     try:
         found = [one for one in tree.sources([path]) if isinstance(one, repository.Source)]
@@ -508,12 +537,16 @@ def list_rules() -> None:
 
 
 @main.command()
-@click.argument("table", type=click.Choice(["accelerators", "architectures"]))
+@click.argument("table", type=click.Choice(["accelerators", "architectures", "prices"]))
 @click.argument("name", required=False)
-def catalog(table: str, name: str | None) -> None:
-    """List the accelerators or architectures of the catalog, or show one with its source."""
-    from gpulint import sizes
+@TODAY
+def catalog(table: str, name: str | None, today: str | None) -> None:
+    """List the accelerators, architectures or machine prices of the catalog, or show one with its source."""
+    from gpulint import price_list, sizes
 
+    if table == "prices":
+        _print_prices(name, today or _today())
+        return
     rows = sizes.catalog_rows(table)
     if name is None:
         click.echo(sizes.columns(rows))
@@ -523,6 +556,17 @@ def catalog(table: str, name: str | None) -> None:
         known = [row[0] for row in rows[1:]] if table == "accelerators" else sizes.checkpoint_ids()
         raise Misuse(f"the catalog has no {table.removesuffix('s')} {name}{_near(name, known)}")
     click.echo(shown)
+    if table == "accelerators" and (prices := list(price_list.cheapest(sizes.accelerator_id(name), today or _today()))):
+        click.echo(sizes.columns(prices))
+
+
+def _print_prices(name: str | None, today: str) -> None:
+    from gpulint import price_list, sizes
+
+    rows = price_list.rows(name, today)
+    if name is not None and len(rows) == 1:
+        raise Misuse(f"the catalog has no price of {name}{_near(name, price_list.names())}")
+    click.echo(sizes.columns(rows))
 
 
 @main.command("architecture")

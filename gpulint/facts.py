@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from gpulint import architecture, catalog, engines, hardware, shipped, sizing
+from gpulint import architecture, catalog, engines, hardware, offers, shipped, sizing
 from gpulint.architecture import Resolved
 from gpulint.fabric import Unstated
 from gpulint.findings import Fact, Worlds
@@ -251,6 +251,17 @@ class Facts:
         found = self.worlds(name)
         return None if isinstance(found, Missing) else Fact(name, glossary()[name].unit, Worlds(*found))
 
+    def offer(self) -> offers.Offer | None:
+        """The machine that one pod of the role runs on."""
+        gpus = self.likely("gpus_per_pod")
+        if isinstance(gpus, bool) or not isinstance(gpus, int | float) or gpus <= 0:
+            return None
+        card, machine, pool, cloud = (
+            self.role.text(name) for name in ("accelerator", "instance_type", "node_pool", "cloud")
+        )
+        cards = math.ceil(gpus) if not self.role.text("mig_profile") else 1
+        return offers.carrying(self.role.available, card, cards, machine, pool, cloud or None)
+
     def missing(self, names: Iterable[str]) -> frozenset[str]:
         """Everything somebody would have to state for all of these facts."""
         found = (self.find(name) for name in names)
@@ -369,6 +380,8 @@ class Facts:
                 return self._of_accelerator(name, quantity)
             case "node", name:
                 return self._of_node(name)
+            case "offer", name:
+                return self._of_offer(name, quantity)
             case _, "bytes_per_weight":
                 return self._bytes_per_weight()
         return None
@@ -423,6 +436,19 @@ class Facts:
             return self._of_cloud(name) if name in _NETWORK else Missing(_unplaced(name))
         value = getattr(machine, name)
         return Missing(frozenset({name})) if value is None else _same(value, "catalog")
+
+    def _of_offer(self, name: str, quantity: Quantity) -> Known | Missing:
+        """What the machine that a pod runs on costs, and what is known of the site where it stands."""
+        if name in offers.SITE:
+            value, how = offers.site(self.role.available, self.offer(), name)
+        else:
+            offer = self.offer()
+            if offer is None:
+                return Missing(self.missing(("gpus_per_pod", "accelerator")) or _unplaced("node_gpus"))
+            value, how = offers.of_machine(offer, name)
+        if value is not None:
+            return _same(value, how)
+        return _same(quantity.absent[0], "nothing states it") if quantity.absent else Missing(frozenset({name}))
 
     def _of_cloud(self, name: str) -> Known | Missing:
         """What all machine types of the stated cloud with that many of the stated accelerator have in common."""

@@ -165,7 +165,7 @@ class Aim(NamedTuple):
 
 
 class RoleSummary(NamedTuple):
-    """What was understood of one role of a workload."""
+    """What was understood of one role of a workload; `prices` says whose prices its cost is of, where and how old."""
 
     name: str
     engine: str = ""
@@ -184,6 +184,9 @@ class RoleSummary(NamedTuple):
     unknown: Mapping[str, str] = MappingProxyType({})
     explained: tuple[Explanation, ...] = ()
     not_evaluated: tuple[NotEvaluated, ...] = ()
+    cost: str = ""
+    cost_of_work: str = ""
+    prices: str = ""
 
 
 class WorkloadSummary(NamedTuple):

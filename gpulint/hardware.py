@@ -162,15 +162,21 @@ def nodes() -> tuple[Node, ...]:
     return tuple(_nodes().values())
 
 
+def is_cloud(name: str) -> bool:
+    """Whether the catalog lists machine types of a cloud."""
+    return any(one.cloud == name for one in nodes())
+
+
+@functools.cache
 def list_prices(instance_type: str) -> tuple[ListPrice, ...]:
     """The list prices of a machine type, by region; none where they are not established."""
-    return _list_prices().get(instance_type, ())
+    return tuple(_list_price(row) for row in _listed().get(instance_type, ()))
 
 
 @functools.cache
 def priced_regions() -> frozenset[tuple[str, str]]:
     """The clouds' regions whose list prices the catalog has."""
-    return frozenset((one.cloud, price.region) for one in nodes() for price in list_prices(one.instance_type))
+    return frozenset((one.cloud, row["region"]) for one in nodes() for row in _listed().get(one.instance_type, ()))
 
 
 def link(name: str) -> Link | None:
@@ -264,6 +270,14 @@ def slices(accelerator_id: str) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(found, key=lambda pair: (pair[1], pair[0])))
 
 
+def slices_per_card(profile: str, accelerator_id: str) -> int | None:
+    """How many slices of a MIG profile one accelerator is cut into at most; None where it has none of them."""
+    for row in catalog.rows("mig_profiles"):
+        if (row["accelerator"], row["profile"]) == (accelerator_id, profile):
+            return units.count(row["max_instances"])
+    return None
+
+
 @functools.cache
 def labels() -> dict[tuple[str, str], str]:
     """Exact (label key, label value) → accelerator id."""
@@ -292,11 +306,11 @@ def _links() -> dict[str, Link]:
 
 
 @functools.cache
-def _list_prices() -> dict[str, tuple[ListPrice, ...]]:
-    found: dict[str, list[ListPrice]] = {}
+def _listed() -> dict[str, list[catalog.Row]]:
+    found: dict[str, list[catalog.Row]] = {}
     for row in catalog.rows("prices"):
-        found.setdefault(row["instance_type"], []).append(_list_price(row))
-    return {name: tuple(prices) for name, prices in found.items()}
+        found.setdefault(row["instance_type"], []).append(row)
+    return found
 
 
 @functools.cache

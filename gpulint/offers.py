@@ -6,7 +6,7 @@ import functools
 import math
 from typing import NamedTuple
 
-from gpulint import hardware
+from gpulint import catalog, hardware, units
 from gpulint.hardware import Node
 
 SETTINGS = "gpulint.yaml"
@@ -25,6 +25,7 @@ class Offer(NamedTuple):
     spot_usd_per_hour: float | None = None
     price_date: str = ""
     price_source: str = ""
+    own: bool = False
 
 
 class Pool(NamedTuple):
@@ -58,7 +59,10 @@ class Energy(NamedTuple):
 
 
 class Available(NamedTuple):
-    """What a team can have and what it pays; empty is the whole catalog, at its prices, in the cloud of the file."""
+    """What a team can have and what it pays; empty is the whole catalog, at its prices, in the cloud of the file.
+
+    `today` is the day on which the age of prices is told, empty where it is not.
+    """
 
     clouds: tuple[str, ...] = ()
     regions: tuple[str, ...] = ()
@@ -69,6 +73,7 @@ class Available(NamedTuple):
     pools_only: bool = False
     prices: tuple[Price, ...] = ()
     energy: Energy = Energy()
+    today: str = ""
 
     def allows(self, accelerator: str) -> bool:
         """Whether a team may use a product at all."""
@@ -78,25 +83,26 @@ class Available(NamedTuple):
 EVERYTHING = Available()
 
 
-@functools.lru_cache(maxsize=64)
-def of(available: Available, cloud: str | None = None) -> tuple[Offer, ...]:
-    """All that can be had: a team's pools, and what the clouds it names rent out, or the given one, or any; in one order.
+@functools.lru_cache(maxsize=512)
+def of(available: Available, cloud: str | None = None, accelerator: str = "") -> tuple[Offer, ...]:
+    """All that can be had, or of one accelerator: a team's pools, and what the clouds it names rent out, else one or any.
 
     Hosts with Arm processors, which most images are not built for, are among them where the team names their type or card.
     """
     pooled = tuple(_pooled(pool, available) for pool in available.pools)
-    rented = () if available.pools_only else _rented(available, cloud)
-    return tuple(sorted((one for one in (*pooled, *rented) if available.allows(one.accelerator)), key=_order))
+    rented = () if available.pools_only else _rented(available, cloud, accelerator)
+    wanted = (one for one in (*pooled, *rented) if accelerator in ("", one.accelerator))
+    return tuple(sorted((one for one in wanted if available.allows(one.accelerator)), key=_order))
 
 
 def cheapest(available: Available, accelerator: str, gpus: int, cloud: str | None = None) -> Offer | None:
     """The cheapest priced machine to be had, in a cloud or anywhere, that holds that many of one accelerator."""
-    return _cheapest(of(available, cloud), accelerator, gpus, cloud)
+    return _cheapest(of(available, cloud, accelerator), gpus, cloud)
 
 
 def pooled(available: Available, accelerator: str) -> tuple[Offer, ...]:
     """The pools of a team that hold an accelerator, priced or not."""
-    return tuple(one for one in of(available) if one.pool and one.accelerator == accelerator)
+    return tuple(one for one in of(available, accelerator=accelerator) if one.pool)
 
 
 def machine(available: Available, instance_type: str) -> Offer | None:
@@ -114,26 +120,67 @@ def carrying(
     if stated and cloud in (None, stated.cloud):
         return stated
     found = cheapest(available, accelerator, gpus, cloud)
-    return found or _cheapest(_listed(available.prices, available.regions), accelerator, gpus, cloud)
+    return found or _cheapest(_listed(available.prices, available.regions, accelerator), gpus, cloud)
 
 
-def _cheapest(listed: tuple[Offer, ...], accelerator: str, gpus: int, cloud: str | None) -> Offer | None:
+SITE = frozenset({"usd_per_kwh", "co2_kg_per_kwh", "pue"})
+"""Facts of the site where a machine stands."""
+
+
+def of_machine(one: Offer, fact: str) -> tuple[float | None, str]:
+    """What an offer says of a machine, and where it is from."""
+    match fact:
+        case "machine_gpus":
+            return one.node_gpus, one.instance_type or one.pool
+        case "machine_usd_per_hour":
+            return one.cost_usd_per_hour, listing(one)
+        case _:
+            return one.spot_usd_per_hour, listing(one)
+
+
+def listing(one: Offer, today: str = "") -> str:
+    """Whose price it is, where and of which day, and how old it is on a day."""
+    if one.cost_usd_per_hour is None:
+        return ""
+    where = " ".join(filter(None, (one.pool or one.cloud, one.region)))
+    return f"{'own' if one.own else 'list'} price {where} {one.price_date}{age(one.price_date, today)}"
+
+
+def age(day: str, today: str) -> str:
+    """The end of a sentence about a day that is past."""
+    if not today:
+        return ""
+    from datetime import date
+
+    days = (date.fromisoformat(today) - date.fromisoformat(day)).days
+    return "" if days < 0 else f", {days} day{'' if days == 1 else 's'} old"
+
+
+def site(available: Available, one: Offer | None, fact: str) -> tuple[float | None, str]:
+    """What settings say of the site, else what is published for the region that they name, or for the cloud."""
+    if (stated := getattr(available.energy, fact)) is not None:
+        return stated, SETTINGS
+    if one is None or not one.cloud:
+        return None, ""
+    region = "" if fact == "pue" else one.region if one.region in available.regions else None
+    row = next((row for row in catalog.rows("grids") if (row["cloud"], row["region"]) == (one.cloud, region)), None)
+    return (units.scaled(row[fact], 1), f"{row['source']} {row['date']}") if row and row.get(fact) else (None, "")
+
+
+def _cheapest(listed: tuple[Offer, ...], gpus: int, cloud: str | None) -> Offer | None:
     fitting = [
         one
         for one in listed
-        if one.accelerator == accelerator
-        and one.node_gpus >= gpus
-        and one.cost_usd_per_hour is not None
-        and cloud in (None, one.cloud)
+        if one.node_gpus >= gpus and one.cost_usd_per_hour is not None and cloud in (None, one.cloud)
     ]
     return min(fitting, key=lambda one: (one.cost_usd_per_hour, one.instance_type, one.pool), default=None)
 
 
-@functools.lru_cache(maxsize=64)
-def _listed(prices: tuple[Price, ...], regions: tuple[str, ...]) -> tuple[Offer, ...]:
-    """Every machine type of the catalog."""
+@functools.lru_cache(maxsize=512)
+def _listed(prices: tuple[Price, ...], regions: tuple[str, ...], accelerator: str) -> tuple[Offer, ...]:
+    """Every machine type of the catalog that holds an accelerator."""
     team = Available(prices=prices, regions=regions)
-    return tuple(_priced(node, team) for node in hardware.nodes())
+    return tuple(_priced(node, team) for node in hardware.nodes() if node.accelerator == accelerator)
 
 
 def _order(one: Offer) -> tuple[str, int, float, str, str, str, str]:
@@ -141,9 +188,10 @@ def _order(one: Offer) -> tuple[str, int, float, str, str, str, str]:
     return one.accelerator, one.node_gpus, cost, one.cloud, one.instance_type, one.region, one.pool
 
 
-def _rented(available: Available, cloud: str | None) -> tuple[Offer, ...]:
+def _rented(available: Available, cloud: str | None, accelerator: str) -> tuple[Offer, ...]:
     clouds = available.clouds or ((cloud,) if cloud else ())
-    fitting = (node for node in hardware.nodes() if (not clouds or node.cloud in clouds) and _named(node, available))
+    held = (node for node in hardware.nodes() if accelerator in ("", node.accelerator))
+    fitting = (node for node in held if (not clouds or node.cloud in clouds) and _named(node, available))
     found = (_priced(node, available) for node in fitting)
     return tuple(one for one in found if not _elsewhere(one, available.regions))
 
@@ -199,6 +247,7 @@ def _at_own_price(one: Offer, available: Available) -> Offer:
         spot_usd_per_hour=None if spot is None else spot * counted,
         price_date=price.date,
         price_source=price.source or SETTINGS,
+        own=True,
     )
 
 

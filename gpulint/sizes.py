@@ -301,6 +301,12 @@ def _cell(key: str, value: object) -> str:
     return units.human(value, unit)
 
 
+def accelerator_id(name: str) -> str:
+    """The id of an accelerator that is named in any of the ways it is known by."""
+    product = hardware.named(name)
+    return product.id if product else name
+
+
 def checkpoint_ids() -> tuple[str, ...]:
     """Every checkpoint that the catalog knows."""
     return architecture.ids()

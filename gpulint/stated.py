@@ -13,6 +13,7 @@ from gpulint.findings import Location
 from gpulint.workload import Origin
 
 ANCHOR = re.compile(r"(?:^|[\s:\[,-])&(?P<name>[^\s,\[\]{}]+)")
+ITEM = re.compile(r"-(?:\s|$)")
 QUOTES = ("'", '"')
 
 
@@ -79,11 +80,13 @@ def _around(text: str, location: Location) -> Iterator[str]:
     """What stands before the place on its line, and each line above that it is nested in."""
     lines = text.split("\n")[: location.line]
     yield lines[-1][: location.column - 1]
-    indent = len(lines[-1]) - len(lines[-1].lstrip())
+    indent, item = _margin(lines[-1]), ITEM.match(lines[-1].lstrip()) is not None
     for line in reversed(lines[:-1]):
-        bare = line.lstrip()
-        own = len(line) - len(bare)
-        nested = own < indent or (own == indent and not bare.startswith("-") and lines[-1].lstrip().startswith("-"))
-        if bare and not bare.startswith("#") and nested:
+        bare, own = line.lstrip(), _margin(line)
+        if bare and not bare.startswith("#") and (own < indent or (item and own == indent and not ITEM.match(bare))):
             yield line
-            indent = own
+            indent, item = own, ITEM.match(bare) is not None
+
+
+def _margin(line: str) -> int:
+    return len(line) - len(line.lstrip())

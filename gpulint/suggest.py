@@ -148,10 +148,9 @@ def suggestion(move: Move, before: Facts, after: Facts) -> Suggestion:
     new = _machine(after.role, old.cloud) if old else None
     if old is None or new is None:
         return Suggestion(move.title, written, shown, move.gives_up, values=move.values)
-    costs = [
-        _cost(role, machine, "replicas" in move.values) for role, machine in ((before.role, old), (after.role, new))
-    ]
-    prices = ", ".join(dict.fromkeys(f"{one.cloud or one.pool} {one.region} {one.price_date}" for one in (old, new)))
+    costs = [_cost(known, machine) for known, machine in ((before, old), (after, new))]
+    listed = (offers.listing(one, before.role.available.today) for one in (old, new))
+    prices = ", ".join(dict.fromkeys(filter(None, listed)))
     return Suggestion(move.title, written, shown, move.gives_up, costs[0], costs[1], prices, move.values)
 
 
@@ -164,12 +163,14 @@ def _machine(role: Role, cloud: str | None) -> Offer | None:
     return offers.carrying(role.available, card, gpus, machine, pool, cloud)
 
 
-def _cost(role: Role, machine: Offer, of_all: bool) -> float | None:
-    """List price of the GPUs of one instance, or of all: their share of the machines that hold them."""
-    gpus, pods = role.value("gpus_per_pod"), role.value("pods_per_replica")
-    instances = role.value("replicas") if of_all else 1
-    if not isinstance(gpus, int) or not isinstance(pods, int) or not isinstance(instances, int):
+def _cost(known: Facts, machine: Offer) -> float | None:
+    """Price of all instances, of one where their number is not stated: their share of the machines, or all of them."""
+    role, share = known.role, known.likely("slice_share")
+    gpus, pods, instances = (role.value(name) for name in ("gpus_per_pod", "pods_per_replica", "replicas"))
+    if not isinstance(gpus, int) or not isinstance(pods, int) or not isinstance(share, int | float):
         return None
     if machine.cost_usd_per_hour is None:
         return None
-    return machine.cost_usd_per_hour * gpus / machine.node_gpus * pods * instances
+    whole = role.value("whole_node") is True or role.value("whole_machine") is True
+    each = 1 if whole else gpus * share / machine.node_gpus
+    return machine.cost_usd_per_hour * each * pods * (instances if isinstance(instances, int) else 1)

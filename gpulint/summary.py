@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gpulint import aims, engines, facts, hardware, units
+from gpulint import aims, costs, engines, facts, hardware, units
 from gpulint.architecture import Resolved
 from gpulint.facts import Facts, Missing, glossary
 from gpulint.findings import Explanation, RoleSummary, Severity
@@ -38,6 +38,7 @@ def of(role: Role, known: Facts, resolved: Resolved | None, outcome: check.Outco
     names = SHOWN_OF_TRAINING if engines.trains(role) else SHOWN
     shown = [fact for name in names if (fact := known.shown(name))]
     shown += aims.shown(known)
+    shown += costs.shown(known)
     fitting = _fitting(role, known, resolved, outcome)
     stated = aims.of(known)
     return RoleSummary(
@@ -58,6 +59,9 @@ def of(role: Role, known: Facts, resolved: Resolved | None, outcome: check.Outco
         unknown=dict(sorted(known.reasons.items())),
         explained=tuple(explanations(role, resolved)),
         not_evaluated=() if _is_part_of_a_run(role) else outcome.not_evaluated,
+        cost=costs.per_hour(known),
+        cost_of_work=costs.of_work(known),
+        prices=costs.prices(known),
     )
 
 

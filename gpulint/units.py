@@ -16,6 +16,9 @@ GB = 10**9
 BILLION = 10**9
 TERA = 10**12
 GBIT = GB // 8
+HOUR_S = 3600
+KWH = THOUSAND * HOUR_S
+"""A kilowatt-hour in joules."""
 """A link of 1 Gbit/s in bytes per second."""
 
 QUANTITY_DIGITS_MAX = 40
@@ -239,6 +242,11 @@ def _duration(value: float) -> str:
     return f"{_plain(value / 1e-6)} µs" if value else "0 s"
 
 
+def _cents(value: float) -> str:
+    """Two decimals, or more where a price is less than ten cents."""
+    return f"{float(value):,.2f}" if abs(value) >= 0.1 else f"{float(value):.2g}"
+
+
 def _worded(singular: str, suffix: str) -> Callable[[float], str]:
     return lambda value: f"{singular}{_plain(value)}{suffix}"
 
@@ -254,5 +262,11 @@ _FORMATS: dict[str, Callable[[float], str]] = {
     "tokens_per_s": _worded("", " tokens/s"),
     "requests_per_s": _worded("", " requests/s"),
     "usd": lambda value: f"${float(value):,.2f}",
+    "usd_per_million_tokens": lambda value: f"${_cents(value)} per million tokens",
+    "usd_per_billion_tokens": lambda value: f"${_cents(value)} per billion tokens",
+    "usd_per_kwh": lambda value: f"${_cents(value)}/kWh",
+    "kg_per_hour": _worded("", " kg/h"),
+    "kg_per_kwh": _worded("", " kg/kWh"),
+    "j": _stepped((THOUSAND * KWH, "MWh"), (KWH, "kWh"), base="J"),
     "usd_per_hour": lambda value: f"${float(value):,.2f}/h",
 }

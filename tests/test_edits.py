@@ -263,6 +263,40 @@ def test_the_bounds_of_a_model_that_does_not_scale_move_together() -> None:
     assert role("model.yaml", after).value("replicas") == 2
 
 
+BESIDE_ANCHORS = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: chat}
+spec:
+  template:
+    spec:
+      nodeSelector: &nodes
+        node.kubernetes.io/instance-type: p5.48xlarge
+      containers:
+        - name: server
+          image: vllm/vllm-openai:v0.10.1
+          command:
+            - sh
+            - -c
+            - >-
+              vllm serve meta-llama/Llama-3.1-70B-Instruct
+              --tensor-parallel-size 8 --max-model-len 8192
+          resources: &whole
+            limits: {nvidia.com/gpu: 8}
+        - name: second
+          image: busybox
+          resources: *whole
+---
+other: *nodes
+"""
+
+
+def test_an_anchor_beside_a_place_does_not_hold_it() -> None:
+    after = carried_out("pod.yaml", BESIDE_ANCHORS, {"tensor_parallel": 4})
+    assert after == BESIDE_ANCHORS.replace("size 8", "size 4")
+    assert edits.of(role("pod.yaml", BESIDE_ANCHORS), {"gpus_per_pod": 4}) is None
+
+
 LEFT: Mapping[str, tuple[str, str, Mapping[str, Value]]] = {
     "an alias": (
         "pod.yaml",

@@ -288,8 +288,8 @@ def test_a_machine_is_known_by_its_name_alone() -> None:
     assert (found.likely("node_gpus"), needs(known(), "node_gpus")) == (8, {"instance_type"})
 
 
-def test_a_price_is_missing_where_no_machine_is_named() -> None:
-    assert needs(known(), "cost_usd_per_hour") == {"instance_type"}
+def test_a_price_is_missing_where_no_cloud_rents_the_card_out() -> None:
+    assert needs(known(accelerator="rtx-4090"), "machine_usd_per_hour") == {"instance_type"}
 
 
 # ---- what is missing
@@ -799,6 +799,7 @@ def test_every_fitted_term_is_tested_monotone() -> None:
         ),
         *("layer_group_ratio", "group_wait_exponent", "first_token_latency_s", "decoding_share"),
         *("rejected_share", "loaded_board_share"),
+        "training_board_share",  # of power, in test_cost.py
         # of the time of training, in test_training_time.py:
         *("matmul_excess", "kernel_excess", "expert_kernel_excess", "attention_excess", "streamed_passes"),
         *("logit_traffic_bytes", "memory_excess", "power_exponent", "update_bytes_per_parameter"),

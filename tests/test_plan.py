@@ -289,4 +289,4 @@ def test_the_table_says_price_headroom_loss_and_places() -> None:
     assert "answers parallelism-larger-than-needed" in text
     assert "1 × L4 24GB" in text
     assert "nvidia-h100-80gb → nvidia-l4" in text
-    assert "list prices: gcp us-central1" in text
+    assert "prices: list price gcp us-central1" in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import unittest.mock
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,12 @@ BLOCK = re.compile(r"```console\n\$ gpulint (?P<words>[^\n]+)\n(?P<shown>.*?)```
 
 
 def printed(words: str) -> str:
-    """What a command prints in the root of the repository."""
+    """What a command prints in the root of the repository on the day of the catalog."""
+    with unittest.mock.patch.object(cli, "_today", return_value="2026-11-22"):
+        return _printed(words)
+
+
+def _printed(words: str) -> str:
     return CliRunner().invoke(cli.main, shlex.split(words)).output
 
 

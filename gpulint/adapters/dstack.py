@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from gpulint import catalog, units
+from gpulint import catalog, hardware, units
 from gpulint.adapters import command, config_file, counted, instance, rented, shapes, task, variables
 from gpulint.adapters.rented import DECIDED, Choice
 from gpulint.documents import Document, Path
@@ -108,7 +108,7 @@ def _roles(document: Document, part: Part, find: Callable[[str], Origin | None])
     if request is not None and (request.gpus == 0 or _other(request)):
         return
     given = _asked(request) if request else {}
-    fields = {**given, **_counted(document, part, given, anchor)}
+    fields = {**given, **_counted(document, part, given, anchor), **_own_machines(document)}
     invocations = tuple(_invocations(document, part, fields))
     found = task.read(invocations, find)
     if not given and not found:
@@ -116,6 +116,16 @@ def _roles(document: Document, part: Part, find: Callable[[str], Origin | None])
     program = {} if found else task.program(invocations, anchor)
     fields |= variables.fields(variables.exported(_environment(document, fields), invocations))
     yield from task.roles(part.name, anchor, {**fields, **program}, found)
+
+
+def _own_machines(document: Document) -> dict[str, Field]:
+    """The one cloud that a run names, whose machines dstack rents for it."""
+    backends = document.get(("backends",))
+    cloud = backends[0] if isinstance(backends, list) and len(backends) == 1 else None
+    if not isinstance(cloud, str) or not hardware.is_cloud(cloud):
+        return {}
+    place = Origin(document, ("backends", 0))
+    return {"cloud": Field(cloud, (place,)), "whole_machine": Field(True, source="an instance of dstack")}
 
 
 def _anchor(document: Document, part: Part) -> Origin:

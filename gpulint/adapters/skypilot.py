@@ -79,7 +79,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     if not given and not found:
         return
     fields = counts | ({} if found or not given else task.program(invocations, _anchor(document)))
-    fields |= {**_disk(document), **_spot(document), **_tier(document)}
+    fields |= {**_disk(document), **_spot(document), **_tier(document), **_own_machines(document)}
     fields |= variables.fields(variables.exported(_environment(document, counts), invocations))
     name = document.get(("name",))
     label = str(name) if isinstance(name, str) else task.stem(document.path)
@@ -231,6 +231,15 @@ def _disk(document: Document) -> dict[str, Field]:
     if not _whole(stated) or any(document.get((key,)) for key in MOUNTS):
         return {}
     return {"model_volume_bytes": Field(stated * units.GIB, (Origin(document, ("resources", "disk_size")),))}  # type: ignore[operator]
+
+
+def _own_machines(document: Document) -> dict[str, Field]:
+    """The cloud that a task names, whose machines SkyPilot rents for it alone; pods of a cluster share theirs."""
+    cloud = _cloud(document)
+    if not hardware.is_cloud(cloud):
+        return {}
+    at = next(path for path in (("resources", "infra"), ("resources", "cloud")) if document.get(path))
+    return {"cloud": Field(cloud, (Origin(document, at),)), "whole_machine": Field(True, source="a SkyPilot cluster")}
 
 
 def _spot(document: Document) -> dict[str, Field]:

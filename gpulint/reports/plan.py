@@ -99,7 +99,7 @@ def _table(plan: Plan) -> Iterator[str]:
         for edit in one.edits:
             yield f"   {text.edit(edit, plan.location)}"
     if prices := ", ".join(dict.fromkeys(one.prices for one in plan.options if one.prices)):
-        yield f"list prices: {text.safe(prices)}"
+        yield f"prices: {text.safe(prices)}"
 
 
 def _price(one: Suggestion) -> str:

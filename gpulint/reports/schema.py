@@ -65,7 +65,7 @@ class SuggestionEntry(Strict):
     gives_up: str
     cost_before_usd_per_hour: float | None
     cost_after_usd_per_hour: float | None
-    prices: str = pydantic.Field(description="whose list prices, where and when")
+    prices: str = pydantic.Field(description="whose prices, where, when and how old")
     values: dict[str, int | float | str | bool | None] = pydantic.Field(description="the quantities that it sets")
     answers: list[str] = pydantic.Field(description="the questions of gpulint suggest that it answers best")
 
@@ -126,6 +126,9 @@ class RoleEntry(Strict):
     parallelism: str
     verdict: str
     headroom: str
+    cost: str = pydantic.Field(description="what it costs an hour; empty: not known")
+    cost_of_work: str = pydantic.Field(description="what a million tokens of answers or the run cost; empty: not known")
+    prices: str = pydantic.Field(description="whose prices that is of, where, when and how old")
     objectives: list[ObjectiveEntry]
     fits_on: list[str]
     borderline: list[str]

@@ -13,7 +13,7 @@ NAMED = 8
 UNREAD_MAX = 20
 WIDTH_MAX = 120
 TAB = "    "
-COLUMNS = ("workload", "architecture", "accelerator", "parallelism", "verdict", "headroom")
+COLUMNS = ("workload", "architecture", "accelerator", "parallelism", "verdict", "headroom", "cost")
 Paint = Callable[[str, str], str]
 SURE = {3: "", 2: " (likely)", 1: " (possible)"}
 
@@ -116,7 +116,7 @@ def _suggestion(suggestion: Suggestion, place: Location) -> Iterator[str]:
     cost = ""
     if suggestion.cost_before_usd_per_hour is not None and suggestion.cost_after_usd_per_hour is not None:
         before, after = suggestion.cost_before_usd_per_hour, suggestion.cost_after_usd_per_hour
-        cost = f", ${before:,.2f}/h to ${after:,.2f}/h (list, {suggestion.prices})" if before != after else ""
+        cost = f", ${before:,.2f}/h to ${after:,.2f}/h ({suggestion.prices})" if before != after else ""
     gives_up = f" (gives up {safe(suggestion.gives_up)})" if suggestion.gives_up else ""
     yield f"   = try {safe(suggestion.title)}{cost}{gives_up}"
     for one in suggestion.edits:
@@ -155,17 +155,18 @@ def _understood(workloads: Sequence[WorkloadSummary]) -> Iterator[str]:
             f"and {_counted(len(unread), 'role')} whose program gpulint does not read (--format json lists them)"
         )
     yield "\n".join(parts)
-    if notes := list(_notes(workloads)):
+    if notes := [*_notes(workloads), *_prices(workloads)]:
         yield "\n".join(notes)
 
 
 def _table(shown: Sequence[tuple[WorkloadSummary, RoleSummary]]) -> Iterator[str]:
     """Aligned rows; of several files, each under its path."""
     rows = [_row(workload, role) for workload, role in shown]
-    widths = [max(len(row[at]) for row in (COLUMNS, *rows)) for at in range(len(COLUMNS))]
+    titles = COLUMNS if any(row[-1] for row in rows) else COLUMNS[:-1]
+    widths = [max(len(row[at]) for row in (titles, *rows)) for at in range(len(titles))]
     several = len({workload.location.path for workload, _ in shown}) > 1
     indent = "  " if several else ""
-    yield indent + padded(COLUMNS, widths)
+    yield indent + padded(titles, widths)
     last = ""
     for (workload, _), row in zip(shown, rows, strict=True):
         if several and workload.location.path != last:
@@ -176,12 +177,12 @@ def _table(shown: Sequence[tuple[WorkloadSummary, RoleSummary]]) -> Iterator[str
 
 def padded(row: Sequence[str], widths: Sequence[int]) -> str:
     """Cells under one another."""
-    return "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+    return "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)).rstrip()
 
 
 def _row(workload: WorkloadSummary, role: RoleSummary) -> tuple[str, ...]:
     name = workload.name if len(workload.roles) == 1 else f"{workload.name}/{role.name}"
-    cells = (name, role.architecture, role.accelerator, role.parallelism, role.verdict, role.headroom)
+    cells = (name, role.architecture, role.accelerator, role.parallelism, role.verdict, role.headroom, role.cost)
     return tuple(_short(safe(cell)) for cell in cells)
 
 
@@ -194,6 +195,8 @@ def _notes(workloads: Iterable[WorkloadSummary]) -> Iterator[str]:
         for role in workload.roles:
             for aim in role.objectives:
                 yield f"{safe(workload.name)}: {_aim(aim)}"
+            if role.cost_of_work:
+                yield f"{safe(workload.name)}: {role.cost_of_work}"
             for assumption in role.assumptions:
                 yield f"assumed for {safe(workload.name)}: {safe(assumption)}"
             if role.fits_on or role.borderline or role.too_small:
@@ -201,6 +204,13 @@ def _notes(workloads: Iterable[WorkloadSummary]) -> Iterator[str]:
                 parts += [f"borderline on {', '.join(role.borderline)}"] if role.borderline else []
                 parts += [f"too small: {', '.join(role.too_small[-3:])}"] if role.too_small else []
                 yield f"{safe(workload.name)} {'; '.join(parts)}"
+
+
+def _prices(workloads: Iterable[WorkloadSummary]) -> Iterator[str]:
+    """Whose prices the costs are of, where and how old."""
+    shown = dict.fromkeys(role.prices for workload in workloads for role in workload.roles if role.prices)
+    if shown:
+        yield f"cost at {safe(', '.join(shown))}"
 
 
 def _aim(aim: Aim) -> str:

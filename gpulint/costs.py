@@ -1,0 +1,82 @@
+"""Costs: what a role costs, draws and emits, as far as its machine and its site are known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint import engines, offers, units
+from gpulint.facts import Facts, glossary
+from gpulint.findings import Fact
+
+OF_ANY = ("cost_usd_per_hour", "spot_usd_per_hour", "power_w", "energy_usd_per_hour", "co2_kg_per_hour")
+OF_SERVING = ("delivered_tokens_per_s", "cost_usd_per_million_tokens")
+OF_TRAINING = ("training_cost_usd", "training_cost_usd_per_billion_tokens", "training_energy_j")
+REQUEST = frozenset({"request_prompt_tokens", "request_output_tokens"})
+LOAD = frozenset({"target_concurrency", "target_tokens_per_s", "target_requests_per_s"})
+RUN = frozenset({"max_steps", "training_total_tokens"})
+"""What has to be stated so that the speed of a server or the length of a run can be told, which takes time to work out."""
+
+
+def shown(known: Facts) -> Iterator[Fact]:
+    """The facts of cost and energy that can be told."""
+    if not _pays(known):
+        return
+    for name in (*(OF_ANY if _placed(known) else ("power_w",)), *_of_work(known)):
+        if fact := known.shown(name):
+            yield fact
+
+
+def per_hour(known: Facts) -> str:
+    """What a role costs an hour, in words, and on spot where that is known; empty where nobody knows."""
+    if not _pays(known) or not _placed(known):
+        return ""
+    on_demand, spot = (known.likely(name) for name in ("cost_usd_per_hour", "spot_usd_per_hour"))
+    if not isinstance(on_demand, int | float):
+        return ""
+    beside = f", spot {units.human(spot, 'usd_per_hour')}" if isinstance(spot, int | float) else ""
+    return units.human(on_demand, "usd_per_hour") + beside
+
+
+def of_work(known: Facts) -> str:
+    """What a million tokens of answers, or the run, cost, in words; empty where that cannot be told."""
+    names = _of_work(known) if per_hour(known) else ()
+    if names == OF_TRAINING:
+        return f"{run} for the run" if (run := _interval(known, "training_cost_usd")) else ""
+    tokens = _interval(known, "cost_usd_per_million_tokens") if names else ""
+    load = "stated" if LOAD & known.role.fields.keys() else "full"
+    return f"{tokens} at the {load} load" if tokens else ""
+
+
+def prices(known: Facts) -> str:
+    """Whose prices the cost of a role is of, where and how old; empty where there is none."""
+    offer = known.offer() if per_hour(known) else None
+    return offers.listing(offer, known.role.available.today) if offer else ""
+
+
+def _pays(known: Facts) -> bool:
+    """Whether a role has accelerators of its own that are counted with no other's."""
+    return known.role.value("device") in (None, "gpu") and not known.role.text("part_of")
+
+
+def _placed(known: Facts) -> bool:
+    """Whether it is known where a role runs: the cheapest machine of any cloud is nobody's cost."""
+    role = known.role
+    if role.text("instance_type") or role.text("cloud") or role.available.clouds:
+        return True
+    offer = known.offer()
+    return offer is not None and (offer.own or bool(offer.pool))
+
+
+def _of_work(known: Facts) -> tuple[str, ...]:
+    stated = known.role.fields.keys()
+    if engines.trains(known.role):
+        return OF_TRAINING if RUN & stated else ()
+    return OF_SERVING if stated >= REQUEST and _placed(known) else ()
+
+
+def _interval(known: Facts, name: str) -> str:
+    ends = known.ends(name)
+    if ends is None:
+        return ""
+    low, high = (units.human(end, glossary()[name].unit) for end in ends)
+    return low if low == high else f"{low.split(' ')[0]} to {high}"
