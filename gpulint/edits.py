@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpulint import additions, engines, hardware, labels, spellings, stated
 from gpulint.adapters.placement import PARTITION_KEY
@@ -44,22 +44,18 @@ def of(role: Role, values: Mapping[str, Value]) -> tuple[Edit, ...] | None:
     return None if _further(role, values, found.values()) else tuple(found.values())
 
 
-def _further(role: Role, values: Mapping[str, Value], written: Collection[Edit]) -> bool:
+def _further(role: Role, values: Mapping[str, Value], written: Iterable[Edit]) -> bool:
     """Whether a count that is rewritten takes part in another, which nobody says what it is to be."""
-    counts = {one.location: spellings.stated_number(one.old) for one in written if one.old}
-    fewer = all(
-        (spellings.stated_number(one.new) or 0) <= (counts.get(one.location) or 0) for one in written if one.old
-    )
+    numbers = ((one.location, spellings.stated_number(one.old), spellings.stated_number(one.new)) for one in written)
+    counts = {at: (old, new) for at, old, new in numbers if old is not None}
     known = {*values, *FOLLOWING} | ({"gpus_per_pod"} if {"gpu_limit", "gpu_request"} & values.keys() else set())
     for name, field in role.fields.items():
         if name in known or isinstance(field.value, bool) or not isinstance(field.value, int | float):
             continue
-        if name == "pods_per_replica" and field.value == 1 and fewer:
-            continue  # what fits in one pod fits there with fewer ranks too
-        for origin in field.origins:
-            at = stated.place(origin)
-            if at and counts.get(at.location) not in (None, field.value):
-                return True
+        for at in filter(None, map(stated.place, field.origins)):
+            old, new = counts.get(at.location, (field.value, None))
+            if old != field.value and not (name == "pods_per_replica" and field.value == 1 and (new or 0) <= old):
+                return True  # but what fits in one pod fits there with fewer ranks too
     return False
 
 

@@ -263,6 +263,200 @@ def test_the_bounds_of_a_model_that_does_not_scale_move_together() -> None:
     assert role("model.yaml", after).value("replicas") == 2
 
 
+FURTHER: Mapping[str, tuple[str, str, Mapping[str, Value], tuple[tuple[str, str], ...]]] = {
+    "KServe": (
+        "isvc.yaml",
+        """\
+apiVersion: serving.kserve.io/v1beta1
+kind: InferenceService
+metadata:
+  name: chat
+  annotations: {serving.kserve.io/gke-accelerator: nvidia-l4}
+spec:
+  predictor:
+    minReplicas: 1
+    maxReplicas: 1
+    model:
+      modelFormat: {name: huggingface}
+      args: [--model_id=meta-llama/Llama-3.1-8B-Instruct, --tensor-parallel-size=2]
+      resources: {limits: {nvidia.com/gpu: 2}, requests: {nvidia.com/gpu: 2}}
+""",
+        {"accelerator": "h100-sxm-80gb", "gpus_per_pod": 1, "tensor_parallel": 1},
+        (("nvidia-l4", "nvidia-h100-80gb"), ("nvidia.com/gpu: 2", "nvidia.com/gpu: 1"), ("size=2", "size=1")),
+    ),
+    "LeaderWorkerSet": (
+        "lws.yaml",
+        """\
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {name: wide}
+spec:
+  replicas: 1
+  leaderWorkerTemplate:
+    size: 2
+    workerTemplate:
+      spec:
+        containers:
+          - name: server
+            image: vllm/vllm-openai:v0.10.1
+            args: [--model, meta-llama/Llama-3.1-405B-Instruct, --tensor-parallel-size, "16"]
+            resources: {limits: {nvidia.com/gpu: "8"}}
+""",
+        {"tensor_parallel": 8, "pipeline_parallel": 2, "replicas": 2},
+        (('"16"', '"8", "--pipeline-parallel-size=2"'), ("replicas: 1", "replicas: 2")),
+    ),
+    "a NIM's environment": (
+        "nim.yaml",
+        """\
+apiVersion: apps.nvidia.com/v1alpha1
+kind: NIMService
+metadata: {name: chat}
+spec:
+  image: {repository: nvcr.io/nim/meta/llama-3.1-70b-instruct, tag: 1.8.4}
+  replicas: 1
+  env:
+    - name: NIM_TENSOR_PARALLEL_SIZE
+      value: "4"
+    - name: NIM_MAX_MODEL_LEN
+      value: "8192"
+  resources: {limits: {nvidia.com/gpu: 4}}
+""",
+        {"tensor_parallel": 2, "gpus_per_pod": 2, "max_model_len": 4096, "replicas": 2},
+        (
+            ('"4"', '"2"'),
+            ('"8192"', '"4096"'),
+            ("nvidia.com/gpu: 4", "nvidia.com/gpu: 2"),
+            ("replicas: 1", "replicas: 2"),
+        ),
+    ),
+    "the chart of production-stack": (
+        "values.yaml",
+        """\
+servingEngineSpec:
+  modelSpec:
+    - name: chat
+      repository: vllm/vllm-openai
+      tag: v0.10.1
+      modelURL: meta-llama/Llama-3.1-8B-Instruct
+      replicaCount: 2
+      requestCPU: 6
+      requestMemory: 16Gi
+      requestGPU: 4  # one node
+      vllmConfig:
+        tensorParallelSize: 4
+        maxModelLen: 8192
+""",
+        {"tensor_parallel": 2, "gpus_per_pod": 2, "max_model_len": 4096, "replicas": 3},
+        (
+            ("requestGPU: 4", "requestGPU: 2"),
+            ("Size: 4", "Size: 2"),
+            ("Len: 8192", "Len: 4096"),
+            ("replicaCount: 2", "replicaCount: 3"),
+        ),
+    ),
+    "a variable of the container": (
+        "job.yaml",
+        """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: chat}
+spec:
+  template:
+    spec:
+      containers:
+        - name: server
+          image: vllm/vllm-openai:v0.10.1
+          env: [{name: RANKS, value: '4'}]
+          args: [--model=meta-llama/Llama-3.1-8B-Instruct, "--tensor-parallel-size=$(RANKS)"]
+          resources: {limits: {nvidia.com/gpu: 4}}
+""",
+        {"tensor_parallel": 2, "gpus_per_pod": 2},
+        (("'4'", "'2'"), ("gpu: 4", "gpu: 2")),
+    ),
+    "Ray Serve": (
+        "serve.yaml",
+        """\
+apiVersion: ray.io/v1
+kind: RayService
+metadata: {name: chat}
+spec:
+  serveConfigV2: |
+    applications:
+      - name: llms
+        import_path: ray.serve.llm:build_openai_app
+        args:
+          llm_configs:
+            - model_loading_config: {model_id: chat, model_source: Qwen/Qwen2.5-7B-Instruct}
+              accelerator_type: A10G
+              engine_kwargs: {tensor_parallel_size: 4, max_model_len: 8192}
+              deployment_config: {num_replicas: 1}
+  rayClusterConfig:
+    headGroupSpec:
+      rayStartParams: {}
+      template: {spec: {containers: [{name: head, image: "rayproject/ray-llm:2.49.0"}]}}
+    workerGroupSpecs:
+      - groupName: gpus
+        replicas: 1
+        rayStartParams: {}
+        template:
+          spec:
+            containers:
+              - name: worker
+                image: rayproject/ray-llm:2.49.0
+                resources: {limits: {nvidia.com/gpu: 4}}
+""",
+        {"accelerator": "l4", "tensor_parallel": 2, "replicas": 2, "max_model_len": 4096},
+        (("A10G", "L4"), ("size: 4", "size: 2"), ("num_replicas: 1", "num_replicas: 2"), ("8192", "4096")),
+    ),
+    "DeepSpeed's configuration": (
+        "ds_config.json",
+        """\
+{
+  "train_micro_batch_size_per_gpu": 8,
+  "gradient_accumulation_steps": 1,
+  "zero_optimization": {"stage": 2}
+}
+""",
+        {"micro_batch_size": 4, "gradient_accumulation_steps": 2, "zero_stage": 3},
+        (('gpu": 8', 'gpu": 4'), ('steps": 1', 'steps": 2'), ('stage": 2', 'stage": 3')),
+    ),
+    "a switch in the words of its key": (
+        "qlora.yaml",
+        """\
+base_model: meta-llama/Llama-3.2-3B
+datasets: [{path: data.jsonl, type: alpaca}]
+micro_batch_size: 8
+gradient_checkpointing: false
+sequence_len: 2048
+adapter: lora
+""",
+        {"activation_checkpointing": "full", "micro_batch_size": 4},
+        (("checkpointing: false", "checkpointing: true"), ("batch_size: 8", "batch_size: 4")),
+    ),
+}
+
+
+def engine_of(path: str, text: str) -> Role:
+    found = roles(path, text)
+    return next((one for one in found if one.text("engine")), found[0])
+
+
+@pytest.mark.parametrize("name", FURTHER)
+def test_formats_state_their_values_anew(name: str) -> None:
+    path, text, values, pairs = FURTHER[name]
+    expected = text
+    for old, new in pairs:
+        assert old in text
+        expected = expected.replace(old, new)
+    before = engine_of(path, text)
+    written = edits.of(before, values)
+    assert written is not None
+    after = fix.written(Suggestion("", written), {path: text.encode()})[path].decode()
+    assert after == expected
+    again = engine_of(path, after)
+    assert {quantity: again.value(quantity) for quantity in values} == values
+
+
 BESIDE_ANCHORS = """\
 apiVersion: apps/v1
 kind: Deployment
