@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from gpulint import (
     candidates,
@@ -103,7 +104,18 @@ def applied(role: Role, values: Mapping[str, Value]) -> Role:
         fields["machine_network"] = Field(None)
     if "mig_profile" in values and edits.renames_resource(role):
         fields["accelerator_resource"] = Field(f"{edits.SLICE}{values['mig_profile']}")
-    return role.having(**fields)
+    return _without_loaded_format(role, values).having(**fields)
+
+
+def _without_loaded_format(role: Role, values: Mapping[str, Value]) -> Role:
+    """A role whose weights are kept as its trainer keeps them beside FSDP, where a word more asks for that.
+
+    Transformers' Trainer trains weights in the format of --dtype, but FSDP shares them out in 32 bits.
+    """
+    stated = role.fields.get("sharding")
+    if "sharding" not in values or role.arguments is None or role.arguments.key or (stated and stated.origins):
+        return role
+    return replace(role, fields={name: field for name, field in role.fields.items() if name != "parameter_dtype"})
 
 
 def _other_machine(role: Role, values: Mapping[str, Value]) -> str | None:
