@@ -28,6 +28,8 @@ SIDES = frozenset({"limits", "requests"})
 LEAST = frozenset({"minReplicas", "min_replicas"})
 MOST = frozenset({"maxReplicas", "max_replicas"})
 REFERENCE = re.compile(r"\$|\{\{")
+NAMED_FILE = re.compile(r"\.(?:ya?ml|json|toml)[\"']?$")
+"""A place that names the file whose value counts: what stands there stands there too."""
 
 
 def of(role: Role, values: Mapping[str, Value]) -> tuple[Edit, ...] | None:
@@ -127,6 +129,7 @@ def _places(origins: Iterable[Origin]) -> list[Place]:
     One that names another file's value, or a variable, stays as it is.
     """
     stating = [one for one in dict.fromkeys(origins) if not REFERENCE.search(one.text())]
+    stating = [one for one in stating if not NAMED_FILE.search(one.text())] or stating
     first = stating[0].document.path if stating else ""
     elsewhere = {one.document.path for one in stating}
     if len(elsewhere) > 1:
