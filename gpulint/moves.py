@@ -116,6 +116,9 @@ def _gpus(known: Facts) -> Iterator[Move]:
             yield Move(title, {"gpus_per_pod": count, "tensor_parallel": count}, gives_up)
 
 
+MEANT = "the ranks that the idle GPUs may have been meant for"
+
+
 def _used(known: Facts) -> Iterator[Move]:
     """No more GPUs than CUDA_VISIBLE_DEVICES shows, or than the launcher starts ranks for."""
     now = count_of(known, "gpus_per_pod")
@@ -123,7 +126,7 @@ def _used(known: Facts) -> Iterator[Move]:
         used = count_of(known, name)
         if now and used and used < now:
             title = f"ask for the {used} GPUs that are used" if used > 1 else "ask for the GPU that is used"
-            yield Move(title, {"gpus_per_pod": used})
+            yield Move(title, {"gpus_per_pod": used}, MEANT if name == "processes_per_pod" else "")
 
 
 def _shards(known: Facts, ranks: int) -> bool:
