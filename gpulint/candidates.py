@@ -159,7 +159,8 @@ def _title(shape: Shape) -> str:
 def _lost(shape: Shape, now: hardware.Accelerator, known: Facts) -> str:
     gpus = (count_of(known, "gpus_per_pod") or 1) * (count_of(known, "pods_per_replica") or 1)
     if shape.profile:
-        return " and ".join(filter(None, ("the rest of the card", ACCURACY if shape.quantization else "")))
+        rest = "the rest of the card, which its node has to be cut into slices for"
+        return " and ".join(filter(None, (ACCURACY if shape.quantization else "", rest)))
     slower = moves.slower(now, shape.card, gpus, shape.gpus * shape.pods)
     return " and ".join(filter(None, (slower, ACCURACY if shape.quantization else "")))
 

@@ -18,6 +18,8 @@ SAME_HARDWARE = frozenset(
     {"accelerator", "gpus_per_pod", "pods_per_replica", "replicas", "mig_profile", "instance_type"}
 )
 """What an answer on the same hardware leaves as it is."""
+OTHER_HARDWARE = frozenset({"accelerator", "mig_profile", "instance_type"})
+"""What makes it another kind of hardware, not only more or less of the same."""
 NUMBER_FORMATS = frozenset({"quantization", "kv_cache_dtype", "weight_dtype"})
 """What gives up accuracy, and is not offered beside the same shape without it."""
 NEARLY = 1.2
@@ -128,8 +130,8 @@ def _plainest(found: Sequence[Suggestion]) -> list[Suggestion]:
 
 
 def _better(said: Suggestion, before: Before, option: Option) -> bool:
-    """Whether a change that no rule asks for saves money, or is there to save power."""
-    if "power_cap_w" in said.values:
+    """Whether a change that no rule asks for saves money, or is there to save power or a part of the card."""
+    if "power_cap_w" in said.values or ("mig_profile" in said.values and "accelerator" not in said.values):
         return True
     if engines.trains(option.known.role):
         return training_merits.is_worthwhile(said, training_merits.is_empty(before.known))
@@ -179,14 +181,13 @@ def _affordable(found: Sequence[Suggestion]) -> float:
     return max(today, SPENT * min((_cost(one)[0] for one in found), default=0))
 
 
-def _smallness(one: Suggestion, least: float) -> tuple[bool, float, bool, bool, int, float, float]:
+def _smallness(one: Suggestion, least: float) -> tuple[bool, float, bool, bool, int, float]:
     """The number of changes, of the same hardware first, where the work costs no more than today; else its cost in steps."""
     cost, runs = _cost(one)[0], one.hours != 1.0
     more = training_merits.costs_more(one) if runs else suggest.costs_more(one)
-    moved = runs and not SAME_HARDWARE.isdisjoint(one.values)
+    moved = not OTHER_HARDWARE.isdisjoint(one.values)
     dear = _step(cost, least) if more else 0.0
-    kept = (training_merits.learns_otherwise(one), dear, _loses_accuracy(one), moved, len(one.values))
-    return *kept, _step(cost, least), one.cost_after_usd_per_hour or math.inf
+    return training_merits.learns_otherwise(one), dear, _loses_accuracy(one), moved, len(one.values), cost
 
 
 def _frugality(one: Suggestion, least: float) -> tuple[bool, float, int, float]:
