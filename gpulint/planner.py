@@ -149,10 +149,16 @@ def _answered(found: Sequence[Suggestion], before: Before) -> tuple[Suggestion, 
     least = min((_cost(one)[0] for one in found), default=math.inf)
     rank = _smallness if _mends(before) else _frugality
     ranked = sorted(found, key=lambda one: rank(one, least))
-    kept = [one for one in ranked if any(one is other for other in best.values()) or not _beaten(one, found)]
+    unbeaten = [one for one in ranked if _is_one(one, best.values()) or not _beaten(one, found)]
+    others = [one for one in unbeaten if not _is_one(one, best.values())][: PRINTED - len(best)]
+    kept = [one for one in unbeaten if _is_one(one, best.values()) or _is_one(one, others)]
     return tuple(
         one._replace(answers=tuple(answer for answer, other in best.items() if other is one)) for one in kept[:PRINTED]
     )
+
+
+def _is_one(one: Suggestion, others: Iterable[Suggestion]) -> bool:
+    return any(one is other for other in others)
 
 
 def _mends(before: Before) -> bool:
