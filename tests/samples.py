@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gpulint import documents, lint
+from gpulint import documents, fix, lint, splices
 from gpulint.documents import Document
 from gpulint.findings import Edit, Finding, Location, Report, RoleSummary, Severity, Skip, Suggestion
 from gpulint.policy.rule import Rule, shipped_rules
@@ -118,7 +119,10 @@ def marked_line(text: str) -> int | None:
 
 
 def changed(text: str, suggestion: Suggestion) -> str:
-    """The text after every edit of a suggestion."""
+    """The text after every edit of a suggestion, as `--fix` writes it; where it refuses, by hand."""
+    with contextlib.suppress(splices.Inexact):
+        path = path_of(text)
+        return fix.written(suggestion, {path: text.encode()})[path].decode()
     edits = dict.fromkeys(suggestion.edits)
     for edit in sorted(edits, key=lambda edit: (_span(text, _place(edit)), not edit.old), reverse=True):
         start, end = _span(text, _place(edit))
