@@ -187,7 +187,7 @@ def _affordable(found: Sequence[Suggestion]) -> float:
     return max(today, SPENT * min((_cost(one)[0] for one in found), default=0))
 
 
-def _smallness(one: Suggestion, least: float) -> tuple[bool, float, bool, bool, int, float]:
+def _smallness(one: Suggestion, least: float) -> tuple[bool, float, bool, bool, int, float, float]:
     """The number of changes, of the same hardware first, where the work costs no more than today; else its cost in steps."""
     cost, runs = _cost(one)[0], one.hours != 1.0
     more = training_merits.costs_more(one) if runs else suggest.costs_more(one)

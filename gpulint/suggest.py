@@ -121,7 +121,7 @@ def worth_trying(quantity: str, known: Facts) -> Iterator[Move]:
     """The changes of a quantity that are worth a try, of what the role is for."""
     if engines.trains(known.role):
         return itertools.chain(training_layouts.training(quantity, known), training_moves.of(quantity, known))
-    whole = candidates.serving(known) if quantity == "accelerator" else ()
+    whole = candidates.cards(known) if quantity == "accelerator" else ()
     return itertools.chain(moves.moves(quantity, known), layouts.serving(quantity, known), whole)
 
 
