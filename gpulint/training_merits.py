@@ -9,6 +9,7 @@ from gpulint.moves import count_of
 
 LEARNT = frozenset({"lora_rank", "lora_targets", "optimizer", "sequence_length", "global_batch_size"})
 """What decides which weights a training run ends with."""
+GROWN_BATCH = "the batch of a step, which grows with its ranks"
 WORTHWHILE = 0.8
 """Share of today's cost below which the same work costs less for sure: a step is estimated to about a fifth."""
 DEARER = 1.5
@@ -37,7 +38,8 @@ def timed(one: Suggestion, before: Facts, after: Facts) -> Suggestion:
 
 def learns_otherwise(one: Suggestion) -> bool:
     """Whether a run would end with other weights."""
-    return not LEARNT.isdisjoint(one.values) or one.values.get("quantization") == "nf4"
+    decided = not LEARNT.isdisjoint(one.values) or one.values.get("quantization") == "nf4"
+    return decided or one.gives_up == GROWN_BATCH
 
 
 def is_worthwhile(one: Suggestion, empty: bool) -> bool:
