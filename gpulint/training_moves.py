@@ -147,7 +147,8 @@ def _resident(known: Facts) -> Iterator[Move]:
 
 
 def _gpus(known: Facts) -> Iterator[Move]:
-    """As many GPUs as are used, then more of the machine, over which the states are shared out."""
+    """As many GPUs as are used, or hold the step; then more of the machine, over which the states are shared out."""
+    yield from _one_gpu(known)
     yield from (move for move in moves.moves("gpus_per_pod", known) if "tensor_parallel" not in move.values)
     now, ranks = known.likely("gpus_per_pod"), known.role.fields.get("processes_per_pod")
     most, key = known.likely("node_gpus"), known.role.arguments is not None and known.role.arguments.key
@@ -157,14 +158,22 @@ def _gpus(known: Facts) -> Iterator[Move]:
         if isinstance(now, int) and now < count <= (most if isinstance(most, int) else GPUS_OF_A_NODE[-1]):
             values: dict[str, Value] = {"gpus_per_pod": count, **({"processes_per_pod": count} if ranks else {})}
             title = f"{count} GPUs, over which the states are shared out"
-            batch = kept(known, Fraction(count, now))
-            values.update(batch or {})
-            lost = "the batch of a step, which grows with its ranks" if batch is None else ""
             if known.likely("sharding") == "none":
-                both = "; ".join(filter(None, (GATHERED, lost)))
-                yield Move(f"{title} (FSDP)", {**values, "sharding": "fsdp"}, both)
+                yield Move(f"{title} (FSDP)", {**values, "sharding": "fsdp"}, GATHERED)
             else:
-                yield Move(title, values, lost)
+                yield Move(title, values, "")
+
+
+def _one_gpu(known: Facts) -> Iterator[Move]:
+    """One GPU that computes the micro-batches of all at once, where they leave it room."""
+    names = ("gpus_per_pod", "processes_per_pod", "training_copies", "micro_batch_size", "pods_per_replica")
+    gpus, ranks, copies, size, pods = (count_of(known, name) for name in names)
+    share = known.worlds("step_share")
+    if not (gpus and size and ranks == copies == gpus and gpus > 1 and pods == 1) or isinstance(share, Missing):
+        return
+    if isinstance(share.adverse, float) and share.adverse < HELD:
+        values: dict[str, Value] = {"gpus_per_pod": 1, "processes_per_pod": 1, "micro_batch_size": size * gpus}
+        yield Move(f"one GPU with micro-batches of {size * gpus}", values, "the time that several GPUs save")
 
 
 def _ranks(known: Facts) -> Iterator[Move]:

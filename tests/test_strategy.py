@@ -246,6 +246,25 @@ SFT = (
     "--dataset_name=data --dtype=bfloat16 --max_length=LENGTH --packing=true --gradient_checkpointing=RECOMPUTED"
     " --attn_implementation=flash_attention_2 --bf16=true --save_strategy=no"
 )
+ADAPTED = SFT.replace("RECOMPUTED", "true") + " --use_peft --lora_r=16 --lora_target_modules all-linear"
+ON_SKY = f"""\
+name: tone
+resources: {{cloud: gcp, accelerators: A100-80GB:1}}
+run: |
+  torchrun --nproc_per_node=1 trl/scripts/sft.py --model_name_or_path=mistralai/Mistral-7B-Instruct-v0.3 --load_in_4bit \\
+    --per_device_train_batch_size=1 --gradient_accumulation_steps=8 {ADAPTED.replace("LENGTH", "1024")}
+"""
+ON_EIGHT = f"""\
+#!/bin/bash
+#SBATCH --nodes=1
+#SBATCH --ntasks-per-node=1
+#SBATCH --gpus-per-node=8
+#SBATCH --cpus-per-task=96
+#SBATCH --time=08:00:00
+# gpulint: accelerator=h100-sxm-80gb
+srun torchrun --standalone --nproc_per_node=8 trl/scripts/sft.py --model_name_or_path=meta-llama/Llama-3.2-1B-Instruct \\
+  --per_device_train_batch_size=1 --gradient_accumulation_steps=1 {ADAPTED.replace("LENGTH", "1024")}
+"""
 EIGHT_GPUS = """\
 apiVersion: kubeflow.org/v1
 kind: PyTorchJob
@@ -276,6 +295,34 @@ def of_eight(script: str, arguments: str, machine: str = "p5.48xlarge", annotati
     return found.replace("ANNOTATIONS", annotations).replace("EFA", "32" if machine == "p5.48xlarge" else "4")
 
 
+OFFLOADED = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: zero}
+data:
+  zero.json: |
+    {
+      "bf16": {"enabled": true},
+      "zero_optimization": {
+        "stage": 3,
+        "offload_optimizer": {"device": "cpu", "pin_memory": true},
+        "offload_param": {"device": "cpu", "pin_memory": true}
+      },
+      "train_micro_batch_size_per_gpu": "auto",
+      "gradient_accumulation_steps": "auto",
+      "train_batch_size": "auto"
+    }
+---
+""" + of_eight(
+    "trl/scripts/sft.py",
+    "--deepspeed=/config/zero.json --per_device_train_batch_size=2 --gradient_accumulation_steps=2 "
+    + SFT.replace("LENGTH", "2048").replace("RECOMPUTED", "true"),
+)
+WITHOUT_RECOMPUTATION = of_eight(
+    "trl/scripts/sft.py",
+    "--fsdp=full_shard --per_device_train_batch_size=1 --gradient_accumulation_steps=2 "
+    + SFT.replace("LENGTH", "16384").replace("RECOMPUTED", "false"),
+)
 TOO_LATE = of_eight(
     "examples/pytorch/language-modeling/run_clm.py",
     "--dataset_name=data --output_dir=/run --block_size=8192 --per_device_train_batch_size=1 --gradient_accumulation_steps=16"
@@ -544,6 +591,30 @@ WRONG = (
         EVERY_RANK,
         ({"sharding": "distributed-optimizer"}, {"tensor_parallel": 4}),
         "Megatron Core, distributed optimizer: 18 bytes a parameter without it, 6 + 12/d with it; 4.02e9 x 18 is 67 GiB of 79",
+    ),
+    Wrong(
+        "card-larger-than-fine-tune",
+        ON_SKY,
+        ({"accelerator": "l4"},),
+        "Dettmers et al., QLoRA, 2023: 7B in 4 bits takes 5 GB, an L4 has 22 GiB; 121 TFLOP/s for $0.71 against 312 for $5.07",
+    ),
+    Wrong(
+        "gpus-beyond-fine-tune",
+        ON_EIGHT,
+        ({"gpus_per_pod": 1, "processes_per_pod": 1, "micro_batch_size": 8},),
+        "torchtune, LoRA single device recipe; 1.24e9 x 2 B and eight sequences of 1,024 tokens are 16 GiB of 79",
+    ),
+    Wrong(
+        "offload-not-needed",
+        OFFLOADED,
+        ({"optimizer_offload": False, "parameter_offload": False},),
+        "DeepSpeed, ZeRO-Offload: for networks that the card cannot hold; 8.03e9 x 16 B over 8 ranks are 15 GiB of 79",
+    ),
+    Wrong(
+        "training-does-not-fit",
+        WITHOUT_RECOMPUTATION,
+        ({"activation_checkpointing": "full"},),
+        "Transformers, training on one GPU: gradient checkpointing; 98 GiB kept of 32 layers become 4",
     ),
     Wrong(
         "training-time-below-physics",
