@@ -11,7 +11,6 @@ from gpulint import hardware, labels, moves, offers
 from gpulint.facts import Facts, Missing
 from gpulint.moves import GPUS_OF_A_NODE, Move, count_of, priced
 from gpulint.training_layouts import kept
-from gpulint.training_merits import GROWN_BATCH
 from gpulint.workload import Value
 
 NODES = (2, 4, 8, 16)
@@ -181,7 +180,7 @@ def _ranks(known: Facts) -> Iterator[Move]:
     now, gpus = count_of(known, "processes_per_pod"), count_of(known, "gpus_per_pod")
     for move in moves.moves("processes_per_pod", known):
         batch = kept(known, Fraction(gpus, now)) if now and gpus and now < gpus else {}
-        lost = GROWN_BATCH if batch is None else ""
+        lost = "the batch of a step, which grows with its ranks" if batch is None else ""
         yield Move(move.title, {**move.values, **(batch or {})}, lost)
 
 
