@@ -577,3 +577,41 @@ def test_a_file_outside_the_repository_is_not_written(run: Run, tmp_path: Path) 
 )
 def test_options_that_do_not_go_together_are_a_usage_error(run: Run, words: list[str]) -> None:
     assert run(*words).exit_code == 2
+
+
+# ---- what is printed was proven
+
+
+COUNTED_BY_ITS_PLATFORM = """\
+type: service
+name: gpt-oss
+model: openai/gpt-oss-120b
+image: vllm/vllm-openai:v0.10.2
+commands:
+  - |
+    vllm serve openai/gpt-oss-120b \\
+      --tensor-parallel-size $DSTACK_GPUS_NUM \\
+      --max-model-len 8192
+port: 8000
+resources:
+  gpu: MI300X:8
+  shm_size: 32GB
+"""
+
+
+def test_an_alternative_that_another_rule_speaks_of_in_the_text_is_not_printed() -> None:
+    """With a tensor parallel size that follows the count, eight copies would take 64 GPUs."""
+    (finding,) = samples.of_rule(
+        samples.report(COUNTED_BY_ITS_PLATFORM, path="gpt-oss.dstack.yml"), "parallelism-larger-than-needed"
+    )
+    assert finding.suggestions
+    assert not any("data_parallel" in one.values and one.values["data_parallel"] != 1 for one in finding.suggestions)
+
+
+def test_every_alternative_with_an_exact_place_holds_in_the_text() -> None:
+    for text in (CHAT, HIDDEN, small(ARGUMENTS), small(ARGUMENTS, gpus=8, card="nvidia-h100-80gb")):
+        path = "train.sbatch" if text.startswith("#!") else "spec.yaml"
+        for finding in samples.report(text, path=path).open:
+            for one in finding.suggestions:
+                if all(edit.exact for edit in one.edits):
+                    assert fix.holds(finding, one, path, {path: text.encode()}, linter())
