@@ -93,6 +93,7 @@ class Suggestion(NamedTuple):
     """A right-sized alternative that was checked by the same rules; `prices` says where and when its costs were listed.
 
     `values` are the quantities that it sets; `answers` are the questions of `gpulint suggest` that it answers best.
+    `hours` is how long it takes for what today's shape does in one hour.
     """
 
     title: str
@@ -104,6 +105,7 @@ class Suggestion(NamedTuple):
     prices: str = ""
     values: Mapping[str, object] = MappingProxyType({})
     answers: tuple[str, ...] = ()
+    hours: float = 1.0
 
 
 class Plan(NamedTuple):
@@ -173,6 +175,23 @@ class Aim(NamedTuple):
     needs: tuple[str, ...] = ()
 
 
+class Fit(NamedTuple):
+    """Hardware on which a role fits in every world: card, count, ranks, what is left, and what it costs where that is known.
+
+    Count and cost are of one instance: its GPUs' share of their machines. `prices` says where and when the cost was listed;
+    `pool` names the team's own nodes.
+    """
+
+    accelerator: str
+    name: str
+    gpus: int
+    tensor_parallel: int
+    headroom: Worlds[object]
+    cost_usd_per_hour: float | None = None
+    prices: str = ""
+    pool: str = ""
+
+
 class RoleSummary(NamedTuple):
     """What was understood of one role of a workload; `prices` says whose prices its cost is of, where and how old."""
 
@@ -188,6 +207,7 @@ class RoleSummary(NamedTuple):
     fits_on: tuple[str, ...] = ()
     borderline: tuple[str, ...] = ()
     too_small: tuple[str, ...] = ()
+    smallest: tuple[Fit, ...] = ()
     facts: tuple[Fact, ...] = ()
     assumptions: tuple[str, ...] = ()
     unknown: Mapping[str, str] = MappingProxyType({})

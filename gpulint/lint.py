@@ -316,7 +316,7 @@ def _workload(workload: Workload, repository: Repository, given: Given) -> tuple
                 offered = suggest.alternatives(verdict, one.outcome, workload, one.known, one.rules)
                 finding = finding._replace(suggestions=offered or _reworded(verdict.rule, one.known))
             found.append(finding)
-        summaries.append(summary.of(one.known.role, one.known, one.known.resolved, one.outcome))
+        summaries.append(summary.of(one.known.role, one.known, one.known.resolved, one.outcome, one.rules))
     where = workload.location()
     return WorkloadSummary(workload.name, workload.kind, workload.adapter, where, tuple(summaries)), found
 

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from gpulint import engines, hardware, search, suggest
+from gpulint import engines, hardware, search, suggest, training_merits
 from gpulint.facts import Facts
 from gpulint.findings import Fact, Plan, Severity, Suggestion
 from gpulint.policy.check import Outcome, Verdict
@@ -31,6 +31,7 @@ def plan(before: Before) -> Plan:
     found = list(search.options(before, refused))
     fewest = min((len(one.left) for one in found), default=0)
     kept = [(_suggested(before, one), one) for one in found if len(one.left) == fewest]
+    kept = [(said, one) for said, one in kept if said.hours <= training_merits.SLOWEST]
     if not before.targets:
         kept = [(said, one) for said, one in kept if _better(said, before, one)]
     options = _answered(_plainest([said for said, _ in kept]), before)
@@ -70,7 +71,8 @@ def targets(outcome: Outcome, names: frozenset[str] = frozenset()) -> tuple[Verd
 
 def _suggested(before: Before, option: Option) -> Suggestion:
     said = suggest.suggestion(option.move, before.known, option.known)
-    return said._replace(facts=(*said.facts, *_shown(option.known)))
+    hours = training_merits.hours(before.known, option.known) if engines.trains(option.known.role) else 1.0
+    return said._replace(facts=(*said.facts, *_shown(option.known)), hours=hours)
 
 
 def _shown(known: Facts) -> tuple[Fact, ...]:
@@ -78,13 +80,16 @@ def _shown(known: Facts) -> tuple[Fact, ...]:
 
 
 def _plainest(found: Sequence[Suggestion]) -> list[Suggestion]:
-    """Options without those that another one makes in the number format of today."""
-    shapes = [(one, {key: value for key, value in one.values.items() if key not in NUMBER_FORMATS}) for one in found]
+    """Options without those that another one makes in the number format of today, and learning the same."""
+    apart = NUMBER_FORMATS | training_merits.LEARNT
+    shapes = [(one, {key: value for key, value in one.values.items() if key not in apart}) for one in found]
     return [one for one, shape in shapes if all(shape == one.values or other.values != shape for other, _ in shapes)]
 
 
 def _better(said: Suggestion, before: Before, option: Option) -> bool:
     """Whether a change that no rule asks for saves money."""
+    if engines.trains(option.known.role):
+        return training_merits.is_worthwhile(said)
     cost = said.cost_after_usd_per_hour
     return cost is not None and said.cost_before_usd_per_hour is not None and cost < said.cost_before_usd_per_hour
 
@@ -125,18 +130,22 @@ def _affordable(found: Sequence[Suggestion]) -> float:
 
 
 def _frugality(one: Suggestion) -> tuple[bool, float, int]:
-    """Money first, among what keeps its number format."""
-    return not NUMBER_FORMATS.isdisjoint(one.values), *_cost(one)
+    """Money first, among what keeps its number format and learns the same."""
+    return not NUMBER_FORMATS.isdisjoint(one.values) or training_merits.learns_otherwise(one), *_cost(one)
 
 
-def _smallness(one: Suggestion) -> tuple[float, int, float]:
-    """The number of changes, where they cost no more than today; else the cost."""
+def _smallness(one: Suggestion) -> tuple[bool, float, bool, int, float]:
+    """The number of changes, of the same hardware first, where the work costs no more than today; else its cost."""
     cost = _cost(one)[0]
-    return cost if suggest.costs_more(one) else 0.0, len(one.values), cost
+    runs = one.hours != 1.0
+    more = training_merits.costs_more(one) if runs else suggest.costs_more(one)
+    moved = runs and not SAME_HARDWARE.isdisjoint(one.values)
+    return training_merits.learns_otherwise(one), cost if more else 0.0, moved, len(one.values), cost
 
 
 def _cost(one: Suggestion) -> tuple[float, int]:
-    cost = one.cost_after_usd_per_hour
+    """What the work of one of today's hours costs."""
+    cost = training_merits.work_usd(one)
     return (math.inf if cost is None else cost), len(one.values)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from gpulint import aims, candidates, engines, suggest
+from gpulint import aims, candidates, engines, suggest, training_candidates
 from gpulint.facts import Facts, Missing
 from gpulint.moves import Move
 from gpulint.policy import check
@@ -22,6 +22,8 @@ JUDGED = 16
 """Shapes that all rules judge, at most: one takes two to four milliseconds."""
 OF_A_KIND = 3
 """Changes of one quantity that are judged before the next quantity's turn."""
+OF_RUNS = 6
+"""Whole shapes of a training run that are judged in any case: its rules name more quantities than a server's."""
 HARDWARE = frozenset({"accelerator", "gpus_per_pod", "mig_profile"})
 """Changes after which the length of sequences and the number of instances are worth another look."""
 BESIDE_WEIGHTS = 0.85
@@ -85,10 +87,18 @@ class _Search:
 def options(before: Before, refused: Counter[str]) -> Iterator[Option]:
     """Every shape that nothing speaks against, within the two budgets; `refused` counts the others by their reason."""
     search = _Search(before, Traced(before.known.role, before.known.resolved), refused)
+    runs = engines.trains(before.known.role)
     for kind in dict.fromkeys(kind for one in before.targets for kind in one.rule.change):
-        yield from _of(suggest.worth_trying(kind, before.known), OF_A_KIND, search)
-    if not engines.trains(before.known.role):
-        yield from _of(candidates.serving(before.known), JUDGED, search)
+        left = JUDGED - search.judged - (OF_RUNS if runs else 0)
+        yield from _of(suggest.worth_trying(kind, before.known), min(OF_A_KIND, left), search)
+    yield from _of(_whole(before, runs), JUDGED, search)
+
+
+def _whole(before: Before, runs: bool) -> Iterator[Move]:
+    """Whole shapes, cheapest first."""
+    if runs:
+        return training_candidates.training(before.known, mends=bool(before.targets))
+    return candidates.serving(before.known)
 
 
 def _of(moves: Iterator[Move], most: int, search: _Search) -> Iterator[Option]:

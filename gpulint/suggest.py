@@ -6,6 +6,7 @@ import itertools
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from gpulint import (
     candidates,
@@ -114,7 +115,18 @@ def applied(role: Role, values: Mapping[str, Value]) -> Role:
         fields["max_model_len_fitted"] = Field(False)
     if "accelerator" in values:
         fields["instance_type"] = Field(_other_machine(role, str(values["accelerator"])))
-    return role.having(**fields)
+    return _without_loaded_format(role, values).having(**fields)
+
+
+def _without_loaded_format(role: Role, values: Mapping[str, Value]) -> Role:
+    """A role whose weights are kept as its trainer keeps them beside FSDP, where a word more asks for that.
+
+    Transformers' Trainer trains weights in the format of --dtype, but FSDP shares them out in 32 bits.
+    """
+    stated = role.fields.get("sharding")
+    if "sharding" not in values or role.arguments is None or role.arguments.key or (stated and stated.origins):
+        return role
+    return replace(role, fields={name: field for name, field in role.fields.items() if name != "parameter_dtype"})
 
 
 def _other_machine(role: Role, product: str) -> str | None:

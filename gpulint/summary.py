@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from gpulint import aims, costs, engines, facts, hardware, units
+from gpulint import aims, costs, engines, facts, hardware, offers, units
 from gpulint.architecture import Resolved
 from gpulint.facts import Facts, Missing, glossary
-from gpulint.findings import Explanation, RoleSummary, Severity
+from gpulint.findings import Explanation, Fit, NotEvaluated, RoleSummary, Severity
 from gpulint.policy import cel, check
 from gpulint.policy.rule import Rule, shipped_rules
+from gpulint.variants import Traced
 from gpulint.workload import Field, Role, Unknown
 
 SHOWN = (
@@ -26,20 +27,20 @@ SHOWN_OF_TRAINING = (
     *("optimizer_state_bytes", "state_bytes_per_gpu", "training_peak_bytes", "training_needed_bytes", "training_room"),
 )
 
-MAKERS = {"amd.com": "amd", "gpu.intel.com": "intel", "habana.ai": "habana"}
-"""The maker of the cards that a device plugin of that domain hands out; nvidia of any other."""
 LOCAL = re.compile(r"[/~.]|(?:pvc|file|s3|gs|gcs|oci|models|pvc\+hf|az|azblob)://|[\w.-]+(?:/[\w.-]+){2,}/?$")
 """References to weights that no hub serves: a path, a volume, a bucket."""
 BY_CARD = frozenset({"compute_capability", "vendor"})
 
 
-def of(role: Role, known: Facts, resolved: Resolved | None, outcome: check.Outcome) -> RoleSummary:
+def of(
+    role: Role, known: Facts, resolved: Resolved | None, outcome: check.Outcome, rules: Sequence[Rule] = ()
+) -> RoleSummary:
     """What a report says of one role, also when nothing is wrong."""
     names = SHOWN_OF_TRAINING if engines.trains(role) else SHOWN
     shown = [fact for name in names if (fact := known.shown(name))]
     shown += aims.shown(known)
     shown += costs.shown(known)
-    fitting = _fitting(role, known, resolved, outcome)
+    fitting = _fitting(known, outcome, rules)
     stated = aims.of(known)
     return RoleSummary(
         name=role.name,
@@ -54,6 +55,7 @@ def of(role: Role, known: Facts, resolved: Resolved | None, outcome: check.Outco
         fits_on=fitting.fits,
         borderline=fitting.borderline,
         too_small=fitting.too_small,
+        smallest=fitting.smallest,
         facts=tuple(shown),
         assumptions=tuple(assumptions(role, resolved)),
         unknown=dict(sorted(known.reasons.items())),
@@ -223,26 +225,45 @@ def _unlisted(resolved: Resolved | None) -> bool:
 
 
 class Fitting(NamedTuple):
-    """The products a role fits on in every world, in some, and in none; what cannot run on a card is not listed there."""
+    """The products a role fits on in every world, in some, and in none; what cannot run on a card is not listed there.
+
+    `smallest` is the card, count and layout to take, and others of another count.
+    """
 
     fits: tuple[str, ...] = ()
     borderline: tuple[str, ...] = ()
     too_small: tuple[str, ...] = ()
+    smallest: tuple[Fit, ...] = ()
 
 
-def _fitting(role: Role, known: Facts, resolved: Resolved | None, outcome: check.Outcome) -> Fitting:
-    """When only the accelerator is missing: how it fits on each product that clouds rent out."""
-    name = "training_room_bytes" if engines.trains(role) else "headroom_bytes"
-    left = known.worlds(name)
-    if not isinstance(left, Missing) or left.names != {"accelerator"}:
+def _fitting(known: Facts, outcome: check.Outcome, rules: Sequence[Rule]) -> Fitting:
+    """When the accelerator is missing: how the role fits on each product that is to be had."""
+    if known.role.value("accelerator") is not None and not isinstance(known.role.value("accelerator"), Unknown):
         return Fitting()
+    from gpulint import smallest
+
+    left = known.worlds(smallest.room(known))
+    if not isinstance(left, Missing) or "accelerator" not in left.names:
+        return Fitting()
+    offered = offers.of(known.role.available, smallest.cloud_of(known))
+    products = smallest.products(known, offered)
+    listed = _listed(known, outcome, products) if left.names == {"accelerator"} else Fitting()
+    severe = tuple(rule for rule in rules if rule.severity is Severity.ERROR)
+    found = smallest.smallest(known, offered, lambda tried: _nothing_new(severe, tried, outcome))
+    return listed._replace(smallest=found)
+
+
+def _listed(known: Facts, outcome: check.Outcome, products: Sequence[hardware.Accelerator]) -> Fitting:
+    """Each product in the layout that the file states."""
+    name = "training_room_bytes" if engines.trains(known.role) else "headroom_bytes"
     fits: list[str] = []
     borderline: list[str] = []
     small: list[str] = []
     untold = False
     rules = tuple(_of_the_card(outcome))
-    for product in _rented(role):
-        tried = facts.of(role.having(accelerator=Field(product.id)), resolved)
+    traced = Traced(known.role, known.resolved)
+    for product in products:
+        tried = traced.variant(known.role.having(accelerator=Field(product.id)))
         room = tried.worlds(name)
         if isinstance(room, Missing):
             continue
@@ -258,6 +279,17 @@ def _fitting(role: Role, known: Facts, resolved: Resolved | None, outcome: check
     return Fitting(tuple(fits), tuple(borderline), tuple(small))
 
 
+def _nothing_new(rules: Sequence[Rule], tried: Facts, before: check.Outcome) -> bool:
+    """Whether no error holds that did not hold before, and what a card can do is told."""
+    judged = check.judged(rules, tried)
+    return judged.holding <= before.holding and not any(map(_is_of_the_card, judged.not_evaluated))
+
+
+def _is_of_the_card(one: NotEvaluated) -> bool:
+    rule = shipped_rules().get(one.rule)
+    return rule is not None and any(map(_tells_the_card, cel.names(rule.when)))
+
+
 def _of_the_card(outcome: check.Outcome) -> Iterator[Rule]:
     """The error rules that wait for what the card can do."""
     for name in (one.rule for one in outcome.not_evaluated):
@@ -268,11 +300,3 @@ def _of_the_card(outcome: check.Outcome) -> Iterator[Rule]:
 
 def _tells_the_card(name: str) -> bool:
     return name in BY_CARD or name.endswith("_capability")
-
-
-def _rented(role: Role) -> list[hardware.Accelerator]:
-    """What clouds rent out of the maker whose cards the role asks for, smallest first."""
-    maker = MAKERS.get(role.text("accelerator_resource").partition("/")[0], "nvidia")
-    rented = {node.accelerator for node in hardware.nodes()}
-    products = [one for one in hardware.accelerators() if one.id in rented and one.vendor == maker]
-    return sorted(products, key=lambda one: (one.cuda_memory_bytes or one.driver_memory_bytes or 0, one.id))

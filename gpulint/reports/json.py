@@ -138,6 +138,7 @@ def _role(role: RoleSummary) -> dict[str, object]:
         "fits_on": list(role.fits_on),
         "borderline": list(role.borderline),
         "too_small": list(role.too_small),
+        "smallest": [{**one._asdict(), "headroom": one.headroom._asdict()} for one in role.smallest],
         "facts": facts(role.facts),
         "assumptions": list(role.assumptions),
         "unknown": dict(role.unknown),

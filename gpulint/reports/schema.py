@@ -124,6 +124,27 @@ class ObjectiveEntry(Strict):
     needs: list[str] = pydantic.Field(description="quantities that would have to be stated")
 
 
+class WorldsEntry(Strict):
+    """One number in each world."""
+
+    favourable: float
+    likely: float
+    adverse: float
+
+
+class FitEntry(Strict):
+    """Hardware on which a role fits in every world, where no file names it; the first is the cheapest to be had."""
+
+    accelerator: str
+    name: str
+    gpus: int = pydantic.Field(ge=1)
+    tensor_parallel: int = pydantic.Field(ge=1)
+    headroom: WorldsEntry = pydantic.Field(description="share of the memory budget that is left")
+    cost_usd_per_hour: float | None
+    prices: str = pydantic.Field(description="where and when the cost was listed")
+    pool: str = pydantic.Field(description="the team's own nodes, where they have a name")
+
+
 class RoleEntry(Strict):
     """What was understood of one role of a workload."""
 
@@ -142,6 +163,7 @@ class RoleEntry(Strict):
     fits_on: list[str]
     borderline: list[str]
     too_small: list[str]
+    smallest: list[FitEntry]
     facts: dict[str, FactEntry]
     assumptions: list[str]
     unknown: dict[str, str] = pydantic.Field(description="quantity → why it cannot be known")

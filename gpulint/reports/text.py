@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from gpulint.findings import Aim, Edit, Finding, Location, Report, RoleSummary, Severity, Suggestion, WorkloadSummary
+from gpulint.findings import (
+    Aim,
+    Edit,
+    Finding,
+    Fit,
+    Location,
+    Report,
+    RoleSummary,
+    Severity,
+    Suggestion,
+    WorkloadSummary,
+)
 
 STYLES = {Severity.ERROR: "31;1", Severity.WARNING: "33;1", Severity.NOTE: "36;1"}
 MARKS = {"primary": "^", "second": "-"}
@@ -204,6 +215,19 @@ def _notes(workloads: Iterable[WorkloadSummary]) -> Iterator[str]:
                 parts += [f"borderline on {', '.join(role.borderline)}"] if role.borderline else []
                 parts += [f"too small: {', '.join(role.too_small[-3:])}"] if role.too_small else []
                 yield f"{safe(workload.name)} {'; '.join(parts)}"
+            if role.smallest:
+                yield f"{safe(workload.name)} smallest that fits: {'; '.join(_fits(role.smallest))}"
+
+
+def _fits(fits: Sequence[Fit]) -> Iterator[str]:
+    """The hardware to take, then what other counts take, each with the price of its share of a machine."""
+    for at, one in enumerate(fits):
+        ranks = f", tensor parallel {one.tensor_parallel}" if one.tensor_parallel > 1 else ""
+        where = f" of {safe(one.pool)}" if one.pool else ""
+        listed = f" (list, {one.prices})" if one.prices else ""
+        cost = "" if one.cost_usd_per_hour is None else f", ${one.cost_usd_per_hour:,.2f}/h{listed}"
+        count = f"with {one.gpus}: " if at else ""
+        yield f"{count}{one.gpus} × {one.name}{where}{ranks}{cost}"
 
 
 def _prices(workloads: Iterable[WorkloadSummary]) -> Iterator[str]:

@@ -1,0 +1,66 @@
+"""Training merits: what makes one shape of a run better than another: the cost of the same work, its time, and what it learns."""
+
+from __future__ import annotations
+
+from gpulint import hardware
+from gpulint.facts import Facts
+from gpulint.findings import Suggestion
+from gpulint.moves import count_of
+
+LEARNT = frozenset({"lora_rank", "lora_targets", "optimizer", "sequence_length", "global_batch_size"})
+"""What decides which weights a training run ends with."""
+WORTHWHILE = 0.8
+"""Share of today's cost below which the same work costs less for sure: a step is estimated to about a fifth."""
+DEARER = 1.5
+"""How much more the same work costs before it counts: recomputation alone costs a third."""
+SLOWEST = 10.0
+"""How much longer a run may take: one card of a machine of eight, and what it loses beside."""
+
+
+def learns_otherwise(one: Suggestion) -> bool:
+    """Whether a run would end with other weights."""
+    return not LEARNT.isdisjoint(one.values) or one.values.get("quantization") == "nf4"
+
+
+def is_worthwhile(one: Suggestion) -> bool:
+    """Whether a change that no rule asks for saves money, learns the same and ends in time."""
+    before, after = one.cost_before_usd_per_hour, work_usd(one)
+    if before is None or after is None or learns_otherwise(one):
+        return False
+    return after < WORTHWHILE * before and one.hours <= SLOWEST
+
+
+def costs_more(one: Suggestion) -> bool:
+    """Whether the same work costs more than estimates of a step err."""
+    before, after = one.cost_before_usd_per_hour, work_usd(one)
+    return before is not None and after is not None and after > DEARER * before
+
+
+def work_usd(one: Suggestion) -> float | None:
+    """What the work of one of today's hours costs."""
+    cost = one.cost_after_usd_per_hour
+    return None if cost is None else cost * one.hours
+
+
+def hours(before: Facts, after: Facts) -> float:
+    """How long a changed run takes for what today's does in an hour: by its tokens, else no less than by its cards' peaks."""
+    old, new = _tokens_per_s(before), _tokens_per_s(after)
+    if old and new:
+        return old / new
+    old, new = _flop_per_s(before), _flop_per_s(after)
+    return max(1.0, old / new) if old and new else 1.0
+
+
+def _tokens_per_s(known: Facts) -> float | None:
+    each, world = known.likely("training_tokens_per_s_per_gpu"), count_of(known, "world_size")
+    return each * world if isinstance(each, int | float) and world else None
+
+
+def _flop_per_s(known: Facts) -> float | None:
+    card, gpus = hardware.accelerator(known.role.text("accelerator")), count_of(known, "world_size")
+    return dense_peak(card) * gpus if card and gpus else None
+
+
+def dense_peak(product: hardware.Accelerator) -> float:
+    """Dense peak of a card in 16 bits [FLOP/s]; zero where none is established."""
+    return product.dense_bf16_flop_per_s or product.dense_fp16_flop_per_s or 0.0
