@@ -5,8 +5,9 @@
 Each file is checked alone, its siblings in reach; what a fix writes goes to a copy in a temporary folder, never to DIR. The
 changed file is then held against the old one by other parsers than ours (PyYAML, bash, json, tomllib): it parses, its data
 differ only where the edits say, comments, quoting, anchors, line endings, the byte order mark and the last line's end are
-kept, the finding is gone, and no rule speaks anew or lacks facts that it had. A second run changes nothing, and the
-same file with CRLF, a byte order mark, in UTF-16 or without its last line's end is fixed alike. `broken` counts what fails any of that.
+kept, the finding is gone, and no rule speaks anew or lacks facts that it had. A second run changes nothing, and the same
+file with CRLF, a byte order mark, in UTF-16 or without its last line's end is fixed alike. `broken` counts what fails any
+of that.
 """
 
 from __future__ import annotations
