@@ -179,14 +179,18 @@ def _of_targets(found: Sequence[Document], repository: Repository, given: Given)
 
 def _placed(workload: Workload, given: Given) -> Workload:
     """A workload with the pools, the fabrics and the machines to be had that gpulint.yaml names."""
-    if given.available != EVERYTHING:
-        roles = (replace(role, available=given.available) for role in workload.roles)
-        workload = replace(workload, roles=tuple(roles))
+    workload = replace(workload, roles=tuple(_having(role, given.available) for role in workload.roles))
     if given.pools:
         from gpulint.adapters import pools
 
         workload = pools.joined_with(workload, tuple(pools.named(**one._asdict()) for one in given.pools))
     return hints.wired(workload, given.fabrics)
+
+
+def _having(role: Role, available: Available) -> Role:
+    """A role with what its team can have, in the region that it names."""
+    region = role.text("region")
+    return replace(role, available=available._replace(regions=(region,)) if region else available)
 
 
 def _at_comment(loaded: documents.Loaded, comment: documents.Comment) -> Location:

@@ -256,10 +256,9 @@ def priced(now: hardware.Accelerator, role: Role) -> list[tuple[hardware.Acceler
         if product.vendor != now.vendor or labels.relabelled(role, product.id) is None:
             continue
         machine = offers.cheapest(role.available, product.id, 1, cloud)
-        if machine and machine.cost_usd_per_hour is not None:
-            found.append((product, machine.cost_usd_per_hour / machine.node_gpus))
-        elif cloud is None and offers.pooled(role.available, product.id):
-            found.append((product, math.inf))
+        if machine:
+            cost = machine.cost_usd_per_hour
+            found.append((product, math.inf if cost is None else cost / machine.node_gpus))
     return sorted(found, key=lambda pair: (pair[1], pair[0].id))
 
 
