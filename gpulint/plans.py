@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpulint import lint, planner, search
+from gpulint import lint, planner, proofs, search
 from gpulint.findings import Finding, Location, Plan
 from gpulint.lint import Given, Judged
 from gpulint.policy import check
@@ -13,6 +13,13 @@ from gpulint.repository import Repository, Source
 
 def of(source: Source, line: int | None, repository: Repository, given: Given) -> list[Plan]:
     """The plan of each role; of a line, only those that a finding there is about, or whose workload it belongs to."""
+    plans = _of_roles(source, line, repository, given)
+    return [
+        one._replace(options=proofs.placed(one.options, source.path, source.content, repository.read)) for one in plans
+    ]
+
+
+def _of_roles(source: Source, line: int | None, repository: Repository, given: Given) -> list[Plan]:
     roles = [one for one in lint.judged(source, repository, given) if not one.known.role.text("part_of")]
     if line is None:
         return [_plan(one, frozenset()) for one in roles]

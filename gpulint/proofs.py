@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from gpulint import documents, fix
 from gpulint.documents import Loaded
@@ -33,15 +33,23 @@ def answered(
             asked[key] = linted(files)
         return asked[key]
 
+    for one in found:
+        held = [each for each in one.suggestions if _holds(one, each, path, content, once)]
+        yield one._replace(suggestions=placed(held, path, content, read))
+
+
+def placed(
+    found: Iterable[Suggestion], path: str, content: bytes, read: Callable[[str], bytes | None]
+) -> tuple[Suggestion, ...]:
+    """Alternatives whose edits tell the characters that they change, in a file and in those that `read` reads."""
+
     @functools.cache
     def loaded(name: str) -> tuple[Loaded, str] | None:
         held = content if name == path else read(name)
         known = documents.load(name, held or b"")
         return (known, fix.decoded(held)) if held and known.documents else None
 
-    for one in found:
-        held = (each for each in one.suggestions if _holds(one, each, path, content, once))
-        yield one._replace(suggestions=tuple(fix.placed(each, loaded) for each in held))
+    return tuple(fix.placed(one, loaded) for one in found)
 
 
 def _holds(finding: Finding, one: Suggestion, path: str, content: bytes, linted: fix.Linted) -> bool:

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpulint import cli, documents, fix, lint, splices
+from gpulint import cli, documents, fix, lint, plans, splices
 from gpulint.findings import Edit, Location, Report, Suggestion
 from gpulint.fix import Files, Outcome
 from gpulint.policy.rule import shipped_rules
@@ -615,3 +615,13 @@ def test_every_alternative_with_an_exact_place_holds_in_the_text() -> None:
             for one in finding.suggestions:
                 if all(edit.exact for edit in one.edits):
                     assert fix.holds(finding, one, path, {path: text.encode()}, linter())
+
+
+def test_the_options_of_a_plan_tell_the_characters_too() -> None:
+    rules = tuple(shipped_rules().values())
+    (plan,) = plans.of(
+        Source("spec.yaml", CHAT.encode()), None, samples.Alone(), lint.Given(rules, tuple(shipped_rules()))
+    )
+    edits = [edit for one in plan.options for edit in one.edits if edit.location]
+    assert edits
+    assert all(edit.exact for edit in edits)
