@@ -1,4 +1,4 @@
-"""Proofs: alternatives written into the text of their file and judged there by the same rules, before anybody sees them."""
+"""Written: alternatives carried out in the text of their file and judged there by the same rules, before anybody sees them."""
 
 from __future__ import annotations
 
