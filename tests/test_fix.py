@@ -334,8 +334,12 @@ ARGUMENTS = "args: [--model=Qwen/Qwen2.5-7B-Instruct, --max-model-len=8192]"
 def test_limits_that_an_alias_repeats_are_not_changed() -> None:
     text = small(ARGUMENTS).replace("limits: {nvidia.com/gpu: 2}", "limits: &gpus {nvidia.com/gpu: 2}, requests: *gpus")
     (finding,) = samples.of_rule(samples.report(text), "gpus-left-idle")
+    assert all("gpus_per_pod" not in one.values for one in finding.suggestions)
+    line = next(number for number, line in enumerate(text.splitlines(), 1) if "&gpus" in line)
+    column = text.splitlines()[line - 1].index("gpu: 2}") + len("gpu: ") + 1
+    asked = Edit("gpus_per_pod", Location("spec.yaml", line, column, line, column + 1), "2", "1")
     with pytest.raises(Inexact, match="anchor that is used elsewhere"):
-        fix.written(finding.suggestions[0], {"spec.yaml": text.encode()})
+        fix.written(Suggestion("", (asked,)), {"spec.yaml": text.encode()})
 
 
 @pytest.mark.parametrize(
