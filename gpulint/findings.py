@@ -65,12 +65,20 @@ class Related(NamedTuple):
     location: Location
 
 
+class Replacement(NamedTuple):
+    """Characters of a file, and what stands in their place after a change; an empty span takes more in."""
+
+    location: Location
+    text: str
+
+
 class Edit(NamedTuple):
     """A change of one quantity: the text that states it now, and the text that would state the new value.
 
     `how` it is written: `replace` puts `new` in the place of `old`, whose location it is. Where nothing states the quantity
     `old` is empty and `location` what `new` goes beside: `argument` is one more word after that argument, `key` one more
-    key of the mapping whose key stands there. `remove` takes the entry away that states `old`.
+    key of the mapping whose key stands there. `remove` takes the entry away that states `old`. `exact` are the characters
+    of that, as the file is written; None where they are not sure.
     """
 
     quantity: str
@@ -78,6 +86,7 @@ class Edit(NamedTuple):
     old: str
     new: str
     how: str = "replace"
+    exact: Replacement | None = None
 
 
 class Suggestion(NamedTuple):

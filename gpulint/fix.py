@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint import documents, splices
-from gpulint.documents import Loaded
-from gpulint.findings import Edit, Finding, Report, Severity, Suggestion
+from gpulint.documents import Loaded, places
+from gpulint.findings import Edit, Finding, Replacement, Report, Severity, Suggestion
 from gpulint.splices import Inexact
 
 Files = Mapping[str, bytes]
@@ -137,6 +137,23 @@ def holds(finding: Finding, one: Suggestion, path: str, given: Files, linted: Li
     return True
 
 
+def placed(one: Suggestion, read: Callable[[str], tuple[Loaded, str] | None]) -> Suggestion:
+    """A suggestion whose edits tell the characters that they change, as far as those are sure; `read` reads a file."""
+    return one._replace(edits=tuple(edit._replace(exact=_exact(edit, read)) for edit in one.edits))
+
+
+def _exact(edit: Edit, read: Callable[[str], tuple[Loaded, str] | None]) -> Replacement | None:
+    found = read(edit.location.path) if edit.location else None
+    if edit.location is None or found is None:
+        return None
+    loaded, text = found
+    try:
+        start, end, new = splices.of(edit, loaded.documents, text)
+    except Inexact:
+        return None
+    return Replacement(places.of(edit.location.path, text, start, end), new)
+
+
 def written(one: Suggestion, given: Files) -> dict[str, bytes]:
     """The contents of the files that a suggestion changes, after all of its edits; Inexact where one has no exact place."""
     if not one.edits:
@@ -228,6 +245,8 @@ def _objection(finding: Finding, before: Report, after: Report, by_word: bool) -
         return f"{min(new)[2]} could no longer be evaluated"
     if _understood(before) != _understood(after):
         return "a workload would no longer be understood"
+    if lost := _told(before) - _told(after):
+        return f"{min(lost)[2]} could no longer be told"
     return ""
 
 
@@ -263,6 +282,16 @@ def _understood(report: Report) -> Counter[tuple[str, ...]]:
         (workload.name, role.name, role.engine, role.architecture)
         for workload in report.workloads
         for role in workload.roles
+    )
+
+
+def _told(report: Report) -> Counter[tuple[str, str, str]]:
+    """What is known of each role, by the name of the quantity: no rule passes because one has become unknown."""
+    return Counter(
+        (workload.name, role.name, fact.name)
+        for workload in report.workloads
+        for role in workload.roles
+        for fact in role.facts
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -139,13 +140,17 @@ def _file(source: Source, repository: Repository, given: Given) -> Report:
             summaries.append(understood)
             found.extend(own)
     found.extend(_of_targets(loaded.documents, repository, given))
-    marked, troubles = _suppressed(_proven(found, source, repository, given), loaded, given)
+    marked, troubles = _suppressed(_answered(found, source, repository, given), loaded, given)
     troubles += [policy.Trouble("malformed-hint", why, _at_comment(loaded, comment)) for comment, why in mistaken]
     unread = filter(_is_unread, loaded.documents)
     if not summaries and any(_asks_for_gpus(document.data, DEPTH) for document in unread):
         skips.append(Skip(source.path, "asks for GPUs in an object that is not read yet"))
     spoken = (*marked, *policy.troubles_as_findings(troubles, given.rules))
     return Report(spoken, tuple(summaries), tuple(skips), documents=tuple(recognised))
+
+
+def _answered(found: Iterable[Finding], source: Source, repository: Repository, given: Given) -> Iterator[Finding]:
+    return _placed_exactly(_proven(found, source, repository, given), source, repository)
 
 
 def _proven(found: Iterable[Finding], source: Source, repository: Repository, given: Given) -> Iterator[Finding]:
@@ -165,6 +170,24 @@ def _proven(found: Iterable[Finding], source: Source, repository: Repository, gi
         yield one._replace(suggestions=tuple(each for each in one.suggestions if each.values or each in proven))
 
 
+def _placed_exactly(found: Iterable[Finding], source: Source, repository: Repository) -> Iterator[Finding]:
+    """Findings whose alternatives tell the characters that they change."""
+
+    @functools.cache
+    def read(path: str) -> tuple[documents.Loaded, str] | None:
+        content = source.content if path == source.path else repository.read(path)
+        loaded = documents.load(path, content or b"")
+        return (loaded, fix.decoded(content)) if content and loaded.documents else None
+
+    for one in found:
+        if not one.suggestions:
+            yield one
+            continue
+        from gpulint import fix
+
+        yield one._replace(suggestions=tuple(fix.placed(each, read) for each in one.suggestions))
+
+
 def _of_targets(found: Sequence[Document], repository: Repository, given: Given) -> Iterator[Finding]:
     """Findings that stand in an autoscaler or a budget of this file about a workload of another one."""
     for document in found:
@@ -181,14 +204,18 @@ def _of_targets(found: Sequence[Document], repository: Repository, given: Given)
 
 def _placed(workload: Workload, given: Given) -> Workload:
     """A workload with the pools, the fabrics and the machines to be had that gpulint.yaml names."""
-    if given.available != EVERYTHING:
-        roles = (replace(role, available=given.available) for role in workload.roles)
-        workload = replace(workload, roles=tuple(roles))
+    workload = replace(workload, roles=tuple(_having(role, given.available) for role in workload.roles))
     if given.pools:
         from gpulint.adapters import pools
 
         workload = pools.joined_with(workload, tuple(pools.named(**one._asdict()) for one in given.pools))
     return hints.wired(workload, given.fabrics)
+
+
+def _having(role: Role, available: Available) -> Role:
+    """A role with what its team can have, in the region that it names."""
+    region = role.text("region")
+    return replace(role, available=available._replace(regions=(region,)) if region else available)
 
 
 def _at_comment(loaded: documents.Loaded, comment: documents.Comment) -> Location:

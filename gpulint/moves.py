@@ -116,6 +116,9 @@ def _gpus(known: Facts) -> Iterator[Move]:
             yield Move(title, {"gpus_per_pod": count, "tensor_parallel": count}, gives_up)
 
 
+MEANT = "the ranks that the idle GPUs may have been meant for"
+
+
 def _used(known: Facts) -> Iterator[Move]:
     """No more GPUs than CUDA_VISIBLE_DEVICES shows, or than the launcher starts ranks for."""
     now = count_of(known, "gpus_per_pod")
@@ -123,7 +126,7 @@ def _used(known: Facts) -> Iterator[Move]:
         used = count_of(known, name)
         if now and used and used < now:
             title = f"ask for the {used} GPUs that are used" if used > 1 else "ask for the GPU that is used"
-            yield Move(title, {"gpus_per_pod": used})
+            yield Move(title, {"gpus_per_pod": used}, MEANT if name == "processes_per_pod" else "")
 
 
 def _shards(known: Facts, ranks: int) -> bool:
@@ -253,10 +256,9 @@ def priced(now: hardware.Accelerator, role: Role) -> list[tuple[hardware.Acceler
         if product.vendor != now.vendor or labels.relabelled(role, product.id) is None:
             continue
         machine = offers.cheapest(role.available, product.id, 1, cloud)
-        if machine and machine.cost_usd_per_hour is not None:
-            found.append((product, machine.cost_usd_per_hour / machine.node_gpus))
-        elif cloud is None and offers.pooled(role.available, product.id):
-            found.append((product, math.inf))
+        if machine:
+            cost = machine.cost_usd_per_hour
+            found.append((product, math.inf if cost is None else cost / machine.node_gpus))
     return sorted(found, key=lambda pair: (pair[1], pair[0].id))
 
 

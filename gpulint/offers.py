@@ -96,13 +96,8 @@ def of(available: Available, cloud: str | None = None, accelerator: str = "") ->
 
 
 def cheapest(available: Available, accelerator: str, gpus: int, cloud: str | None = None) -> Offer | None:
-    """The cheapest priced machine to be had, in a cloud or anywhere, that holds that many of one accelerator."""
+    """The cheapest machine to be had, in a cloud or anywhere, that holds that many of a card; else a pool without a price."""
     return _cheapest(of(available, cloud, accelerator), gpus, cloud)
-
-
-def pooled(available: Available, accelerator: str) -> tuple[Offer, ...]:
-    """The pools of a team that hold an accelerator, priced or not."""
-    return tuple(one for one in of(available, accelerator=accelerator) if one.pool)
 
 
 def machine(available: Available, instance_type: str) -> Offer | None:
@@ -116,11 +111,13 @@ def carrying(
 ) -> Offer | None:
     """The machine that a pod runs on: of its pool or its type, else the cheapest to be had, else the cheapest there is."""
     own = next((_pooled(one, available) for one in available.pools if pool and one.name == pool), None)
-    stated = own or machine(available, instance_type)
-    if stated and cloud in (None, stated.cloud):
-        return stated
+    stated = machine(available, instance_type)
+    if own or (stated and cloud in (None, stated.cloud)):
+        return own or stated
     found = cheapest(available, accelerator, gpus, cloud)
-    return found or _cheapest(_listed(available.prices, available.regions, accelerator), gpus, cloud)
+    if found or available.pools_only:
+        return found
+    return _cheapest(_listed(available.prices, available.regions, accelerator), gpus, cloud)
 
 
 SITE = frozenset({"usd_per_kwh", "co2_kg_per_kwh", "pue"})
@@ -171,9 +168,13 @@ def _cheapest(listed: tuple[Offer, ...], gpus: int, cloud: str | None) -> Offer 
     fitting = [
         one
         for one in listed
-        if one.node_gpus >= gpus and one.cost_usd_per_hour is not None and cloud in (None, one.cloud)
+        if one.node_gpus >= gpus and (one.pool or one.cost_usd_per_hour is not None) and cloud in (None, one.cloud)
     ]
-    return min(fitting, key=lambda one: (one.cost_usd_per_hour, one.instance_type, one.pool), default=None)
+    return min(fitting, key=_dearness, default=None)
+
+
+def _dearness(one: Offer) -> tuple[float, str, str]:
+    return math.inf if one.cost_usd_per_hour is None else one.cost_usd_per_hour, one.instance_type, one.pool
 
 
 @functools.lru_cache(maxsize=512)
@@ -184,8 +185,8 @@ def _listed(prices: tuple[Price, ...], regions: tuple[str, ...], accelerator: st
 
 
 def _order(one: Offer) -> tuple[str, int, float, str, str, str, str]:
-    cost = math.inf if one.cost_usd_per_hour is None else one.cost_usd_per_hour
-    return one.accelerator, one.node_gpus, cost, one.cloud, one.instance_type, one.region, one.pool
+    cost, machine, pool = _dearness(one)
+    return one.accelerator, one.node_gpus, cost, one.cloud, machine, one.region, pool
 
 
 def _rented(available: Available, cloud: str | None, accelerator: str) -> tuple[Offer, ...]:

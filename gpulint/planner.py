@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from gpulint import engines, hardware, search, suggest, training_merits
 from gpulint.facts import Facts
-from gpulint.findings import Fact, Plan, Severity, Suggestion
+from gpulint.findings import Edit, Fact, Plan, Severity, Suggestion
 from gpulint.policy.check import Outcome, Verdict
 from gpulint.search import Before, Option
 
@@ -19,35 +20,64 @@ SAME_HARDWARE = frozenset(
 """What an answer on the same hardware leaves as it is."""
 NUMBER_FORMATS = frozenset({"quantization", "kv_cache_dtype", "weight_dtype"})
 """What gives up accuracy, and is not offered beside the same shape without it."""
+NEARLY = 1.2
+"""Costs that differ by less than this are as good as the same, and the smaller change comes first."""
+NARROW = ("fp8", "nf4", "fp4", "int")
+"""How formats of fewer than 16 bits begin."""
 SPENT = 1.5
 """How much more than the cheapest option the one with the most headroom may cost, where today's cost is less or unknown."""
-SHOWN = ("tpot_s", "ttft_s", "service_tokens_per_s", "step_s", "training_run_s", "average_power_w")
+SHOWN = (
+    *("tpot_s", "ttft_s", "service_tokens_per_s"),
+    *("step_s", "training_run_s", "training_cost_usd_per_billion_tokens", "average_power_w"),
+)
 """What an option shows beside its headroom, where enough is stated to tell."""
 
 
-def plan(before: Before) -> Plan:
-    """The options of a role, best first, and why the others were left out."""
+def plan(before: Before, objection: Callable[[Suggestion, Sequence[str]], str] = lambda *_: "") -> Plan:
+    """The options of a role, best first, and why the others were left out.
+
+    `objection` says what is wrong with an option that is to answer some rules once it is written; empty where nothing is.
+    """
     refused: Counter[str] = Counter()
     found = list(search.options(before, refused))
     fewest = min((len(one.left) for one in found), default=0)
     kept = [(_suggested(before, one), one) for one in found if len(one.left) == fewest]
     kept = [(said, one) for said, one in kept if said.hours <= training_merits.SLOWEST]
     if not before.targets:
-        kept = [(said, one) for said, one in kept if _better(said, before, one)]
-    options = _answered(_plainest([said for said, _ in kept]), before)
+        kept = [
+            (training_merits.by_the_hour(said, before.known), one) for said, one in kept if _better(said, before, one)
+        ]
     left = kept[0][1].left if kept else frozenset()
+    cures = tuple(one.rule.name for one in before.targets if one.rule.name not in left)
+    offered = _plainest([said for said, _ in kept])
+    options = _written(offered, before, lambda one: objection(one, cures), refused)
     return Plan(
         workload=before.workload.name,
         role=before.known.role.name,
         location=before.known.role.anchor.location(),
         now=_now(before.known),
-        cures=tuple(one.rule.name for one in before.targets if one.rule.name not in left),
+        cures=cures,
         leaves=tuple(sorted(left)),
         facts=_shown(before.known),
         options=options,
         refused=dict(sorted(refused.items(), key=lambda pair: (-pair[1], pair[0]))),
         needs=tuple(sorted(_needs(before))),
     )
+
+
+def _written(
+    found: Sequence[Suggestion], before: Before, objection: Callable[[Suggestion], str], refused: Counter[str]
+) -> tuple[Suggestion, ...]:
+    """The options that answer a question best, of those that keep their promise once they are written."""
+    said: dict[tuple[Edit, ...], str] = {}
+    while True:
+        options = _answered(found, before)
+        said |= {one.edits: objection(one) for one in options if one.edits not in said}
+        wrong = {one.edits for one in options if said[one.edits]}
+        if not wrong:
+            return options
+        refused.update(said[edits] for edits in wrong)
+        found = [one for one in found if one.edits not in wrong]
 
 
 def _now(known: Facts) -> str:
@@ -60,9 +90,14 @@ def _now(known: Facts) -> str:
 
 
 def targets(outcome: Outcome, names: frozenset[str] = frozenset()) -> tuple[Verdict, ...]:
-    """The verdicts that another size or layout may answer, the most severe first: those of a line, else all from a warning on."""
+    """The verdicts that another size or layout may answer, the most severe first: those of a line, else all from a warning on.
+
+    Of a run that has none, notes: what makes it slow seldom is more.
+    """
     sizing = [one for one in outcome.verdicts if one.rule.change]
     asked = [one for one in sizing if (one.rule.name in names if names else one.severity >= Severity.WARNING)]
+    if not asked and not names:
+        asked = [one for one in sizing if one.rule.target.kind == ("training",) and one.rule.family != "oversizing"]
     return tuple(sorted(asked, key=lambda one: (-one.severity, one.rule.name)))
 
 
@@ -71,8 +106,9 @@ def targets(outcome: Outcome, names: frozenset[str] = frozenset()) -> tuple[Verd
 
 def _suggested(before: Before, option: Option) -> Suggestion:
     said = suggest.suggestion(option.move, before.known, option.known)
-    hours = training_merits.hours(before.known, option.known) if engines.trains(option.known.role) else 1.0
-    return said._replace(facts=(*said.facts, *_shown(option.known)), hours=hours)
+    if engines.trains(option.known.role):
+        said = training_merits.timed(said, before.known, option.known)
+    return said._replace(facts=(*said.facts, *_shown(option.known)))
 
 
 def _shown(known: Facts) -> tuple[Fact, ...]:
@@ -89,7 +125,7 @@ def _plainest(found: Sequence[Suggestion]) -> list[Suggestion]:
 def _better(said: Suggestion, before: Before, option: Option) -> bool:
     """Whether a change that no rule asks for saves money."""
     if engines.trains(option.known.role):
-        return training_merits.is_worthwhile(said)
+        return training_merits.is_worthwhile(said, training_merits.is_empty(before.known))
     cost = said.cost_after_usd_per_hour
     return cost is not None and said.cost_before_usd_per_hour is not None and cost < said.cost_before_usd_per_hour
 
@@ -97,7 +133,9 @@ def _better(said: Suggestion, before: Before, option: Option) -> bool:
 def _answered(found: Sequence[Suggestion], before: Before) -> tuple[Suggestion, ...]:
     """The options that answer a question best or that no other one beats, best first."""
     best = _best(found, bool(before.targets))
-    ranked = sorted(found, key=_smallness if _mends(before) else _frugality)
+    least = min((_cost(one)[0] for one in found), default=math.inf)
+    rank = _smallness if _mends(before) else _frugality
+    ranked = sorted(found, key=lambda one: rank(one, least))
     kept = [one for one in ranked if any(one is other for other in best.values()) or not _beaten(one, found)]
     return tuple(
         one._replace(answers=tuple(answer for answer, other in best.items() if other is one)) for one in kept[:PRINTED]
@@ -113,12 +151,13 @@ def _best(found: Sequence[Suggestion], asked: bool) -> Mapping[str, Suggestion]:
     """The option that answers each question best, of those that can be compared in it."""
     priced = [one for one in found if one.cost_after_usd_per_hour is not None]
     kept = [one for one in found if SAME_HARDWARE.isdisjoint(one.values)]
-    most = _affordable(found)
+    most, least = _affordable(found), min((_cost(one)[0] for one in found), default=math.inf)
     roomy = [one for one in found if _headroom(one) > -math.inf and _cost(one)[0] <= most]
+    smallness = functools.partial(_smallness, least=least)
     answers = {
-        "smallest change": min(found, key=_smallness, default=None) if asked else None,
-        "cheapest": min(priced, key=_cost, default=None),
-        "same hardware": min(kept, key=_smallness, default=None),
+        "smallest change": min(found, key=smallness, default=None) if asked else None,
+        "cheapest": min(priced, key=lambda one: (training_merits.learns_otherwise(one), *_cost(one)), default=None),
+        "same hardware": min(kept, key=smallness, default=None),
         "most headroom": max(roomy, key=_headroom, default=None),
     }
     return {answer: one for answer, one in answers.items() if one is not None}
@@ -129,18 +168,29 @@ def _affordable(found: Sequence[Suggestion]) -> float:
     return max(today, SPENT * min((_cost(one)[0] for one in found), default=0))
 
 
-def _frugality(one: Suggestion) -> tuple[bool, float, int]:
-    """Money first, among what keeps its number format and learns the same."""
-    return not NUMBER_FORMATS.isdisjoint(one.values) or training_merits.learns_otherwise(one), *_cost(one)
-
-
-def _smallness(one: Suggestion) -> tuple[bool, float, bool, int, float]:
-    """The number of changes, of the same hardware first, where the work costs no more than today; else its cost."""
-    cost = _cost(one)[0]
-    runs = one.hours != 1.0
+def _smallness(one: Suggestion, least: float) -> tuple[bool, float, bool, bool, int, float, float]:
+    """The number of changes, of the same hardware first, where the work costs no more than today; else its cost in steps."""
+    cost, runs = _cost(one)[0], one.hours != 1.0
     more = training_merits.costs_more(one) if runs else suggest.costs_more(one)
     moved = runs and not SAME_HARDWARE.isdisjoint(one.values)
-    return training_merits.learns_otherwise(one), cost if more else 0.0, moved, len(one.values), cost
+    dear = _step(cost, least) if more else 0.0
+    kept = (training_merits.learns_otherwise(one), dear, _loses_accuracy(one), moved, len(one.values))
+    return *kept, _step(cost, least), one.cost_after_usd_per_hour or math.inf
+
+
+def _frugality(one: Suggestion, least: float) -> tuple[bool, float, int, float]:
+    """Money first, among what keeps its number format and learns the same."""
+    cost = _cost(one)[0]
+    return _loses_accuracy(one) or training_merits.learns_otherwise(one), _step(cost, least), len(one.values), cost
+
+
+def _step(cost: float, least: float) -> float:
+    """How often a cost is a fifth more than the least one of all."""
+    return math.floor(math.log(cost / least, NEARLY)) + 1.0 if math.inf > cost > 0 < least < math.inf else cost
+
+
+def _loses_accuracy(one: Suggestion) -> bool:
+    return any(str(one.values.get(name, "")).startswith(NARROW) for name in NUMBER_FORMATS)
 
 
 def _cost(one: Suggestion) -> tuple[float, int]:

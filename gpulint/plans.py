@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from gpulint import lint, planner, search
-from gpulint.findings import Finding, Location, Plan
+from gpulint import lint, planner, proof, search
+from gpulint.findings import Finding, Location, Plan, Suggestion
 from gpulint.lint import Given, Judged
 from gpulint.policy import check
 from gpulint.repository import Repository, Source
@@ -13,17 +13,20 @@ from gpulint.repository import Repository, Source
 
 def of(source: Source, line: int | None, repository: Repository, given: Given) -> list[Plan]:
     """The plan of each role; of a line, only those that a finding there is about, or whose workload it belongs to."""
-    roles = [one for one in lint.judged(source, repository, given) if not one.known.role.text("part_of")]
-    if line is None:
-        return [_plan(one, frozenset()) for one in roles]
-    if named := [(one, names) for one in roles if (names := frozenset(_at(line, one)))]:
-        return [_plan(one, names) for one, names in named]
-    return [_plan(one, frozenset()) for one in _around(line, roles)]
+    judged = list(lint.judged(source, repository, given))
+    roles = [one for one in judged if not one.known.role.text("part_of")]
+    named = [(one, names) for one in roles if line is not None and (names := frozenset(_at(line, one)))]
+    chosen = named or [(one, frozenset()) for one in (roles if line is None else _around(line, roles))]
+
+    def objection(option: Suggestion, cures: Sequence[str]) -> str:
+        return proof.objection(option, cures, source, judged, repository, given)
+
+    return [_plan(one, names, objection) for one, names in chosen]
 
 
-def _plan(one: Judged, names: frozenset[str]) -> Plan:
+def _plan(one: Judged, names: frozenset[str], objection: Callable[[Suggestion, Sequence[str]], str]) -> Plan:
     targets = planner.targets(one.outcome, names)
-    return planner.plan(search.Before(one.workload, one.known, one.rules, one.outcome, targets))
+    return planner.plan(search.Before(one.workload, one.known, one.rules, one.outcome, targets), objection)
 
 
 def _at(line: int, one: Judged) -> Iterator[str]:

@@ -105,6 +105,11 @@ class WorkTree:
         other._index = _reheld(self._index, contents)
         other._beside = _reheld(self._beside, contents)
         other._read = {path: found for path, found in self._read.items() if path not in contents}
+        other._gathered = {
+            asked: found
+            for asked, found in self._gathered.items()
+            if not any(document.path in contents for document in found)
+        }
         return other
 
     def writable(self, path: str) -> pathlib.Path | None:

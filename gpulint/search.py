@@ -91,6 +91,7 @@ def options(before: Before, refused: Counter[str]) -> Iterator[Option]:
     for kind in dict.fromkeys(kind for one in before.targets for kind in one.rule.change):
         left = JUDGED - search.judged - (OF_RUNS if runs else 0)
         yield from _of(suggest.worth_trying(kind, before.known), min(OF_A_KIND, left), search)
+    yield from _of(_enough(before.known), 1, search)
     yield from _of(_whole(before, runs), JUDGED, search)
 
 
@@ -99,6 +100,13 @@ def _whole(before: Before, runs: bool) -> Iterator[Move]:
     if runs:
         return training_candidates.training(before.known, mends=bool(before.targets))
     return candidates.serving(before.known)
+
+
+def _enough(known: Facts) -> Iterator[Move]:
+    """Today's shape with the instances that carry the load."""
+    if any(isinstance(known.likely(name), int | float) for name in LOADS):
+        found = candidates.for_load(Move("the present shape", {}), known)
+        yield from () if found is None else (found,)
 
 
 def _of(moves: Iterator[Move], most: int, search: _Search) -> Iterator[Option]:

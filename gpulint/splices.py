@@ -20,6 +20,8 @@ ENVIRONMENT = frozenset({"env", "envs", "environment", "environment_variables"})
 ENDS_WORD = re.compile(r"[\s;&|)`\"']|\Z")
 LONE_ARGUMENT = re.compile(r"[ \t]*-[\w-]+(?:[ =][^ \t\n]+)?")
 """A line of a command that holds one argument."""
+NOT_A_TEXT = re.compile(r"(?i)[+.\d][\w.+-]*|-[.\d].*|true|false|yes|no|on|off|y|n|null|none|~")
+"""Words that YAML may read as something other than a text."""
 ONE_ENTRY = re.compile(r"(?P<key>[\w-]+): \{(?P<name>[^\s:{}]+): (?P<value>[^\s:{}]+)\}")
 HINTED = re.compile(r"#\s*gpulint:")
 
@@ -216,33 +218,34 @@ def _variable(before: str, steps: Sequence[Step]) -> str:
 
 
 def _argument(edit: Edit, document: Document, text: str, start: int, end: int, steps: Sequence[Step]) -> Splice:
-    if not WORD.fullmatch(edit.new):
-        raise Inexact(f"`{edit.new}` is not one word")
+    if not all(WORD.fullmatch(word) for word in edit.new.split(" ")):
+        raise Inexact(f"`{edit.new}` holds more than plain words")
     node = steps[-1].node
     quoted = text[node.start] in "\"'" and (start, end) == (node.start + 1, node.end - 1)
     if len(steps) > 1 and steps[-2].node.kind == "sequence" and (quoted or (start, end) == (node.start, node.end)):
-        return _item(edit.new, text, steps[-2].node, node)
+        return _items(edit.new.split(" "), text, steps[-2].node, node)
     if node.kind != "scalar":
         raise Inexact("what stands there is no word of a command")
     return _word(edit.new, document, text, node, start, end)
 
 
-def _item(new: str, text: str, items: Node, beside: Node) -> Splice:
-    """One more item of a list, written as the one before it."""
+def _items(words: Sequence[str], text: str, items: Node, beside: Node) -> Splice:
+    """Further items of a list, written as the one before them; a number stays a text."""
     if beside.style in ("|", ">"):
         raise Inexact("the argument before it is a block of text")
-    quote = beside.style if text[beside.start] in "\"'" else ""
-    written = f"{quote}{new}{quote}"
+    quote = text[beside.start] if text[beside.start] in "\"'" else ""
+    written = [f'"{word}"' if not quote and NOT_A_TEXT.fullmatch(word) else f"{quote}{word}{quote}" for word in words]
     if text[items.start] == "[":
         index = items.value.index(beside)
         before = items.value[index - 1].end if index else items.start + 1
         gap = text[before : beside.start].lstrip(",")
-        return Splice(beside.end, beside.end, f",{gap if gap.strip() == '' and gap else ' '}{written}")
+        comma = f",{gap if gap.strip() == '' and gap else ' '}"
+        return Splice(beside.end, beside.end, "".join(f"{comma}{one}" for one in written))
     first, stop = _line(text, beside.start, beside.end)
     dash = text[first : beside.start]
     if not re.fullmatch(r"[ \t]*-[ \t]+", dash):
         raise Inexact("the argument before it does not stand on a line of its own")
-    return Splice(stop, stop, f"{_break(text, first)}{dash}{written}")
+    return Splice(stop, stop, "".join(f"{_break(text, first)}{dash}{one}" for one in written))
 
 
 def _word(new: str, document: Document, text: str, node: Node, start: int, end: int) -> Splice:
@@ -311,6 +314,8 @@ def _removal(text: str, steps: Sequence[Step]) -> Splice:
     if at > 1 and steps[at - 1].key is None and steps[at - 2].node.kind == "sequence":
         at -= 1
     holder, entry = steps[at - 1].node, steps[at]
+    if holder.kind == "scalar":
+        raise Inexact("it is no entry of a list or a mapping")
     if len(holder.value) < 2:
         raise Inexact("nothing would be left beside it")
     start = entry.key.start if entry.key is not None else entry.node.start

@@ -124,7 +124,8 @@ def _without_loaded_format(role: Role, values: Mapping[str, Value]) -> Role:
     Transformers' Trainer trains weights in the format of --dtype, but FSDP shares them out in 32 bits.
     """
     stated = role.fields.get("sharding")
-    if "sharding" not in values or role.arguments is None or role.arguments.key or (stated and stated.origins):
+    by_word = stated is not None and any(origin.text().startswith("--fsdp") for origin in stated.origins)
+    if "sharding" not in values or role.arguments is None or role.arguments.key or by_word:
         return role
     return replace(role, fields={name: field for name, field in role.fields.items() if name != "parameter_dtype"})
 
@@ -168,12 +169,9 @@ def suggestion(move: Move, before: Facts, after: Facts) -> Suggestion:
     written = (edit for name, value in move.values.items() for edit in _edits(before.role, name, value))
     edits = tuple({(edit.location, edit.new) if edit.location else edit: edit for edit in written}.values())
     shown = tuple(fact for name in ("headroom", "kv_cache_tokens", "training_room") if (fact := after.shown(name)))
-    old = _machine(before.role, labels.cloud(before.role))
-    new = _machine(after.role, old.cloud) if old else None
-    if old is None or new is None:
-        return Suggestion(move.title, edits, shown, move.gives_up, values=move.values)
-    costs = [_cost(known, machine) for known, machine in ((before, old), (after, new))]
-    listed = (offers.listing(one, before.role.available.today) for one in (old, new))
+    machines = _machines(before.role, after.role)
+    costs = [_cost(known, machine) for known, machine in zip((before, after), machines, strict=True)]
+    listed = (offers.listing(one, before.role.available.today) for one in machines if one)
     prices = ", ".join(dict.fromkeys(filter(None, listed)))
     return Suggestion(move.title, edits, shown, move.gives_up, costs[0], costs[1], prices, move.values)
 
@@ -230,12 +228,18 @@ def _additions(role: Role, name: str, value: Value) -> Iterator[Edit]:
         yield Edit(name, None, role.text("accelerator"), str(value))
 
 
+PRODUCT_COUNTED = re.compile(r"(?:--?[\w-]+=)?[A-Za-z][\w.-]*:(?:[\w.-]+:)?(?=\d+$)")
+"""What stands before the number in `--gres=gpu:a100:4`, `gpu:4` and `H100:8`."""
+
+
 def _rewritten(name: str, old: str, value: Value) -> str:
     if name == "mig_profile":
         resource, dash, _ = old.rpartition("-")
         return f"{resource}{dash}{value}"
     if name == "hybrid_sharding":
         return HYBRID.get(old, old)
+    if isinstance(value, int) and (product := PRODUCT_COUNTED.match(old)):
+        return f"{product[0]}{value}"
     flag, equals, _ = old.partition("=")
     return f"{flag}={_written(value)}" if equals and flag.startswith("-") else _written(value)
 
@@ -243,6 +247,20 @@ def _rewritten(name: str, old: str, value: Value) -> str:
 def _written(value: Value) -> str:
     """A value as YAML, JSON and command lines write it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _machines(before: Role, after: Role) -> tuple[Offer | None, Offer | None]:
+    """The machines before and after; where a file may run in any cloud, those of the cloud that has both at the least price."""
+    node = hardware.node(before.text("instance_type"))
+    cloud = labels.cloud(before) or before.text("cloud") or (node.cloud if node else None)
+    pair = _machine(before, cloud), _machine(after, cloud)
+    if cloud or (pair[1] and pair[1].pool):
+        return pair
+    rented = {one.cloud for one in offers.of(after.available, accelerator=after.text("accelerator")) if one.cloud}
+    pairs = [(_machine(before, one), _machine(after, one)) for one in sorted(rented)]
+    both = [(new.cost_usd_per_hour, old, new) for old, new in pairs if old and new and old.cloud == new.cloud]
+    priced = [(cost, old, new) for cost, old, new in both if cost is not None and old.cost_usd_per_hour is not None]
+    return min(priced, key=lambda one: one[0])[1:] if priced else pair
 
 
 def _machine(role: Role, cloud: str | None) -> Offer | None:
@@ -254,13 +272,13 @@ def _machine(role: Role, cloud: str | None) -> Offer | None:
     return offers.carrying(role.available, card, gpus, machine, pool, cloud)
 
 
-def _cost(known: Facts, machine: Offer) -> float | None:
+def _cost(known: Facts, machine: Offer | None) -> float | None:
     """Price of all instances, of one where their number is not stated: their share of the machines, or all of them."""
     role, share = known.role, known.likely("slice_share")
     gpus, pods, instances = (role.value(name) for name in ("gpus_per_pod", "pods_per_replica", "replicas"))
     if not isinstance(gpus, int) or not isinstance(pods, int) or not isinstance(share, int | float):
         return None
-    if machine.cost_usd_per_hour is None:
+    if machine is None or machine.cost_usd_per_hour is None:
         return None
     whole = role.value("whole_node") is True or role.value("whole_machine") is True
     each = 1 if whole else gpus * share / machine.node_gpus

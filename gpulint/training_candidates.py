@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from gpulint import hardware, labels, moves, offers, suggest, training_needs
+from gpulint import hardware, labels, offers, suggest, training_needs
 from gpulint.facts import Facts, Missing
 from gpulint.layouts import factors
 from gpulint.moves import GPUS_OF_A_NODE, Move, count_of, priced
@@ -268,7 +268,7 @@ def _fitting(one: Cards, ways: Iterator[Way], known: Facts, needs: Needs, now: h
             if recomputed and not recomputes:
                 values["activation_checkpointing"] = "full"
             if values and needs.fits(one.memory, way.held, micro, recomputed):
-                lost = (way.gives_up, RECOMPUTED if recomputed and not recomputes else "", _slower(one, now, known))
+                lost = (way.gives_up, RECOMPUTED if recomputed and not recomputes else "", _linked(one, now))
                 yield Move(_title(one, way, values), values, "; ".join(filter(None, lost)))
                 break
 
@@ -292,14 +292,11 @@ def _batches(known: Facts, copies: int) -> Iterator[tuple[int, Mapping[str, Valu
         yield micro, values
 
 
-def _slower(one: Cards, now: hardware.Accelerator, known: Facts) -> str:
-    """What fewer or smaller cards give up: the direct link, and speed."""
-    gpus, pods = _today(known)
-    before, after = dense_peak(now) * gpus * pods, dense_peak(one.card) * one.world
-    lost = [moves.slower(now, one.card, gpus, one.gpus)] if one.card.id != now.id else []
-    if after < before:
-        lost.append(f"speed: the peak of all cards is {after / before:.0%} of today's")
-    return " and ".join(filter(None, lost))
+def _linked(one: Cards, now: hardware.Accelerator) -> str:
+    """The direct link that several of another card do without; how much longer a run takes is told by its step."""
+    if 1 < one.gpus <= (now.link_domain_gpus or 1) and (one.card.link_domain_gpus or 1) < one.gpus:
+        return f"the direct link between the GPUs ({now.link})"
+    return ""
 
 
 def _title(one: Cards, way: Way, values: Mapping[str, Value]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpulint import hardware
-from gpulint.facts import Facts
+from gpulint.facts import Facts, Missing
 from gpulint.findings import Suggestion
 from gpulint.moves import count_of
 
@@ -13,8 +13,26 @@ WORTHWHILE = 0.8
 """Share of today's cost below which the same work costs less for sure: a step is estimated to about a fifth."""
 DEARER = 1.5
 """How much more the same work costs before it counts: recomputation alone costs a third."""
+EMPTY = 0.7
+"""Share of every card that a run leaves free in any case before its machine counts as too large for it."""
+NO_DEARER = 1.05
+"""How much more the same work may cost on fewer cards where most of today's are empty: less is waited for each other there."""
 SLOWEST = 10.0
 """How much longer a run may take: one card of a machine of eight, and what it loses beside."""
+
+
+LONGER = 1.1
+"""How much longer a run takes before an option says so."""
+
+
+def timed(one: Suggestion, before: Facts, after: Facts) -> Suggestion:
+    """An option with how long it takes for what today's shape does in an hour, and with what that gives up."""
+    ratio = hours(before, after)
+    lost = ""
+    if ratio > LONGER:
+        told = _tokens_per_s(before) and _tokens_per_s(after)
+        lost = f"time: {ratio:.1f} times as long" if told else f"speed: the cards' peaks are {1 / ratio:.0%} of today's"
+    return one._replace(hours=ratio, gives_up="; ".join(filter(None, (one.gives_up, lost))))
 
 
 def learns_otherwise(one: Suggestion) -> bool:
@@ -22,12 +40,26 @@ def learns_otherwise(one: Suggestion) -> bool:
     return not LEARNT.isdisjoint(one.values) or one.values.get("quantization") == "nf4"
 
 
-def is_worthwhile(one: Suggestion) -> bool:
-    """Whether a change that no rule asks for saves money, learns the same and ends in time."""
+def is_worthwhile(one: Suggestion, empty: bool) -> bool:
+    """Whether a change that no rule asks for saves money and learns the same; on cards that are mostly empty, by the hour too."""
     before, after = one.cost_before_usd_per_hour, work_usd(one)
     if before is None or after is None or learns_otherwise(one):
         return False
-    return after < WORTHWHILE * before and one.hours <= SLOWEST
+    smaller = empty and (one.cost_after_usd_per_hour or before) < WORTHWHILE * before
+    return after < (NO_DEARER if smaller else WORTHWHILE) * before
+
+
+def by_the_hour(one: Suggestion, before: Facts) -> Suggestion:
+    """An option as it compares where today's cards stay empty: what an hour costs counts, since nothing is wanted by a time."""
+    return one._replace(hours=1.0) if is_empty(before) else one
+
+
+def is_empty(known: Facts) -> bool:
+    """Whether most of every card stays empty, and nothing states when the run has to end."""
+    room = known.worlds("training_room")
+    if isinstance(room, Missing) or isinstance(known.likely("target_training_s"), int | float):
+        return False
+    return isinstance(room.adverse, int | float) and room.adverse > EMPTY
 
 
 def costs_more(one: Suggestion) -> bool:

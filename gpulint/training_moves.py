@@ -152,10 +152,14 @@ def _gpus(known: Facts) -> Iterator[Move]:
         if isinstance(now, int) and now < count <= (most if isinstance(most, int) else GPUS_OF_A_NODE[-1]):
             values: dict[str, Value] = {"gpus_per_pod": count, **({"processes_per_pod": count} if ranks else {})}
             title = f"{count} GPUs, over which the states are shared out"
+            batch = kept(known, Fraction(count, now))
+            values.update(batch or {})
+            lost = "the batch of a step, which grows with its ranks" if batch is None else ""
             if known.likely("sharding") == "none":
-                yield Move(f"{title} (FSDP)", {**values, "sharding": "fsdp"}, GATHERED)
+                both = "; ".join(filter(None, (GATHERED, lost)))
+                yield Move(f"{title} (FSDP)", {**values, "sharding": "fsdp"}, both)
             else:
-                yield Move(title, values, "")
+                yield Move(title, values, lost)
 
 
 def _ranks(known: Facts) -> Iterator[Move]:

@@ -177,6 +177,20 @@ def test_an_argument_is_written_as_the_one_before_it(before: str, after: str) ->
 @pytest.mark.parametrize(
     ("before", "after"),
     [
+        pytest.param("args:\n- --last=2\n", 'args:\n- --last=2\n- --new\n- "3"\n', id="block list"),
+        pytest.param("args:\n- '--last=2'\n", "args:\n- '--last=2'\n- '--new'\n- '3'\n", id="quoted block list"),
+        pytest.param("args: [--last=2]\n", 'args: [--last=2, --new, "3"]\n', id="flow list"),
+        pytest.param("run: serve --last=2\n", "run: serve --last=2 --new 3\n", id="command"),
+    ],
+)
+def test_a_flag_and_its_value_in_two_words_are_two_items_and_both_texts(before: str, after: str) -> None:
+    word = "'--last=2'" if "'" in before else "--last=2"
+    assert edited(before, word, "--new 3", "argument") == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
         pytest.param("a:\n  near: 1  # c\nb: 2\n", "a:\n  near: 1  # c\n  new: 3\nb: 2\n", id="below"),
         pytest.param("near: 1", "near: 1\nnew: 3", id="no newline at the end"),
         pytest.param("a: {near: 1, x: 2}", "a: {near: 1, new: 3, x: 2}", id="flow"),
@@ -254,6 +268,29 @@ def test_words_of_a_script_are_changed_where_they_stand() -> None:
     assert after.startswith("#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gres=gpu:8   # a whole node\n")
 
 
+HIDDEN = """\
+#!/bin/bash
+#SBATCH --ntasks=1
+#SBATCH --gres=gpu:4     # a whole node
+export CUDA_VISIBLE_DEVICES=0
+python run_clm.py --model_name_or_path gpt2 --do_train --per_device_train_batch_size 4 --output_dir out
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        pytest.param("--gres=gpu:4", "--gres=gpu:1", id="gres"),
+        pytest.param("--gres=gpu:a100:4", "--gres=gpu:a100:1", id="gres with a product"),
+        pytest.param("--gpus-per-node=4", "--gpus-per-node=1", id="a count alone"),
+        pytest.param("--gpus-per-node=h100:4", "--gpus-per-node=h100:1", id="a count behind a product"),
+    ],
+)
+def test_a_count_of_a_batch_job_keeps_what_stands_before_it(before: str, after: str) -> None:
+    text = HIDDEN.replace("--gres=gpu:4", before)
+    assert fixed(text, path="train.sbatch") == text.replace(before, after)
+
+
 JSON = """\
 {
   "train_batch_size": 8,
@@ -269,6 +306,17 @@ JSON = """\
 def test_a_setting_of_a_json_file_gets_its_new_name() -> None:
     after = fixed(JSON, unsafe=True, path="ds_config.json")
     assert after == JSON.replace("gather_fp16_weights", "gather_16bit_weights")
+
+
+def test_the_report_tells_the_characters_of_each_change() -> None:
+    """A program that reads the report needs no parser of ours to carry a change out."""
+    text = CHAT.replace("gke-accelerator: nvidia-h100-80gb", "gke-accelerator: nvidia-l4")
+    for finding in samples.report(text).open:
+        for one in finding.suggestions:
+            exact = [edit.exact for edit in one.edits]
+            assert None not in exact
+            spans = [Splice(*splices.span(text, found.location), found.text) for found in exact if found]
+            assert splices.applied(text, spans).encode() == fix.written(one, {"spec.yaml": text.encode()})["spec.yaml"]
 
 
 def test_what_is_fixed_is_not_found_again() -> None:
@@ -331,9 +379,8 @@ def test_a_value_that_others_share_or_that_runs_nothing_is_not_replaced(before: 
 @pytest.mark.parametrize(
     ("before", "new", "how"),
     [
-        pytest.param("run: serve $ARGS", "--new=3", "argument", id="no such word"),
         pytest.param("args:\n- - near\n", "--new=3", "argument", id="a list in a list"),
-        pytest.param("args:\n- |\n  near\n", "near 3", "argument", id="two words"),
+        pytest.param("args:\n- |\n  near\n", "--new=a;b", "argument", id="a word that a shell takes apart"),
         pytest.param("run: serve near\\\n", "--new=3", "argument", id="a word that goes on"),
         pytest.param("near: 1\nnew: 2", "new: 3", "key", id="a key that is there"),
         pytest.param("near: |\n  a\n\n", "new: 3", "key", id="beside a block of text"),
@@ -345,10 +392,6 @@ def test_a_value_that_others_share_or_that_runs_nothing_is_not_replaced(before: 
     ],
 )
 def test_an_addition_or_a_removal_without_an_exact_place_is_refused(before: str, new: str, how: str) -> None:
-    if "near" not in before:
-        with pytest.raises(ValueError, match="substring"):
-            edited(before, "near", new, how)
-        return
     with pytest.raises(Inexact):
         edited(before, "near", new, how)
 

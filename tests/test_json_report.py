@@ -57,6 +57,7 @@ FIRST = {
                     "old": "--tensor-parallel-size=4",
                     "new": "--tensor-parallel-size=2",
                     "how": "replace",
+                    "replacement": {**place(11, 59, 60), "text": "2"},
                     **place(11, 36, 60),
                 }
             ],
@@ -70,7 +71,16 @@ FIRST = {
         },
         {
             "title": "ask for the 4 GPUs that are needed",
-            "changes": [{"quantity": "gpus_per_pod", "old": "2", "new": "4", "how": "replace", **place(17, 27, 28)}],
+            "changes": [
+                {
+                    "quantity": "gpus_per_pod",
+                    "old": "2",
+                    "new": "4",
+                    "how": "replace",
+                    "replacement": {**place(17, 27, 28), "text": "4"},
+                    **place(17, 27, 28),
+                }
+            ],
             "facts": {},
             "gives_up": "",
             "cost_before_usd_per_hour": None,

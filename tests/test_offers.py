@@ -149,6 +149,18 @@ def test_the_machine_of_a_pod_keeps_its_price_when_its_card_is_forbidden() -> No
     assert found.instance_type == "p5.48xlarge"
 
 
+def test_what_only_a_pool_without_a_price_holds_can_still_be_had() -> None:
+    found = offers.cheapest(Available(pools=(L40S,), pools_only=True), "l40s", 2)
+    assert found == Offer("l40s", 4, pool="small")
+    assert offers.cheapest(Available(pools=(L40S,)), "l40s", 2, "aws").instance_type == "g6e.12xlarge"  # type: ignore[union-attr]
+
+
+def test_a_team_with_pools_only_pays_no_list_price() -> None:
+    team = Available(pools=(L40S,), pools_only=True)
+    assert offers.carrying(team, "l40s", 2) == Offer("l40s", 4, pool="small")
+    assert offers.carrying(team, "t4", 1) is None
+
+
 # ---- in suggestions
 
 TOO_SMALL = """\
@@ -178,6 +190,24 @@ def test_a_forbidden_card_is_not_suggested() -> None:
     assert "NVIDIA-L4" not in cards(Available(forbidden=("l4",)))
 
 
+def costs(available: Available) -> dict[str, tuple[float | None, float | None, str]]:
+    """What alternatives to a T4 cost before and after, and whose prices those are, by their title."""
+    report = samples.report(TOO_SMALL, available=available)
+    found = [one for finding in report.open for one in finding.suggestions]
+    return {one.title: (one.cost_before_usd_per_hour, one.cost_after_usd_per_hour, one.prices) for one in found}
+
+
+def test_of_a_file_that_any_cloud_may_run_both_prices_are_of_one_cloud() -> None:
+    """AWS us-east-1: g4dn.xlarge 0.526, g6.xlarge 0.8048; GCP has no machine with a T4 in the catalog."""
+    assert costs(EVERYTHING)["1 × L4 24GB"] == (0.526, 0.8048, "list price aws us-east-1 2026-07-20")
+
+
+def test_a_pool_costs_what_its_team_says_and_todays_card_is_none_of_it() -> None:
+    own = Price(3.2, "2026-10-01", pool="small")
+    team = Available(pools=(L40S,), pools_only=True, prices=(own,), today="2026-11-22")
+    assert costs(team)["1 × L40S 48GB"] == (None, 0.8, "own price small 2026-10-01, 52 days old")
+
+
 def test_only_the_cards_of_a_teams_pools_are_suggested_with_or_without_a_price() -> None:
     assert cards(Available(pools=(L40S,), pools_only=True)) == {"NVIDIA-L40S"}
 
@@ -202,6 +232,7 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Re
     ("settings", "message"),
     [
         ("available: {clouds: [asw]}", "no cloud of the catalog is called asw; did you mean aws?"),
+        ("available: {regions: [us-east-11]}", "no region of the catalog is called us-east-11; did you mean us-east-1,"),
         ("available: {instance-types: [p5.48xlrge]}", "called p5.48xlrge; did you mean p5.48xlarge,"),
         ("available: {accelerators: [l44]}", "available names l44, no accelerator of the catalog; did you mean l4,"),
         ("available: {forbidden: [h10]}", "available: forbidden names h10, no accelerator of the catalog; did you mean"),
@@ -223,6 +254,14 @@ def test_what_nobody_can_have_is_misuse_and_says_what_was_meant(
     result = check(settings)
     assert result.exit_code == 2
     assert message in result.stderr
+
+
+def test_a_region_of_ones_own_becomes_known_by_a_price(check: Callable[[str], Result]) -> None:
+    result = check(
+        "available: {regions: [eu-isoe-west-1]}\n"
+        "prices: [{accelerator: l4, usd-per-hour: 1, region: eu-isoe-west-1, date: 2026-11-01}]\n"
+    )
+    assert result.exit_code == 0, result.stderr
 
 
 def test_names_are_read_as_elsewhere_and_kept_by_their_id(check: Callable[[str], Result]) -> None:

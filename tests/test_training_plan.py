@@ -273,7 +273,7 @@ WRONG = {
 }
 RIGHT = {
     "a card that is full, of the cheapest kind": native(
-        "Qwen/Qwen2.5-0.5B", "l4", micro=2, batch="gradient_accumulation_steps: 2"
+        "Qwen/Qwen2.5-1.5B", "l40s", micro=2, batch="gradient_accumulation_steps: 2"
     ),
     "the batch of a step shared out over many ranks, beside a time": native(
         "meta-llama/Llama-3.1-8B",
@@ -286,7 +286,7 @@ RIGHT = {
         objective="  objective: {tokens: 15B, time-to-train: 2d}\n",
     ),
 }
-"""0.5e9 × 16 B = 8 GB, and 4,096 tokens × 151,936 × 10 B = 6, of 22 on an L4. See LATE: sixteen H100 end in time."""
+"""1.5e9 × 16 B = 25 GB, and 4,096 tokens × 151,936 × 10 B = 6, of 46 on an L40S. See LATE: sixteen H100 end in time."""
 
 
 def planned(text: str) -> tuple[Plan, Facts]:

@@ -125,7 +125,11 @@ def _own_machines(document: Document) -> dict[str, Field]:
     if not isinstance(cloud, str) or not hardware.is_cloud(cloud):
         return {}
     place = Origin(document, ("backends", 0))
-    return {"cloud": Field(cloud, (place,)), "whole_machine": Field(True, source="an instance of dstack")}
+    found = {"cloud": Field(cloud, (place,)), "whole_machine": Field(True, source="an instance of dstack")}
+    regions = document.get(("regions",))
+    if isinstance(regions, list) and len(regions) == 1 and isinstance(regions[0], str):
+        found["region"] = Field(regions[0], (Origin(document, ("regions", 0)),))
+    return found
 
 
 def _anchor(document: Document, part: Part) -> Origin:

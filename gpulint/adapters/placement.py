@@ -38,6 +38,8 @@ MUTE_KEYS = re.compile(
 """Labels that tell nodes apart by anything but their cards."""
 AFFINITY = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
 
+REGION = "topology.kubernetes.io/region"
+
 
 class Label(NamedTuple):
     """A node label and the values it may have, each with its place."""
@@ -63,11 +65,14 @@ def fields(document: Document, spec: Path) -> dict[str, Field]:
         (cloud for label in selector if (cloud := hardware.cloud_of(label.key, label.values[0][0]))), None
     ):
         found["cloud"] = Field(cloud, tuple(origin for label in selector for _, origin in label.values))
-    if machine := _machine([*selector, *(terms[0] if len(terms) == 1 else [])]):
+    asked = [*selector, *(terms[0] if len(terms) == 1 else [])]
+    if region := next((label for label in asked if label.key == REGION and len(label.values) == 1), None):
+        found["region"] = Field(region.values[0][0], (region.values[0][1],))
+    if machine := _machine(asked):
         found["instance_type"] = machine
     if accelerator := _accelerator([_narrowed([*selector, *term]) for term in terms]) or _of_pool(selector, terms):
         found["accelerator"] = accelerator
-    return found | _unmatched([*selector, *(terms[0] if len(terms) == 1 else [])])
+    return found | _unmatched(asked)
 
 
 def required(document: Document, spec: Path) -> tuple[Label, ...]:

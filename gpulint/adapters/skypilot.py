@@ -239,7 +239,13 @@ def _own_machines(document: Document) -> dict[str, Field]:
     if not hardware.is_cloud(cloud):
         return {}
     at = next(path for path in (("resources", "infra"), ("resources", "cloud")) if document.get(path))
-    return {"cloud": Field(cloud, (Origin(document, at),)), "whole_machine": Field(True, source="a SkyPilot cluster")}
+    found = {"cloud": Field(cloud, (Origin(document, at),)), "whole_machine": Field(True, source="a SkyPilot cluster")}
+    stated = document.get(("resources", "region")) or str(document.get(("resources", "infra")) or "").split("/")[1:2]
+    region = stated[0] if isinstance(stated, list) and stated else stated
+    if isinstance(region, str) and region not in ("", "*"):
+        place = ("resources", "region") if document.get(("resources", "region")) else at
+        found["region"] = Field(region, (Origin(document, place),))
+    return found
 
 
 def _spot(document: Document) -> dict[str, Field]:

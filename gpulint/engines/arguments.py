@@ -285,6 +285,10 @@ def _as_written(one: Stated) -> str:
     return f"{one.spelling} {one.value.text if one.value else ''}".strip()
 
 
+IN_TWO_WORDS = frozenset({"llama_cpp"})
+"""Engines that know no `--flag=value`: https://github.com/gpustack/gpustack/issues/3741"""
+
+
 def spelled(engine: str, release: str, quantity: str, value: Value) -> str | None:
     """`--tensor-parallel-size=4` for a quantity and its value; None when that release has no argument for it."""
     version = catalog.release(release)
@@ -296,4 +300,4 @@ def spelled(engine: str, release: str, quantity: str, value: Value) -> str | Non
     flag = next(usable, None)
     if flag is None:
         return None
-    return flag.name if flag.kind == "bool" else f"{flag.name}={value}"
+    return flag.name if flag.kind == "bool" else f"{flag.name}{' ' if engine in IN_TWO_WORDS else '='}{value}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator
 
-from gpulint import hardware
+from gpulint import catalog, hardware
 from gpulint.offers import Available, Pool, Price
 from gpulint.policy.settings import NamedPool, Settings, SettingsError
 
@@ -17,6 +17,7 @@ def of(settings: Settings) -> Available:
     found = stated._replace(
         clouds=tuple(_cloud(settings, name) for name in stated.clouds),
         instance_types=tuple(_machine(settings, name) for name in stated.instance_types),
+        regions=tuple(_region(settings, name) for name in stated.regions),
         accelerators=tuple(_card(settings, "available", name) for name in stated.accelerators),
         forbidden=tuple(_card(settings, "available: forbidden", name) for name in stated.forbidden),
         pools=pools,
@@ -53,6 +54,18 @@ def _cloud(settings: Settings, name: str) -> str:
     if name not in known:
         said = near(name, known) or f"; it has {', '.join(known)}"
         raise SettingsError(f"{settings.path}: available: no cloud of the catalog is called {name}{said}")
+    return name
+
+
+def _region(settings: Settings, name: str) -> str:
+    own = {price.region for price in settings.available.prices if price.region}
+    grids = {row["region"] for row in catalog.rows("grids") if row["region"]}
+    known = own | grids | {region for _, region in hardware.priced_regions()}
+    if name not in known:
+        raise SettingsError(
+            f"{settings.path}: available: no region of the catalog is called {name}{near(name, known)}; "
+            f"a price under prices: makes one known"
+        )
     return name
 
 

@@ -7,7 +7,17 @@ import re
 from collections.abc import Iterable
 
 from gpulint import __version__
-from gpulint.findings import Explanation, Fact, Finding, Location, Report, RoleSummary, Suggestion, WorkloadSummary
+from gpulint.findings import (
+    Explanation,
+    Fact,
+    Finding,
+    Location,
+    Replacement,
+    Report,
+    RoleSummary,
+    Suggestion,
+    WorkloadSummary,
+)
 
 FORMAT = "gpulint-report/1"
 OBEYED = re.compile(r"[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
@@ -70,6 +80,10 @@ def _finding(finding: Finding) -> dict[str, object]:
     }
 
 
+def _replacement(exact: Replacement | None) -> dict[str, object] | None:
+    return None if exact is None else {**place(exact.location), "text": exact.text}
+
+
 def suggestion(suggestion: Suggestion) -> dict[str, object]:
     """An alternative as plain data."""
     changes = [
@@ -78,6 +92,7 @@ def suggestion(suggestion: Suggestion) -> dict[str, object]:
             "old": edit.old,
             "new": edit.new,
             "how": edit.how,
+            "replacement": _replacement(edit.exact),
             **(place(edit.location) if edit.location else {}),
         }
         for edit in suggestion.edits

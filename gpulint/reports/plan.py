@@ -16,6 +16,7 @@ COLUMNS = {
     "service_tokens_per_s": "tokens/s",
     "step_s": "step",
     "training_run_s": "run",
+    "training_cost_usd_per_billion_tokens": "work",
     "power_w": "power",
     "average_power_w": "power a card",
     "headroom": "headroom",

@@ -41,6 +41,12 @@ class RelatedEntry(Place):
     label: str
 
 
+class ReplacementEntry(Place):
+    """Characters of a file, and what stands in their place after a change; an empty span takes more in."""
+
+    text: str
+
+
 class ChangeEntry(Strict):
     """A change of one quantity's text; without a place nothing in the files can state it."""
 
@@ -49,6 +55,9 @@ class ChangeEntry(Strict):
     new: str
     how: Literal["replace", "argument", "key", "remove"] = pydantic.Field(
         description="`argument`: after the word at the place; `key`: beside the key at the place, in the same mapping"
+    )
+    replacement: ReplacementEntry | None = pydantic.Field(
+        description="the same change as characters of the file; null: they are not sure, and --fix leaves it alone"
     )
 
 
