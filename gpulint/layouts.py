@@ -29,6 +29,7 @@ def serving(quantity: str, known: Facts) -> Iterator[Move]:
     by_quantity: Mapping[str, Callable[[Facts], Iterator[Move]]] = {
         "data_parallel": _copies,
         "replicas": _replicas,
+        "requests_context": _shorter_on_less,
         "pipeline_parallel": _stages,
         "expert_parallel": _whole_experts,
         "prefill_apart": _prompts_apart,
@@ -77,8 +78,26 @@ def _replicas(known: Facts) -> Iterator[Move]:
             more = now * ranks // left
             values: dict[str, Value] = {"gpus_per_pod": left, "tensor_parallel": left, "replicas": more}
             yield Move(f"{more} replicas of {left} GPU{'' if left == 1 else 's'}, as many in all", values, ONE_COPY)
+    fewer = known.worlds("enough_replicas")
+    if not isinstance(fewer, Missing) and isinstance(fewer.adverse, int) and fewer.adverse < now:
+        yield Move(f"{fewer.adverse} replicas", {"replicas": fewer.adverse}, "room for more load than is stated")
     for more in dict.fromkeys([*_enough(known, now), *(now * multiple for multiple in MORE_REPLICAS)]):
         yield Move(f"{more} replicas", {"replicas": more}, "the price of the further instances")
+
+
+def _shorter_on_less(known: Facts) -> Iterator[Move]:
+    """As many of a cheaper card, with the context that the stated requests need, cheapest first."""
+    now, gpus, length = (
+        hardware.accelerator(known.role.text("accelerator")),
+        count_of(known, "gpus_per_pod"),
+        count_of(known, "requests_context"),
+    )
+    for product, _ in priced(now, known.role) if now and gpus and length else ():
+        if now and product.id == now.id:
+            return
+        title = f"{gpus} × {product.name} with sequences of at most {length:,} tokens"
+        values: dict[str, Value] = {"accelerator": product.id, "max_model_len": length or 0}
+        yield Move(title, values, "longer sequences, and the speed of the larger card")
 
 
 def _enough(known: Facts, now: int) -> list[int]:

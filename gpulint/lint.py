@@ -339,15 +339,30 @@ def _workload(workload: Workload, repository: Repository, given: Given) -> tuple
     found: list[Finding] = []
     for role in workload.roles:
         one = _judged(role, workload, repository, given)
-        for verdict in one.outcome.verdicts:
+        standing, better = _standing(one)
+        for verdict in standing.verdicts:
             finding = check.finding(verdict, workload, one.known)
-            if given.alternatives:
-                offered = suggest.alternatives(verdict, one.outcome, workload, one.known, one.rules)
-                finding = finding._replace(suggestions=offered or _reworded(verdict.rule, one.known))
-            found.append(finding)
-        summaries.append(summary.of(one.known.role, one.known, one.known.resolved, one.outcome, one.rules))
+            if given.alternatives and verdict.rule.name not in better:
+                better[verdict.rule.name] = _offered(verdict, one)
+            found.append(finding._replace(suggestions=better.get(verdict.rule.name, ())))
+        summaries.append(summary.of(one.known.role, one.known, one.known.resolved, standing, one.rules))
     where = workload.location()
     return WorkloadSummary(workload.name, workload.kind, workload.adapter, where, tuple(summaries)), found
+
+
+def _standing(one: Judged) -> tuple[check.Outcome, dict[str, tuple[Suggestion, ...]]]:
+    """What remains when rules that speak only with an alternative are silent, and absorb nothing, where none is found."""
+    better: dict[str, tuple[Suggestion, ...]] = {}
+    standing = one.outcome
+    while asked := [said for said in standing.verdicts if said.rule.only_with and said.rule.name not in better]:
+        better.update({said.rule.name: _offered(said, one) for said in asked})
+        standing = check.judged([rule for rule in one.rules if better.get(rule.name) != ()], one.known)
+    return standing, {name: found for name, found in better.items() if found}
+
+
+def _offered(verdict: check.Verdict, one: Judged) -> tuple[Suggestion, ...]:
+    found = suggest.alternatives(verdict, one.outcome, one.workload, one.known, one.rules)
+    return found or _reworded(verdict.rule, one.known)
 
 
 def _reworded(rule: Rule, known: facts.Facts) -> tuple[Suggestion, ...]:

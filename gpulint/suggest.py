@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpulint import (
@@ -22,7 +22,7 @@ from gpulint import (
     training_moves,
 )
 from gpulint.facts import Facts
-from gpulint.findings import Edit, Suggestion
+from gpulint.findings import Edit, Severity, Suggestion
 from gpulint.moves import Move
 from gpulint.offers import Offer
 from gpulint.policy import check
@@ -41,31 +41,83 @@ def alternatives(
 ) -> tuple[Suggestion, ...]:
     """Up to three changes after which the rule is evaluated, holds in no world, and nothing else is new.
 
-    Those that cost no more come first, the smallest first.
+    Those that leave the fewest errors of other rules come first, then those that cost no more, the smallest first. A
+    verdict that needs one takes only those that do the same for less, after which no other rule holds in any world.
     """
     tried: set[frozenset[tuple[str, Value]]] = set()
 
-    def cure(candidates: Iterator[Move]) -> Iterator[tuple[Move, Facts]]:
-        for move in candidates:
-            values = frozenset(move.values.items())
-            if values not in tried and expressible(known.role, move) and len(tried) < TRIED:
-                tried.add(values)
-                changed = facts.of(applied(known.role, move.values), known.resolved)
-                after = check.judged(check.matching(rules, workload, changed.role), changed)
-                if cures([verdict.rule.name], outcome, after):
-                    yield move, changed
+    def stands(other: Verdict, after: Outcome, changed: Facts) -> bool:
+        kinds = (worth_trying(kind, changed) for kind in other.rule.change)
+        found = _cured(other, after, workload, changed, rules, set(), lambda *_: True)
+        return any(next(found(kind), None) for kind in kinds)
 
+    cure = _cured(verdict, outcome, workload, known, rules, tried, stands)
     by_kind = {kind: cure(worth_trying(kind, known)) for kind in verdict.rule.change}
     accepted = [pair for found in by_kind.values() for pair in itertools.islice(found, 1)]
     if "accelerator" in by_kind:  # a second product differs more than a second length or count
         accepted += itertools.islice(by_kind["accelerator"], max(0, PRINTED - len(accepted)))
-    found = [suggestion(move, known, changed) for move, changed in accepted]
-    return tuple(sorted(found, key=lambda one: (costs_more(one), len(one.values)))[:PRINTED])
+    best = sorted(accepted, key=lambda pair: (pair[0], costs_more(pair[1]), len(pair[1].values)))
+    return tuple(one for _, one in best[:PRINTED])
+
+
+def _cured(
+    verdict: Verdict,
+    outcome: Outcome,
+    workload: Workload,
+    known: Facts,
+    rules: Sequence[Rule],
+    tried: set[frozenset[tuple[str, Value]]],
+    stands: Callable[[Verdict, Outcome, Facts], bool],
+) -> Callable[[Iterator[Move]], Iterator[tuple[int, Suggestion]]]:
+    """Of changes, those that are accepted, with the errors of other rules that they leave.
+
+    A rule that speaks only with an alternative is new only where it would have one of its own.
+    """
+
+    def cure(changes: Iterator[Move]) -> Iterator[tuple[int, Suggestion]]:
+        for move in changes:
+            values = frozenset(move.values.items())
+            if values in tried or not expressible(known.role, move) or len(tried) >= TRIED:
+                continue
+            tried.add(values)
+            changed = facts.of(applied(known.role, move.values), known.resolved)
+            after = check.judged(check.matching(rules, workload, changed.role), changed)
+            unsure = [one for one in after.verdicts if one.rule.only_with and _is_new(one, outcome)]
+            rest = after._replace(verdicts=tuple(one for one in after.verdicts if one not in unsure))
+            if not cures([verdict.rule.name], outcome, rest) or any(stands(one, after, changed) for one in unsure):
+                continue
+            said = suggestion(move, known, changed)
+            sure = after.holding <= outcome.holding and _saves(said, known, verdict.rule)
+            if sure or not verdict.rule.only_with:
+                yield sum(one.severity == Severity.ERROR for one in after.verdicts), said
+
+    return cure
+
+
+def _is_new(one: Verdict, before: Outcome) -> bool:
+    """Whether a rule did not speak before, or not as severely."""
+    return all(one.rule.name != other.rule.name or one.severity > other.severity for other in before.verdicts)
 
 
 def costs_more(one: Suggestion) -> bool:
     before, after = one.cost_before_usd_per_hour, one.cost_after_usd_per_hour
     return before is not None and after is not None and after > before
+
+
+OF_THE_ANSWERS = frozenset({"quantization", "weight_dtype", "kv_cache_dtype", "max_model_len"})
+"""Quantities that change what is answered, or what may be asked."""
+
+
+def _saves(one: Suggestion, known: Facts, rule: Rule) -> bool:
+    """Whether the same is done for less: another product is known to cost less, any other change takes no more of the same."""
+    if OF_THE_ANSWERS & set(one.values) - set(rule.change):
+        return False
+    before, after = one.cost_before_usd_per_hour, one.cost_after_usd_per_hour
+    if before is not None and after is not None:
+        return after < before if "accelerator" in one.values else after <= before
+    counts = ((one.values.get(name), known.likely(name)) for name in ("gpus_per_pod", "replicas", "pods_per_replica"))
+    more = any(isinstance(new, int) and isinstance(old, int) and new > old for new, old in counts)
+    return "accelerator" not in one.values and not more
 
 
 def worth_trying(quantity: str, known: Facts) -> Iterator[Move]:

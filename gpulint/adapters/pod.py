@@ -104,6 +104,7 @@ def _container(
     if _joins_a_cluster(invocations, environment):
         pod["multi_node"] = Field(True, source="Ray in the script")
     pod |= {} if read else _program(document, path, invocations, find)
+    pod |= _off_card(document, path, invocations) if resources and not read else {}
     for reading in settled(read, pod["gpus_per_pod"].value) or (Reading({}, None),):
         own = {**pod, **reading.fields, **_askless(document, spec, path, reading), **_told(given, reading)}
         checkpoint, engine = (str(own[name].value) if name in own else "" for name in ("checkpoint", "engine"))
@@ -189,6 +190,12 @@ def _program(
     if not isinstance(document.get(image.path), str):
         return {}
     return {"program": Field(Unknown("the image decides what runs", "image default"), (image,))}
+
+
+def _off_card(document: Document, path: Path, invocations: Sequence[Invocation]) -> dict[str, Field]:
+    from gpulint.adapters import off_card  # most containers start an engine
+
+    return off_card.fields(document, path, invocations)
 
 
 def _told(given: Mapping[str, Field], reading: Reading) -> dict[str, Field]:

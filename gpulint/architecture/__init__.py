@@ -76,6 +76,11 @@ class Architecture:
         return self.layers is not None
 
     @property
+    def network_task(self) -> str | None:
+        """What it is for, under its glossary entry: a workload has a task of its own."""
+        return self.task
+
+    @property
     def rotary_positions(self) -> int | None:
         """Positions that the checkpoint declares, where they are read; nothing rests on them but the length of a table."""
         return self.trained_context

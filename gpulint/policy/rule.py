@@ -46,6 +46,7 @@ class Rule:
     superfluous: bool = False
     gives_up: str = ""
     absorbs: tuple[str, ...] = ()
+    only_with: str = ""
     references: tuple[str, ...] = ()
     status: str = "stable"
     path: Path | None = None
@@ -115,6 +116,7 @@ def _rule(name: str, family: str, data: object, path: Path | None = None) -> Rul
         when=data["when"],
         message=data["message"],
         against=data.get("against", ""),
+        only_with=data.get("only_with") or "",
         instead=data.get("instead", ""),
         superfluous=data.get("superfluous", False),
         gives_up=data.get("gives_up", ""),
@@ -140,6 +142,8 @@ def _verify(rule: Rule) -> None:
         printed = rule.facts
     except ValueError as error:
         raise RuleError(f"{_place(rule, 'message')}: {error}") from None
+    if rule.only_with and not rule.change:
+        raise RuleError(f"{_place(rule, 'only_with')}: nothing is named that an alternative may change")
     against, instead = (tuple(filter(None, (one,))) for one in (rule.against, rule.instead))
     stated = {"message": printed, "at": rule.at, "against": against, "change": rule.change, "instead": instead}
     for key, names in stated.items():

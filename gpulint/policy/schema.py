@@ -241,6 +241,9 @@ class RuleFile(Strict):
     superfluous: bool = pydantic.Field(False, description="what stands at the place can go")
     gives_up: str = pydantic.Field("", description="what the right word, or leaving it out, gives up")
     absorbs: list[str] = []
+    only_with: Literal["alternative"] | None = pydantic.Field(
+        None, description="silent, and absorbing nothing, where no alternative is accepted"
+    )
     references: list[str] = []
     status: Literal["stable", "preview", "deprecated"] = "stable"
     examples: ExamplesFile
