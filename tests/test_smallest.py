@@ -301,7 +301,9 @@ def test_a_named_card_leaves_nothing_to_find() -> None:
 
 def test_the_table_of_a_checkpoint_says_what_would_carry_it() -> None:
     """141.1 GB of weights: on no card that rents out below 141 GB; the line names count and ranks (count is open)."""
-    table = sizes.table(*sizes.from_checkpoint(LLAMA_70B, {"engine": "vllm", "max_model_len": 8192}, None, WorkTree(Path())))
+    table = sizes.table(
+        *sizes.from_checkpoint(LLAMA_70B, {"engine": "vllm", "max_model_len": 8192}, None, WorkTree(Path()))
+    )
     assert table.verdict == "cannot tell"
     assert "H100 SXM5 80GB" in table.hardware.too_small
     assert {one.gpus for one in table.hardware.smallest} <= {1, 2, 4, 8}
@@ -313,6 +315,8 @@ def test_the_table_of_a_checkpoint_says_what_would_carry_it() -> None:
 
 
 def test_the_table_of_a_named_card_proposes_none() -> None:
-    table = sizes.table(*sizes.from_checkpoint(QWEN_8B, {"engine": "vllm", "max_model_len": 8192}, "l4", WorkTree(Path())))
+    table = sizes.table(
+        *sizes.from_checkpoint(QWEN_8B, {"engine": "vllm", "max_model_len": 8192}, "l4", WorkTree(Path()))
+    )
     assert table.hardware == Fitting()
     assert "smallest" not in json.loads(sizes.as_json([table]))[0]
