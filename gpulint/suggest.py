@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import itertools
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from gpulint import (
     candidates,
+    edits,
     engines,
     facts,
-    further_keys,
     hardware,
     labels,
     layouts,
@@ -22,16 +21,14 @@ from gpulint import (
     training_moves,
 )
 from gpulint.facts import Facts
-from gpulint.findings import Edit, Severity, Suggestion
+from gpulint.findings import Severity, Suggestion
 from gpulint.moves import Move
 from gpulint.offers import Offer
 from gpulint.policy import check
 from gpulint.policy.check import Outcome, Verdict
 from gpulint.policy.rule import Rule
-from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
+from gpulint.workload import Field, Role, Unknown, Value, Workload
 
-COUNTED_ELSEWHERE = frozenset({"pods_per_replica"})
-"""Quantities that may be the sum of what several places state: one that states it whole can be edited."""
 PRINTED = 3
 TRIED = 24
 
@@ -138,25 +135,13 @@ def cures(names: Iterable[str], before: Outcome, after: Outcome) -> bool:
 
 
 def expressible(role: Role, move: Move) -> bool:
-    """Whether every quantity of a move is stated at a place, or can be stated to this release of the engine."""
-    return all(_places(role, name, value) for name, value in move.values.items())
-
-
-def _places(role: Role, name: str, value: Value) -> bool:
-    field = role.fields.get(name)
-    unneeded = name in ("tensor_parallel", "pipeline_parallel") and value == 1
-    if field and field.origins and name in COUNTED_ELSEWHERE:
-        return len(field.origins) == 1 and field.origins[0].text() == str(field.value)
-    return (
-        unneeded
-        or name in ("accelerator", "gpu_limit")
-        or bool(field and field.origins)
-        or any(_additions(role, name, value))
-    )
+    """Whether every quantity of a move can be written exactly, where it is stated or as this release takes it."""
+    return edits.of(role, move.values) is not None
 
 
 def applied(role: Role, values: Mapping[str, Value]) -> Role:
     """The role with a move's values in place, and everything that follows from them."""
+    values = edits.together(role, values)
     fields = {name: _restated(role, name, value) for name, value in values.items()}
     if "gpus_per_pod" in values:
         fields.update(_counted(role, values["gpus_per_pod"]))
@@ -165,8 +150,12 @@ def applied(role: Role, values: Mapping[str, Value]) -> Role:
     if "max_model_len" in values:
         fields["max_model_len_stated"] = Field(True)
         fields["max_model_len_fitted"] = Field(False)
-    if "accelerator" in values:
-        fields["instance_type"] = Field(_other_machine(role, str(values["accelerator"])))
+    if "accelerator" in values and "instance_type" not in values:
+        fields["instance_type"] = Field(_other_machine(role, values))
+    if "machine_network" in role.fields and fields.keys() & {"accelerator", "gpus_per_pod", "instance_type"}:
+        fields["machine_network"] = Field(None)
+    if "mig_profile" in values and edits.renames_resource(role):
+        fields["accelerator_resource"] = Field(f"{edits.SLICE}{values['mig_profile']}")
     return _without_loaded_format(role, values).having(**fields)
 
 
@@ -182,9 +171,9 @@ def _without_loaded_format(role: Role, values: Mapping[str, Value]) -> Role:
     return replace(role, fields={name: field for name, field in role.fields.items() if name != "parameter_dtype"})
 
 
-def _other_machine(role: Role, product: str) -> str | None:
+def _other_machine(role: Role, values: Mapping[str, Value]) -> str | None:
     """The machine type that the places would name for another product; None where they name no machine."""
-    named = (hardware.node(text) for text in labels.relabelled(role, product) or ())
+    named = (hardware.node(text) for text in labels.relabelled(role, str(values["accelerator"]), values) or ())
     return next((node.instance_type for node in named if node), None)
 
 
@@ -218,87 +207,13 @@ def _of_pods(role: Role, pods: Value) -> Value | Unknown:
 
 def suggestion(move: Move, before: Facts, after: Facts) -> Suggestion:
     """A move with the places that it changes, what is left afterwards, and its list price before and after."""
-    written = (edit for name, value in move.values.items() for edit in _edits(before.role, name, value))
-    edits = tuple({(edit.location, edit.new) if edit.location else edit: edit for edit in written}.values())
+    written = edits.of(before.role, move.values) or ()
     shown = tuple(fact for name in ("headroom", "kv_cache_tokens", "training_room") if (fact := after.shown(name)))
     machines = _machines(before.role, after.role)
     costs = [_cost(known, machine) for known, machine in zip((before, after), machines, strict=True)]
     listed = (offers.listing(one, before.role.available.today) for one in machines if one)
     prices = ", ".join(dict.fromkeys(filter(None, listed)))
-    return Suggestion(move.title, edits, shown, move.gives_up, costs[0], costs[1], prices, move.values)
-
-
-HYBRID: Mapping[str, str] = {"FULL_SHARD": "HYBRID_SHARD", "full_shard": "hybrid_shard", "1": "4"}
-"""Strategies of FSDP that share states out over all ranks, and over those of a node: torch.distributed.fsdp, accelerate."""
-NOT_A_NUMBER = re.compile(r"\$|,")
-"""A place that names a variable, which states the number elsewhere, or lists devices, whose number it is."""
-
-
-def _edits(role: Role, name: str, value: Value) -> Iterator[Edit]:
-    """The text that states a quantity now and would state its new value, at each of its places."""
-    field = role.fields.get(name)
-    if field is None or not field.origins:
-        yield from _additions(role, name, value)
-        return
-    named = labels.relabelled(role, str(value)) if name == "accelerator" else None
-    here = role.anchor.document.path
-    elsewhere = any(origin.document.path != here for origin in field.origins)
-    for at, origin in enumerate(field.origins):
-        if elsewhere and origin.document.path == here:
-            continue  # it names the other file's value
-        old = _as_written(origin)
-        new = named[at] if named else _rewritten(name, old, value)
-        if new != old and not (isinstance(value, int | float) and NOT_A_NUMBER.search(old)):
-            yield Edit(name, origin.location(), old, new)
-
-
-def _as_written(origin: Origin) -> str:
-    """The text at a place; of a truth value, as the file spells it."""
-    text, place = origin.text(), origin.location()
-    if text not in ("True", "False") or place.line != place.end_line:
-        return text
-    return place.text[place.column - 1 : place.end_column - 1] or text
-
-
-def _additions(role: Role, name: str, value: Value) -> Iterator[Edit]:
-    if name == "gpu_limit":
-        request = role.fields["gpu_request"].origins[0]
-        if request.path[-2:-1] != ("requests",):
-            return  # a chart's own key, whose limits stand under another
-        beside = Origin(request.document, request.path[:-1], key=True).location()
-        if beside.text[beside.column - 1 : beside.end_column - 1].strip("\"'") == "requests":  # else a chart's own key
-            yield Edit(name, beside, "", f"limits: {{{request.path[-1]}: {value}}}", "key")
-    elif name in ("tensor_parallel", "pipeline_parallel") and value == 1:
-        return
-    elif role.arguments and role.arguments.key:
-        yield Edit(name, role.arguments.location(), "", f"{name}: {_written(value)}", "key")
-    elif role.arguments is None and (key := further_keys.beside(role, name, _written(value))) is not None:
-        yield key
-    elif (argument := engines.spelled(role.text("engine"), role.text("engine_version"), name, value)) is not None:
-        yield Edit(name, role.arguments.location() if role.arguments else None, "", argument, "argument")
-    elif name == "accelerator":
-        yield Edit(name, None, role.text("accelerator"), str(value))
-
-
-PRODUCT_COUNTED = re.compile(r"(?:--?[\w-]+=)?[A-Za-z][\w.-]*:(?:[\w.-]+:)?(?=\d+$)")
-"""What stands before the number in `--gres=gpu:a100:4`, `gpu:4` and `H100:8`."""
-
-
-def _rewritten(name: str, old: str, value: Value) -> str:
-    if name == "mig_profile":
-        resource, dash, _ = old.rpartition("-")
-        return f"{resource}{dash}{value}"
-    if name == "hybrid_sharding":
-        return HYBRID.get(old, old)
-    if isinstance(value, int) and (product := PRODUCT_COUNTED.match(old)):
-        return f"{product[0]}{value}"
-    flag, equals, _ = old.partition("=")
-    return f"{flag}={_written(value)}" if equals and flag.startswith("-") else _written(value)
-
-
-def _written(value: Value) -> str:
-    """A value as YAML, JSON and command lines write it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return Suggestion(move.title, written, shown, move.gives_up, costs[0], costs[1], prices, move.values)
 
 
 def _machines(before: Role, after: Role) -> tuple[Offer | None, Offer | None]:

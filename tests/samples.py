@@ -24,6 +24,9 @@ class Alone:
     def sources(self, paths: Sequence[str]) -> Iterator[Source | Skip]:
         yield from (Source(path, self.files[path]) for path in paths)
 
+    def rewritten(self, contents: Mapping[str, bytes]) -> Alone:
+        return Alone({**self.files, **contents}) if self.files else self
+
     def read(self, path: str) -> bytes | None:
         return self.files.get(path)
 

@@ -92,11 +92,12 @@ def test_a_count_that_is_not_written_has_no_place() -> None:
     assert role.fields["gpus_per_pod"] == Field(1, (), source="one unless said otherwise")
 
 
-def test_no_other_product_is_proposed_under_a_name_that_baseten_does_not_have() -> None:
+def test_other_products_are_proposed_under_the_names_that_baseten_has() -> None:
     text = started("vllm serve meta-llama/Llama-3.1-70B-Instruct --max-model-len 8192").replace("H100:2", "H100:1")
     (finding,) = samples.of_rule(samples.report(text, "config.yaml"), "weights-exceed-memory")
+    named = {edit.new for one in finding.suggestions for edit in one.edits if edit.quantity == "accelerator"}
     assert finding.suggestions
-    assert {edit.quantity for one in finding.suggestions for edit in one.edits} <= {"gpus_per_pod", "tensor_parallel"}
+    assert named <= {"A10G", "A100", "A100_40GB", "B200", "B300", "GB300", "H200", "L4", "L40S", "T4"}
 
 
 def test_several_nodes_form_one_instance() -> None:

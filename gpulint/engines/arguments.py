@@ -297,7 +297,9 @@ def spelled(engine: str, release: str, quantity: str, value: Value) -> str | Non
         for flag in flags(engine).values()
         if flag.field == quantity and flag.name.startswith("--") and flag.kind != "false" and in_release(flag, version)
     )
-    flag = next(usable, None)
+    flag = min(
+        usable, key=lambda one: (bool(one.since), bool(one.until)), default=None
+    )  # any release has it, or more do
     if flag is None:
         return None
     return flag.name if flag.kind == "bool" else f"{flag.name}{' ' if engine in IN_TWO_WORDS else '='}{value}"
