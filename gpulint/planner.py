@@ -98,7 +98,7 @@ def targets(outcome: Outcome, names: frozenset[str] = frozenset()) -> tuple[Verd
     asked = [one for one in sizing if (one.rule.name in names if names else one.severity >= Severity.WARNING)]
     if not asked and not names:
         asked = [one for one in sizing if one.rule.target.kind == ("training",) and one.rule.family != "oversizing"]
-    return tuple(sorted(asked, key=lambda one: (-one.severity, one.rule.name)))
+    return tuple(sorted(asked or ([] if names else sizing), key=lambda one: (-one.severity, one.rule.name)))
 
 
 # ---- the answers

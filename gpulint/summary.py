@@ -40,7 +40,7 @@ def of(
     shown = [fact for name in names if (fact := known.shown(name))]
     shown += aims.shown(known)
     shown += costs.shown(known)
-    fitting = _fitting(known, outcome, rules)
+    found = fitting(known, outcome, rules)
     stated = aims.of(known)
     return RoleSummary(
         name=role.name,
@@ -52,10 +52,10 @@ def of(
         verdict=_verdict(known, outcome, aims.undersized(stated)),
         headroom=_headroom(known),
         objectives=stated,
-        fits_on=fitting.fits,
-        borderline=fitting.borderline,
-        too_small=fitting.too_small,
-        smallest=fitting.smallest,
+        fits_on=found.fits,
+        borderline=found.borderline,
+        too_small=found.too_small,
+        smallest=found.smallest,
         facts=tuple(shown),
         assumptions=tuple(assumptions(role, resolved)),
         unknown=dict(sorted(known.reasons.items())),
@@ -236,7 +236,7 @@ class Fitting(NamedTuple):
     smallest: tuple[Fit, ...] = ()
 
 
-def _fitting(known: Facts, outcome: check.Outcome, rules: Sequence[Rule]) -> Fitting:
+def fitting(known: Facts, outcome: check.Outcome, rules: Sequence[Rule]) -> Fitting:
     """When the accelerator is missing: how the role fits on each product that is to be had."""
     if known.role.value("accelerator") is not None and not isinstance(known.role.value("accelerator"), Unknown):
         return Fitting()
