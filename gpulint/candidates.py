@@ -32,7 +32,7 @@ CLIENTS = (8, 4, 2)
 """Programs that are to share a card: more have too little of it each."""
 TAKEN = 0.9
 """Share of a card that all of its programs take together."""
-SHARE_FILLED = 0.6
+SHARE_FILLED = 0.4
 """Share of one's part of a card that weights may take: contexts and workspaces do not become smaller with it."""
 SMALL_BYTES = 8 * units.GIB
 """Weights of a network that is worth no card of its own: about four billion in 16 bits."""
@@ -139,15 +139,15 @@ def _shared(known: Facts, now: hardware.Accelerator, weights: float) -> Iterator
 
 
 def _may_share(known: Facts) -> bool:
-    """Whether it is one program on one card, which measures its own memory, takes turns if it shares, and has no objective."""
+    """Whether it is one program on one card that measures its own memory, in turns if it shares, without an objective."""
     role = known.role
     release = catalog.release(role.text("engine_version"))
     measured = role.text("engine") == "vllm" and release is not None and release >= MEASURES_ITS_OWN
     alone = [count_of(known, name) for name in ("gpus_per_pod", "pods_per_replica", "replicas", "engines_on_card")]
     aimless = not any(isinstance(known.likely(name), int | float) for name in OBJECTIVES)
     in_turns = shares.strategy(role.text("sharing")) in ("", shares.TURNS)
-    budget = known.likely("kv_cache_memory_bytes")
-    return measured and aimless and in_turns and alone == [1] * 4 and not isinstance(budget, int | float)
+    further = any(isinstance(known.likely(name), int | float) for name in ("replicas_most", "kv_cache_memory_bytes"))
+    return measured and aimless and in_turns and alone == [1] * 4 and not further
 
 
 def _price(machine: offers.Offer | None, gpus: int) -> float:

@@ -91,7 +91,7 @@ def _written(role: Role, name: str, value: Value, values: Mapping[str, Value]) -
         return ()
     if name == "gpus_per_pod":
         return _gpus(role, value, values)
-    if name == "sharing" and labels.cloud(role) == "gcp" and role.value("accelerator_resource") == WHOLE:
+    if name == "sharing":
         return _shared(role, str(value))
     if field is None or not field.origins:
         return _sliced(role, str(value)) if name == "mig_profile" else additions.of(role, name, value)
@@ -324,14 +324,17 @@ def _labelled(role: Role, name: str, written: Sequence[str]) -> Sequence[Edit] |
 
 
 def _shared(role: Role, sharing: str) -> Sequence[Edit] | None:
-    """GKE's two labels of a shared card, or another number of its clients."""
+    """GKE's two labels of a shared card, the words of gpulint's own spec, or another number of clients in either."""
     now, count = role.fields.get("sharing"), shares.clients(sharing)
     if now is None or now.value is None:
+        if role.value("accelerator_resource") != WHOLE or labels.cloud(role) != "gcp":
+            return additions.of(role, "sharing", sharing)
         added = (f"{shares.STRATEGY_KEY}: {shares.strategy(sharing)}", f'{shares.CLIENTS_KEY}: "{count}"')
         return _labelled(role, "sharing", added)
-    counted = [one for one in now.origins if one.path[-2:] == ("nodeSelector", shares.CLIENTS_KEY)]
     before = shares.clients(str(now.value))
     if before is None or count is None or shares.strategy(sharing) != shares.strategy(str(now.value)):
         return None
-    places = _places(counted)
-    return _edits("sharing", places, [spellings.number(one.text, before, count) for one in places])
+    counted = [one for one in now.origins if one.path[-2:] == ("nodeSelector", shares.CLIENTS_KEY)]
+    places = _places(counted or now.origins)
+    words = {str(before): str(count), str(now.value): sharing}
+    return _edits("sharing", places, [words.get(one.text) for one in places])
