@@ -93,7 +93,8 @@ class Suggestion(NamedTuple):
     """A right-sized alternative that was checked by the same rules; `prices` says where and when its costs were listed.
 
     `values` are the quantities that it sets; `answers` are the questions of `gpulint suggest` that it answers best.
-    `hours` is how long it takes for what today's shape does in one hour.
+    `hours` is how long it takes for what today's shape does in one hour; `learns_otherwise` says that a run would end with
+    other weights.
     """
 
     title: str
@@ -106,6 +107,7 @@ class Suggestion(NamedTuple):
     values: Mapping[str, object] = MappingProxyType({})
     answers: tuple[str, ...] = ()
     hours: float = 1.0
+    learns_otherwise: bool = False
 
 
 class Plan(NamedTuple):

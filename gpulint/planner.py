@@ -167,7 +167,7 @@ def _best(found: Sequence[Suggestion], asked: bool) -> Mapping[str, Suggestion]:
     smallness = functools.partial(_smallness, least=least)
     answers = {
         "smallest change": min(found, key=smallness, default=None) if asked else None,
-        "cheapest": min(priced, key=lambda one: (training_merits.learns_otherwise(one), *_cost(one)), default=None),
+        "cheapest": min(priced, key=lambda one: (one.learns_otherwise, *_cost(one)), default=None),
         "same hardware": min(kept, key=smallness, default=None),
         "most headroom": max(roomy, key=_headroom, default=None),
     }
@@ -185,14 +185,14 @@ def _smallness(one: Suggestion, least: float) -> tuple[bool, float, bool, bool, 
     more = training_merits.costs_more(one) if runs else suggest.costs_more(one)
     moved = runs and not SAME_HARDWARE.isdisjoint(one.values)
     dear = _step(cost, least) if more else 0.0
-    kept = (training_merits.learns_otherwise(one), dear, _loses_accuracy(one), moved, len(one.values))
+    kept = (one.learns_otherwise, dear, _loses_accuracy(one), moved, len(one.values))
     return *kept, _step(cost, least), one.cost_after_usd_per_hour or math.inf
 
 
 def _frugality(one: Suggestion, least: float) -> tuple[bool, float, int, float]:
     """Money first, among what keeps its number format and learns the same."""
     cost = _cost(one)[0]
-    return _loses_accuracy(one) or training_merits.learns_otherwise(one), _step(cost, least), len(one.values), cost
+    return _loses_accuracy(one) or one.learns_otherwise, _step(cost, least), len(one.values), cost
 
 
 def _step(cost: float, least: float) -> float:

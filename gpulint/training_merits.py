@@ -32,18 +32,21 @@ def timed(one: Suggestion, before: Facts, after: Facts) -> Suggestion:
     if ratio > LONGER:
         told = _tokens_per_s(before) and _tokens_per_s(after)
         lost = f"time: {ratio:.1f} times as long" if told else f"speed: the cards' peaks are {1 / ratio:.0%} of today's"
-    return one._replace(hours=ratio, gives_up="; ".join(filter(None, (one.gives_up, lost))))
+    gives_up = "; ".join(filter(None, (one.gives_up, lost)))
+    return one._replace(hours=ratio, gives_up=gives_up, learns_otherwise=_learns_otherwise(one, before, after))
 
 
-def learns_otherwise(one: Suggestion) -> bool:
-    """Whether a run would end with other weights."""
+def _learns_otherwise(one: Suggestion, before: Facts, after: Facts) -> bool:
+    batches = [count_of(known, "step_sequences") for known in (before, after)]
+    if None not in batches and batches[0] != batches[1]:
+        return True
     return not LEARNT.isdisjoint(one.values) or one.values.get("quantization") == "nf4"
 
 
 def is_worthwhile(one: Suggestion, empty: bool) -> bool:
     """Whether a change that no rule asks for saves money and learns the same; on cards that are mostly empty, by the hour too."""
     before, after = one.cost_before_usd_per_hour, work_usd(one)
-    if before is None or after is None or learns_otherwise(one):
+    if before is None or after is None or one.learns_otherwise:
         return False
     smaller = empty and (one.cost_after_usd_per_hour or before) < WORTHWHILE * before
     return after < (NO_DEARER if smaller else WORTHWHILE) * before
