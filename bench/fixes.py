@@ -5,7 +5,9 @@
 Each file is checked alone, its siblings in reach; what a fix writes goes to a copy in a temporary folder, never to DIR. The
 changed file is then held against the old one by other parsers than ours (PyYAML, bash, json, tomllib): it parses, its data
 differ only where the edits say, comments, quoting, anchors, line endings, the byte order mark and the last line's end are
-kept, the finding is gone, and no rule speaks anew or lacks facts that it had. `broken` counts what fails any of that.
+kept, the finding is gone, and no rule speaks anew or lacks facts that it had. A second run changes nothing, and the same
+file with CRLF, a byte order mark, in UTF-16 or without its last line's end is fixed alike. `broken` counts what fails any
+of that.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import sys
 import tempfile
 import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -81,6 +83,7 @@ def _one(counts: Counts, folder: Folder, path: str, unsafe: bool, copies: Path) 
     place = _written(folder, path, after, copies)
     counts.diffs.append(rewriting.diff(run.files, run.outcome.contents))
     counts.broken += [f"{path}: {why}" for why in _objections(counts, folder, path, run, place.read_bytes())]
+    counts.broken += [f"{path}: {why}" for why in _in_other_forms(folder, path, run.files[path], after, unsafe)]
 
 
 def _brief(reason: str) -> str:
@@ -111,6 +114,30 @@ def _objections(counts: Counts, folder: Folder, path: str, run: Run, after: byte
     yield from _of_data(counts, path, old, new, edits)
     changed = folder.tree.rewritten({path: after})
     yield from _of_rules(run, lint.lint([repository.Source(path, after)], changed, folder.given))
+
+
+FORMS: Mapping[str, Callable[[bytes], bytes]] = {
+    "with CRLF": lambda content: content.replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"),
+    "with a byte order mark": lambda content: fix.MARK_8 + content.removeprefix(fix.MARK_8),
+    "in UTF-16": lambda content: b"\xff\xfe" + content.decode("utf-8-sig").encode("utf-16-le"),
+    "without the last line's end": lambda content: content.rstrip(b"\r\n"),
+}
+"""Other ways to write the same file."""
+
+
+def _in_other_forms(folder: Folder, path: str, before: bytes, after: bytes, unsafe: bool) -> Iterator[str]:
+    """Whether a second run changes nothing, and the same file in another form is fixed alike."""
+    if _fixed(folder, path, after, unsafe) != after:
+        yield "a second run changes it again"
+    for name, form in FORMS.items():
+        if _fixed(folder, path, form(before), unsafe) != form(after):
+            yield f"other changes {name}"
+
+
+def _fixed(folder: Folder, path: str, content: bytes, unsafe: bool) -> bytes:
+    tree = folder.tree.rewritten({path: content})
+    run = rewriting.run([repository.Source(path, content)], tree, folder.given, unsafe)
+    return run.outcome.contents.get(path, content)
 
 
 def _of_bytes(before: bytes, after: bytes) -> Iterator[str]:

@@ -13,6 +13,7 @@ UNNEEDED = frozenset({"tensor_parallel", "pipeline_parallel", "data_parallel"})
 """Sizes that are one where nothing states them."""
 ASSIGNED = re.compile(r"(?:^|[\s;&|(])[A-Za-z_]\w*=[\"']?$")
 """A variable that is given the word, which other commands may use too."""
+QUOTES = ("'", '"')
 WHOLE_ARGUMENT = re.compile(r"--[\w-]+=")
 
 
@@ -27,7 +28,7 @@ def of(role: Role, name: str, value: Value) -> Sequence[Edit] | None:
     written = str(value).lower() if isinstance(value, bool) else str(value)
     if role.arguments and role.arguments.key:
         return [Edit(name, role.arguments.location(), "", f"{name}: {written}", "key")]
-    if role.arguments is None:
+    if role.arguments is None or role.text("training_config"):  # LLaMA-Factory takes no flags beside a file
         key = further_keys.beside(role, name, written)
         return [key] if key else None
     return _argument(role, role.arguments, name, value)
@@ -37,7 +38,20 @@ def _argument(role: Role, last: Origin, name: str, value: Value) -> Sequence[Edi
     """One more argument of the engine, behind the last one or behind another whole one of its list."""
     argument = engines.spelled(role.text("engine"), role.text("engine_version"), name, value)
     beside = next(filter(_takes_words, (last, *_siblings(role, last))), None)
-    return None if argument is None or beside is None else [Edit(name, beside.location(), "", argument, "argument")]
+    if argument is None or beside is None:
+        return None
+    written = _quoted(argument, beside)
+    return None if written is None else [Edit(name, beside.location(), "", written, "argument")]
+
+
+def _quoted(argument: str, beside: Origin) -> str | None:
+    """An argument of several words as one, in quotes where a shell reads it; None where they would end the file's own."""
+    several = " " in argument and not argument.partition(" ")[2].startswith("--")
+    if not several or (beside.span is None and beside.document.format != "shell"):
+        return argument
+    node = None if beside.document.format == "shell" else beside.document.node(beside.path)
+    flag, _, words = argument.partition("=")
+    return None if node is not None and node.style in QUOTES else f'{flag}="{words}"'
 
 
 def _siblings(role: Role, last: Origin) -> Iterator[Origin]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint import hardware, labels, moves, offers
@@ -45,16 +45,28 @@ class Shape(NamedTuple):
         return self.gpus * self.pods // self.stages
 
 
+Kind = Callable[[Facts, hardware.Accelerator, float], Iterator[Shape]]
+"""Lists shapes by today's facts, today's card and the bytes of all weights."""
+
+
 def serving(known: Facts) -> Iterator[Move]:
-    """Every shape whose cards hold the weights, cheapest first, as changes of the present one."""
+    """Every shape whose cards, or whose slice of one, hold the weights, cheapest first, as changes of the present one."""
+    return _moves(known, (_shapes, _slices))
+
+
+def cards(known: Facts) -> Iterator[Move]:
+    """The same of whole cards."""
+    return _moves(known, (_shapes,))
+
+
+def _moves(known: Facts, kinds: Sequence[Kind]) -> Iterator[Move]:
     now, pods = hardware.accelerator(known.role.text("accelerator")), count_of(known, "pods_per_replica")
     weights = known.likely("weight_bytes")
     if now is None or not pods or not isinstance(weights, int | float):
         return
     if known.role.text("mig_profile"):
         return  # a rule about slices says what may change
-    shapes = itertools.chain(_shapes(known, now, weights), _slices(known, now, weights))
-    for shape in sorted(shapes, key=_order):
+    for shape in sorted((shape for kind in kinds for shape in kind(known, now, weights)), key=_order):
         values = {name: value for name, value in _values(shape).items() if known.likely(name) != value}
         if values:
             yield Move(_title(shape), values, _lost(shape, now, known))
@@ -159,7 +171,8 @@ def _title(shape: Shape) -> str:
 def _lost(shape: Shape, now: hardware.Accelerator, known: Facts) -> str:
     gpus = (count_of(known, "gpus_per_pod") or 1) * (count_of(known, "pods_per_replica") or 1)
     if shape.profile:
-        return " and ".join(filter(None, ("the rest of the card", ACCURACY if shape.quantization else "")))
+        rest = "the rest of the card, which its node has to be cut into slices for"
+        return " and ".join(filter(None, (ACCURACY if shape.quantization else "", rest)))
     slower = moves.slower(now, shape.card, gpus, shape.gpus * shape.pods)
     return " and ".join(filter(None, (slower, ACCURACY if shape.quantization else "")))
 

@@ -97,7 +97,10 @@ def _written(role: Role, name: str, value: Value, values: Mapping[str, Value]) -
         return _of_product(field, labels.relabelled(role, str(value), values))
     if name == "instance_type":
         return _of_machine(role, field, str(value), values)
-    return _restated(role, name, field, value, values)
+    restated = _restated(role, name, field, value, values)
+    if restated is None and name == "sharding":  # the Trainer's argument counts over its launcher's file
+        return additions.of(role, name, value)
+    return restated
 
 
 def _restated(role: Role, name: str, field: Field, value: Value, values: Mapping[str, Value]) -> Sequence[Edit] | None:
@@ -110,10 +113,22 @@ def _restated(role: Role, name: str, field: Field, value: Value, values: Mapping
         if _made(role, places, value, {other: one for other, one in values.items() if other != name}):
             return ()
         places = _factor(places, numbers, field.value)
-    written = _edits(name, places, [spellings.text(name, one, field.value, value) for one in places])
+    texts = [spellings.text(name, one, field.value, value) or _argued(role, name, value, one) for one in places]
+    written = _edits(name, places, texts)
     whole = isinstance(field.value, int) and isinstance(value, int)
     bounds = _bounds(name, places, field.value, value) if whole else ()  # type: ignore[arg-type]
     return None if written is None or bounds is None else [*written, *bounds]
+
+
+def _argued(role: Role, name: str, value: Value, place: Place) -> str | None:
+    """The value of an argument, or the whole of it, as the engine spells it, where the same argument stands."""
+    argument = engines.spelled(role.text("engine"), role.text("engine_version"), name, value) or ""
+    flag, equals, word = argument.partition("=")
+    if not equals:
+        return None
+    if place.text.partition("=")[0] == flag and "=" in place.text:
+        return argument
+    return word if place.before.rstrip("\"'").endswith((f"{flag}=", f"{flag} ")) else None
 
 
 def _edits(name: str, places: Sequence[Place], texts: Sequence[str | None]) -> Sequence[Edit] | None:

@@ -97,7 +97,28 @@ def _renamed(role: Role, origin: Origin, product: str, values: Mapping[str, Valu
         return _other_machine(role, origin, product, values)
     if FAMILY.fullmatch(key):
         return _other_family(role, old, product, gpus)  # type: ignore[arg-type]
-    return _labelled(COPIES.get(key, key), old, product)
+    return _of_pool(role, key, old, product) or _labelled(COPIES.get(key, key), old, product)
+
+
+def pool_of(role: Role, product: str) -> str | None:
+    """The team's pool that a file comes to by the label of another product; None where it chooses no pool by one."""
+    field = role.fields.get("accelerator")
+    places = ((_key(origin), origin.text()) for origin in (field.origins if field else ()))
+    return next((found.name for key, old in places if (found := _pool(role, key, old, product))), None)
+
+
+def _of_pool(role: Role, key: str, old: str, product: str) -> str | None:
+    """The same label of that pool."""
+    found = _pool(role, key, old, product)
+    return dict(found.labels)[key] if found else None
+
+
+def _pool(role: Role, key: str, old: str, product: str) -> offers.Pool | None:
+    """The team's first pool with a product, where a file chooses one of its pools by a label that this one has too."""
+    pools = role.available.pools
+    if all(dict(one.labels).get(key) != old for one in pools):
+        return None
+    return next((one for one in pools if one.accelerator == product and key in dict(one.labels)), None)
 
 
 def _labelled(key: str, old: str, product: str) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -149,43 +148,19 @@ def _file(source: Source, repository: Repository, given: Given) -> Report:
     return Report(spoken, tuple(summaries), tuple(skips), documents=tuple(recognised))
 
 
-def _answered(found: Iterable[Finding], source: Source, repository: Repository, given: Given) -> Iterator[Finding]:
-    return _placed_exactly(_proven(found, source, repository, given), source, repository)
+def _answered(found: Sequence[Finding], source: Source, repository: Repository, given: Given) -> Sequence[Finding]:
+    """Findings with the alternatives that hold in the text of their file; with none where none are asked for."""
+    if not given.alternatives:
+        return [one._replace(suggestions=()) for one in found]
+    if not any(one.suggestions for one in found):
+        return found
+    from gpulint import written
 
+    def linted(files: Mapping[str, bytes]) -> Report:
+        sources = [Source(path, content) for path, content in files.items()]
+        return lint(sources, repository.rewritten(files), replace(given, alternatives=False))
 
-def _proven(found: Iterable[Finding], source: Source, repository: Repository, given: Given) -> Iterator[Finding]:
-    """Findings with the alternatives that hold: other words are written, and the same rules run on the new text."""
-    for one in found:
-        by_word = [each for each in one.suggestions if not each.values]
-        if not by_word or not given.alternatives:
-            yield one if given.alternatives else one._replace(suggestions=())
-            continue
-        from gpulint import fix
-
-        def linted(files: Mapping[str, bytes], alternatives: bool) -> Report:
-            sources = [Source(path, content) for path, content in files.items()]
-            return lint(sources, repository, replace(given, alternatives=alternatives))
-
-        proven = [each for each in by_word if fix.holds(one, each, source.path, {source.path: source.content}, linted)]
-        yield one._replace(suggestions=tuple(each for each in one.suggestions if each.values or each in proven))
-
-
-def _placed_exactly(found: Iterable[Finding], source: Source, repository: Repository) -> Iterator[Finding]:
-    """Findings whose alternatives tell the characters that they change."""
-
-    @functools.cache
-    def read(path: str) -> tuple[documents.Loaded, str] | None:
-        content = source.content if path == source.path else repository.read(path)
-        loaded = documents.load(path, content or b"")
-        return (loaded, fix.decoded(content)) if content and loaded.documents else None
-
-    for one in found:
-        if not one.suggestions:
-            yield one
-            continue
-        from gpulint import fix
-
-        yield one._replace(suggestions=tuple(fix.placed(each, read) for each in one.suggestions))
+    return list(written.answered(found, source.path, source.content, repository.read, linted))
 
 
 def _of_targets(found: Sequence[Document], repository: Repository, given: Given) -> Iterator[Finding]:

@@ -29,12 +29,13 @@ class Offer(NamedTuple):
 
 
 class Pool(NamedTuple):
-    """Nodes that a team has: what one of them holds."""
+    """Nodes that a team has: what one of them holds, and the labels by which a file chooses them."""
 
     name: str
     accelerator: str
     gpus: int
     instance_type: str = ""
+    labels: tuple[tuple[str, str], ...] = ()
 
 
 class Price(NamedTuple):

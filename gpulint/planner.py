@@ -18,6 +18,8 @@ SAME_HARDWARE = frozenset(
     {"accelerator", "gpus_per_pod", "pods_per_replica", "replicas", "mig_profile", "instance_type"}
 )
 """What an answer on the same hardware leaves as it is."""
+OTHER_HARDWARE = frozenset({"accelerator", "mig_profile", "instance_type"})
+"""What makes it another kind of hardware, not only more or less of the same."""
 NUMBER_FORMATS = frozenset({"quantization", "kv_cache_dtype", "weight_dtype"})
 """What gives up accuracy, and is not offered beside the same shape without it."""
 NEARLY = 1.2
@@ -103,7 +105,7 @@ def targets(outcome: Outcome, names: frozenset[str] = frozenset()) -> tuple[Verd
     asked = [one for one in sizing if (one.rule.name in names if names else one.severity >= Severity.WARNING)]
     if not asked and not names:
         asked = [one for one in sizing if one.rule.target.kind == ("training",) and one.rule.family != "oversizing"]
-    return tuple(sorted(asked, key=lambda one: (-one.severity, one.rule.name)))
+    return tuple(sorted(asked or ([] if names else sizing), key=lambda one: (-one.severity, one.rule.name)))
 
 
 # ---- the answers
@@ -128,8 +130,8 @@ def _plainest(found: Sequence[Suggestion]) -> list[Suggestion]:
 
 
 def _better(said: Suggestion, before: Before, option: Option) -> bool:
-    """Whether a change that no rule asks for saves money, or is there to save power."""
-    if "power_cap_w" in said.values:
+    """Whether a change that no rule asks for saves money, or is there to save power or a part of the card."""
+    if "power_cap_w" in said.values or ("mig_profile" in said.values and "accelerator" not in said.values):
         return True
     if engines.trains(option.known.role):
         return training_merits.is_worthwhile(said, training_merits.is_empty(before.known))
@@ -147,10 +149,16 @@ def _answered(found: Sequence[Suggestion], before: Before) -> tuple[Suggestion, 
     least = min((_cost(one)[0] for one in found), default=math.inf)
     rank = _smallness if _mends(before) else _frugality
     ranked = sorted(found, key=lambda one: rank(one, least))
-    kept = [one for one in ranked if any(one is other for other in best.values()) or not _beaten(one, found)]
+    unbeaten = [one for one in ranked if _is_one(one, best.values()) or not _beaten(one, found)]
+    others = [one for one in unbeaten if not _is_one(one, best.values())][: PRINTED - len(best)]
+    kept = [one for one in unbeaten if _is_one(one, best.values()) or _is_one(one, others)]
     return tuple(
         one._replace(answers=tuple(answer for answer, other in best.items() if other is one)) for one in kept[:PRINTED]
     )
+
+
+def _is_one(one: Suggestion, others: Iterable[Suggestion]) -> bool:
+    return any(one is other for other in others)
 
 
 def _mends(before: Before) -> bool:
@@ -183,7 +191,7 @@ def _smallness(one: Suggestion, least: float) -> tuple[bool, float, bool, bool, 
     """The number of changes, of the same hardware first, where the work costs no more than today; else its cost in steps."""
     cost, runs = _cost(one)[0], one.hours != 1.0
     more = training_merits.costs_more(one) if runs else suggest.costs_more(one)
-    moved = runs and not SAME_HARDWARE.isdisjoint(one.values)
+    moved = not OTHER_HARDWARE.isdisjoint(one.values)
     dear = _step(cost, least) if more else 0.0
     kept = (one.learns_otherwise, dear, _loses_accuracy(one), moved, len(one.values))
     return *kept, _step(cost, least), one.cost_after_usd_per_hour or math.inf

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from gpulint import lint, planner, proof, search
+from gpulint import lint, planner, proof, search, written
 from gpulint.findings import Finding, Location, Plan, Suggestion
 from gpulint.lint import Given, Judged
 from gpulint.policy import check
@@ -21,7 +21,10 @@ def of(source: Source, line: int | None, repository: Repository, given: Given) -
     def objection(option: Suggestion, cures: Sequence[str]) -> str:
         return proof.objection(option, cures, source, judged, repository, given)
 
-    return [_plan(one, names, objection) for one, names in chosen]
+    plans = (_plan(one, names, objection) for one, names in chosen)
+    return [
+        one._replace(options=written.placed(one.options, source.path, source.content, repository.read)) for one in plans
+    ]
 
 
 def _plan(one: Judged, names: frozenset[str], objection: Callable[[Suggestion, Sequence[str]], str]) -> Plan:

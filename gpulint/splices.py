@@ -12,6 +12,10 @@ from gpulint.findings import Edit, Location
 
 WORD = re.compile(r"[A-Za-z0-9_./:=@%+,-]+")
 """A text that no format and no shell takes apart, as long as it is one word."""
+SEVERAL_WORDS = re.compile(r"--[\w-]+=[\w,.]+(?: [A-Za-z][\w,.-]*)+")
+"""An argument whose value has several words, as one item of a list."""
+QUOTED_WORDS = re.compile(r"--[\w-]+=\"[\w,.]+(?: [A-Za-z][\w,.-]*)+\"")
+"""The same as a shell takes it for one."""
 OPENING = re.compile(r"\{\{|\{%|<%|@\w+@")
 """What a tool completes."""
 ASSIGNED = re.compile(r"(?:^|[\s;&|(])([A-Za-z_]\w*)=[\"']?$")
@@ -218,12 +222,15 @@ def _variable(before: str, steps: Sequence[Step]) -> str:
 
 
 def _argument(edit: Edit, document: Document, text: str, start: int, end: int, steps: Sequence[Step]) -> Splice:
-    if not all(WORD.fullmatch(word) for word in edit.new.split(" ")):
-        raise Inexact(f"`{edit.new}` holds more than plain words")
     node = steps[-1].node
     quoted = text[node.start] in "\"'" and (start, end) == (node.start + 1, node.end - 1)
-    if len(steps) > 1 and steps[-2].node.kind == "sequence" and (quoted or (start, end) == (node.start, node.end)):
-        return _items(edit.new.split(" "), text, steps[-2].node, node)
+    listed = len(steps) > 1 and steps[-2].node.kind == "sequence" and (quoted or (start, end) == (node.start, node.end))
+    one = (SEVERAL_WORDS if listed else QUOTED_WORDS).fullmatch(edit.new)
+    words = [edit.new] if one else edit.new.split(" ")
+    if not one and not all(WORD.fullmatch(word) for word in words):
+        raise Inexact(f"`{edit.new}` holds more than plain words")
+    if listed:
+        return _items(words, text, steps[-2].node, node)
     if node.kind != "scalar":
         raise Inexact("what stands there is no word of a command")
     return _word(edit.new, document, text, node, start, end)

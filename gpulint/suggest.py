@@ -121,7 +121,7 @@ def worth_trying(quantity: str, known: Facts) -> Iterator[Move]:
     """The changes of a quantity that are worth a try, of what the role is for."""
     if engines.trains(known.role):
         return itertools.chain(training_layouts.training(quantity, known), training_moves.of(quantity, known))
-    whole = candidates.serving(known) if quantity == "accelerator" else ()
+    whole = candidates.cards(known) if quantity == "accelerator" else ()
     return itertools.chain(moves.moves(quantity, known), layouts.serving(quantity, known), whole)
 
 
@@ -136,6 +136,8 @@ def cures(names: Iterable[str], before: Outcome, after: Outcome) -> bool:
 
 def expressible(role: Role, move: Move) -> bool:
     """Whether every quantity of a move can be written exactly, where it is stated or as this release takes it."""
+    if "pods_per_replica" in move.values and role.value("multi_node") is True:
+        return False  # an argument of the engine counts the machines too
     return edits.of(role, move.values) is not None
 
 
@@ -152,6 +154,8 @@ def applied(role: Role, values: Mapping[str, Value]) -> Role:
         fields["max_model_len_fitted"] = Field(False)
     if "accelerator" in values and "instance_type" not in values:
         fields["instance_type"] = Field(_other_machine(role, values))
+        if (pool := labels.pool_of(role, str(values["accelerator"]))) is not None:
+            fields["node_pool"] = Field(pool)
     if "machine_network" in role.fields and fields.keys() & {"accelerator", "gpus_per_pod", "instance_type"}:
         fields["machine_network"] = Field(None)
     if "mig_profile" in values and edits.renames_resource(role):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 
 from gpulint import hardware, labels, moves, offers
-from gpulint.facts import Facts
+from gpulint.facts import Facts, Missing
 from gpulint.moves import GPUS_OF_A_NODE, Move, count_of, priced
 from gpulint.training_layouts import kept
 from gpulint.workload import Value
@@ -20,6 +21,9 @@ HAVE_NO_ADAPTERS = frozenset({"torchtitan", "megatron-lm", "megatron-deepspeed",
 """Trainers of whole networks."""
 HELD = 0.8
 """Share of a card that states may take before it is offered: activations are to come beside them."""
+SPARE = 0.5
+"""Share of a card that a step has to leave before a cheaper one is tried."""
+BFLOAT16_SINCE = 8.0
 LAYERS_RECOMPUTED = frozenset({"full", "offloaded"})
 RECOMPUTED = "a third more computation in every step"
 """Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016: one more forward pass beside a forward and a backward."""
@@ -37,7 +41,7 @@ def of(quantity: str, known: Facts) -> Iterator[Move]:
         "sequence_length": _shorter,
         "gpus_per_pod": _gpus,
         "pods_per_replica": _pods,
-        "accelerator": _larger_card,
+        "accelerator": _cards,
         "optimizer_offload": _resident,
         "processes_per_pod": _ranks,
     }
@@ -138,11 +142,12 @@ def _resident(known: Facts) -> Iterator[Move]:
     """All that is kept in host memory back on the card."""
     kept = [name for name in ("optimizer_offload", "parameter_offload") if known.likely(name) is True]
     if kept:
-        yield Move("states kept on the card", dict.fromkeys(kept, False), "memory that is free today")
+        yield Move("states kept on the card", dict.fromkeys(kept, False))
 
 
 def _gpus(known: Facts) -> Iterator[Move]:
-    """As many GPUs as are used, then more of the machine, over which the states are shared out."""
+    """As many GPUs as are used, or hold the step; then more of the machine, over which the states are shared out."""
+    yield from _one_gpu(known)
     yield from (move for move in moves.moves("gpus_per_pod", known) if "tensor_parallel" not in move.values)
     now, ranks = known.likely("gpus_per_pod"), known.role.fields.get("processes_per_pod")
     most, key = known.likely("node_gpus"), known.role.arguments is not None and known.role.arguments.key
@@ -152,14 +157,22 @@ def _gpus(known: Facts) -> Iterator[Move]:
         if isinstance(now, int) and now < count <= (most if isinstance(most, int) else GPUS_OF_A_NODE[-1]):
             values: dict[str, Value] = {"gpus_per_pod": count, **({"processes_per_pod": count} if ranks else {})}
             title = f"{count} GPUs, over which the states are shared out"
-            batch = kept(known, Fraction(count, now))
-            values.update(batch or {})
-            lost = "the batch of a step, which grows with its ranks" if batch is None else ""
             if known.likely("sharding") == "none":
-                both = "; ".join(filter(None, (GATHERED, lost)))
-                yield Move(f"{title} (FSDP)", {**values, "sharding": "fsdp"}, both)
+                yield Move(f"{title} (FSDP)", {**values, "sharding": "fsdp"}, GATHERED)
             else:
-                yield Move(title, values, lost)
+                yield Move(title, values, "")
+
+
+def _one_gpu(known: Facts) -> Iterator[Move]:
+    """One GPU that computes the micro-batches of all at once, where they leave it room."""
+    names = ("gpus_per_pod", "processes_per_pod", "training_copies", "micro_batch_size", "pods_per_replica")
+    gpus, ranks, copies, size, pods = (count_of(known, name) for name in names)
+    share = known.worlds("step_share")
+    if not (gpus and size and ranks == copies == gpus and gpus > 1 and pods == 1) or isinstance(share, Missing):
+        return
+    if isinstance(share.adverse, float) and share.adverse < HELD:
+        values: dict[str, Value] = {"gpus_per_pod": 1, "processes_per_pod": 1, "micro_batch_size": size * gpus}
+        yield Move(f"one GPU with micro-batches of {size * gpus}", values, "the time that several GPUs save")
 
 
 def _ranks(known: Facts) -> Iterator[Move]:
@@ -180,19 +193,67 @@ def _pods(known: Facts) -> Iterator[Move]:
             yield Move(title, {"pods_per_replica": count}, "communication between machines")
 
 
+def _cards(known: Facts) -> Iterator[Move]:
+    """Cheaper cards where a step leaves most of today's and no end is wanted, else larger ones, and faster ones for an end."""
+    left, end = known.likely("training_headroom"), known.likely("target_training_s")
+    wanted = isinstance(end, int | float)
+    if isinstance(left, float) and left > SPARE and not wanted:
+        yield from _cheaper_card(known)
+        return
+    if wanted:
+        yield from _faster_card(known)
+    yield from _larger_card(known)
+
+
+def _faster_card(known: Facts) -> Iterator[Move]:
+    """Products that compute faster and hold the step, cheapest first."""
+    now, needed = hardware.accelerator(known.role.text("accelerator")), known.worlds("training_needed_bytes")
+    if now is None or isinstance(needed, Missing) or not isinstance(needed.adverse, int | float):
+        return
+    for move in _products(known, now, needed.adverse, math.inf):
+        other = hardware.accelerator(str(move.values["accelerator"]))
+        if other and (other.dense_bf16_flop_per_s or 0) > (now.dense_bf16_flop_per_s or 0):
+            yield move
+
+
 def _larger_card(known: Facts) -> Iterator[Move]:
     """Products of the same maker that leave room beside the states and that the file can name, cheapest first."""
-    now, count = hardware.accelerator(known.role.text("accelerator")), known.likely("gpus_per_pod")
+    now = hardware.accelerator(known.role.text("accelerator"))
     held = (known.likely(name) for name in ("state_bytes_per_gpu", "unadapted_weight_bytes"))
     states = next((value for value in held if isinstance(value, int | float)), None)
-    if now is None or not isinstance(count, int) or states is None:
+    if now is not None and states is not None:
+        yield from _products(known, now, max(_memory(now) + 1, states / HELD), math.inf)
+
+
+def _cheaper_card(known: Facts) -> Iterator[Move]:
+    """Products that hold the step and cost less for the same arithmetic, cheapest first."""
+    now, needed = hardware.accelerator(known.role.text("accelerator")), known.worlds("training_needed_bytes")
+    prices = {product.id: price for product, price in priced(now, known.role)} if now else {}
+    if (
+        now is None
+        or now.id not in prices
+        or isinstance(needed, Missing)
+        or not isinstance(needed.adverse, int | float)
+    ):
         return
-    least = max(_memory(now) + 1, states / HELD)
-    for product, _ in priced(now, known.role):
-        if offers.cheapest(known.role.available, product.id, count, labels.cloud(known.role)) is None:
+    yield from _products(known, now, needed.adverse, prices[now.id])
+
+
+def _products(known: Facts, now: hardware.Accelerator, least: float, below_usd_per_hour: float) -> Iterator[Move]:
+    """As many of other products as there are cards today, with so much memory, each below a price, cheapest first."""
+    count = count_of(known, "gpus_per_pod")
+    for product, price in priced(now, known.role) if count else ():
+        if offers.cheapest(known.role.available, product.id, count or 1, labels.cloud(known.role)) is None:
             continue  # no machine holds so many
-        if _memory(product) >= least and (product.compute_capability or 0) >= (now.compute_capability or 0):
+        able = (product.compute_capability or 0) >= _capability(known, now)
+        if product.id != now.id and able and _memory(product) >= least and price < below_usd_per_hour:
             yield Move(f"{count} × {product.name}", {"accelerator": product.id})
+
+
+def _capability(known: Facts, now: hardware.Accelerator) -> float:
+    """What the run's number format needs of a card; today's where it is not known to compute in bfloat16."""
+    here = now.compute_capability or 0
+    return min(here, BFLOAT16_SINCE) if known.likely("training_dtype") == "bfloat16" else here
 
 
 def _memory(product: hardware.Accelerator) -> float:

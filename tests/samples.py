@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from gpulint import documents, lint
+from gpulint import documents, fix, lint, splices
 from gpulint.documents import Document
 from gpulint.findings import Edit, Finding, Location, Report, RoleSummary, Severity, Skip, Suggestion
 from gpulint.policy.rule import Rule, shipped_rules
@@ -23,6 +24,9 @@ class Alone:
 
     def sources(self, paths: Sequence[str]) -> Iterator[Source | Skip]:
         yield from (Source(path, self.files[path]) for path in paths)
+
+    def rewritten(self, contents: Mapping[str, bytes]) -> Alone:
+        return Alone({**self.files, **contents}) if self.files else self
 
     def read(self, path: str) -> bytes | None:
         return self.files.get(path)
@@ -118,7 +122,10 @@ def marked_line(text: str) -> int | None:
 
 
 def changed(text: str, suggestion: Suggestion) -> str:
-    """The text after every edit of a suggestion."""
+    """The text after every edit of a suggestion, as `--fix` writes it; where it refuses, by hand."""
+    with contextlib.suppress(splices.Inexact):
+        path = path_of(text)
+        return fix.written(suggestion, {path: text.encode()})[path].decode()
     edits = dict.fromkeys(suggestion.edits)
     for edit in sorted(edits, key=lambda edit: (_span(text, _place(edit)), not edit.old), reverse=True):
         start, end = _span(text, _place(edit))

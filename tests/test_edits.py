@@ -584,3 +584,59 @@ def test_what_was_judged_is_what_the_file_says_afterwards(
     for name, field in judged.fields.items():
         if not isinstance(field.value, Unknown) and name in again.fields:
             assert again.value(name) == field.value, name
+
+
+# ---- training runs
+
+
+RUN = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data:
+  zero.json: |
+    {"bf16": {"enabled": true}, "zero_optimization": {"stage": 1, "offload_optimizer": {"device": "cpu"}}}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: sft}
+spec:
+  template:
+    spec:
+      containers:
+        - name: trainer
+          image: registry.example/train:v1
+          command: [torchrun, --nproc_per_node=8, trl/scripts/sft.py]
+          args:
+            - --model_name_or_path=meta-llama/Llama-3.1-8B
+            - --dataset_name=data
+            - --deepspeed=/config/zero.json
+            - --gradient_checkpointing=false
+          resources: {limits: {nvidia.com/gpu: 8}}
+          volumeMounts: [{name: config, mountPath: /config}]
+      volumes: [{name: config, configMap: {name: settings}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("values", "old", "new"),
+    [
+        ({"zero_stage": 2}, '"stage": 1', '"stage": 2'),
+        ({"optimizer_offload": False}, '"device": "cpu"', '"device": "none"'),
+        ({"activation_checkpointing": "full"}, "gradient_checkpointing=false", "gradient_checkpointing=true"),
+    ],
+)
+def test_what_a_named_file_or_an_argument_says_changes_where_it_stands(
+    values: Mapping[str, Value], old: str, new: str
+) -> None:
+    assert carried_out("run.yaml", RUN, values) == RUN.replace(old, new)
+
+
+def test_fsdp_is_asked_for_with_its_wrapping_and_in_quotes_where_a_shell_reads_it() -> None:
+    """huggingface/transformers 5.23.0 training_args.py: without auto_wrap the network is one unit."""
+    listed = RUN.replace("            - --deepspeed=/config/zero.json\n", "")
+    written = carried_out("run.yaml", listed, {"sharding": "fsdp"})
+    assert written is not None and "- --fsdp=full_shard auto_wrap\n" in written
+    script = "#!/bin/bash\n#SBATCH --gpus-per-node=8\ntorchrun --nproc_per_node=8 trl/scripts/sft.py --model_name_or_path=a/b\n"
+    written = carried_out("run.sbatch", script, {"sharding": "fsdp"})
+    assert written is not None and '--fsdp="full_shard auto_wrap"' in written

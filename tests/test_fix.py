@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpulint import cli, documents, fix, lint, splices
+from gpulint import cli, documents, fix, lint, plans, splices
 from gpulint.findings import Edit, Location, Report, Suggestion
 from gpulint.fix import Files, Outcome
 from gpulint.policy.rule import shipped_rules
@@ -581,3 +581,51 @@ def test_a_file_outside_the_repository_is_not_written(run: Run, tmp_path: Path) 
 )
 def test_options_that_do_not_go_together_are_a_usage_error(run: Run, words: list[str]) -> None:
     assert run(*words).exit_code == 2
+
+
+# ---- what is printed was proven
+
+
+COUNTED_BY_ITS_PLATFORM = """\
+type: service
+name: gpt-oss
+model: openai/gpt-oss-120b
+image: vllm/vllm-openai:v0.10.2
+commands:
+  - |
+    vllm serve openai/gpt-oss-120b \\
+      --tensor-parallel-size $DSTACK_GPUS_NUM \\
+      --max-model-len 8192
+port: 8000
+resources:
+  gpu: MI300X:8
+  shm_size: 32GB
+"""
+
+
+def test_an_alternative_that_another_rule_speaks_of_in_the_text_is_not_printed() -> None:
+    """With a tensor parallel size that follows the count, eight copies would take 64 GPUs."""
+    (finding,) = samples.of_rule(
+        samples.report(COUNTED_BY_ITS_PLATFORM, path="gpt-oss.dstack.yml"), "parallelism-larger-than-needed"
+    )
+    assert finding.suggestions
+    assert not any("data_parallel" in one.values and one.values["data_parallel"] != 1 for one in finding.suggestions)
+
+
+def test_every_alternative_with_an_exact_place_holds_in_the_text() -> None:
+    for text in (CHAT, HIDDEN, small(ARGUMENTS), small(ARGUMENTS, gpus=8, card="nvidia-h100-80gb")):
+        path = "train.sbatch" if text.startswith("#!") else "spec.yaml"
+        for finding in samples.report(text, path=path).open:
+            for one in finding.suggestions:
+                if all(edit.exact for edit in one.edits):
+                    assert fix.holds(finding, one, path, {path: text.encode()}, linter())
+
+
+def test_the_options_of_a_plan_tell_the_characters_too() -> None:
+    rules = tuple(shipped_rules().values())
+    (plan,) = plans.of(
+        Source("spec.yaml", CHAT.encode()), None, samples.Alone(), lint.Given(rules, tuple(shipped_rules()))
+    )
+    edits = [edit for one in plan.options for edit in one.edits if edit.location]
+    assert edits
+    assert all(edit.exact for edit in edits)

@@ -1,4 +1,4 @@
-"""The transcripts of README and docs/speed.md are what the commands print. `python tests/test_readme.py` writes them anew."""
+"""The transcripts of README and of two pages are what the commands print. `python tests/test_readme.py` writes them anew."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from gpulint import cli
 
 ROOT = Path(__file__).parent.parent
-PAGES = (ROOT / "README.md", ROOT / "docs" / "speed.md")
+PAGES = (ROOT / "README.md", ROOT / "docs" / "speed.md", ROOT / "docs" / "suggest.md")
 BLOCK = re.compile(r"```console\n\$ gpulint (?P<words>[^\n]+)\n(?P<shown>.*?)```\n", re.DOTALL)
 
 

@@ -201,6 +201,19 @@ srun torchrun --nnodes=8 --nproc_per_node=8 --rdzv_backend=c10d --rdzv_endpoint=
   --micro-batch-size 2 --global-batch-size 128 --bf16
 """
 
+EVERY_RANK = """\
+#!/bin/bash
+#SBATCH --nodes=4
+#SBATCH --ntasks-per-node=1
+#SBATCH --gpus-per-node=8
+#SBATCH --time=5-00:00:00
+# gpulint: accelerator=a100-sxm4-80gb model=meta-llama/Llama-3.1-8B
+srun torchrun --nnodes=4 --nproc_per_node=8 --rdzv_backend=c10d --rdzv_endpoint=$HEAD:29500 pretrain_gpt.py \\
+  --tensor-model-parallel-size 2 --pipeline-model-parallel-size 1 --sequence-parallel \\
+  --num-layers 32 --hidden-size 4096 --num-attention-heads 32 --group-query-attention --num-query-groups 8 \\
+  --seq-length 8192 --micro-batch-size 1 --global-batch-size 256 --recompute-activations --bf16 \\
+  --train-iters 1000 --save /lustre/run --save-interval 500
+"""
 ONE_RANK = """\
 apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainJob
@@ -229,6 +242,94 @@ spec:
       - --save_steps=200
     resourcesPerNode: {limits: {nvidia.com/gpu: 8}}
 """
+SFT = (
+    "--dataset_name=data --dtype=bfloat16 --max_length=LENGTH --packing=true --gradient_checkpointing=RECOMPUTED"
+    " --attn_implementation=flash_attention_2 --bf16=true --save_strategy=no"
+)
+ADAPTED = SFT.replace("RECOMPUTED", "true") + " --use_peft --lora_r=16 --lora_target_modules all-linear"
+ON_SKY = f"""\
+name: tone
+resources: {{cloud: gcp, accelerators: A100-80GB:1}}
+run: |
+  torchrun --nproc_per_node=1 trl/scripts/sft.py --model_name_or_path=mistralai/Mistral-7B-Instruct-v0.3 --load_in_4bit \\
+    --per_device_train_batch_size=1 --gradient_accumulation_steps=8 {ADAPTED.replace("LENGTH", "1024")}
+"""
+ON_EIGHT = f"""\
+#!/bin/bash
+#SBATCH --nodes=1
+#SBATCH --ntasks-per-node=1
+#SBATCH --gpus-per-node=8
+#SBATCH --cpus-per-task=96
+#SBATCH --time=08:00:00
+# gpulint: accelerator=h100-sxm-80gb
+srun torchrun --standalone --nproc_per_node=8 trl/scripts/sft.py --model_name_or_path=meta-llama/Llama-3.2-1B-Instruct \\
+  --per_device_train_batch_size=1 --gradient_accumulation_steps=1 {ADAPTED.replace("LENGTH", "1024")}
+"""
+EIGHT_GPUS = """\
+apiVersion: kubeflow.org/v1
+kind: PyTorchJob
+metadata: {name: sft, annotations: {ANNOTATIONS}}
+spec:
+  pytorchReplicaSpecs:
+    Worker:
+      replicas: 1
+      template:
+        spec:
+          nodeSelector: {node.kubernetes.io/instance-type: MACHINE}
+          containers:
+            - name: pytorch
+              image: registry.example/train:v1
+              command: [torchrun, --nproc_per_node=8, SCRIPT]
+              args:
+                - --model_name_or_path=meta-llama/Llama-3.1-8B
+ARGUMENTS
+              resources: {limits: {nvidia.com/gpu: 8, vpc.amazonaws.com/efa: EFA}}
+              volumeMounts: [{name: shm, mountPath: /dev/shm}, {name: config, mountPath: /config}]
+          volumes: [{name: shm, emptyDir: {medium: Memory}}, {name: config, configMap: {name: zero}}]
+"""
+
+
+def of_eight(script: str, arguments: str, machine: str = "p5.48xlarge", annotations: str = "") -> str:
+    lines = "\n".join(f"                - {one}" for one in arguments.split(" "))
+    found = EIGHT_GPUS.replace("SCRIPT", script).replace("ARGUMENTS", lines).replace("MACHINE", machine)
+    return found.replace("ANNOTATIONS", annotations).replace("EFA", "32" if machine == "p5.48xlarge" else "4")
+
+
+OFFLOADED = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: zero}
+data:
+  zero.json: |
+    {
+      "bf16": {"enabled": true},
+      "zero_optimization": {
+        "stage": 3,
+        "offload_optimizer": {"device": "cpu", "pin_memory": true},
+        "offload_param": {"device": "cpu", "pin_memory": true}
+      },
+      "train_micro_batch_size_per_gpu": "auto",
+      "gradient_accumulation_steps": "auto",
+      "train_batch_size": "auto"
+    }
+---
+""" + of_eight(
+    "trl/scripts/sft.py",
+    "--deepspeed=/config/zero.json --per_device_train_batch_size=2 --gradient_accumulation_steps=2 "
+    + SFT.replace("LENGTH", "2048").replace("RECOMPUTED", "true"),
+)
+WITHOUT_RECOMPUTATION = of_eight(
+    "trl/scripts/sft.py",
+    "--fsdp=full_shard --per_device_train_batch_size=1 --gradient_accumulation_steps=2 "
+    + SFT.replace("LENGTH", "16384").replace("RECOMPUTED", "false"),
+)
+TOO_LATE = of_eight(
+    "examples/pytorch/language-modeling/run_clm.py",
+    "--dataset_name=data --output_dir=/run --block_size=8192 --per_device_train_batch_size=1 --gradient_accumulation_steps=16"
+    " --gradient_checkpointing=true --fsdp=full_shard --max_steps=95368 --bf16=true --do_train --save_strategy=no",
+    "p4de.24xlarge",
+    "gpulint/time-to-train: 21d, gpulint/tokens: 100B",
+)
 ONE_VISIBLE = """\
 #!/bin/bash
 #SBATCH --nodes=1
@@ -486,6 +587,45 @@ WRONG = (
         "as above; twice the ranks take half the micro-batches each for the same batch of a step",
     ),
     Wrong(
+        "training-does-not-fit",
+        EVERY_RANK,
+        ({"sharding": "distributed-optimizer"}, {"tensor_parallel": 4}),
+        "Megatron Core, distributed optimizer: 18 bytes a parameter without it, 6 + 12/d with it; 4.02e9 x 18 is 67 GiB of 79",
+    ),
+    Wrong(
+        "card-larger-than-fine-tune",
+        ON_SKY,
+        ({"accelerator": "l4"},),
+        "Dettmers et al., QLoRA, 2023: 7B in 4 bits takes 5 GB, an L4 has 22 GiB; 121 TFLOP/s for $0.71 against 312 for $5.07",
+    ),
+    Wrong(
+        "gpus-beyond-fine-tune",
+        ON_EIGHT,
+        ({"gpus_per_pod": 1, "processes_per_pod": 1, "micro_batch_size": 8},),
+        "torchtune, LoRA single device recipe; 1.24e9 x 2 B and eight sequences of 1,024 tokens are 16 GiB of 79",
+    ),
+    Wrong(
+        "offload-not-needed",
+        OFFLOADED,
+        ({"optimizer_offload": False, "parameter_offload": False},),
+        "DeepSpeed, ZeRO-Offload: for networks that the card cannot hold; 8.03e9 x 16 B over 8 ranks are 15 GiB of 79",
+    ),
+    Wrong(
+        "training-does-not-fit",
+        WITHOUT_RECOMPUTATION,
+        ({"activation_checkpointing": "full"},),
+        "Transformers, training on one GPU: gradient checkpointing; 98 GiB kept of 32 layers become 4",
+    ),
+    Wrong(
+        "training-time-below-physics",
+        TOO_LATE,
+        (
+            {"pods_per_replica": 4, "gradient_accumulation_steps": 4},
+            {"pods_per_replica": 8, "gradient_accumulation_steps": 2},
+        ),
+        "Chowdhery et al., PaLM, 2022, appendix B: 5.2e21 operations are 24 days at the peak of 8 A100, at half of it 12 on 32",
+    ),
+    Wrong(
         "granted-gpus-hidden",
         ONE_VISIBLE,
         ({"gpus_per_pod": 1},),
@@ -516,9 +656,21 @@ def first(wrong: Wrong) -> Suggestion:
 
 def changed(suggestion: Suggestion) -> dict[str, str]:
     """The new values by quantity, as they would be written."""
-    return {
-        edit.quantity: "true" if FLAG.fullmatch(edit.new) else VALUE.split(edit.new)[-1] for edit in suggestion.edits
+    found = {
+        edit.quantity: SWITCHED.get(edit.new, "true") if FLAG.fullmatch(edit.new) else VALUE.split(edit.new)[-1]
+        for edit in suggestion.edits
     }
+    return {name: AS_WRITTEN.get((name, value), value) for name, value in found.items()}
+
+
+SWITCHED = {"--use-distributed-optimizer": "distributed-optimizer"}
+AS_WRITTEN: Mapping[tuple[str, str], str] = {
+    ("optimizer_offload", "none"): "false",
+    ("parameter_offload", "none"): "false",
+    ("activation_checkpointing", "true"): "full",
+    ("accelerator", "L4"): "l4",
+}
+"""Words of a format for a value: DeepSpeed's devices, the Trainer's switches, SkyPilot's cards."""
 
 
 def written(values: Values) -> dict[str, str]:

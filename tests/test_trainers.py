@@ -503,3 +503,38 @@ def test_explanations_have_a_category(unknown: Unknown) -> None:
 )
 def test_the_loss_of_trl_is_known_up_to_its_release_where_no_preferences_are_trained(command: str, kernel: str) -> None:
     assert values(command, "loss_kernel") == [kernel]
+
+
+MEGATRON = "pretrain_gpt.py --num-layers 32 --hidden-size 4096 --micro-batch-size 1 --bf16"
+
+
+@pytest.mark.parametrize(
+    ("more", "name", "value"),
+    [
+        ("", "activation_checkpointing", "none"),
+        ("--recompute-activations", "activation_checkpointing", "scores"),
+        ("--recompute-granularity selective", "activation_checkpointing", "scores"),
+        ("--recompute-granularity full --recompute-method uniform", "activation_checkpointing", "full"),
+        (
+            "--recompute-granularity full --recompute-method block --recompute-num-layers 4",
+            "activation_checkpointing",
+            "unknown: how many layers are recomputed is not modelled",
+        ),
+        ("--use-distributed-optimizer", "sharding", "distributed-optimizer"),
+        ("--use-torch-fsdp2", "sharding", "unknown: --use-torch-fsdp2 is not modelled"),
+        ("--optimizer sgd", "optimizer", "sgd"),
+        ("--optimizer muon", "optimizer", "unknown: muon is not modelled"),
+        ("--optimizer-cpu-offload", "optimizer_offload", True),
+        ("--grad-reduce-in-bf16", "gradient_dtype", "bfloat16"),
+    ],
+)
+def test_what_megatron_s_own_scripts_keep_is_stated_by_their_arguments_or_their_defaults(
+    more: str, name: str, value: object
+) -> None:
+    """NVIDIA/Megatron-LM d98e8a64 megatron/training/arguments.py."""
+    assert values(f"{MEGATRON} {more}", name) == [value]
+
+
+def test_a_script_of_somebody_s_own_with_megatron_s_arguments_leaves_what_it_keeps_open() -> None:
+    (kept,) = values(MEGATRON.replace("pretrain_gpt.py", "train_ours.py"), "activation_checkpointing")
+    assert str(kept).startswith("unknown: ")

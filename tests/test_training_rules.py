@@ -270,7 +270,7 @@ def test_configurations_that_ms_swift_has_itself_are_known() -> None:
 def test_an_alternative_is_written_in_the_trainers_own_words() -> None:
     (finding,) = of_rule(report(job(f"torchrun --nproc_per_node=8 {FULL}", gpus=8)), STATES)
     written = [edit.new for suggestion in finding.suggestions for edit in suggestion.edits]
-    assert "--fsdp=full_shard" in written
+    assert "--fsdp=full_shard auto_wrap" in written
 
 
 def test_a_whole_70b_on_eight_cards_without_sharding_is_cured_by_sharding_and_nodes_or_by_adapters() -> None:

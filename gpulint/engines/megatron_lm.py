@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from gpulint.engines import Invocation, Reading, training
-from gpulint.workload import Field, Unknown
+from gpulint.engines import Invocation, Reading, training, training_words
+from gpulint.workload import Field, Unknown, Value
 
 MENTIONS = ("pretrain_", "--tensor-model-parallel-size", "--num-layers")
 PURPOSE = "training"
@@ -29,12 +29,45 @@ def read(invocation: Invocation) -> Reading | None:
     started = training.program(invocation)
     if started is None or not trains(started):
         return None
-    return training.reading("megatron-lm", started, ("megatron",), interleaved(started))
+    own = interleaved(started)
+    if not SCRIPT.fullmatch(started.name):
+        return training.reading("megatron-lm", started, ("megatron",), own)
+    found = training.reading("megatron-lm", started, TABLES, own, training_words.DECIDING)
+    return found._replace(fields={**DEFAULTS, **found.fields, **_in_words(training.stated(started.words, TABLES)[0])})
+
+
+TABLES = ("megatron", "megatron-lm")
+DEFAULTS: Mapping[str, Field] = {
+    "activation_checkpointing": Field("none", source="default of Megatron-LM"),
+    "attention_backend": Field("flash", source="Transformer Engine, the default of Megatron-LM"),
+}
+"""megatron/training/arguments.py: what its own scripts do unless a word says otherwise."""
+RECOMPUTED: Mapping[str, Value | Unknown] = {"full": "full", "selective": "scores"}
+UPDATED: Mapping[str, Value | Unknown] = {"adam": "adam-fused", "sgd": "sgd"}
+
+
+def _in_words(words: Mapping[str, Field]) -> dict[str, Field]:
+    """What is recomputed and what updates the weights, where a word says it."""
+    found: dict[str, Field] = {}
+    if (one := words.get("granularity")) is not None:
+        found["activation_checkpointing"] = _listed(one, RECOMPUTED)
+        if (blocks := words.get("blocks")) is not None and blocks.value != "uniform":
+            found["activation_checkpointing"] = Field(
+                Unknown("how many layers are recomputed is not modelled"), blocks.origins
+            )
+    if (one := words.get("updated_by")) is not None:
+        found["optimizer"] = _listed(one, UPDATED)
+    return found
+
+
+def _listed(field: Field, meanings: Mapping[str, Value | Unknown]) -> Field:
+    """A word by its meaning."""
+    return Field(meanings.get(str(field.value), Unknown(f"{field.value} is not modelled")), field.origins)
 
 
 def spelled(release: str, quantity: str, value: object) -> str | None:
     """The argument of Megatron-LM that states a quantity; None where it has none."""
-    return training.spelled(("megatron",), quantity, value)
+    return training.spelled(TABLES, quantity, value)
 
 
 def interleaved(started: training.Program) -> Mapping[str, Field | None]:

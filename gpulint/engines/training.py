@@ -50,6 +50,9 @@ OWN_FIELDS = frozenset(
             "method",
             "adapted",
             "quantised_by",
+            "granularity",
+            "updated_by",
+            "blocks",
         ),
         *("mini_batch", "answers", "rollout_engine"),
     }

@@ -96,8 +96,9 @@ FLAGS: Mapping[str, str] = {
 SPELLED: Mapping[str, Mapping[object, str]] = {
     "activation_checkpointing": {"full": "true"},
     "optimizer": {"adamw-8bit": "adamw_bnb_8bit"},
-    "sharding": {"fsdp": "full_shard"},
+    "sharding": {"fsdp": "full_shard auto_wrap"},
 }
+"""Without auto_wrap the whole network is one unit that every rank gathers at once."""
 
 
 def spelled(quantity: str, value: object) -> str | None:

@@ -35,7 +35,7 @@ def _held(settings: Settings, pools: Iterable[NamedPool]) -> Iterator[Pool]:
         gpus = pool.gpus or (node.node_gpus if node else 0)
         card = card or (node.accelerator if node else "")
         if card and gpus:
-            yield Pool(pool.name, card, gpus, node.instance_type if node else "")
+            yield Pool(pool.name, card, gpus, node.instance_type if node else "", tuple(sorted(pool.labels.items())))
 
 
 def _price(settings: Settings, price: Price, pools: list[str]) -> Price:

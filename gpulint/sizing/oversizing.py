@@ -168,6 +168,67 @@ def work_price_ratio(
     )
 
 
+def training_price_ratio(
+    accelerator: str,
+    cloud: str | None,
+    instance_type: str | None,
+    training_needed_bytes: float,
+    training_dtype: str | None = None,
+) -> float:
+    """How many times dearer the arithmetic of a training run is on the present card than on another that holds its step.
+
+    training_price_ratio = max over cards of (price / dense 16-bit peak of the present card) / (price / peak of the other)
+
+    Args:
+        accelerator, cloud, instance_type: as of card_price_ratio. training_needed_bytes: of a step on one card [bytes].
+        training_dtype: format that the run computes in; bfloat16 wants compute capability 8.0.
+    Returns:
+        ratio; 1 where no other card is cheaper, or no price is listed. Unstated, the least of all clouds.
+    Validity: nominal dense peaks; small batches reach less of a fast card's than of a slow one's, which favours the other.
+
+    >>> round(training_price_ratio("a100-sxm4-80gb", "gcp", None, 7e9, "bfloat16"), 1)  # against an L4
+    2.8
+    >>> training_price_ratio("l4", "gcp", None, 7e9, "bfloat16")
+    1.0
+
+    Source: work per money; arithmetic binds training (Kaplan et al., Scaling Laws for Neural Language Models, 2020, 2.1).
+    """
+    card = hardware.accelerator(accelerator)
+    peak = _rates(card)[1] if card else None
+    if not peak:
+        return 1.0
+    return _least_of_clouds(
+        max(((one.now / peak) / (one.price / its) for one in found if (its := _rates(one.card)[1])), default=1.0)
+        for found in _by_cloud(accelerator, cloud, instance_type, training_needed_bytes, training_dtype)
+    )
+
+
+def step_share(
+    training_needed_bytes: float,
+    kept_activation_bytes: float,
+    loss_bytes: float,
+    training_copies: int,
+    device_memory_bytes: float,
+) -> float:
+    """Share of one card that the micro-batches of all data-parallel copies would take at once.
+
+    step_share = (training_needed_bytes + (training_copies − 1) · (kept_activation_bytes + loss_bytes)) / device_memory_bytes
+
+    Args:
+        training_needed_bytes: of a step on one card, of which kept_activation_bytes and loss_bytes grow with the
+        micro-batch [bytes]. training_copies: data-parallel copies. device_memory_bytes: of one card [bytes].
+    Returns:
+        ratio; what one layer needs besides what is kept grows too, by less.
+
+    >>> round(step_share(5e9, 0.1e9, 1.6e9, 8, 85e9), 2)
+    0.2
+
+    Source: definition.
+    """
+    together = (training_copies - 1) * (kept_activation_bytes + loss_bytes)
+    return (training_needed_bytes + together) / device_memory_bytes
+
+
 _FILLED = 0.8
 _INTERACTIVE_S = 0.03
 _RESERVE = 3.0

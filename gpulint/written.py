@@ -1,0 +1,61 @@
+"""Written: alternatives carried out in the text of their file and judged there by the same rules, before anybody sees them."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from gpulint import documents, fix
+from gpulint.documents import Loaded
+from gpulint.findings import Finding, Report, Suggestion
+from gpulint.fix import Files
+from gpulint.splices import Inexact
+
+
+def answered(
+    found: Sequence[Finding],
+    path: str,
+    content: bytes,
+    read: Callable[[str], bytes | None],
+    linted: Callable[[Files], Report],
+) -> Iterator[Finding]:
+    """Findings of a file with the alternatives that hold in its text, whose edits tell the characters that they change.
+
+    One that has no exact place was checked by its facts, and stays; another word has no facts.
+    """
+    asked: dict[bytes, Report] = {}
+
+    def once(files: Files, alternatives: bool) -> Report:
+        key = files[path]
+        if len(files) > 1 or alternatives:
+            return linted(files)
+        if key not in asked:
+            asked[key] = linted(files)
+        return asked[key]
+
+    for one in found:
+        held = [each for each in one.suggestions if _holds(one, each, path, content, once)]
+        yield one._replace(suggestions=placed(held, path, content, read))
+
+
+def placed(
+    found: Iterable[Suggestion], path: str, content: bytes, read: Callable[[str], bytes | None]
+) -> tuple[Suggestion, ...]:
+    """Alternatives whose edits tell the characters that they change, in a file and in those that `read` reads."""
+
+    @functools.cache
+    def loaded(name: str) -> tuple[Loaded, str] | None:
+        held = content if name == path else read(name)
+        known = documents.load(name, held or b"")
+        return (known, fix.decoded(held)) if held and known.documents else None
+
+    return tuple(fix.placed(one, loaded) for one in found)
+
+
+def _holds(finding: Finding, one: Suggestion, path: str, content: bytes, linted: fix.Linted) -> bool:
+    given = {path: content}
+    try:
+        fix.written(one, given)
+    except Inexact:
+        return bool(one.values)
+    return fix.holds(finding, one, path, given, linted)
