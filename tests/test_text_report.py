@@ -69,8 +69,8 @@ workload  architecture                       accelerator         parallelism  ve
 chat      /models/ours (not in the catalog)  2 × H800 SXM5 80GB  TP 4         cannot tell
 
 1 file, 1 workload, 1 error, 1 warning
-not evaluated: 10 checks; to have them, add
-  architecture (10 checks: chat): name a known checkpoint (annotation gpulint/model), or add a like: entry for it to gpulint.yaml
+not evaluated: 12 checks; to have them, add
+  architecture (12 checks: chat): name a known checkpoint (annotation gpulint/model), or add a like: entry for it to gpulint.yaml
 """
 
 
