@@ -131,6 +131,8 @@ def _tried(move: Move, search: _Search) -> Option | str:
     before = search.before
     if not _expressible(move, search):
         return "cannot be written into this file"
+    if not suggest.to_be_had(before.known.role, move):
+        return "no machine that can be had holds it"
     search.sifted += 1
     sized, changed = _carrying(move, search)
     if reason := _sifted(changed, search):
@@ -138,7 +140,7 @@ def _tried(move: Move, search: _Search) -> Option | str:
     search.judged += 1
     outcome = check.judged(check.matching(before.rules, before.workload, changed.role), changed)
     if reason := _refusal(before, outcome):
-        if any("target_tpot_s" in one.rule.facts for one in outcome.verdicts):
+        if any(one.rule.family != "oversizing" and "target_tpot_s" in one.rule.facts for one in outcome.verdicts):
             search.too_slow.append(_reading(changed))
         return reason
     return Option(sized, changed, outcome.holding & {one.rule.name for one in before.targets})
@@ -182,7 +184,7 @@ def _sifted(changed: Facts, search: _Search) -> str:
 
 
 def _too_large(known: Facts) -> bool:
-    """Whether a role does not fit in memory at the end of its interval."""
+    """Whether a role does not fit in memory at the end of its interval; on a shared card, in the adverse world."""
     name = "training_room_bytes" if engines.trains(known.role) else "headroom_bytes"
     room = known.worlds(name)
     if isinstance(room, Missing):
@@ -191,7 +193,8 @@ def _too_large(known: Facts) -> bool:
         return told and weights > BESIDE_WEIGHTS * memory  # type: ignore[operator]
     if not isinstance(room.adverse, int | float) or room.adverse >= 0:
         return False
-    ends = known.ends(name) if isinstance(room.likely, int | float) and room.likely >= 0 else None
+    near = isinstance(room.likely, int | float) and room.likely >= 0 and not known.role.value("sharing")
+    ends = known.ends(name) if near else None
     return ends is None or not isinstance(ends[0], int | float) or ends[0] < 0
 
 
