@@ -177,7 +177,7 @@ def _products(now: hardware.Accelerator, known: Facts) -> Iterator[hardware.Acce
     found = [product for product, _ in priced(now, known.role)]
     yield now
     for product in found:
-        if product.id != now.id and not moves.loses_bfloat16(known, product):
+        if product.id != now.id and not moves.unsuited(known, product):
             yield product
 
 

@@ -62,7 +62,8 @@ def machine(role: Role, now: str, product: str, gpus: Value, whole: bool = False
     if old is None or not isinstance(gpus, int):
         return None
     had = [one for one in offers.of(role.available, old.cloud) if (one.accelerator, one.cloud) == (product, old.cloud)]
-    fitting = [one for one in had if one.instance_type and (one.node_gpus == gpus if whole else one.node_gpus >= gpus)]
+    enough = [one for one in had if one.instance_type and (one.node_gpus == gpus if whole else one.node_gpus >= gpus)]
+    fitting = [one for one in enough if _holds_the_rest(role, one.instance_type)]
     priced = [one for one in fitting if one.cost_usd_per_hour is not None]
     if not priced and not whole:
         return None
@@ -72,11 +73,45 @@ def machine(role: Role, now: str, product: str, gpus: Value, whole: bool = False
     return cheapest.instance_type if cheapest else None
 
 
+def hosted(role: Role, product: str, gpus: Value) -> bool:
+    """Whether some machine to be had with so many of a product holds the cores and the memory that the pod asks for.
+
+    Of a cluster of its own, whose nodes a batch system's file names, only what the settings say that it has.
+    """
+    if not isinstance(gpus, int):
+        return True
+    if _of_own_cluster(role) and not _said_to_be_had(role.available, product):
+        return False
+    had = [one for one in offers.of(role.available, cloud(role), product) if one.node_gpus >= gpus]
+    return any(not one.instance_type or _holds_the_rest(role, one.instance_type) for one in had) or not had
+
+
+def _of_own_cluster(role: Role) -> bool:
+    """Whether a batch system's option names the card, which rents nothing."""
+    field = role.fields.get("accelerator")
+    return field is not None and any(
+        one.document.format == "shell" and slurm.product_of(_option(one.text())[1]) is not None for one in field.origins
+    )
+
+
+def _said_to_be_had(available: offers.Available, product: str) -> bool:
+    return product in available.accelerators or any(one.accelerator == product for one in available.pools)
+
+
+def _holds_the_rest(role: Role, instance_type: str) -> bool:
+    node, cores, memory = hardware.node(instance_type), role.value("cpu_cores"), role.value("host_memory_bytes")
+    few = isinstance(cores, int | float) and node and node.cpu_cores is not None and cores > node.cpu_cores
+    small = isinstance(memory, int | float) and node and node.host_memory_bytes is not None
+    return not few and not (small and memory > node.host_memory_bytes)  # type: ignore[operator,union-attr]
+
+
 def requested(origin: Origin, product: str | None, gpus: Value) -> str | None:
     """What a request that names a product without a count would say of another product, of a count, or of both."""
     old = origin.text().strip()
     if not (platforms := _platforms(origin)) or SIZED.search(_whole(origin).replace(old, "", 1)):
         return None
+    if product is not None and rented.product(platforms, old) is None:
+        return None  # the platform lists no such name: it is a cluster's own
     name = old if product is None else _named(platforms, product)
     if name is None:
         return None

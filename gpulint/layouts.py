@@ -57,7 +57,7 @@ def _copies(known: Facts) -> Iterator[Move]:
             if 1 < fewer < copies:
                 yield Move(f"{fewer} copies of the attention on {ranks} ranks", {"data_parallel": fewer})
         return
-    if known.likely("pods_per_replica") != 1:
+    if known.likely("pods_per_replica") != 1 or known.likely("gpus_per_replica") != known.likely("gpus_per_pod"):
         return
     for left in factors(ranks):
         if left < ranks:
@@ -164,11 +164,20 @@ def _sequence_ranks(known: Facts) -> Iterator[Move]:
     """Decode context parallel ranks, at most as many as hold the same KV entries, the most first."""
     ranks, now = count_of(known, "tensor_parallel"), count_of(known, "decode_context_parallel")
     most = count_of(known, "decode_context_limit")
-    if not ranks or not now or not most:
+    if not ranks or not now or not most or known.likely("vendor") == "amd" or _keeps_several_caches(known):
         return
     for size in sorted(factors(ranks), reverse=True):
         if size != now and size <= most:
             yield Move(f"decode context parallel {size}", {"decode_context_parallel": size}, UNTRIED)
+
+
+def _keeps_several_caches(known: Facts) -> bool:
+    """Whether layers differ in what they keep, which vLLM shares out over no sequence before mid 2026.
+
+    https://github.com/vllm-project/vllm/pull/40996
+    """
+    shape = known.resolved.architecture if known.resolved else None
+    return shape is not None and bool(shape.sliding_layers or shape.linear_attention_layers)
 
 
 def _linked(known: Facts) -> Iterator[Move]:

@@ -227,17 +227,29 @@ def _accelerator(known: Facts) -> Iterator[Move]:
     for product, _ in priced(now, known.role):
         count = 1 if alone else gpus
         memory = product.cuda_memory_bytes or product.driver_memory_bytes or 0
-        if product.id == now.id or memory * count < weights or loses_bfloat16(known, product):
+        if product.id == now.id or memory * count < weights or unsuited(known, product):
             continue
         values: dict[str, Value] = {"accelerator": product.id}
         if alone:
-            values.update(gpus_per_pod=1, tensor_parallel=1, pipeline_parallel=1)
+            ones = ("gpus_per_pod", "tensor_parallel", "pipeline_parallel")
+            values.update({name: 1 for name in ones if known.likely(name) != 1})
         yield Move(f"{count} × {product.name}", values, slower(now, product, gpus, count))
 
 
 def loses_bfloat16(known: Facts, product: hardware.Accelerator) -> bool:
     """Whether a bfloat16 checkpoint would have to be cast: some networks refuse float16, and early releases any cast."""
     return known.likely("checkpoint_dtype") == "bfloat16" and (product.compute_capability or 0) < 8.0
+
+
+def unsuited(known: Facts, product: hardware.Accelerator) -> bool:
+    """Whether a product does not compute in the format of the weights: bfloat16, or FP8 without weight-only kernels.
+
+    vLLM and TGI turn FP8 weights back into 16 bits; of SGLang that depends on how they are stored.
+    """
+    asked = [str(known.likely(name)) for name in ("weight_format", "quantization")]
+    narrow = any(one.startswith("fp8") for one in asked) and known.role.text("engine") not in ("vllm", "tgi")
+    old = product.vendor == "nvidia" and (product.compute_capability or 0) < 8.9
+    return loses_bfloat16(known, product) or (narrow and old)
 
 
 def slower(now: hardware.Accelerator, other: hardware.Accelerator, gpus: int, count: int) -> str:

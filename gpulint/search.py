@@ -131,6 +131,8 @@ def _tried(move: Move, search: _Search) -> Option | str:
     before = search.before
     if not _expressible(move, search):
         return "cannot be written into this file"
+    if not suggest.to_be_had(before.known.role, move):
+        return "no machine that can be had holds it"
     search.sifted += 1
     sized, changed = _carrying(move, search)
     if reason := _sifted(changed, search):
@@ -138,7 +140,7 @@ def _tried(move: Move, search: _Search) -> Option | str:
     search.judged += 1
     outcome = check.judged(check.matching(before.rules, before.workload, changed.role), changed)
     if reason := _refusal(before, outcome):
-        if any("target_tpot_s" in one.rule.facts for one in outcome.verdicts):
+        if any(one.rule.family != "oversizing" and "target_tpot_s" in one.rule.facts for one in outcome.verdicts):
             search.too_slow.append(_reading(changed))
         return reason
     return Option(sized, changed, outcome.holding & {one.rule.name for one in before.targets})

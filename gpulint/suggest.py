@@ -74,7 +74,7 @@ def _cured(
     def cure(changes: Iterator[Move]) -> Iterator[tuple[int, Suggestion]]:
         for move in changes:
             values = frozenset(move.values.items())
-            if values in tried or not expressible(known.role, move) or len(tried) >= TRIED:
+            if values in tried or not _possible(known.role, move) or len(tried) >= TRIED:
                 continue
             tried.add(values)
             changed = facts.of(applied(known.role, move.values), known.resolved)
@@ -139,6 +139,18 @@ def expressible(role: Role, move: Move) -> bool:
     if "pods_per_replica" in move.values and role.value("multi_node") is True:
         return False  # an argument of the engine counts the machines too
     return edits.of(role, move.values) is not None
+
+
+def _possible(role: Role, move: Move) -> bool:
+    return expressible(role, move) and to_be_had(role, move)
+
+
+def to_be_had(role: Role, move: Move) -> bool:
+    """Whether another card of a move is on a machine that can be had and that holds the rest of the pod."""
+    card, gpus = move.values.get("accelerator"), move.values.get("gpus_per_pod", role.value("gpus_per_pod"))
+    if not isinstance(card, str) or card == role.text("accelerator"):
+        return True
+    return labels.hosted(role, card, gpus)  # type: ignore[arg-type]
 
 
 def applied(role: Role, values: Mapping[str, Value]) -> Role:
@@ -240,6 +252,8 @@ def _machine(role: Role, cloud: str | None) -> Offer | None:
     if not isinstance(gpus, int) or gpus == 0:
         return None
     card, machine, pool = (role.text(name) for name in ("accelerator", "instance_type", "node_pool"))
+    if not (card or machine or pool):
+        return None
     return offers.carrying(role.available, card, gpus, machine, pool, cloud)
 
 

@@ -339,3 +339,80 @@ def test_the_table_says_price_headroom_loss_and_places() -> None:
     assert "1 × L4 24GB" in text
     assert "nvidia-h100-80gb → nvidia-l4" in text
     assert "prices: list price gcp us-central1" in text
+
+
+# ---- what real specs showed
+
+
+def cards_offered(plan: Plan) -> set[object]:
+    return {one.values["accelerator"] for one in plan.options if "accelerator" in one.values}
+
+
+SLURM = """\
+#!/bin/bash
+#SBATCH --nodes=1
+#SBATCH --ntasks=1
+#SBATCH --gres=gpu:h100:2
+vllm serve Qwen/Qwen2.5-7B-Instruct --max-model-len 8192 --tensor-parallel-size 2
+"""
+
+
+def test_a_cluster_of_ones_own_is_offered_no_card_that_nobody_says_it_has() -> None:
+    """Kempner's scripts ask Slurm for --constraint=h100: the catalog's RTX PRO 6000 is no node of theirs."""
+    from gpulint.offers import Available
+
+    assert cards_offered(planned(SLURM)) == set()
+    assert cards_offered(planned(SLURM, available=Available(accelerators=("h100-sxm-80gb", "l40s")))) == {"l40s"}
+
+
+def test_a_machine_holds_the_cores_that_the_pod_asks_for() -> None:
+    """a2-ultragpu-8g has 96 vCPUs for its 8 A100 80GB, a3-highgpu-8g 208: cloud.google.com/compute/docs/gpus."""
+    text = server("meta-llama/Llama-3.1-70B-Instruct", "nvidia-h100-80gb", 8)
+    small = text.replace("limits: {", 'requests: {cpu: "146"}, limits: {cpu: "146", ')
+    assert "a100-sxm4-80gb" in cards_offered(planned(text))
+    assert "a100-sxm4-80gb" not in cards_offered(planned(small))
+
+
+def test_a_named_machine_is_replaced_by_one_with_the_memory_that_the_pod_asks_for() -> None:
+    """g6.xlarge has 16 GiB, g6.4xlarge 64: aws.amazon.com/ec2/instance-types/g6."""
+    text = server("Qwen/Qwen2.5-3B-Instruct", "node.kubernetes.io/instance-type: g6e.2xlarge")
+    asked = text.replace("limits: {", 'requests: {memory: 48Gi, cpu: "6"}, limits: {memory: 54Gi, ')
+    written = {
+        edit.new for one in planned(asked).options for edit in one.edits if one.values.get("accelerator") == "l4"
+    }
+    assert "g6.xlarge" not in written
+    assert "g6.4xlarge" in written
+
+
+def test_a_card_that_only_a_rule_on_waste_refuses_is_not_taken_for_too_slow() -> None:
+    """A 2.5B network needs no FP8 on one L4, which reads its 5 GB in 17 ms, when no time per token is asked for."""
+    for option in planned(WASTEFUL).options:
+        assert option.values.get("accelerator") != "l4" or "quantization" not in option.values, option.title
+
+
+def sglang(card: str) -> str:
+    text = server("zai-org/GLM-4.5-FP8", card, 8)
+    moved = text.replace("vllm/vllm-openai:v0.11.0", "lmsysorg/sglang:v0.5.3")
+    command = "command: [python3, -m, sglang.launch_server]\n          args:"
+    spoken = moved.replace("args:", command, 1).replace("--model=", "--model-path=")
+    return spoken.replace("--max-model-len", "--context-length").replace("--tensor-parallel-size", "--tp-size")
+
+
+def test_fp8_weights_of_an_engine_without_weight_only_kernels_stay_on_cards_that_compute_in_them() -> None:
+    assert cards_offered(planned(sglang("nvidia-h100-80gb"))).isdisjoint({"a100-sxm4-80gb", "a100-sxm4-40gb"})
+
+
+def layers_of_several_kinds(checkpoint: str) -> Plan:
+    return planned(server(checkpoint, "nvidia-h100-80gb", 8).replace("v0.11.0", "v0.12.0"))
+
+
+def test_sequences_are_shared_out_where_every_layer_keeps_the_same_cache() -> None:
+    """vLLM before its pull request 40996 asserts a decode context of 1 where layers keep caches of several kinds."""
+    for option in layers_of_several_kinds("google/gemma-3-27b-it").options:
+        assert "decode_context_parallel" not in option.values, option.title
+
+
+def test_a_card_that_is_not_named_has_no_price() -> None:
+    found = planned(IDLE.replace("cloud.google.com/gke-accelerator: nvidia-h100-80gb", "team: chat"))
+    assert found.options
+    assert {(one.cost_after_usd_per_hour, one.prices) for one in found.options} == {(None, "")}

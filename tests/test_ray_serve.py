@@ -7,6 +7,7 @@ import textwrap
 import pytest
 import reading
 
+from gpulint import labels
 from gpulint.workload import Role, Unknown, Workload
 
 CONFIG = """
@@ -126,6 +127,16 @@ def test_the_pods_own_label_counts_more_than_the_accelerator_type() -> None:
         "    spec:\n", "    spec:\n      nodeSelector: {cloud.google.com/gke-accelerator: nvidia-b200}\n"
     )
     assert reading.values(only(service(groups=labelled)), "accelerator") == ["b200-sxm-180gb"]
+
+
+def test_a_label_and_an_accelerator_type_of_the_same_product_change_together() -> None:
+    """Ray places the model where its accelerator type is: with another card behind the label alone it waits for ever."""
+    groups = GROUP.replace(
+        "      containers:", "      nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}\n      containers:"
+    )
+    role = only(service(groups=groups))
+    assert labels.relabelled(role, "h100-sxm-80gb") == ("nvidia-h100-80gb", "H100")
+    assert labels.relabelled(role, "rtx-pro-6000-se") is None
 
 
 def test_an_accelerator_type_of_several_products_is_unknown() -> None:

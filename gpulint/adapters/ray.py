@@ -241,10 +241,13 @@ def _named_accelerator(config: Document, path: Path, pod: Mapping[str, Field]) -
     """The accelerator that Ray places the model on, where the pods do not say theirs."""
     name = config.get((*path, "accelerator_type"))
     stated = pod.get("accelerator")
-    if not isinstance(name, str) or (stated is not None and not isinstance(stated.value, Unknown)):
+    if not isinstance(name, str):
         return {}
     product = hardware.named(name)
     origins = (Origin(config, (*path, "accelerator_type")),)
+    if stated is not None and not isinstance(stated.value, Unknown):
+        same = product is not None and product.id == stated.value
+        return {"accelerator": replace(stated, origins=(*stated.origins, *origins))} if same else {}
     return {"accelerator": Field(product.id if product else Unknown(f"which product {name} is"), origins)}
 
 
