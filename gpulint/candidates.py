@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint import hardware, labels, moves, offers
+from gpulint import catalog, hardware, labels, moves, offers, shares, units
 from gpulint.facts import Facts, Missing
 from gpulint.moves import GPUS_OF_A_NODE, Move, count_of, priced
 from gpulint.workload import Value
@@ -28,6 +28,28 @@ SPARE_REQUESTS = 2
 """How many times the usual request the longest sequence must stay, so that longer ones than usual still pass."""
 
 
+CLIENTS = (8, 4, 2)
+"""Programs that are to share a card: more have too little of it each."""
+TAKEN = 0.9
+"""Share of a card that all of its programs take together."""
+SHARE_FILLED = 0.4
+"""Share of one's part of a card that weights may take: contexts and workspaces do not become smaller with it."""
+SMALL_BYTES = 8 * units.GIB
+"""Weights of a network that is worth no card of its own: about four billion in 16 bits."""
+OBJECTIVES = (
+    *("target_tpot_s", "target_ttft_s"),
+    *("target_tokens_per_s", "target_requests_per_s", "target_concurrency"),
+)
+"""How fast a card is for one of several programs is not known, nor whether it keeps these."""
+MEASURES_ITS_OWN = (0, 9, 2)
+"""The release from which vLLM does not take what other programs hold for its own: github.com/vllm-project/vllm/pull/18974."""
+ALONE = (
+    "isolation and a steady speed: other programs run on the same card, which the node pool has to allow, "
+    "and which must not start at the same moment"
+)
+"""Programs that start together count each other's memory: github.com/vllm-project/vllm/issues/55827."""
+
+
 class Shape(NamedTuple):
     """One card, how many of it each pod of an instance has, how ranks share them, in which number format, at what list price."""
 
@@ -38,6 +60,7 @@ class Shape(NamedTuple):
     quantization: str
     cost_usd_per_hour: float
     profile: str = ""
+    clients: int = 0
 
     @property
     def ranks(self) -> int:
@@ -50,8 +73,8 @@ Kind = Callable[[Facts, hardware.Accelerator, float], Iterator[Shape]]
 
 
 def serving(known: Facts) -> Iterator[Move]:
-    """Every shape whose cards, or whose slice of one, hold the weights, cheapest first, as changes of the present one."""
-    return _moves(known, (_shapes, _slices))
+    """Every shape whose cards, or whose part of one, hold the weights, cheapest first, as changes of the present one."""
+    return _moves(known, (_shapes, _slices, _shared))
 
 
 def cards(known: Facts) -> Iterator[Move]:
@@ -67,7 +90,7 @@ def _moves(known: Facts, kinds: Sequence[Kind]) -> Iterator[Move]:
     if known.role.text("mig_profile"):
         return  # a rule about slices says what may change
     for shape in sorted((shape for kind in kinds for shape in kind(known, now, weights)), key=_order):
-        values = {name: value for name, value in _values(shape).items() if known.likely(name) != value}
+        values = {name: value for name, value in _values(shape, known).items() if known.likely(name) != value}
         if values:
             yield Move(_title(shape), values, _lost(shape, now, known))
 
@@ -102,6 +125,29 @@ def _slices(known: Facts, now: hardware.Accelerator, weights: float) -> Iterator
                 parts = hardware.slices_per_card(profile, product.id) or 1
                 if parts > 1:
                     yield Shape(product, 1, 1, 1, quantization, _price(machine, 1) / parts, profile)
+
+
+def _shared(known: Facts, now: hardware.Accelerator, weights: float) -> Iterator[Shape]:
+    """Today's card in turns with others: as many as leave room for the weights, and the next number of them."""
+    memory = now.cuda_memory_bytes or now.driver_memory_bytes or 0
+    if not _may_share(known) or weights > SMALL_BYTES:
+        return
+    machine = offers.cheapest(known.role.available, now.id, 1, labels.cloud(known.role))
+    fitting = (count for count in CLIENTS if weights <= SHARE_FILLED * memory * TAKEN / count)
+    for clients in itertools.islice(fitting, COUNTS_TRIED):
+        yield Shape(now, 1, 1, 1, "", _price(machine, 1) / clients, clients=clients)
+
+
+def _may_share(known: Facts) -> bool:
+    """Whether it is one program on one card that measures its own memory, in turns if it shares, without an objective."""
+    role = known.role
+    release = catalog.release(role.text("engine_version"))
+    measured = role.text("engine") == "vllm" and release is not None and release >= MEASURES_ITS_OWN
+    alone = [count_of(known, name) for name in ("gpus_per_pod", "pods_per_replica", "replicas", "engines_on_card")]
+    aimless = not any(isinstance(known.likely(name), int | float) for name in OBJECTIVES)
+    in_turns = shares.strategy(role.text("sharing")) in ("", shares.TURNS)
+    further = any(isinstance(known.likely(name), int | float) for name in ("replicas_most", "kv_cache_memory_bytes"))
+    return measured and aimless and in_turns and alone == [1] * 4 and not further
 
 
 def _price(machine: offers.Offer | None, gpus: int) -> float:
@@ -142,7 +188,16 @@ def _formats(known: Facts, product: hardware.Accelerator) -> Iterator[tuple[str,
         yield "fp8", 0.5
 
 
-def _values(shape: Shape) -> Mapping[str, Value]:
+def _share(shape: Shape, known: Facts) -> Mapping[str, Value]:
+    """So many clients, and no more of the card's memory than one's part."""
+    if not shape.clients:
+        return {}
+    now, most = known.likely("gpu_memory_utilization"), math.floor(TAKEN / shape.clients * 100) / 100
+    taken = min(now, most) if isinstance(now, int | float) else most
+    return {"sharing": shares.named(shares.TURNS, shape.clients), "gpu_memory_utilization": taken}
+
+
+def _values(shape: Shape, known: Facts) -> Mapping[str, Value]:
     values: dict[str, Value] = {
         "accelerator": shape.card.id,
         "gpus_per_pod": shape.gpus,
@@ -152,11 +207,13 @@ def _values(shape: Shape) -> Mapping[str, Value]:
         "data_parallel": 1,
     }
     more: dict[str, Value] = {"quantization": shape.quantization, "mig_profile": shape.profile}
-    return {**values, **{name: value for name, value in more.items() if value}}
+    return {**values, **{name: value for name, value in more.items() if value}, **_share(shape, known)}
 
 
 def _title(shape: Shape) -> str:
     parts = [f"a slice {shape.profile} of {shape.card.name}" if shape.profile else f"{shape.gpus} × {shape.card.name}"]
+    if shape.clients:
+        parts = [f"{shape.card.name} shared by {shape.clients} programs in turns"]
     if shape.pods > 1:
         parts.append(f"{shape.pods} pods")
     if shape.ranks > 1:
@@ -173,6 +230,8 @@ def _lost(shape: Shape, now: hardware.Accelerator, known: Facts) -> str:
     if shape.profile:
         rest = "the rest of the card, which its node has to be cut into slices for"
         return " and ".join(filter(None, (ACCURACY if shape.quantization else "", rest)))
+    if shape.clients:
+        return ALONE
     slower = moves.slower(now, shape.card, gpus, shape.gpus * shape.pods)
     return " and ".join(filter(None, (slower, ACCURACY if shape.quantization else "")))
 

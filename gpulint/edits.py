@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gpulint import additions, engines, hardware, labels, spellings, stated
+from gpulint import additions, engines, hardware, labels, shares, spellings, stated
 from gpulint.adapters.placement import PARTITION_KEY
 from gpulint.documents import Path
 from gpulint.findings import Edit, Location
@@ -91,6 +91,8 @@ def _written(role: Role, name: str, value: Value, values: Mapping[str, Value]) -
         return ()
     if name == "gpus_per_pod":
         return _gpus(role, value, values)
+    if name == "sharing":
+        return _shared(role, str(value))
     if field is None or not field.origins:
         return _sliced(role, str(value)) if name == "mig_profile" else additions.of(role, name, value)
     if name == "accelerator":
@@ -309,8 +311,30 @@ def _sliced(role: Role, profile: str) -> Sequence[Edit] | None:
 
 def _partitioned(role: Role, profile: str) -> Sequence[Edit] | None:
     """The size of a partition beside GKE's label of the card."""
+    return _labelled(role, "mig_profile", [f"{PARTITION_KEY}: {profile}"])
+
+
+def _labelled(role: Role, name: str, written: Sequence[str]) -> Sequence[Edit] | None:
+    """Further labels of the node beside GKE's label of the card."""
     origins = role.fields["accelerator"].origins
     if len(origins) != 1 or origins[0].path[-2:] != ("nodeSelector", labels.GKE):
         return None
     beside = stated.place(origins[0]._replace(key=True))
-    return [Edit("mig_profile", beside.location, "", f"{PARTITION_KEY}: {profile}", "key")] if beside else None
+    return [Edit(name, beside.location, "", one, "key") for one in written] if beside else None
+
+
+def _shared(role: Role, sharing: str) -> Sequence[Edit] | None:
+    """GKE's two labels of a shared card, the words of gpulint's own spec, or another number of clients in either."""
+    now, count = role.fields.get("sharing"), shares.clients(sharing)
+    if now is None or now.value is None:
+        if role.value("accelerator_resource") != WHOLE or labels.cloud(role) != "gcp":
+            return additions.of(role, "sharing", sharing)
+        added = (f"{shares.STRATEGY_KEY}: {shares.strategy(sharing)}", f'{shares.CLIENTS_KEY}: "{count}"')
+        return _labelled(role, "sharing", added)
+    before = shares.clients(str(now.value))
+    if before is None or count is None or shares.strategy(sharing) != shares.strategy(str(now.value)):
+        return None
+    counted = [one for one in now.origins if one.path[-2:] == ("nodeSelector", shares.CLIENTS_KEY)]
+    places = _places(counted or now.origins)
+    words = {str(before): str(count), str(now.value): sharing}
+    return _edits("sharing", places, [words.get(one.text) for one in places])

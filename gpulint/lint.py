@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from posixpath import dirname, join, normpath
 from types import ModuleType
@@ -64,6 +64,11 @@ class Judged(NamedTuple):
     known: facts.Facts
     rules: tuple[Rule, ...]
     outcome: check.Outcome
+
+    @property
+    def owner(self) -> tuple[str, str]:
+        """The workload and the role by name."""
+        return self.workload.name, self.known.role.name
 
 
 def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given) -> Report:
@@ -160,7 +165,9 @@ def _answered(found: Sequence[Finding], source: Source, repository: Repository, 
         sources = [Source(path, content) for path, content in files.items()]
         return lint(sources, repository.rewritten(files), replace(given, alternatives=False))
 
-    return list(written.answered(found, source.path, source.content, repository.read, linted))
+    return list(
+        written.answered(found, source.path, source.content, repository.read, linted, judge=judge(repository, given))
+    )
 
 
 def _of_targets(found: Sequence[Document], repository: Repository, given: Given) -> Iterator[Finding]:
@@ -357,6 +364,16 @@ def _judged(role: Role, workload: Workload, repository: Repository, given: Given
         known = facts.of(_shared(role, shares), resolved)
         outcome = check.judged(rules, known)
     return Judged(workload, known, rules, outcome)
+
+
+def judge(repository: Repository, given: Given) -> Callable[[Source], list[tuple[tuple[str, str], check.Outcome]]]:
+    """Says of a changed text what the rules make of each role in it."""
+
+    def said(source: Source) -> list[tuple[tuple[str, str], check.Outcome]]:
+        tree = repository.rewritten({source.path: source.content})
+        return [(one.owner, one.outcome) for one in judged(source, tree, given)]
+
+    return said
 
 
 def judged(source: Source, repository: Repository, given: Given) -> Iterator[Judged]:

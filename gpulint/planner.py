@@ -15,10 +15,10 @@ from gpulint.search import Before, Option
 
 PRINTED = 6
 SAME_HARDWARE = frozenset(
-    {"accelerator", "gpus_per_pod", "pods_per_replica", "replicas", "mig_profile", "instance_type"}
+    {"accelerator", "gpus_per_pod", "pods_per_replica", "replicas", "mig_profile", "sharing", "instance_type"}
 )
 """What an answer on the same hardware leaves as it is."""
-OTHER_HARDWARE = frozenset({"accelerator", "mig_profile", "instance_type"})
+OTHER_HARDWARE = frozenset({"accelerator", "mig_profile", "sharing", "instance_type"})
 """What makes it another kind of hardware, not only more or less of the same."""
 NUMBER_FORMATS = frozenset({"quantization", "kv_cache_dtype", "weight_dtype"})
 """What gives up accuracy, and is not offered beside the same shape without it."""
@@ -115,6 +115,8 @@ def _suggested(before: Before, option: Option) -> Suggestion:
     said = suggest.suggestion(option.move, before.known, option.known)
     if engines.trains(option.known.role):
         said = training_merits.timed(said, before.known, option.known)
+    if "sharing" in said.values:
+        return said  # how fast a card is for one of several programs is not known
     return said._replace(facts=(*said.facts, *_shown(option.known, SHOWN)))
 
 
@@ -193,14 +195,14 @@ def _smallness(one: Suggestion, least: float) -> tuple[bool, float, bool, bool, 
     more = training_merits.costs_more(one) if runs else suggest.costs_more(one)
     moved = not OTHER_HARDWARE.isdisjoint(one.values)
     dear = _step(cost, least) if more else 0.0
-    kept = (one.learns_otherwise, dear, _loses_accuracy(one), moved, len(one.values))
+    kept = (one.learns_otherwise, dear, _loses_much(one), moved, len(one.values))
     return *kept, _step(cost, least), one.cost_after_usd_per_hour or math.inf
 
 
 def _frugality(one: Suggestion, least: float) -> tuple[bool, float, int, float]:
-    """Money first, among what keeps its number format and learns the same."""
+    """Money first, among what keeps its number format and its card to itself, and learns the same."""
     cost = _cost(one)[0]
-    return _loses_accuracy(one) or one.learns_otherwise, _step(cost, least), len(one.values), cost
+    return _loses_much(one) or one.learns_otherwise, _step(cost, least), len(one.values), cost
 
 
 def _step(cost: float, least: float) -> float:
@@ -208,8 +210,9 @@ def _step(cost: float, least: float) -> float:
     return math.floor(math.log(cost / least, NEARLY)) + 1.0 if math.inf > cost > 0 < least < math.inf else cost
 
 
-def _loses_accuracy(one: Suggestion) -> bool:
-    return any(str(one.values.get(name, "")).startswith(NARROW) for name in NUMBER_FORMATS)
+def _loses_much(one: Suggestion) -> bool:
+    """Whether it loses accuracy, or a card that nobody else uses."""
+    return "sharing" in one.values or any(str(one.values.get(name, "")).startswith(NARROW) for name in NUMBER_FORMATS)
 
 
 def _cost(one: Suggestion) -> tuple[float, int]:
@@ -232,13 +235,14 @@ def _beaten(one: Suggestion, others: Iterable[Suggestion]) -> bool:
 def _scores(one: Suggestion) -> tuple[float, ...]:
     """What an option costs, takes, loses and leaves, less being better."""
     shown: Mapping[str, object] = {fact.name: fact.values.likely for fact in one.facts}
+    untold = math.inf if "sharing" in one.values else 0.0
     slow, watts = shown.get("tpot_s") or shown.get("step_s"), shown.get("power_w")
     return (
         _cost(one)[0],
         float(len(one.values)),
         float(bool(one.gives_up)),
-        slow if isinstance(slow, float) else 0.0,
-        watts if isinstance(watts, int | float) else 0.0,
+        slow if isinstance(slow, float) else untold,
+        watts if isinstance(watts, int | float) else untold,
         -_headroom(one),
     )
 

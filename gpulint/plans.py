@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from gpulint import lint, planner, proof, search, written
-from gpulint.findings import Finding, Location, Plan, Suggestion
+from gpulint.findings import Finding, Location, Plan
 from gpulint.lint import Given, Judged
 from gpulint.policy import check
 from gpulint.repository import Repository, Source
@@ -18,18 +18,16 @@ def of(source: Source, line: int | None, repository: Repository, given: Given) -
     named = [(one, names) for one in roles if line is not None and (names := frozenset(_at(line, one)))]
     chosen = named or [(one, frozenset()) for one in (roles if line is None else _around(line, roles))]
 
-    def objection(option: Suggestion, cures: Sequence[str]) -> str:
-        return proof.objection(option, cures, source, judged, repository, given)
-
-    plans = (_plan(one, names, objection) for one, names in chosen)
+    proven = proof.Proof(source, lint.judge(repository, given))
+    plans = (_plan(one, names, proven) for one, names in chosen)
     return [
         one._replace(options=written.placed(one.options, source.path, source.content, repository.read)) for one in plans
     ]
 
 
-def _plan(one: Judged, names: frozenset[str], objection: Callable[[Suggestion, Sequence[str]], str]) -> Plan:
-    targets = planner.targets(one.outcome, names)
-    return planner.plan(search.Before(one.workload, one.known, one.rules, one.outcome, targets), objection)
+def _plan(one: Judged, names: frozenset[str], proven: proof.Proof) -> Plan:
+    before = search.Before(one.workload, one.known, one.rules, one.outcome, planner.targets(one.outcome, names))
+    return planner.plan(before, lambda option, cures: proven.objection(option, cures, one.owner))
 
 
 def _at(line: int, one: Judged) -> Iterator[str]:

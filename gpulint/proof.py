@@ -1,55 +1,73 @@
-"""Proof: the edits of an option carried out in the text, read and judged anew; an option that says more than before is none."""
+"""Proof: the edits of an alternative carried out in the text, which is read and judged anew: it may not say more than before."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from gpulint import fix, lint
+from gpulint import fix
 from gpulint.findings import Suggestion
-from gpulint.lint import Given, Judged
-from gpulint.repository import Repository, Source
+from gpulint.policy.check import Outcome
+from gpulint.repository import Source
 from gpulint.splices import Inexact
 
-Said = tuple[Mapping[str, int], frozenset[str]]
-"""The severity of each rule that speaks, and the rules that lacked a fact."""
+Owner = tuple[str, str]
+"""A workload and its role, by name."""
+Judge = Callable[[Source], Sequence[tuple[Owner, Outcome]]]
+"""Reads a text and says what the rules make of each role in it."""
 
 
-def objection(
-    one: Suggestion,
-    cures: Iterable[str],
-    source: Source,
-    before: Sequence[Judged],
-    repository: Repository,
-    given: Given,
-) -> str:
-    """What the text would newly say, or what would stay, after an option's edits; empty where it keeps what it promises.
+class Said(NamedTuple):
+    """The severity of each rule that speaks of a role, and the rules that lacked a fact."""
 
-    An option without an exact place for every edit, or with places in other files, is judged by its values alone.
-    """
-    if any(edit.location is None or edit.location.path != source.path for edit in one.edits):
-        return ""
-    try:
-        written = fix.written(one, {source.path: source.content})[source.path]
-    except Inexact:
-        return ""
-    after = list(lint.judged(Source(source.path, written), repository, given))
-    return _difference(frozenset(cures), _said(before), _said(after))
+    speaking: Mapping[tuple[Owner, str], int]
+    lacking: frozenset[tuple[Owner, str]]
 
 
-def _said(roles: Iterable[Judged]) -> Said:
-    speaking: dict[str, int] = {}
-    lacking: set[str] = set()
-    for one in roles:
-        lacking |= {lacked.rule for lacked in one.outcome.not_evaluated}
-        for verdict in one.outcome.verdicts:
-            speaking[verdict.rule.name] = max(verdict.severity, speaking.get(verdict.rule.name, 0))
-    return speaking, frozenset(lacking)
+class Proof:
+    """What the rules say of a text, and of it after alternatives, each text judged once."""
+
+    def __init__(self, source: Source, judge: Judge) -> None:
+        self._source = source
+        self._said = functools.cache(lambda content: _said(judge(Source(source.path, content))))
+
+    def objection(self, one: Suggestion, cures: Iterable[str], owner: Owner) -> str:
+        """What the text would newly say, or still say of an owner, after an alternative; empty where it keeps its promise.
+
+        One without an exact place for every edit, or with places in other files, was judged by its values alone.
+        """
+        if any(edit.location is None or edit.location.path != self._source.path for edit in one.edits):
+            return ""
+        try:
+            written = fix.written(one, {self._source.path: self._source.content})[self._source.path]
+        except Inexact:
+            return ""
+        stayed = {(owner, rule) for rule in cures}
+        return _difference(stayed, self._said(self._source.content), self._said(written))
 
 
-def _difference(cures: frozenset[str], before: Said, after: Said) -> str:
-    if stays := sorted(cures & after[0].keys()):
+def _said(roles: Iterable[tuple[Owner, Outcome]]) -> Said:
+    speaking: dict[tuple[Owner, str], int] = {}
+    lacking: set[tuple[Owner, str]] = set()
+    for owner, outcome in roles:
+        lacking |= {(owner, one.rule) for one in outcome.not_evaluated}
+        for verdict in outcome.verdicts:
+            said = owner, verdict.rule.name
+            if not verdict.rule.only_with:
+                speaking[said] = max(verdict.severity, speaking.get(said, 0))
+            elif said not in speaking:
+                speaking[said] = 0  # it speaks where a better one is found, which the values were held against
+    return Said(speaking, frozenset(lacking))
+
+
+def _difference(stayed: set[tuple[Owner, str]], before: Said, after: Said) -> str:
+    if stays := sorted(rule for _, rule in stayed & after.speaking.keys()):
         return f"{stays[0]} would stay once written"
-    if worse := sorted(name for name, severity in after[0].items() if severity > before[0].get(name, 0)):
-        return f"{worse[0]} would speak once written"
-    lacking = sorted(after[1] - before[1])
+    worse = (
+        rule for (owner, rule), severity in after.speaking.items() if severity > before.speaking.get((owner, rule), 0)
+    )
+    if new := sorted(worse):
+        return f"{new[0]} would speak once written"
+    lacking = sorted(rule for _, rule in after.lacking - before.lacking)
     return f"{lacking[0]} could not be evaluated once written" if lacking else ""

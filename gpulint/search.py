@@ -184,7 +184,7 @@ def _sifted(changed: Facts, search: _Search) -> str:
 
 
 def _too_large(known: Facts) -> bool:
-    """Whether a role does not fit in memory at the end of its interval."""
+    """Whether a role does not fit in memory at the end of its interval; on a shared card, in the adverse world."""
     name = "training_room_bytes" if engines.trains(known.role) else "headroom_bytes"
     room = known.worlds(name)
     if isinstance(room, Missing):
@@ -193,7 +193,8 @@ def _too_large(known: Facts) -> bool:
         return told and weights > BESIDE_WEIGHTS * memory  # type: ignore[operator]
     if not isinstance(room.adverse, int | float) or room.adverse >= 0:
         return False
-    ends = known.ends(name) if isinstance(room.likely, int | float) and room.likely >= 0 else None
+    near = isinstance(room.likely, int | float) and room.likely >= 0 and not known.role.value("sharing")
+    ends = known.ends(name) if near else None
     return ends is None or not isinstance(ends[0], int | float) or ends[0] < 0
 
 

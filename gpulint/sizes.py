@@ -14,8 +14,12 @@ from gpulint.facts import Facts, Missing, glossary
 from gpulint.findings import Worlds
 from gpulint.logs import comparison
 from gpulint.logs.reader import Log
+from gpulint.policy import check
+from gpulint.policy.rule import shipped_rules
+from gpulint.reports import text as text_report
 from gpulint.repository import Repository
-from gpulint.workload import Field, Origin, Role, Value
+from gpulint.summary import Fitting
+from gpulint.workload import Field, Origin, Role, Value, Workload
 
 TERMS = (
     "weight_bytes_per_gpu",
@@ -68,7 +72,7 @@ class Row(NamedTuple):
 
 
 class Table(NamedTuple):
-    """The terms of one role, the verdict on them, and what was missing."""
+    """The terms of one role, the verdict on them, what was missing, and where that is the card, which ones would do."""
 
     title: str
     rows: tuple[Row, ...]
@@ -77,6 +81,7 @@ class Table(NamedTuple):
     assumptions: tuple[str, ...]
     stored: str = ""
     told: comparison.Evidence | None = None
+    hardware: Fitting = Fitting()
 
 
 def served(stated: Mapping[str, object]) -> dict[str, object]:
@@ -144,7 +149,19 @@ def table(role: Role, resolved: Resolved | None) -> Table:
         f"{name}: {known.reasons.get(name) or glossary()[name].ask or glossary()[name].meaning}" for name in missing
     )
     assumed = tuple(summary.assumptions(role, resolved))
-    return Table(_title(role, known), tuple(rows), verdict(known), needs, assumed, _stored(resolved))
+    stored = _stored(resolved)
+    return Table(_title(role, known), tuple(rows), verdict(known), needs, assumed, stored, hardware=_hardware(known))
+
+
+def _hardware(known: Facts) -> Fitting:
+    """The cards that would do, by the rules of any workload."""
+    role = known.role
+    if hardware.accelerator(role.text("accelerator")) is not None:
+        return Fitting()
+    kind = "training" if engines.trains(role) else "inference"
+    workload = Workload(role.name, kind, "size", role.anchor.document, (), (role,))
+    rules = tuple(check.matching(shipped_rules().values(), workload, role))
+    return summary.fitting(known, check.judged(rules, known), rules)
 
 
 def _served_speed(role: Role) -> tuple[str, ...]:
@@ -223,6 +240,7 @@ def _text(one: Table) -> str:
     lines += [f"stored: {one.stored}"] if one.stored else []
     lines += [f"assumed: {text}" for text in one.assumptions]
     lines += [f"missing: {text}" for text in one.missing]
+    lines += text_report.hardware(*one.hardware)
     return "\n".join(lines)
 
 
@@ -252,11 +270,21 @@ def as_json(tables: Sequence[Table]) -> str:
             "missing": list(one.missing),
             "assumptions": list(one.assumptions),
             "stored": one.stored,
+            **_had(one.hardware),
             **({"log": comparison.as_data(one.told)} if one.told else {}),
         }
         for one in tables
     ]
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def _had(found: Fitting) -> dict[str, object]:
+    """The cards that would do, as the JSON report names them; nothing where the card is known."""
+    if found == Fitting():
+        return {}
+    fits = [{**one._asdict(), "headroom": one.headroom._asdict()} for one in found.smallest]
+    listed = {"fits_on": found.fits, "borderline": found.borderline, "too_small": found.too_small}
+    return {**{name: list(cards) for name, cards in listed.items()}, "smallest": fits}
 
 
 # ---- catalog

@@ -9,6 +9,8 @@ from gpulint import documents, fix
 from gpulint.documents import Loaded
 from gpulint.findings import Finding, Report, Suggestion
 from gpulint.fix import Files
+from gpulint.proof import Judge, Proof
+from gpulint.repository import Source
 from gpulint.splices import Inexact
 
 
@@ -18,12 +20,14 @@ def answered(
     content: bytes,
     read: Callable[[str], bytes | None],
     linted: Callable[[Files], Report],
+    judge: Judge,
 ) -> Iterator[Finding]:
     """Findings of a file with the alternatives that hold in its text, whose edits tell the characters that they change.
 
     One that has no exact place was checked by its facts, and stays; another word has no facts.
     """
     asked: dict[bytes, Report] = {}
+    proven = Proof(Source(path, content), judge)
 
     def once(files: Files, alternatives: bool) -> Report:
         key = files[path]
@@ -34,7 +38,7 @@ def answered(
         return asked[key]
 
     for one in found:
-        held = [each for each in one.suggestions if _holds(one, each, path, content, once)]
+        held = [each for each in one.suggestions if _holds(one, each, path, content, once, proven)]
         yield one._replace(suggestions=placed(held, path, content, read))
 
 
@@ -52,10 +56,12 @@ def placed(
     return tuple(fix.placed(one, loaded) for one in found)
 
 
-def _holds(finding: Finding, one: Suggestion, path: str, content: bytes, linted: fix.Linted) -> bool:
-    given = {path: content}
+def _holds(finding: Finding, one: Suggestion, path: str, content: bytes, linted: fix.Linted, proven: Proof) -> bool:
+    """Whether an alternative holds in the text: one of values by what rules say of the roles, another word by the report."""
+    if one.values:
+        return not proven.objection(one, [finding.rule], (finding.workload, finding.role))
     try:
-        fix.written(one, given)
+        fix.written(one, {path: content})
     except Inexact:
-        return bool(one.values)
-    return fix.holds(finding, one, path, given, linted)
+        return False
+    return fix.holds(finding, one, path, {path: content}, linted)

@@ -29,6 +29,7 @@ ALSO: Mapping[tuple[str, str], tuple[str, Mapping[str, Any]]] = {
     ),
     ("tgi", "prefill_hidden_multiple"): (LLAMA, {"engine_version": "3.1.0"}),
     ("tgi", "prefill_intermediate_multiple"): (LLAMA, {"engine_version": "3.1.0"}),
+    ("tensorrt-llm", "checkpoint_kv_bytes"): ("nvidia/Llama-3.1-8B-Instruct-FP8", {}),
     ("llama.cpp", "sampler_bytes_per_logit"): (LLAMA, {"attention_backend": "on"}),
 }
 """Terms that matter in another role only."""

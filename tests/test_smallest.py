@@ -6,17 +6,21 @@ reports them, of which vLLM 0.10 takes 90 %.
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 import samples
 
-from gpulint import architecture, documents, facts, smallest
+from gpulint import architecture, documents, facts, sizes, smallest
 from gpulint.findings import Fit, RoleSummary
 from gpulint.offers import EVERYTHING, Available, Offer, Pool, Price
 from gpulint.reports.text import render
+from gpulint.repository import WorkTree
+from gpulint.summary import Fitting
 from gpulint.workload import Field, Origin, Role, Unknown
 
 NOWHERE = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
@@ -293,3 +297,26 @@ def test_the_text_says_card_count_ranks_and_how_old_the_price_is() -> None:
 
 def test_a_named_card_leaves_nothing_to_find() -> None:
     assert judged(POD.replace("{name: chat}", "{name: chat, annotations: {gpulint/accelerator: l4}}")).smallest == ()
+
+
+def test_the_table_of_a_checkpoint_says_what_would_carry_it() -> None:
+    """141.1 GB of weights: on no card that rents out below 141 GB; the line names count and ranks (count is open)."""
+    table = sizes.table(
+        *sizes.from_checkpoint(LLAMA_70B, {"engine": "vllm", "max_model_len": 8192}, None, WorkTree(Path()))
+    )
+    assert table.verdict == "cannot tell"
+    assert "H100 SXM5 80GB" in table.hardware.too_small
+    assert {one.gpus for one in table.hardware.smallest} <= {1, 2, 4, 8}
+    assert all(one.tensor_parallel == one.gpus for one in table.hardware.smallest)
+    (line,) = [one for one in sizes.as_text([table]).splitlines() if one.startswith("smallest that fits: ")]
+    assert table.hardware.smallest[0].name in line
+    (data,) = json.loads(sizes.as_json([table]))
+    assert data["smallest"][0]["accelerator"] == table.hardware.smallest[0].accelerator
+
+
+def test_the_table_of_a_named_card_proposes_none() -> None:
+    table = sizes.table(
+        *sizes.from_checkpoint(QWEN_8B, {"engine": "vllm", "max_model_len": 8192}, "l4", WorkTree(Path()))
+    )
+    assert table.hardware == Fitting()
+    assert "smallest" not in json.loads(sizes.as_json([table]))[0]

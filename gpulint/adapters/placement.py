@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gpulint import hardware
+from gpulint import hardware, shares
 from gpulint.documents import Document, Path
 from gpulint.workload import Field, Origin, Unknown
 
@@ -18,9 +18,7 @@ NAMING_KEYS = frozenset({"gpu.nvidia.com/class", "gpu.nvidia.com/model"})
 """Clouds and clusters that copy CoreWeave's keys write product names of their own liking as values."""
 PARTITION_KEY = "cloud.google.com/gke-gpu-partition-size"
 PRODUCT_KEY = "nvidia.com/gpu.product"
-SHARING_KEYS = frozenset(
-    {"cloud.google.com/gke-gpu-sharing-strategy", "cloud.google.com/gke-max-shared-clients-per-gpu"}
-)
+SHARING_KEYS = frozenset({shares.STRATEGY_KEY, shares.CLIENTS_KEY})
 SLICED_PRODUCT = re.compile(r"-MIG-(\d+g\.\d+gb)")
 """Under the single strategy each `nvidia.com/gpu` is a slice, and the product label says which."""
 PRODUCT_SUFFIX = re.compile(r"(?:-MIG-\d+g\.\d+gb(?:[.-](?:me|gfx)(?:\.all)?)?)?(?:-SHARED)?$")
@@ -184,13 +182,21 @@ def _sliced(selector: list[Label]) -> dict[str, Field]:
         value, origin = label.values[0]
         if label.key == PARTITION_KEY:
             found["mig_profile"] = Field(value, (origin,))
-        elif label.key in SHARING_KEYS:
-            found["sharing"] = Field(f"{value} clients" if value.isdecimal() else value, (origin,))
         elif label.key == PRODUCT_KEY and value.endswith("-SHARED"):
             found["sharing"] = Field("time-slicing or MPS", (origin,))
         elif label.key == PRODUCT_KEY and (sliced := SLICED_PRODUCT.search(value)):
             found["mig_profile"] = Field(sliced[1], (origin,))
-    return found
+    return found | _handed_out(selector)
+
+
+def _handed_out(selector: list[Label]) -> dict[str, Field]:
+    """How GKE hands a card out to several pods, and to how many."""
+    stated = {label.key: label.values[0] for label in selector if label.key in SHARING_KEYS}
+    if not stated:
+        return {}
+    strategy, count = (stated[key][0] if key in stated else "" for key in (shares.STRATEGY_KEY, shares.CLIENTS_KEY))
+    words = shares.named(strategy, count) if count.isdecimal() else strategy or count
+    return {"sharing": Field(words, tuple(origin for _, origin in stated.values()))}
 
 
 def _unmatched(labels: list[Label]) -> dict[str, Field]:

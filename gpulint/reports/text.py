@@ -210,13 +210,21 @@ def _notes(workloads: Iterable[WorkloadSummary]) -> Iterator[str]:
                 yield f"{safe(workload.name)}: {role.cost_of_work}"
             for assumption in role.assumptions:
                 yield f"assumed for {safe(workload.name)}: {safe(assumption)}"
-            if role.fits_on or role.borderline or role.too_small:
-                parts = [f"fits on {_from_smallest(role.fits_on)}"]
-                parts += [f"borderline on {', '.join(role.borderline)}"] if role.borderline else []
-                parts += [f"too small: {', '.join(role.too_small[-3:])}"] if role.too_small else []
-                yield f"{safe(workload.name)} {'; '.join(parts)}"
-            if role.smallest:
-                yield f"{safe(workload.name)} smallest that fits: {'; '.join(fits(role.smallest))}"
+            for said in hardware(role.fits_on, role.borderline, role.too_small, role.smallest):
+                yield f"{safe(workload.name)} {said}"
+
+
+def hardware(
+    fits_on: Sequence[str], borderline: Sequence[str], too_small: Sequence[str], smallest: Sequence[Fit]
+) -> Iterator[str]:
+    """What a role fits on and does not, where no file names the card, and the smallest to be had."""
+    if fits_on or borderline or too_small:
+        parts = [f"fits on {_from_smallest(fits_on)}"]
+        parts += [f"borderline on {', '.join(borderline)}"] if borderline else []
+        parts += [f"too small: {', '.join(too_small[-3:])}"] if too_small else []
+        yield "; ".join(parts)
+    if smallest:
+        yield f"smallest that fits: {'; '.join(fits(smallest))}"
 
 
 def fits(fits: Sequence[Fit]) -> Iterator[str]:

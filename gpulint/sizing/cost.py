@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-from gpulint import hardware, units
+from gpulint import hardware, shares, units
 
 
 def slice_share(accelerator: str, mig_profile: str | None, sharing: str | None) -> float:
     """Share of a card that one of the asked-for GPUs or slices is.
 
-    slice_share = 1, of a MIG profile 1 / slices that the card is cut into at most
+    slice_share = 1 / (clients · slices), where the card is cut into so many slices at most, each for so many clients
 
     Args:
         accelerator: product. mig_profile: of the slice, None of a whole card. sharing: how a card is handed out in shares.
     Returns:
         ratio
-    Validity: unknown where cards are handed out in shares, whose number is not stated.
+    Validity: unknown where cards are handed out in shares, whose number is not stated; while all shares are taken.
 
     >>> slice_share("h100-sxm-80gb", None, None), slice_share("h100-sxm-80gb", "3g.40gb", None)
     (1.0, 0.5)
+    >>> slice_share("l4", None, "time-sharing by 4 clients")
+    0.25
 
-    Source: NVIDIA MIG User Guide, supported profiles: instances available.
+    Source: NVIDIA MIG User Guide, supported profiles: instances available; GKE, time-sharing GPUs: clients per GPU.
     """
-    if sharing:
+    clients = shares.clients(sharing) if sharing else 1
+    if not clients:
         raise LookupError("the card is handed out in shares, and how many is not stated")
-    if not mig_profile:
-        return 1.0
-    slices = hardware.slices_per_card(mig_profile, accelerator)
+    slices = hardware.slices_per_card(mig_profile, accelerator) if mig_profile else 1
     if not slices:
         raise LookupError(f"{accelerator} has no slices {mig_profile}")
-    return 1 / slices
+    return 1 / (slices * clients)
 
 
 def machines_paid(

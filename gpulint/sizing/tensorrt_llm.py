@@ -56,14 +56,18 @@ def bytes_per_activation(weight_dtype: str) -> float:
 
 
 def bytes_per_kv_element(
-    kv_cache_dtype: str, checkpoint_quantization: str | None, bytes_per_activation: float
+    kv_cache_dtype: str,
+    checkpoint_quantization: str | None,
+    bytes_per_activation: float,
+    checkpoint_kv_bytes: float | None = None,
 ) -> float:
     """Bytes of one element of the KV cache, scales included.
 
-    By the stated format; `auto` is that of the activations unless the checkpoint is quantised.
+    By the stated format; `auto` is that of the activations unless the checkpoint is quantised, then what its kind keeps.
 
     Args:
-        kv_cache_dtype: as stated. checkpoint_quantization: of the checkpoint, else None. bytes_per_activation: [bytes]
+        kv_cache_dtype: as stated. checkpoint_quantization: of the checkpoint, else None. bytes_per_activation: [bytes].
+        checkpoint_kv_bytes: of checkpoints of that format (fitted), None where nothing is known of them [bytes].
     Returns:
         [bytes]
     Validity: `auto` takes the format that a quantised checkpoint names for its KV cache, which its name does not tell.
@@ -75,6 +79,8 @@ def bytes_per_kv_element(
     """
     if kv_cache_dtype in _KV_BYTES:
         return _KV_BYTES[kv_cache_dtype]
+    if kv_cache_dtype == "auto" and checkpoint_quantization and checkpoint_kv_bytes:
+        return checkpoint_kv_bytes
     if kv_cache_dtype != "auto" or checkpoint_quantization:
         raise LookupError("the checkpoint says in which format its KV cache is kept")
     return float(bytes_per_activation)
