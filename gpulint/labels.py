@@ -110,8 +110,8 @@ def requested(origin: Origin, product: str | None, gpus: Value) -> str | None:
     old = origin.text().strip()
     if not (platforms := _platforms(origin)) or SIZED.search(_whole(origin).replace(old, "", 1)):
         return None
-    if product is not None and rented.product(platforms, old) is None:
-        return None  # the platform lists no such name: it is a cluster's own
+    if product is not None and not _is_listed(platforms, old):
+        return None  # a cluster's own name, beside which it may have no other card
     name = old if product is None else _named(platforms, product)
     if name is None:
         return None
@@ -247,6 +247,12 @@ def _named(platforms: tuple[str, ...], product: str) -> str | None:
     names = [row["profile"] for row in rows if row["accelerator"] == product and not row["mig_profile"]]
     fitting = [name for name in names if rented.product(platforms, name) == product]
     return min(fitting, key=lambda name: (len(name), name), default=None)
+
+
+def _is_listed(platforms: tuple[str, ...], name: str) -> bool:
+    """Whether a platform lists a name, be it with the memory behind it."""
+    rows = [row for row in catalog.rows("resource_profiles") if row["platform"] in platforms]
+    return name.casefold() in {row["profile"].casefold().partition(":")[0] for row in rows}
 
 
 def _whole(origin: Origin) -> str:

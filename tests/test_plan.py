@@ -416,3 +416,14 @@ def test_a_card_that_is_not_named_has_no_price() -> None:
     found = planned(IDLE.replace("cloud.google.com/gke-accelerator: nvidia-h100-80gb", "team: chat"))
     assert found.options
     assert {(one.cost_after_usd_per_hour, one.prices) for one in found.options} == {(None, "")}
+
+
+def test_a_name_that_the_platform_does_not_list_is_a_clusters_own() -> None:
+    """CoreWeave's H100_NVLINK_80GB in a SkyPilot task: nobody lists what else that cluster has."""
+    text = (
+        "resources:\n  accelerators: {}:1\n  image_id: docker:vllm/vllm-openai:latest\nservice:\n"
+        "  readiness_probe: /health\n  replicas: 2\nrun: |\n"
+        "  python3 -m vllm.entrypoints.openai.api_server --model Qwen/Qwen2.5-1.5B-Instruct --max-model-len 4096\n"
+    )
+    assert "l4" in cards_offered(planned(text.format("H100")))
+    assert cards_offered(planned(text.format("H100_NVLINK_80GB"))) == set()
