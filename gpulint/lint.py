@@ -9,7 +9,7 @@ from posixpath import dirname, join, normpath
 from types import ModuleType
 from typing import NamedTuple
 
-from gpulint import adapters, architecture, catalog, documents, engines, facts, hints, labels, suggest, summary
+from gpulint import adapters, architecture, catalog, documents, engines, facts, hints, labels, summary
 from gpulint.architecture import Resolved
 from gpulint.documents import Document
 from gpulint.facts import glossary
@@ -343,6 +343,8 @@ def _standing(one: Judged) -> tuple[check.Outcome, dict[str, tuple[Suggestion, .
 
 
 def _offered(verdict: check.Verdict, one: Judged) -> tuple[Suggestion, ...]:
+    from gpulint import suggest
+
     found = suggest.alternatives(verdict, one.outcome, one.workload, one.known, one.rules)
     return found or _reworded(verdict.rule, one.known)
 

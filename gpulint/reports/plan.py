@@ -117,9 +117,9 @@ def _price(one: Suggestion) -> str:
 
 
 def _today(plan: Plan) -> str:
-    """Today's cost, as the options have it where they do: of the same cloud and the same count of instances."""
-    costs = [one.cost_before_usd_per_hour for one in plan.options if one.cost_before_usd_per_hour is not None]
-    return f"{costs[0]:,.2f}" if costs else "?"
+    """Today's cost; where options are priced in several clouds, from the least to the most."""
+    costs = sorted({one.cost_before_usd_per_hour for one in plan.options if one.cost_before_usd_per_hour is not None})
+    return " to ".join(f"{cost:,.2f}" for cost in dict.fromkeys((*costs[:1], *costs[-1:]))) or "?"
 
 
 def _cell(facts: Sequence[Fact], name: str) -> str:
