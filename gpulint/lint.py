@@ -368,24 +368,26 @@ def _judged(role: Role, workload: Workload, repository: Repository, given: Given
     return Judged(workload, known, rules, outcome)
 
 
-def judge(repository: Repository, given: Given) -> Callable[[Source], list[tuple[tuple[str, str], check.Outcome]]]:
-    """Says of a changed text what the rules make of each role in it."""
+def judge(repository: Repository, given: Given) -> Callable[[Source, str], list[tuple[tuple[str, str], check.Outcome]]]:
+    """Says of a changed text what the rules make of each role of one of its workloads."""
 
-    def said(source: Source) -> list[tuple[tuple[str, str], check.Outcome]]:
+    def said(source: Source, workload: str) -> list[tuple[tuple[str, str], check.Outcome]]:
         tree = repository.rewritten({source.path: source.content})
-        return [(one.owner, one.outcome) for one in judged(source, tree, given)]
+        return [(one.owner, one.outcome) for one in judged(source, tree, given, workload)]
 
     return said
 
 
-def judged(source: Source, repository: Repository, given: Given) -> Iterator[Judged]:
-    """Each role of a file with its facts, the rules that are about it, and what they said."""
+def judged(source: Source, repository: Repository, given: Given, name: str | None = None) -> Iterator[Judged]:
+    """Each role of a file, or of its workloads of one name, with its facts, the rules that are about it, and what they said."""
     loaded = documents.load(source.path, source.content)
     told, _ = hints.commented(loaded.comments)
     services = _services(loaded.documents)
     for document in loaded.documents:
         adapter = adapters.claiming(document)
         for workload in adapters.workloads(adapter, document, repository) if adapter else ():
+            if name is not None and workload.name != name:
+                continue
             hinted = _hinted(workload, services, told, given)
             for role in hinted.roles:
                 yield _judged(role, hinted, repository, given)

@@ -14,8 +14,8 @@ from gpulint.splices import Inexact
 
 Owner = tuple[str, str]
 """A workload and its role, by name."""
-Judge = Callable[[Source], Sequence[tuple[Owner, Outcome]]]
-"""Reads a text and says what the rules make of each role in it."""
+Judge = Callable[[Source, str], Sequence[tuple[Owner, Outcome]]]
+"""Reads a text and says what the rules make of each role of one of its workloads."""
 
 
 class Said(NamedTuple):
@@ -26,11 +26,11 @@ class Said(NamedTuple):
 
 
 class Proof:
-    """What the rules say of a text, and of it after alternatives, each text judged once."""
+    """What the rules say of a workload of a text, and of it after alternatives, each text judged once."""
 
     def __init__(self, source: Source, judge: Judge) -> None:
         self._source = source
-        self._said = functools.cache(lambda content: _said(judge(Source(source.path, content))))
+        self._said = functools.cache(lambda content, workload: _said(judge(Source(source.path, content), workload)))
 
     def objection(self, one: Suggestion, cures: Iterable[str], owner: Owner) -> str:
         """What the text would newly say, or still say of an owner, after an alternative; empty where it keeps its promise.
@@ -44,7 +44,7 @@ class Proof:
         except Inexact:
             return ""
         stayed = {(owner, rule) for rule in cures}
-        return _difference(stayed, self._said(self._source.content), self._said(written))
+        return _difference(stayed, self._said(self._source.content, owner[0]), self._said(written, owner[0]))
 
 
 def _said(roles: Iterable[tuple[Owner, Outcome]]) -> Said:

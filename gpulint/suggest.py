@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,7 +12,6 @@ from gpulint import (
     candidates,
     edits,
     engines,
-    facts,
     hardware,
     labels,
     layouts,
@@ -19,6 +19,7 @@ from gpulint import (
     offers,
     training_layouts,
     training_moves,
+    variants,
 )
 from gpulint.facts import Facts
 from gpulint.findings import Severity, Suggestion
@@ -57,6 +58,12 @@ def alternatives(
     return tuple(one for _, one in best[:PRINTED])
 
 
+@functools.lru_cache(maxsize=1)
+def _traced(known: Facts) -> Facts:
+    """The same facts, whose variants take over what a change does not touch."""
+    return known if isinstance(known, variants.Traced) else variants.Traced(known.role, known.resolved)
+
+
 def _cured(
     verdict: Verdict,
     outcome: Outcome,
@@ -77,7 +84,7 @@ def _cured(
             if values in tried or not _possible(known.role, move) or len(tried) >= TRIED:
                 continue
             tried.add(values)
-            changed = facts.of(applied(known.role, move.values), known.resolved)
+            changed = _traced(known).variant(applied(known.role, move.values))
             after = check.judged(check.matching(rules, workload, changed.role), changed)
             unsure = [one for one in after.verdicts if one.rule.only_with and _is_new(one, outcome)]
             rest = after._replace(verdicts=tuple(one for one in after.verdicts if one not in unsure))
