@@ -321,6 +321,16 @@ def test_a_line_chooses_its_workload_among_several() -> None:
     assert planned(text, 2).workload == "chat"
 
 
+def test_each_of_two_workloads_with_the_same_defect_has_its_own_options() -> None:
+    """What stays wrong of the one is no objection to what answers the other."""
+    text = IDLE + "---\n" + IDLE.replace("name: chat", "name: other")
+    for name in ("chat", "other"):
+        found = planned(text, 1 + text.splitlines().index(f"  name: {name}"))
+        assert (found.workload, found.options[0].values) == (name, {"gpus_per_pod": 4})
+    for finding in samples.of_rule(samples.report(text), "gpus-left-idle"):
+        assert finding.suggestions[0].values == {"gpus_per_pod": 4}
+
+
 def test_a_file_without_workloads_is_misuse(tmp_path: object) -> None:
     code, output = run(write(tmp_path, "a: 1\n"))
     assert code == 2
