@@ -713,7 +713,7 @@ def ranks(move: Move, of: Facts) -> int:
 
 @pytest.mark.parametrize("quantity", ["data_parallel", "pipeline_parallel"])
 def test_a_server_keeps_its_ranks(quantity: str) -> None:
-    server = known(tensor_parallel=8, gpus_per_pod=8, replicas=1)
+    server = known(tensor_parallel=8, gpus_per_pod=8, gpus_per_replica=8, replicas=1)
     moves = list(layouts.serving(quantity, server))
     assert moves
     assert {ranks(move, server) for move in moves} == {8}
