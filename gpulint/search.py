@@ -20,6 +20,8 @@ SIFTED = 48
 """Shapes whose formulas are asked, at most: one takes about a millisecond."""
 JUDGED = 16
 """Shapes that all rules judge, at most: one takes two to four milliseconds."""
+JUDGED_UNDER_LOAD = 11
+"""The same where a load is stated, of which each shape has to be asked what it carries."""
 OF_A_KIND = 3
 """Changes of one quantity that are judged before the next quantity's turn."""
 OF_RUNS = 6
@@ -73,6 +75,7 @@ class _Search:
     tried: set[frozenset[tuple[str, Value]]] = field(default_factory=set)
     sifted: int = 0
     judged: int = 0
+    most: int = JUDGED
     too_slow: list[Reading] = field(default_factory=list)
 
     def new(self, move: Move) -> bool:
@@ -86,13 +89,15 @@ class _Search:
 
 def options(before: Before, refused: Counter[str]) -> Iterator[Option]:
     """Every shape that nothing speaks against, within the two budgets; `refused` counts the others by their reason."""
-    search = _Search(before, Traced(before.known.role, before.known.resolved), refused)
+    loaded = any(isinstance(before.known.likely(name), int | float) for name in LOADS)
+    most = JUDGED_UNDER_LOAD if loaded else JUDGED
+    search = _Search(before, Traced(before.known.role, before.known.resolved), refused, most=most)
     runs = engines.trains(before.known.role)
     for kind in dict.fromkeys(kind for one in before.targets for kind in one.rule.change):
-        left = JUDGED - search.judged - (OF_RUNS if runs else 0)
+        left = search.most - search.judged - (OF_RUNS if runs else 0)
         yield from _of(suggest.worth_trying(kind, before.known), min(OF_A_KIND, left), search)
     yield from _of(_enough(before.known), 1, search)
-    yield from _of(_whole(before, runs), JUDGED, search)
+    yield from _of(_whole(before, runs), search.most, search)
     told = (before.known.likely(name) for name in ("target_training_s", "training_run_s"))
     if runs and all(isinstance(value, int | float) for value in told):
         yield from _of(moves.moves("power_cap_w", before.known), OF_A_KIND, search)
@@ -114,7 +119,7 @@ def _enough(known: Facts) -> Iterator[Move]:
 
 def _of(moves: Iterator[Move], most: int, search: _Search) -> Iterator[Option]:
     """The options among some changes, of which so many are judged at most."""
-    until = min(JUDGED, search.judged + most)
+    until = min(search.most, search.judged + most)
     for move in moves:
         if search.sifted >= SIFTED or search.judged >= until:
             return
