@@ -99,7 +99,7 @@ def _now(known: Facts) -> str:
 def targets(outcome: Outcome, names: frozenset[str] = frozenset()) -> tuple[Verdict, ...]:
     """The verdicts that another size or layout may answer, the most severe first: those of a line, else all from a warning on.
 
-    Of a run that has none, notes: what makes it slow seldom is more.
+    Where there is none, notes: those of a run that are not about oversizing, which may be what it was bought for, else all.
     """
     sizing = [one for one in outcome.verdicts if one.rule.change]
     asked = [one for one in sizing if (one.rule.name in names if names else one.severity >= Severity.WARNING)]

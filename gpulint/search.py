@@ -117,10 +117,10 @@ def _enough(known: Facts) -> Iterator[Move]:
         yield from () if found is None else (found,)
 
 
-def _of(moves: Iterator[Move], most: int, search: _Search) -> Iterator[Option]:
+def _of(changes: Iterator[Move], most: int, search: _Search) -> Iterator[Option]:
     """The options among some changes, of which so many are judged at most."""
     until = min(search.most, search.judged + most)
-    for move in moves:
+    for move in changes:
         if search.sifted >= SIFTED or search.judged >= until:
             return
         if search.new(move):

@@ -79,7 +79,7 @@ def _lines(plan: Plan) -> Iterator[str]:
     elif not plan.smallest:
         yield from _none(plan)
     if plan.refused:
-        yield "left out: " + "; ".join(f"{number}, {reason}" for reason, number in plan.refused.items())
+        yield "left out: " + "; ".join(f"{reason} ({number})" for reason, number in plan.refused.items())
 
 
 def _none(plan: Plan) -> Iterator[str]:
