@@ -131,6 +131,31 @@ class Plan(NamedTuple):
     too_small: tuple[str, ...] = ()
 
 
+class Subject(NamedTuple):
+    """What a finding is about, wherever its file lies: the object, the quantity at fault, and its value as text.
+
+    Two findings of one rule and role are the same debt when their subjects agree.
+    """
+
+    object: str = ""
+    quantity: str = ""
+    value: str = ""
+
+
+class Waiver(NamedTuple):
+    """Why a finding does not count: `kind` is comment, annotation, policy, baseline, or base where it stood before a change.
+
+    `until` is the last day that it holds on; `bound` the condition that it holds under.
+    """
+
+    kind: str
+    reason: str
+    location: Location | None = None
+    owner: str = ""
+    until: str = ""
+    bound: str = ""
+
+
 class Finding(NamedTuple):
     """One defect at its place, with the numbers behind it."""
 
@@ -148,8 +173,9 @@ class Finding(NamedTuple):
     facts: tuple[Fact, ...] = ()
     suggestions: tuple[Suggestion, ...] = ()
     fingerprint: str = ""
-    suppressed: str | None = None
+    suppressed: Waiver | None = None
     help: str = ""
+    subject: Subject = Subject()
 
 
 class NotEvaluated(NamedTuple):
@@ -256,8 +282,51 @@ class Failure(NamedTuple):
     error: str
 
 
+class RuleCard(NamedTuple):
+    """A rule as a report shows it."""
+
+    name: str
+    family: str
+    severity: Severity
+    summary: str
+    why: str
+    references: tuple[str, ...] = ()
+    status: str = "stable"
+
+
+class Figures(NamedTuple):
+    """What a workload takes; None is what cannot be told. The headroom is the likely share of the memory budget."""
+
+    gpus: float | None = None
+    cost_usd_per_hour: float | None = None
+    power_w: float | None = None
+    headroom: float | None = None
+
+
+class Change(NamedTuple):
+    """A workload before and after a change; None where it does not exist."""
+
+    workload: str
+    kind: str
+    path: str
+    before: Figures | None
+    after: Figures | None
+
+
+class Comparison(NamedTuple):
+    """What a change makes of a repository; `gone` are the findings that it ends."""
+
+    base: str
+    head: str
+    changes: tuple[Change, ...] = ()
+    gone: tuple[Finding, ...] = ()
+
+
 class Report(NamedTuple):
-    """All that one run found, as every renderer gets it; `asks` says how a missing quantity is supplied."""
+    """All that one run found, as every renderer gets it; `asks` says how a missing quantity is supplied.
+
+    `rules` are those that speak, by name.
+    """
 
     findings: tuple[Finding, ...] = ()
     workloads: tuple[WorkloadSummary, ...] = ()
@@ -267,6 +336,8 @@ class Report(NamedTuple):
     files: int = 0
     asks: Mapping[str, str] = MappingProxyType({})
     catalog_date: str = ""
+    rules: Mapping[str, RuleCard] = MappingProxyType({})
+    comparison: Comparison | None = None
 
     @property
     def open(self) -> tuple[Finding, ...]:

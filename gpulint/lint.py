@@ -20,6 +20,7 @@ from gpulint.findings import (
     Recognised,
     Report,
     RoleSummary,
+    RuleCard,
     Skip,
     Suggestion,
     WorkloadSummary,
@@ -106,11 +107,18 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
         files,
         _asks(workloads),
         catalog.version(),
+        _cards(ordered, given.rules),
     )
 
 
 def _placed_at(one: Finding) -> tuple[str, int, int, str]:
     return one.location.path, one.location.line, one.location.column, one.rule
+
+
+def _cards(findings: Iterable[Finding], rules: Iterable[Rule]) -> dict[str, RuleCard]:
+    """The rules that speak, as a report shows them."""
+    spoken = {finding.rule for finding in findings}
+    return {rule.name: check.card(rule) for rule in rules if rule.name in spoken}
 
 
 def _asks(workloads: Iterable[WorkloadSummary]) -> dict[str, str]:

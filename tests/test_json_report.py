@@ -161,7 +161,10 @@ def test_a_suppressed_finding_is_given_with_its_reason_and_not_counted() -> None
         "gpulint/accelerator: h800-sxm-80gb", 'gpulint/ignore: "variable-refers-to-itself: the image needs none"'
     )
     data = rendered(text)
-    assert [one["suppressed"] for one in data["findings"]] == [None, "the image needs none"]
+    assert [one["suppressed"] and one["suppressed"]["reason"] for one in data["findings"]] == [
+        None,
+        "the image needs none",
+    ]
     assert data["summary"]["findings"]["warning"] == 0
     assert data["summary"]["suppressed"] == 1
 

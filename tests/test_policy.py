@@ -67,7 +67,7 @@ def spoken(report: Report) -> list[str]:
 
 
 def silenced(report: Report) -> dict[str, str]:
-    return {finding.rule: finding.suppressed for finding in report.findings if finding.suppressed is not None}
+    return {finding.rule: finding.suppressed.reason for finding in report.findings if finding.suppressed is not None}
 
 
 def after(text: str, line: int, addition: str) -> str:

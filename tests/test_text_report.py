@@ -18,6 +18,7 @@ from gpulint.findings import (
     Severity,
     Skip,
     Suggestion,
+    Waiver,
     WorkloadSummary,
 )
 from gpulint.reports import text
@@ -89,7 +90,7 @@ def test_nothing_found_and_nothing_understood_is_one_line() -> None:
 
 
 def test_suppressed_skipped_and_failed_are_counted() -> None:
-    silent = finding(suppressed="known")
+    silent = finding(suppressed=Waiver("comment", "known"))
     told = Report(
         findings=(silent,),
         skipped=(Skip("a.yaml", "template"), Skip("b.yaml", "template"), Skip("c.yaml", "a symbolic link")),
@@ -120,7 +121,7 @@ def finding(
     suggestions: tuple[Suggestion, ...] = (),
     related: tuple[Related, ...] = (),
     confidence: int = 3,
-    suppressed: str | None = None,
+    suppressed: Waiver | None = None,
     message: str = "wrong",
 ) -> Finding:
     return Finding(

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from gpulint import units
 from gpulint.facts import Facts, Missing, glossary
-from gpulint.findings import Edit, Finding, Location, NotEvaluated, Related, Severity, Suggestion, Worlds
+from gpulint.findings import Edit, Finding, Location, NotEvaluated, Related, RuleCard, Severity, Suggestion, Worlds
 from gpulint.policy import cel
 from gpulint.policy.rule import Rule, placeholders
 from gpulint.workload import Origin, Role, Value, Workload
@@ -145,6 +145,12 @@ def finding(verdict: Verdict, workload: Workload, facts: Facts) -> Finding:
         fingerprint=fingerprint(rule.name, location.path, workload.name, role.name, primary[0] if primary else ""),
         help=rule.why,
     )
+
+
+def card(rule: Rule) -> RuleCard:
+    """A rule as a report shows it."""
+    shown = (rule.name, rule.family, rule.severity, rule.summary, rule.why, rule.references, rule.status)
+    return RuleCard(*shown)
 
 
 def fingerprint(*identity: str) -> str:

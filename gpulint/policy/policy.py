@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gpulint.documents import Comment, Document
-from gpulint.findings import Finding, Location
+from gpulint.findings import Finding, Location, Waiver
 from gpulint.policy import check
 from gpulint.policy.rule import Rule, load_team, shipped_rules
 from gpulint.policy.settings import SettingsError
@@ -27,6 +27,11 @@ class Suppression(NamedTuple):
     reason: str
     location: Location
     lines: tuple[int, int]
+    kind: str = "comment"
+
+    @property
+    def waiver(self) -> Waiver:
+        return Waiver(self.kind, self.reason, self.location)
 
 
 class Trouble(NamedTuple):
@@ -83,7 +88,7 @@ def applied(findings: Iterable[Finding], given: Sequence[Suppression]) -> tuple[
         reaching = next((one for one in given if _reaches(one, finding)), None)
         if reaching:
             used.add(reaching)
-        marked.append(finding._replace(suppressed=reaching.reason) if reaching else finding)
+        marked.append(finding._replace(suppressed=reaching.waiver) if reaching else finding)
     return marked, [one for one in given if one not in used]
 
 

@@ -17,6 +17,7 @@ from gpulint.findings import (
     Report,
     RoleSummary,
     Suggestion,
+    Waiver,
     WorkloadSummary,
 )
 
@@ -77,8 +78,12 @@ def _finding(finding: Finding) -> dict[str, object]:
         "facts": facts(finding.facts),
         "suggestions": [suggestion(one) for one in finding.suggestions],
         "fingerprint": finding.fingerprint,
-        "suppressed": finding.suppressed,
+        "suppressed": finding.suppressed and _waiver(finding.suppressed),
     }
+
+
+def _waiver(waiver: Waiver) -> dict[str, object]:
+    return {**waiver._asdict(), "location": waiver.location and place(waiver.location)}
 
 
 def _replacement(exact: Replacement | None) -> dict[str, object] | None:

@@ -79,6 +79,19 @@ class SuggestionEntry(Strict):
     answers: list[str] = pydantic.Field(description="the questions of gpulint suggest that it answers best")
 
 
+class WaiverEntry(Strict):
+    """Why a finding does not count, and who says so."""
+
+    kind: Literal["comment", "annotation", "policy", "baseline", "base"] = pydantic.Field(
+        description="`base`: it stood before the change that is looked at"
+    )
+    reason: str
+    location: Place | None
+    owner: str
+    until: str = pydantic.Field(description="the last day that it holds on; empty: it has no end")
+    bound: str = pydantic.Field(description="the condition that it holds under")
+
+
 class FindingEntry(Place):
     """One defect at its place, with the numbers behind it."""
 
@@ -95,7 +108,7 @@ class FindingEntry(Place):
     facts: dict[str, FactEntry]
     suggestions: list[SuggestionEntry] = pydantic.Field(max_length=3)
     fingerprint: str = pydantic.Field(description="stays the same when the finding moves within its file")
-    suppressed: str | None = pydantic.Field(description="the reason that a suppression gives; null: it stands")
+    suppressed: WaiverEntry | None = pydantic.Field(description="null: it counts")
 
 
 class NotEvaluatedEntry(Strict):
