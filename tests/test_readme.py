@@ -19,7 +19,7 @@ BLOCK = re.compile(r"```console\n\$ gpulint (?P<words>[^\n]+)\n(?P<shown>.*?)```
 
 def printed(words: str) -> str:
     """What a command prints in the root of the repository on the day of the catalog."""
-    with unittest.mock.patch.object(cli, "_today", return_value="2026-11-22"):
+    with unittest.mock.patch.object(cli, "now", return_value="2026-11-22"):
         return _printed(words)
 
 

@@ -1,0 +1,157 @@
+"""`gpulint check`: files and directories against the rules."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+import click
+
+from gpulint.cli import BROKEN, CLEAN, FOUND, SEVERITIES, TODAY, Misuse, prepared, tell, words
+
+if TYPE_CHECKING:
+    from gpulint.findings import Report, Skip
+    from gpulint.repository import Source
+    from gpulint.run import Run
+
+
+@click.command("check")
+@click.argument("paths", nargs=-1)
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--fail-on", type=SEVERITIES, default=None, help="Exit with 1 from this severity on.  [default: error]")
+@click.option(
+    "--select", multiple=True, metavar="NAME", help="Only this rule or family; repeatable, or comma-separated."
+)
+@click.option(
+    "--ignore", multiple=True, metavar="NAME", help="Not this rule or family; repeatable, or comma-separated."
+)
+@click.option(
+    "--exclude", multiple=True, metavar="GLOB", help="Leave matching paths out, as a line of .gitignore would."
+)
+@click.option("--rules", "folders", multiple=True, metavar="DIR", help="Add a team's own rules; repeatable.")
+@click.option("--accelerator", metavar="NAME", help="The accelerator of workloads that name none.")
+@click.option(
+    "--render",
+    type=click.Choice(["helm", "kustomize"]),
+    help="Check what your own helm or kustomize makes of the folders named.",
+)
+@click.option("-f", "--values", multiple=True, metavar="FILE", help="A values file for --render helm; repeatable.")
+@click.option("--fix", is_flag=True, help="Write alternatives that give nothing up into the files.")
+@click.option("--unsafe", is_flag=True, help="With --fix or --diff: also those that give something up or cost more.")
+@click.option("--diff", is_flag=True, help="Show what --fix would change, and write nothing.")
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
+@click.option("--stdin-filename", metavar="PATH", help="What to call the text given on stdin (path -).")
+@click.option("--color/--no-color", default=None, help="Colour the text.  [default: on a terminal]")
+@TODAY
+def command(
+    paths: Sequence[str],
+    format_: str,
+    fail_on: str | None,
+    select: Sequence[str],
+    ignore: Sequence[str],
+    exclude: Sequence[str],
+    folders: Sequence[str],
+    accelerator: str | None,
+    render: str | None,
+    values: Sequence[str],
+    fix: bool,
+    unsafe: bool,
+    diff: bool,
+    exit_zero: bool,
+    stdin_filename: str | None,
+    color: bool | None,
+    today: str,
+) -> None:
+    """Check files and directories (default: the current one); `-` reads stdin."""
+    from gpulint import lint
+    from gpulint.findings import Severity
+    from gpulint.run import Options
+
+    if values and render != "helm":
+        raise Misuse("-f goes with --render helm")
+    if unsafe and not (fix or diff):
+        raise Misuse("--unsafe goes with --fix or --diff")
+    if render and (fix or diff):
+        raise Misuse("--fix and --diff are about files; what --render checks is made anew each time")
+    options = Options(today, words(select), words(ignore), tuple(exclude), tuple(folders), accelerator or "")
+    run = prepared(paths, options)
+    if render:
+        report = _rendered(run, render, paths, values)
+    elif diff:
+        _show_diff(run, _sources(run, paths, stdin_filename), unsafe, exit_zero)
+    elif fix:
+        report = _fixed(run, _sources(run, paths, stdin_filename), unsafe, to_stdout="-" in paths)
+    else:
+        report = lint.lint(_sources(run, paths, stdin_filename), run.tree, run.given)
+    _print(report, format_, sys.stdout.isatty() if color is None else color, on_stderr=fix and "-" in paths)
+    if not report.workloads and not report.findings and not report.failures:
+        tell(["nothing here concerns GPUs"])
+    if report.failures:
+        sys.exit(BROKEN)
+    least = Severity.named(fail_on or run.settings.fail_on)
+    sys.exit(FOUND if not exit_zero and any(one.severity >= least for one in report.open) else CLEAN)
+
+
+def _sources(run: Run, paths: Sequence[str], stdin_filename: str | None) -> Iterator[Source | Skip]:
+    """The files that are named, or what stdin holds; a terminal is shown how many have passed."""
+    from gpulint import progress
+    from gpulint.repository import Source
+    from gpulint.run import Unusable, sources
+
+    if "-" not in paths:
+        try:
+            yield from progress.watched(sources(run, paths))
+        except Unusable as error:
+            raise Misuse(str(error)) from None
+    elif len(paths) > 1:
+        raise Misuse("- stands alone: stdin is one file")
+    else:
+        yield Source(stdin_filename or "stdin.yaml", sys.stdin.buffer.read())
+
+
+def _rendered(run: Run, tool: str, folders: Sequence[str], values: Sequence[str]) -> Report:
+    """The report on what a tool makes of folders, with its places in their files where that is certain."""
+    from gpulint import lint, render
+
+    try:
+        found = [render.rendered(tool, folder, values) for folder in folders or ["."]]
+    except render.RenderError as error:
+        raise Misuse(str(error)) from None
+    tell(f"{len(one.documents)} objects rendered from {one.shown} by {tool}" for one in found)
+    return render.placed(lint.lint([one.source for one in found], run.tree, run.given), found)
+
+
+def _print(report: Report, format_: str, colour: bool, on_stderr: bool = False) -> None:
+    from gpulint.reports import json, text
+
+    rendered = json.render(report) if format_ == "json" else text.render(report, colour)
+    click.echo(rendered, nl=False, color=colour, err=on_stderr)
+
+
+# ---- fixes
+
+
+def _show_diff(run: Run, sources: Iterator[Source | Skip], unsafe: bool, exit_zero: bool) -> NoReturn:
+    """What --fix would change, as a diff; ends the run with 1 if it would change anything."""
+    from gpulint import rewriting
+
+    found = rewriting.run(sources, run.tree, run.given, unsafe)
+    tell(rewriting.said(found.outcome, preview=True))
+    click.echo(rewriting.diff(found.files, found.outcome.contents).encode(), nl=False)
+    if found.report.failures:
+        sys.exit(BROKEN)
+    sys.exit(FOUND if found.outcome.contents and not exit_zero else CLEAN)
+
+
+def _fixed(run: Run, sources: Iterator[Source | Skip], unsafe: bool, to_stdout: bool) -> Report:
+    """The report on what is left after the fixes are written: into the files, or to stdout what came from stdin."""
+    from gpulint import rewriting
+
+    found = rewriting.run(sources, run.tree, run.given, unsafe)
+    tell(rewriting.said(found.outcome, preview=False))
+    if to_stdout:
+        click.echo(next(iter({**found.files, **found.outcome.contents}.values())), nl=False)
+    else:
+        tell(rewriting.write(found.files, found.outcome.contents, run.tree))
+    return rewriting.remaining(found, run.tree, run.given)

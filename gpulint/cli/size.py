@@ -1,0 +1,132 @@
+"""`gpulint size`: the memory terms of one workload."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gpulint.cli import Misuse, near, unknown_accelerator
+
+if TYPE_CHECKING:
+    from gpulint import architecture, workload
+    from gpulint.logs.reader import Log
+
+
+@click.command("size")
+@click.argument("what")
+@click.option("--accelerator", metavar="NAME", help="As `gpulint catalog accelerators` lists it.")
+@click.option("--tp", "tensor_parallel", type=click.IntRange(1), default=None, help="Tensor parallel ranks.")
+@click.option("--pp", "pipeline_parallel", type=click.IntRange(1), default=None, help="Pipeline parallel stages.")
+@click.option("--max-model-len", type=click.IntRange(1), default=None, help="Longest sequence, in tokens.")
+@click.option("--max-num-seqs", type=click.IntRange(1), default=None, help="Sequences decoded together at most.")
+@click.option("--batch-size", type=click.IntRange(1), default=None, help="Sequences of one call, without a server.")
+@click.option("--prompt-tokens", type=click.IntRange(1), default=None, help="Tokens of each prompt.")
+@click.option("--new-tokens", type=click.IntRange(1), default=None, help="Tokens generated after each of them.")
+@click.option(
+    "--output-tokens", type=click.IntRange(1), default=None, help="Tokens of an answer of a server, for its speed."
+)
+@click.option("--concurrency", type=click.IntRange(1), default=None, help="Requests that a server answers at once.")
+@click.option(
+    "--max-num-batched-tokens", type=click.IntRange(1), default=None, help="Tokens of one forward pass at most."
+)
+@click.option("--gpu-memory-utilization", type=click.FloatRange(0, 1, min_open=True), default=None)
+@click.option("--kv-cache-dtype", metavar="NAME", default=None)
+@click.option("--quantization", metavar="NAME", default=None)
+@click.option("--dtype", "weight_dtype", metavar="NAME", default=None)
+@click.option("--engine", default="vllm", show_default=True)
+@click.option("--engine-version", metavar="RELEASE", default=None)
+@click.option("--online", is_flag=True, help="Ask a hub for the checkpoint's config.json and what its files hold.")
+@click.option("--hub", metavar="URL", help="The hub that --online asks.  [default: https://huggingface.co]")
+@click.option("--token", is_flag=True, help="Send that hub the token in HF_TOKEN.")
+@click.option(
+    "--log",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="An engine's start-up log or a trainer's memory report: its readings replace our terms.",
+)
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def command(
+    what: str,
+    accelerator: str | None,
+    online: bool,
+    hub: str | None,
+    token: bool,
+    log: Path | None,
+    format_: str,
+    **stated: object,
+) -> None:
+    """Show each memory term of one workload: WHAT is a checkpoint, a spec file, or FILE:WORKLOAD."""
+    from gpulint import engines, hardware, sizes
+
+    if accelerator and hardware.named(accelerator) is None:
+        unknown_accelerator(accelerator)
+    if (hub or token) and not online:
+        raise Misuse("--hub and --token go with --online")
+    told = _told(log) if log else None
+    if told and engines.purpose(told.engine) and _defaulted("engine"):
+        stated["engine"] = told.engine
+    said = sizes.served({key: value for key, value in stated.items() if value is not None})
+    roles = _roles_to_size(what, said, accelerator, online)
+    if online:
+        roles = [(role, _asked(role, resolved, hub, token)) for role, resolved in roles]
+    tables = [sizes.tightened(*role, told) if told else sizes.table(*role) for role in roles]
+    click.echo(sizes.as_json(tables) if format_ == "json" else sizes.as_text(tables), nl=False)
+
+
+def _defaulted(option: str) -> bool:
+    return click.get_current_context().get_parameter_source(option) is click.core.ParameterSource.DEFAULT
+
+
+def _told(path: Path) -> Log:
+    """What a log tells, of at most as much of it as is read."""
+    from gpulint.logs import lines, reader
+
+    with path.open("rb") as file:
+        found = reader.read(file.read(lines.LARGEST + 1))
+    if found is None:
+        raise Misuse(f"{path} has none of the memory lines of {', '.join(reader.engines())}; {reader.EXAMPLES}")
+    return found
+
+
+def _roles_to_size(
+    what: str, stated: dict[str, object], accelerator: str | None, online: bool
+) -> list[tuple[workload.Role, architecture.Resolved | None]]:
+    from gpulint import repository, sizes
+
+    file, _, name = what.rpartition(":") if not Path(what).is_file() and ":" in what else (what, "", "")
+    tree = repository.WorkTree(repository.root_of(Path.cwd()))
+    if Path(file).is_file():
+        found = sizes.from_file(file, name, tree, stated, accelerator)
+        if not found:
+            raise Misuse(f"{file} holds no workload" + (f" called {name}" if name else ""))
+        return found
+    role, resolved = sizes.from_checkpoint(what, stated, accelerator, tree)
+    if not online and (resolved is None or resolved.architecture is None):
+        from gpulint import architecture
+
+        raise Misuse(f"no checkpoint is called {what}{near(what, architecture.ids())}")
+    return [(role, resolved)]
+
+
+def _asked(
+    role: workload.Role, resolved: architecture.Resolved | None, address: str | None, token: bool
+) -> architecture.Resolved | None:
+    """The architecture of a role's checkpoint as a hub has it; the repository's own stays, and a file's path."""
+    from gpulint import online
+
+    reference = role.text("checkpoint").removeprefix("hf://")
+    own = resolved is not None and resolved.how.startswith("config.json")
+    if not reference or own or (role.name != reference and not online.ID.fullmatch(reference)):
+        return resolved
+    secret = os.environ.get("HF_TOKEN") if token else None
+    if token and not secret:
+        raise Misuse("--token sends the token in HF_TOKEN, which is not set")
+    from rich.console import Console
+
+    try:
+        with Console(stderr=True).status(f"asking {address or online.HUB} for {reference}"):
+            return online.resolve(reference, online.Hub(address or online.HUB, secret))
+    except online.Unanswered as reason:
+        raise Misuse(str(reason)) from None
