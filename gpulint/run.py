@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -15,6 +16,8 @@ from gpulint.policy import policy, rule, settings
 from gpulint.policy.settings import Settings, SettingsError
 from gpulint.repository import Source, WorkTree
 
+Watched = Callable[[Iterable[Source | Skip]], Iterable[Source | Skip]]
+
 
 class Unusable(ValueError):
     """Options, settings or rules that no run can be made with."""
@@ -24,7 +27,7 @@ class Unusable(ValueError):
 class Options:
     """What a caller says beside the settings; what is empty is left to them. `today` is a day as 2026-11-22."""
 
-    today: str
+    today: str = ""
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
@@ -60,9 +63,9 @@ def sources(run: Run, paths: Sequence[str]) -> Iterator[Source | Skip]:
         raise Unusable(str(error)) from None
 
 
-def report(run: Run, paths: Sequence[str]) -> Report:
-    """The report on the files that the paths name."""
-    return lint.lint(sources(run, paths), run.tree, run.given)
+def report(run: Run, paths: Sequence[str], watched: Watched = iter) -> Report:
+    """The report on the files that the paths name, which `watched` passes on one by one."""
+    return lint.lint(watched(sources(run, paths)), run.tree, run.given)
 
 
 def folder(paths: Sequence[str]) -> Path:
@@ -89,7 +92,7 @@ def _given(found: Settings, options: Options) -> Given:
         found.pools,
         found.like,
         fabrics=found.fabrics,
-        available=_available(found)._replace(today=options.today),
+        available=_available(found)._replace(today=options.today or time.strftime("%Y-%m-%d")),
     )
 
 
