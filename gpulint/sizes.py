@@ -113,6 +113,8 @@ def roles(
             f"no accelerator is called {accelerator}{_near(accelerator, (one.id for one in hardware.accelerators()))}"
         )
     said = served({name: value for name, value in stated.items() if name != "accelerator"})
+    if strange := [name for name in said if name not in (*glossary(), *BATCH)]:
+        raise Unsized(f"no quantity is called {strange[0]}{_near(strange[0], glossary())}")
     if isinstance(what, Mapping):
         return _from_words(what, said, accelerator, repository)
     file, _, name = str(what).rpartition(":") if not Path(what).is_file() and ":" in str(what) else (str(what), "", "")
