@@ -157,8 +157,17 @@ def _file(source: Source, repository: Repository, given: Given) -> Report:
     unread = filter(_is_unread, loaded.documents)
     if not summaries and any(_asks_for_gpus(document.data, DEPTH) for document in unread):
         skips.append(Skip(source.path, "asks for GPUs in an object that is not read yet"))
-    spoken = (*marked, *policy.troubles_as_findings(troubles, given.rules))
+    spoken = _told((*marked, *policy.troubles_as_findings(troubles, given.rules)), loaded.documents)
     return Report(spoken, tuple(summaries), tuple(skips), documents=tuple(recognised))
+
+
+def _told(found: tuple[Finding, ...], held: Sequence[Document]) -> tuple[Finding, ...]:
+    """Findings with what they are about, also those about the text."""
+    if not found:
+        return ()
+    from gpulint.policy import subject
+
+    return tuple(subject.told(found, held))
 
 
 def _answered(found: Sequence[Finding], source: Source, repository: Repository, given: Given) -> Sequence[Finding]:
