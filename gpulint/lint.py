@@ -21,6 +21,7 @@ from gpulint.findings import (
     Report,
     RoleSummary,
     RuleCard,
+    Severity,
     Skip,
     Suggestion,
     WorkloadSummary,
@@ -56,6 +57,7 @@ class Given:
     alternatives: bool = True
     fabrics: tuple[NamedFabric, ...] = ()
     available: Available = EVERYTHING
+    fail_on: Severity = Severity.ERROR
 
 
 class Judged(NamedTuple):
@@ -108,6 +110,7 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
         _asks(workloads),
         catalog.version(),
         _cards(ordered, given.rules),
+        fail_on=given.fail_on,
     )
 
 
