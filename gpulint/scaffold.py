@@ -1,10 +1,25 @@
-"""What `gpulint init` writes: settings with the hints that a repository lacks, and a commented native spec."""
+"""What `gpulint init` writes: settings with the hints that a repository lacks, a hook, and a commented native spec."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
-from gpulint.findings import Report
+from gpulint import __version__
+from gpulint.findings import Report, Severity
+
+PROJECT = "https://github.com/OWNER/gpulint"
+
+SCHEMA = f"# yaml-language-server: $schema={PROJECT}/raw/v{__version__}/schemas/policy.json\n"
+"""What makes an editor complete and check the keys."""
+
+HOOK = f"""\
+repos:
+  - repo: {PROJECT}
+    rev: v{__version__}
+    hooks:
+      - id: gpulint
+"""
 
 SPEC = """\
 # A workload that no other file describes, in gpulint's own words. Check it with: gpulint check FILE
@@ -36,8 +51,8 @@ spec:
       #   layers: 32
 """
 
-HEAD = """\
-# Settings of gpulint; every key is optional. The nearest gpulint.yaml above a file counts.
+HEAD = f"""\
+{SCHEMA}# Settings of gpulint; every key is optional. The nearest gpulint.yaml above a file counts.
 # fail-on: error              # error, warning or note
 # ignore: [oversizing]        # rules or families that shall not speak
 # exclude: [third_party/]     # paths to leave out, as in .gitignore
@@ -45,7 +60,7 @@ HEAD = """\
 # accelerator: h100-sxm-80gb  # of workloads that name none
 # Or say it in the file, in the workload's own lines: # gpulint: accelerator=h100-sxm-80gb gpus=8
 # objectives:                 # what services and runs are there to reach
-#   - {path: "serving/*", tpot: 50ms, concurrency: 64, prompt-tokens: 2000, output-tokens: 300}
+#   - {{path: "serving/*", tpot: 50ms, concurrency: 64, prompt-tokens: 2000, output-tokens: 300}}
 # like:                       # private checkpoints that have the shape of a known one
 #   /models/our-chat: meta-llama/Llama-3.1-8B-Instruct
 """
@@ -77,3 +92,25 @@ def _hints(report: Report) -> Iterator[str]:
         yield f"#   - path: {workload.location.path}"
         yield f"#     workload: {workload.name}"
         yield from (f"#     {key}:" for key in lacking)
+
+
+def said(report: Report) -> str:
+    """What was found, and what to do next."""
+    lacking = sum(bool(role.not_evaluated) for workload in report.workloads for role in workload.roles)
+    found = len(report.workloads)
+    counts = Counter(finding.severity for finding in report.open)
+    standing = ", ".join(_several(counts[level], level.word) for level in reversed(Severity) if counts[level])
+    lines = [f"{_several(found, 'workload')} found, {lacking} lack something that a hint can say"]
+    steps = [*([f"standing today: {standing}"] if standing else []), "next", *(BASELINE if standing else ()), *STEPS]
+    return "".join(f"{line}\n" for line in (*lines, *steps))
+
+
+BASELINE = ("  gpulint baseline           accepts what stands today, so that only what is new is reported",)
+STEPS = (
+    "  pre-commit install         checks the files of each commit, with the hook that gpulint init --hook writes",
+    "  gpulint check --base main  holds a branch to what it changes",
+)
+
+
+def _several(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

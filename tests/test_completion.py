@@ -24,7 +24,9 @@ def completed(*words: str) -> list[str]:
     assert BASH
     listed = " ".join(f"'{word}'" for word in words)
     asked = f"{script('bash')}\nCOMP_WORDS=({listed}); COMP_CWORD={len(words) - 1}\n"
-    asked += 'compopt() { printf "compopt %s %s\\n" "$@"; }\n_gpulint_completion gpulint\nprintf "%s\\n" "${COMPREPLY[@]}"\n'
+    asked += (
+        'compopt() { printf "compopt %s %s\\n" "$@"; }\n_gpulint_completion gpulint\nprintf "%s\\n" "${COMPREPLY[@]}"\n'
+    )
     path = f"{PROGRAM.parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         [BASH, "--norc", "-c", asked], capture_output=True, text=True, check=True, env={**os.environ, "PATH": path}
