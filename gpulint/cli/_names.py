@@ -50,13 +50,13 @@ def checkpoints(context: click.Context, parameter: click.Parameter, typed: str) 
 
 def catalogued(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
     """The first column of the table that was named before."""
-    from gpulint import price_list, sizes
+    from gpulint import listings, price_list
 
     match context.params.get("table"):
         case "accelerators":
             return accelerators(context, parameter, typed)
         case "architectures":
-            return _beginning(sizes.checkpoint_ids(), typed)
+            return _beginning(listings.checkpoint_ids(), typed)
         case "prices":
             return _beginning(price_list.names(), typed)
     return []
