@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from gpulint import __version__
 from gpulint.findings import Report, Severity
 
 PROJECT = "https://github.com/OWNER/gpulint"
 
-SCHEMA = f"# yaml-language-server: $schema={PROJECT}/raw/v{__version__}/schemas/policy.json\n"
-"""What makes an editor complete and check the keys."""
-
-HOOK = f"""\
+HOOK = """\
 repos:
-  - repo: {PROJECT}
-    rev: v{__version__}
+  - repo: {project}
+    rev: v{release}
     hooks:
       - id: gpulint
 """
+
+SCHEMA = "# yaml-language-server: $schema={project}/raw/v{release}/schemas/policy.json\n"
+"""What makes an editor complete and check the keys."""
 
 SPEC = """\
 # A workload that no other file describes, in gpulint's own words. Check it with: gpulint check FILE
@@ -51,8 +50,8 @@ spec:
       #   layers: 32
 """
 
-HEAD = f"""\
-{SCHEMA}# Settings of gpulint; every key is optional. The nearest gpulint.yaml above a file counts.
+HEAD = """\
+# Settings of gpulint; every key is optional. The nearest gpulint.yaml above a file counts.
 # fail-on: error              # error, warning or note
 # ignore: [oversizing]        # rules or families that shall not speak
 # exclude: [third_party/]     # paths to leave out, as in .gitignore
@@ -60,7 +59,7 @@ HEAD = f"""\
 # accelerator: h100-sxm-80gb  # of workloads that name none
 # Or say it in the file, in the workload's own lines: # gpulint: accelerator=h100-sxm-80gb gpus=8
 # objectives:                 # what services and runs are there to reach
-#   - {{path: "serving/*", tpot: 50ms, concurrency: 64, prompt-tokens: 2000, output-tokens: 300}}
+#   - {path: "serving/*", tpot: 50ms, concurrency: 64, prompt-tokens: 2000, output-tokens: 300}
 # like:                       # private checkpoints that have the shape of a known one
 #   /models/our-chat: meta-llama/Llama-3.1-8B-Instruct
 """
@@ -75,12 +74,18 @@ ASKED = {
 """What a hint can say, by the quantities that checks may lack."""
 
 
-def settings_file(report: Report) -> str:
+def settings_file(report: Report, release: str) -> str:
     """gpulint.yaml with one commented hint for each workload that lacks one."""
+    head = SCHEMA.format(project=PROJECT, release=release) + HEAD
     hints = list(_hints(report))
     if not hints:
-        return HEAD + "# hints: []                   # what files cannot say; nothing is lacking now\n"
-    return HEAD + "\n# What these files do not say: fill in and uncomment.\n# hints:\n" + "\n".join(hints) + "\n"
+        return head + "# hints: []                   # what files cannot say; nothing is lacking now\n"
+    return head + "\n# What these files do not say: fill in and uncomment.\n# hints:\n" + "\n".join(hints) + "\n"
+
+
+def hook_file(release: str) -> str:
+    """.pre-commit-config.yaml with the hook of one release."""
+    return HOOK.format(project=PROJECT, release=release)
 
 
 def _hints(report: Report) -> Iterator[str]:

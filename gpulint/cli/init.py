@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from gpulint import __version__
 from gpulint.cli import TODAY, Misuse, prepared
 
 
@@ -19,9 +20,9 @@ def command(hook: bool, spec: str | None, today: str) -> None:
     from gpulint.run import Options
 
     report = run.report(prepared((), Options(today)), ())
-    targets = {"gpulint.yaml": scaffold.settings_file(report)}
+    targets = {"gpulint.yaml": scaffold.settings_file(report, __version__)}
     if hook:
-        targets[".pre-commit-config.yaml"] = scaffold.HOOK
+        targets[".pre-commit-config.yaml"] = scaffold.hook_file(__version__)
     if spec:
         targets[spec] = scaffold.SPEC
     if taken := [name for name in targets if Path(name).exists()]:
@@ -38,4 +39,5 @@ def _by_hand(taken: list[str]) -> str:
 
     if ".pre-commit-config.yaml" not in taken:
         return ""
-    return "; run gpulint init without --hook, and add to .pre-commit-config.yaml\n" + scaffold.HOOK.partition("\n")[2]
+    lines = scaffold.hook_file(__version__).partition("\n")[2]
+    return f"; run gpulint init without --hook, and add to .pre-commit-config.yaml\n{lines}"
