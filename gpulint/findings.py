@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar
 
@@ -305,7 +306,10 @@ class Failure(NamedTuple):
 
 
 class RuleCard(NamedTuple):
-    """A rule as a report shows it; `page` is the address of its page, `wrong` and `right` its first samples where asked for."""
+    """A rule as a report shows it, with the address of its page.
+
+    `wrong` and `right` are its first samples, which outputs that show them read from its `file`.
+    """
 
     name: str
     family: str
@@ -315,6 +319,7 @@ class RuleCard(NamedTuple):
     references: tuple[str, ...] = ()
     status: str = "stable"
     page: str = ""
+    file: Path | None = None
     wrong: str = ""
     right: str = ""
 

@@ -160,7 +160,17 @@ def card(rule: Rule) -> RuleCard:
     """A rule as a report shows it."""
     is_ours = rule.path is None or rule.path.is_relative_to(shipped.folder("rules"))
     page = f"{PROJECT}/blob/main/docs/rules/{rule.name}.md" if is_ours else ""
-    shown = (rule.name, rule.family, rule.severity, rule.summary, rule.why, rule.references, rule.status, page)
+    shown = (
+        rule.name,
+        rule.family,
+        rule.severity,
+        rule.summary,
+        rule.why,
+        rule.references,
+        rule.status,
+        page,
+        rule.path,
+    )
     return RuleCard(*shown)
 
 

@@ -1,7 +1,7 @@
 """The report as JUnit XML: a suite a file, a test a finding, and one for what was checked of each role.
 
-An error or a warning fails its test; a note stands in the output of one that passes. What is suppressed, not read or not
-evaluated is skipped, and a fault of ours is an error: nothing passes that was not looked at.
+A finding for which the run fails is a failure; a milder one stands in the output of a test that passes. What is
+suppressed, not read or not evaluated is skipped, and a fault of ours is an error: nothing passes that was not looked at.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from gpulint.findings import Failure, Finding, Report, RoleSummary, Severity, Skip, WorkloadSummary
+from gpulint.findings import Failure, Finding, Report, RoleSummary, Skip, WorkloadSummary
 from gpulint.reports import text, xml
 
 
@@ -66,7 +66,7 @@ def _case(case: Case) -> str:
 
 def _cases(report: Report) -> Iterator[Case]:
     yield from map(_fault, report.failures)
-    yield from map(_finding, report.findings)
+    yield from (_finding(one, one.severity >= report.fail_on) for one in report.findings)
     yield from (_role(workload, role) for workload in report.workloads for role in workload.roles)
     yield from map(_unread, report.skipped)
 
@@ -75,16 +75,16 @@ def _fault(failure: Failure) -> Case:
     return Case(failure.path, "internal error of gpulint", "error", failure.error, "internal-error", failure.doing)
 
 
-def _finding(finding: Finding) -> Case:
+def _finding(finding: Finding, fails: bool) -> Case:
     whose = text.owner(finding.workload, finding.role)
     test = Case(finding.location.path, f"{finding.rule} ({whose})" if whose else finding.rule)
-    severity = finding.severity.word
     if finding.suppressed is not None:
         said = f"suppressed ({finding.suppressed.kind}): {finding.suppressed.reason}"
         return test._replace(outcome="skipped", message=said)
-    if finding.severity is Severity.NOTE:
+    if not fails:
         return test._replace(outcome="system-out", words=text.shown(finding))
-    return test._replace(outcome="failure", message=finding.message, kind=severity, words=text.shown(finding))
+    kind = finding.severity.word
+    return test._replace(outcome="failure", message=finding.message, kind=kind, words=text.shown(finding))
 
 
 def _role(workload: WorkloadSummary, role: RoleSummary) -> Case:
