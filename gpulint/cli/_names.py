@@ -63,18 +63,15 @@ def catalogued(context: click.Context, parameter: click.Parameter, typed: str) -
 
 
 class Formats(click.ParamType):  # type: ignore[type-arg]
-    """A format of the report, or with `file` FORMAT[:FILE]; they are listed when somebody asks."""
+    """A format of the report; they are listed when somebody asks."""
 
     name = "format"
-
-    def __init__(self, behind: str = "") -> None:
-        self.behind = behind
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
         """The formats, as a choice is shown."""
         from gpulint import outputs
 
-        return f"[{'|'.join(outputs.formats())}]{self.behind}"
+        return f"[{'|'.join(outputs.formats())}]"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The formats that begin so."""

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     "--output",
     "outputs_",
     multiple=True,
-    type=_names.Formats("[:FILE]"),
-    help="Write the report in a format to stdout or to a file; repeatable.",
+    type=_names.Formats(),
+    metavar="FORMAT[:FILE]",
+    help="Write the report to a file, or to stdout; repeatable.",
 )
 @click.option("--fail-on", type=SEVERITIES, default=None, help="Exit with 1 from this severity on.  [default: error]")
 @click.option(

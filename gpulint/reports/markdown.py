@@ -6,7 +6,7 @@ What files say stands in code, where no mention, link or markup of theirs can ac
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from gpulint.findings import Failure, Finding, Report, RuleCard, Skip
 from gpulint.reports import text
@@ -25,7 +25,7 @@ MARKUP = re.compile(r"([\\`*_\[\]<>&|~$@#])")
 def render(report: Report) -> str:
     """The worst first, then what is behind it, folded, as far as a comment may be long."""
     rows = [_row(one, report.rules.get(one.rule)) for one in _worst_first(report.open)]
-    head = [MARKER, f"### gpulint: {text.found(report)}", *_faults(report.failures)]
+    head = [MARKER, f"### gpulint: {_verdict(report)}", *_faults(report.failures)]
     foot = [text.counts(report), *filter(None, (text.lacking(report),))]
     room = UNITS_MAX - _units("\n\n".join((*head, *HEAD, *foot)))
     shown = _fitting(rows, room)
@@ -35,11 +35,18 @@ def render(report: Report) -> str:
         parts.append("\n".join((*HEAD, *shown)))
     if len(shown) < len(rows):
         parts.append(f"… and {len(rows) - len(shown)} more, in the log")
-    for section in (_details(report, room), *_lists(report)):
-        if section and _units(section) < room:
-            room -= _units(section)
-            parts.append(section)
+    for title, inside in filter(all, (_details(report, room), *_lists(report))):
+        folded = f"<details><summary>{title}</summary>\n\n{inside}\n\n</details>"
+        parts.append(folded if _units(folded) < room else f"{title}, in the log")
+        room -= _units(parts[-1])
     return "\n\n".join((*parts, "  \n".join(foot))) + "\n"
+
+
+def _verdict(report: Report) -> str:
+    """The findings, behind what may have kept some from being found."""
+    number = len(report.failures)
+    faults = [f"{number} internal error{'s' * (number > 1)}"] if number else []
+    return ", ".join((*faults, text.found(report)))
 
 
 def _worst_first(findings: Iterable[Finding]) -> list[Finding]:
@@ -54,32 +61,33 @@ def _row(finding: Finding, card: RuleCard | None) -> str:
     return f"| {finding.severity.word}{SURE[finding.confidence]} | {rule} | {where} | {code(finding.message)} |"
 
 
-def _faults(failures: Iterable[Failure]) -> Iterator[str]:
-    for one in failures:
+def _faults(failures: Sequence[Failure]) -> Iterator[str]:
+    for one in failures[:LISTED_MAX]:
         yield f"**internal error** in {code(one.path)} while {one.doing}: {code(one.error)}"
+    if len(failures) > LISTED_MAX:
+        yield f"… and {len(failures) - LISTED_MAX} more, in the log"
 
 
 # ---- what is folded
 
 
-def _details(report: Report, room: int) -> str:
+def _details(report: Report, room: int) -> tuple[str, str]:
     """The findings as on a terminal, as many as there is room for."""
     found = [text.shown(one) for one in _worst_first(report.open)]
     shown = _fitting(found, room - 200)
-    return _folded("Places, arithmetic and alternatives", fenced("\n\n".join(shown))) if shown else ""
+    more = f"\n\n… and the places of {len(found) - len(shown)} more, in the log" if len(shown) < len(found) else ""
+    return "Places, arithmetic and alternatives", fenced("\n\n".join(shown)) + more if shown else ""
 
 
-def _lists(report: Report) -> Iterator[str]:
+def _lists(report: Report) -> Iterator[tuple[str, str]]:
     suppressed = [one for one in report.findings if one.suppressed is not None]
-    yield _listed(f"{len(suppressed)} suppressed", [_suppressed(one) for one in suppressed])
-    yield _listed(f"{len(report.skipped)} not read", [_skipped(one) for one in report.skipped])
+    yield f"{len(suppressed)} suppressed", _listed([_suppressed(one) for one in suppressed])
+    yield f"{len(report.skipped)} not read", _listed([_skipped(one) for one in report.skipped])
 
 
-def _listed(title: str, items: list[str]) -> str:
-    if not items:
-        return ""
+def _listed(items: Sequence[str]) -> str:
     more = [f"- … and {len(items) - LISTED_MAX} more"] if len(items) > LISTED_MAX else []
-    return _folded(title, "\n".join((*(f"- {one}" for one in items[:LISTED_MAX]), *more)))
+    return "\n".join((*(f"- {one}" for one in items[:LISTED_MAX]), *more))
 
 
 def _suppressed(finding: Finding) -> str:
@@ -94,10 +102,6 @@ def _suppressed(finding: Finding) -> str:
 
 def _skipped(skip: Skip) -> str:
     return f"{code(skip.path)}: {code(skip.reason)}"
-
-
-def _folded(title: str, inside: str) -> str:
-    return f"<details><summary>{title}</summary>\n\n{inside}\n\n</details>"
 
 
 # ---- words that are shown as they are

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.findings import Edit, Failure, Finding, Location, Report, RuleCard, Severity
+from gpulint.findings import Failure, Finding, Location, Report, RuleCard, Severity
 from gpulint.reports import json, text
 from gpulint.version import PROJECT
 
@@ -40,18 +40,16 @@ def _fault(failure: Failure) -> dict[str, object]:
 
 
 def _suggestion(finding: Finding) -> dict[str, object] | None:
-    """The first alternative that is one change of the finding's own file: a reviewer applies it with one click."""
+    """The first alternative that is one change within the finding's own lines: a reviewer applies it with one click."""
     for edits in (one.edits for one in finding.suggestions):
-        if len(edits) == 1 and (suggestion := _replaced(edits[0], finding.location.path)):
-            return suggestion
+        exact = edits[0].exact if len(edits) == 1 else None
+        if exact and exact.location.text and _is_within(exact.location, finding.location):
+            return {"range": _range(exact.location), "text": exact.text}
     return None
 
 
-def _replaced(edit: Edit, path: str) -> dict[str, object] | None:
-    exact = edit.exact
-    if exact is None or exact.location.path != path or not exact.location.text:
-        return None
-    return {"range": _range(exact.location), "text": exact.text}
+def _is_within(inner: Location, outer: Location) -> bool:
+    return inner.path == outer.path and outer.line <= inner.line and inner.end_line <= outer.end_line
 
 
 def _range(location: Location) -> dict[str, object]:
