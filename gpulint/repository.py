@@ -11,7 +11,7 @@ import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from gpulint import documents
+from gpulint import documents, globs
 from gpulint.findings import Skip
 
 if TYPE_CHECKING:
@@ -24,10 +24,6 @@ FILE_BYTES_MAX = 5_000_000
 SEARCHED_FILES_MAX = 20_000
 DIRECTORY_DEPTH_MAX = 100
 IGNORE_LINES_MAX = 5_000
-WILDCARDS_MAX = 6
-SEGMENT_WILDCARDS_MAX = 3
-"""Beyond these an ignore pattern is left out: matching it can take time exponential in its wildcards."""
-
 
 _ENDS = ("", "/")
 KIND = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?(\w+)""")
@@ -90,7 +86,7 @@ class WorkTree:
     def __init__(self, root: pathlib.Path, exclude: Sequence[str] = (), base: pathlib.Path | None = None) -> None:
         self.root = pathlib.Path(os.path.abspath(root))
         self.base = pathlib.Path.cwd() if base is None else pathlib.Path(os.path.abspath(base))
-        self.exclude = _spec(exclude) if exclude else None
+        self.exclude = globs.spec(exclude) if exclude else None
         self._searched: dict[tuple[str, pathlib.Path], str | None] = {}
         self._index: dict[pathlib.Path, tuple[_Held, ...]] = {}
         self._beside: dict[pathlib.Path, tuple[_Held, ...]] = {}
@@ -387,29 +383,7 @@ def _patterns(folder: pathlib.Path) -> tuple[_Ignored, ...]:
         content = _content(folder / ".gitignore")
     if content is None:
         return ()
-    return (_Ignored(folder, _spec(content.decode("utf-8", "replace").splitlines()[:IGNORE_LINES_MAX])),)
-
-
-def _spec(lines: Sequence[str]) -> pathspec.GitIgnoreSpec:
-    """The patterns git would use; those it would not understand, and those that cost too much, are left out."""
-    from pathspec import GitIgnoreSpec
-
-    return GitIgnoreSpec.from_lines([line for line in lines if not _costly(line) and _understood(line)])
-
-
-def _understood(pattern: str) -> bool:
-    from pathspec import GitIgnoreSpec
-
-    try:
-        GitIgnoreSpec.from_lines([pattern])
-    except (ValueError, re.error):
-        return False
-    return True
-
-
-def _costly(pattern: str) -> bool:
-    counts = [len(re.findall(r"\*+", segment)) for segment in pattern.split("/")]
-    return sum(counts) > WILDCARDS_MAX or max(counts) > SEGMENT_WILDCARDS_MAX
+    return (_Ignored(folder, globs.spec(content.decode("utf-8", "replace").splitlines()[:IGNORE_LINES_MAX])),)
 
 
 def _ignores(ignored: Sequence[_Ignored], place: pathlib.Path, is_folder: bool) -> bool:
