@@ -9,7 +9,7 @@ from posixpath import dirname, join, normpath
 from types import ModuleType
 from typing import NamedTuple
 
-from gpulint import adapters, architecture, catalog, documents, engines, facts, hints, labels, summary
+from gpulint import adapters, architecture, catalog, documents, engines, facts, hints, labels, metadata, summary
 from gpulint.architecture import Resolved
 from gpulint.documents import Document
 from gpulint.facts import glossary
@@ -205,7 +205,8 @@ def _of_targets(found: Sequence[Document], repository: Repository, given: Given)
 
 
 def _placed(workload: Workload, given: Given) -> Workload:
-    """A workload with the pools, the fabrics and the machines to be had that gpulint.yaml names."""
+    """A workload with what its object says of itself, and the pools, fabrics and machines to be had that gpulint.yaml names."""
+    workload = metadata.described(workload)
     workload = replace(workload, roles=tuple(_having(role, given.available) for role in workload.roles))
     if given.pools:
         from gpulint.adapters import pools
