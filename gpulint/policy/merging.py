@@ -6,15 +6,15 @@ Of single values the last layer's counts, mappings are merged key by key, and li
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from gpulint import globs
 from gpulint.documents import Path
 from gpulint.offers import Available, Energy, Price
 from gpulint.policy import schema
 from gpulint.policy.packs import Layer
 from gpulint.policy.settings import Folder, Hint, Level, NamedFabric, NamedPool, Override, Settings, SettingsError
 
+T = TypeVar("T", Hint, NamedFabric)
 FIRST_COUNTS = frozenset({"hints", "objectives", "fabric", "pools", "prices"})
 """Lists whose first entry that matches counts: the entries of a later layer stand in front."""
 OF_A_LAYER = frozenset({"extends", "summary", "overrides", "exclude", "rules"})
@@ -22,10 +22,11 @@ OF_A_LAYER = frozenset({"extends", "summary", "overrides", "exclude", "rules"})
 
 
 class Told(NamedTuple):
-    """A value, or an item of a list, and its place."""
+    """A value, or an item of a list, its place, and the folder that globs in it are relative to."""
 
     value: Any
     place: str
+    folder: str
 
 
 class Part(NamedTuple):
@@ -42,15 +43,16 @@ class Part(NamedTuple):
 def settings(layers: Sequence[Layer], chosen: Sequence[Override] = ()) -> Settings:
     """The settings that layers make, with what those of their overrides say that are chosen."""
     parts = [Part(one, one.stated) for one in layers]
-    parts += [_of_override(layers[one.layer], one.index) for one in chosen]
+    parts += [_of_override(layers[one.layer], one.entry) for one in chosen]
     tree = merged(parts)
     origins = dict(_places(tree, ()))
     stated = schema.PolicyFile.model_validate(_plain(tree))
     own = layers[-1]
-    return _settings(stated)._replace(
+    return _settings(stated, tree)._replace(
         exclude=tuple(line for one in layers for line in one.globs(("exclude",))),
         rules=tuple(_folders(layers)),
         levels=tuple(tuple(_levels(part)) for part in parts),
+        named=tuple(level for part in _all_parts(layers) for level in _levels(part)),
         overrides=tuple(_overrides(layers)),
         path=own.document.path,
         folder=own.folder,
@@ -76,14 +78,14 @@ def _merge(tree: dict[str, Any], stated: Mapping[str, Any], at: Path, part: Part
         if isinstance(value, dict):
             below = tree.setdefault(key, {})
             _merge(below, value, path, part)
-        elif isinstance(value, list):
+        elif isinstance(value, list | tuple):
             tree[key] = _added(tree.get(key, []), value, path, part)
         else:
-            tree[key] = Told(value, part.place(path))
+            tree[key] = Told(value, part.place(path), part.layer.folder)
 
 
 def _added(known: Sequence[Told], new: Sequence[Any], path: Path, part: Part) -> list[Told]:
-    told = [Told(value, part.place((*path, index))) for index, value in enumerate(new)]
+    told = [Told(value, part.place((*path, index)), part.layer.folder) for index, value in enumerate(new)]
     if path[0] in FIRST_COUNTS:
         return [*told, *known]
     return [*known, *(one for one in told if all(one.value != other.value for other in known))]
@@ -115,6 +117,12 @@ def _of_override(layer: Layer, index: int) -> Part:
     return Part(layer, {key: value for key, value in entry.items() if key != "paths"}, ("overrides", index))
 
 
+def _all_parts(layers: Iterable[Layer]) -> Iterator[Part]:
+    for layer in layers:
+        yield Part(layer, layer.stated)
+        yield from (_of_override(layer, index) for index in range(len(layer.stated.get("overrides", ()))))
+
+
 def _overrides(layers: Iterable[Layer]) -> Iterator[Override]:
     for number, layer in enumerate(layers):
         for index in range(len(layer.stated.get("overrides", ()))):
@@ -140,27 +148,35 @@ def _levels(part: Part) -> Iterator[Level]:
     for word, level in part.stated.get("severity", {}).items():
         yield Level(word, level, part.place(("severity", word), key=True))
     for index, word in enumerate(part.stated.get("ignore", ())):
-        yield Level(word, "off", part.place(("ignore", index)))
+        yield Level(word, "off", part.place(("ignore", index)), ignored=True)
 
 
 # ---- what is stated, as the rest of gpulint takes it
 
 
-def _settings(stated: schema.PolicyFile) -> Settings:
-    hints = tuple(Hint(**{key: value for key, value in hint.model_dump().items() if value}) for hint in stated.hints)
-    aims = tuple(Hint(one.path, one.workload or "*", objective=one.words()) for one in stated.objectives)
+def _settings(stated: schema.PolicyFile, tree: Mapping[str, Any]) -> Settings:
+    """The settings of a merged policy; its lists stand in the same order as in the tree."""
+    hints = (Hint(**{key: value for key, value in hint.model_dump().items() if value}) for hint in stated.hints)
+    aims = (Hint(one.path, one.workload or "*", objective=one.words()) for one in stated.objectives)
+    fabrics = (NamedFabric(**one.where(), quantities=one.quantities()) for one in stated.fabric)
     return Settings(
         select=tuple(stated.select),
         ignore=tuple(stated.ignore),
         fail_on=stated.fail_on,
         preview=stated.preview,
         accelerator=stated.accelerator,
-        hints=(*hints, *aims),
+        hints=(*_from(tree, "hints", hints), *_from(tree, "objectives", aims)),
         pools=tuple(NamedPool(**pool.model_dump()) for pool in stated.pools),
-        fabrics=tuple(NamedFabric(**one.where(), quantities=one.quantities()) for one in stated.fabric),
+        fabrics=tuple(_from(tree, "fabric", fabrics)),
         like=dict(stated.like),
         available=_available(stated),
     )
+
+
+def _from(tree: Mapping[str, Any], key: str, entries: Iterable[T]) -> Iterator[T]:
+    """Entries of a list with the folder that their paths are relative to."""
+    for told, entry in zip(tree.get(key, ()), entries, strict=True):
+        yield entry._replace(folder=told.folder)
 
 
 def _available(stated: schema.PolicyFile) -> Available:

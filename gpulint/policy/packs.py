@@ -81,9 +81,9 @@ def names() -> list[str]:
     return [path.removesuffix(".yaml") for path in shipped_packs().names("") if path.count("/") == 0]
 
 
-def pack(name: str) -> Layer:
+def pack(name: str, folder: str = "") -> Layer:
     """A pack that comes with gpulint, by its name."""
-    return _layer(shipped_packs(), f"{name}.yaml", "packs", "")
+    return _layer(shipped_packs(), f"{name}.yaml", "packs", folder)
 
 
 def _collect(layer: Layer, chain: tuple[Layer, ...], found: dict[tuple[str, str, documents.Path], Layer]) -> None:
@@ -108,7 +108,7 @@ def _named(word: str, layer: Layer, place: str, own: Layer) -> Layer:
     if "/" in word or "\\" in word or word.endswith((".yaml", ".yml", ".toml")):
         return _of_file(word, layer, place, own)
     if word in names():
-        return pack(word)
+        return pack(word, own.folder)
     near = difflib.get_close_matches(word, names(), n=1)
     told = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(names())}"
     beside = layer.beside(f"{word}.yaml")

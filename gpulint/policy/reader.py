@@ -56,7 +56,9 @@ class Disk:
         if not stat.S_ISREG(status.st_mode):
             return None
         if status.st_size > BYTES_MAX:
-            raise Refused(f"{self.shown(path)}: larger than {BYTES_MAX // 1_000_000} MB, more than is read of such a file")
+            raise Refused(
+                f"{self.shown(path)}: larger than {BYTES_MAX // 1_000_000} MB, more than is read of such a file"
+            )
         try:
             return place.read_bytes()
         except OSError as error:

@@ -25,7 +25,10 @@ class SettingsError(ValueError):
 
 
 class Hint(NamedTuple):
-    """What a file cannot say or has as its objective: for workloads of matching files, and of matching names if given."""
+    """What a file cannot say or has as its objective: for workloads of matching files, and of matching names if given.
+
+    `folder` is the one that the path is relative to, from the root; the path as shown counts too.
+    """
 
     path: str
     workload: str = "*"
@@ -34,6 +37,7 @@ class Hint(NamedTuple):
     gpus: int = 0
     nodes: int = 0
     objective: Mapping[str, str | float] = MappingProxyType({})
+    folder: str = ""
 
     def matches(self, path: str, workload: str) -> bool:
         return fnmatch.fnmatchcase(path, self.path) and fnmatch.fnmatchcase(workload, self.workload)
@@ -59,6 +63,7 @@ class NamedFabric(NamedTuple):
     cloud: str = "*"
     pool: str = "*"
     quantities: Mapping[str, float | str | bool] = MappingProxyType({})
+    folder: str = ""
 
     def matches(self, path: str, workload: str, cloud: str, pool: str) -> bool:
         told = ((path, self.path), (workload, self.workload), (cloud, self.cloud), (pool, self.pool))
@@ -66,11 +71,12 @@ class NamedFabric(NamedTuple):
 
 
 class Level(NamedTuple):
-    """What a policy says of a rule or family: `on`, `off`, or a severity."""
+    """What a policy says of a rule or family: `on`, `off`, or a severity; `ignored` where `ignore` says it."""
 
     word: str
     level: str
     place: str
+    ignored: bool = False
 
 
 class Folder(NamedTuple):
@@ -82,18 +88,19 @@ class Folder(NamedTuple):
 
 
 class Override(NamedTuple):
-    """What holds in the files that match, by the lines of a .gitignore at the root; `layer` and `index` say where it stands."""
+    """What holds in the files that match, by the lines of a .gitignore at the root; `layer` and `entry` say where it stands."""
 
     paths: tuple[str, ...]
     layer: int
-    index: int
+    entry: int
 
 
 class Settings(NamedTuple):
     """Defaults that the command line overrides.
 
-    `levels` are groups of which the last that names a rule counts. `origins` say where each value stands, by its path in the
-    merged settings; `folder` is the one of the policy file, from the root, and `layers` what it is made of.
+    `levels` are groups of which the last that names a rule counts, `named` all of them, of every override. `origins` say
+    where each value stands, by its path in the merged settings; `folder` is the one of the policy file, from the root, and
+    `layers` what it is made of.
     """
 
     select: tuple[str, ...] = ()
@@ -103,6 +110,7 @@ class Settings(NamedTuple):
     fail_on: str = "error"
     preview: bool = False
     levels: tuple[tuple[Level, ...], ...] = ()
+    named: tuple[Level, ...] = ()
     overrides: tuple[Override, ...] = ()
     accelerator: str = ""
     hints: tuple[Hint, ...] = ()

@@ -1,0 +1,65 @@
+"""Governing: which policy a file stands under, in a repository that may have several; each policy is read once."""
+
+from __future__ import annotations
+
+import posixpath
+from typing import TYPE_CHECKING
+
+from gpulint import globs
+from gpulint.policy import settings
+from gpulint.policy.reader import Reader
+from gpulint.policy.settings import Settings
+
+if TYPE_CHECKING:
+    import pathspec
+
+
+class Policies:
+    """The policies of a repository by their folders; paths are from its root."""
+
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self._nearest: dict[str, Settings] = {}
+        self._specs: dict[tuple[str, ...], pathspec.GitIgnoreSpec] = {}
+        self._over: dict[tuple[str, tuple[int, ...]], Settings] = {}
+
+    def nearest(self, folder: str) -> Settings:
+        """The policy of a folder, else of the nearest above it, without what it says of single paths."""
+        folder = next(iter(settings.upwards(folder)))
+        if folder not in self._nearest:
+            own = settings.stated(self.reader, folder)
+            above = settings.DEFAULTS if own or not folder else self.nearest(posixpath.dirname(folder))
+            self._nearest[folder] = own or above
+        return self._nearest[folder]
+
+    def at(self, path: str) -> Settings:
+        """What governs one file: its nearest policy, with the overrides that match it."""
+        found = self.nearest(posixpath.dirname(path))
+        numbers = tuple(number for number, one in enumerate(found.overrides) if self._matches(one.paths, path))
+        if not numbers:
+            return found
+        key = found.path, numbers
+        if key not in self._over:
+            from gpulint.policy import merging
+
+            self._over[key] = merging.settings(found.layers, [found.overrides[number] for number in numbers])
+        return self._over[key]
+
+    def excludes(self, path: str) -> bool:
+        """Whether a policy above a file leaves it out; one that is left out itself is not read."""
+        return any(
+            self._matches(self.nearest(folder).exclude, path)
+            for folder in reversed(list(settings.upwards(posixpath.dirname(path))))
+        )
+
+    def excluded(self, folder: str) -> list[str]:
+        """What the policies of a folder and of those above it leave out, as lines of a .gitignore at the root."""
+        above = {found.path: found.exclude for one in settings.upwards(folder) if (found := self.nearest(one)).exclude}
+        return [line for lines in reversed(above.values()) for line in lines]
+
+    def _matches(self, lines: tuple[str, ...], path: str) -> bool:
+        if not lines:
+            return False
+        if lines not in self._specs:
+            self._specs[lines] = globs.spec(lines)
+        return self._specs[lines].match_file(path)
