@@ -60,7 +60,8 @@ def prepared(paths: Sequence[str], options: Options) -> Run:
     try:
         found = policies.nearest(common)
         given = _Givens(policies, found, options, tree).of(found)
-        tree = WorkTree(tree.root, [*policies.excluded(common), *options.exclude])
+        left_out = [line for lines in policies.excluded(common) for line in lines]
+        tree = WorkTree(tree.root, [*left_out, *options.exclude])
     except (SettingsError, rule.RuleError) as error:
         raise Unusable(str(error)) from None
     return Run(found, given, tree, policies)

@@ -169,7 +169,8 @@ def test_rules_of_a_package_lie_inside_it(tmp_path: Path, monkeypatch: pytest.Mo
         ({"gpulint.yaml": "extends: package:acme.sub\n"}, "write package:NAME or package:NAME/FILE.yaml"),
         ({"gpulint.yaml": "extends: package:json/../x.yaml\n"}, "write package:NAME or package:NAME/FILE.yaml"),
         ({"gpulint.yaml": "extends: {a: b}\n"}, "gpulint.yaml:1:1: extends is a list"),
-        ({"gpulint.yaml": "extends: ./a.yaml\n", "a.yaml": "fail-no: error\n"}, "a.yaml:1:1: unknown key fail-no; did you mean fail-on?"),
+        ({"gpulint.yaml": "extends: ./a.yaml\n", "a.yaml": "fail-no: error\n"},
+         "a.yaml:1:1: unknown key fail-no; did you mean fail-on?"),
         ({"gpulint.yaml": "extends: ./a.yaml\n", "a.yaml": "- x\n"}, "a.yaml:1:1: a policy is a mapping of keys"),
     ],
 )  # fmt: skip
@@ -310,14 +311,16 @@ def test_a_lowered_error_does_not_fail_the_run(check: Callable[..., Result]) -> 
 @pytest.mark.parametrize(
     ("policy", "said"),
     [
-        ("severity: {gpu-limit-mising: error}\n", "gpulint.yaml:1:12: no rule or family is called gpu-limit-mising; did you mean gpu-limit-missing?"),
+        ("severity: {gpu-limit-mising: error}\n",
+         "gpulint.yaml:1:12: no rule or family is called gpu-limit-mising; did you mean gpu-limit-missing?"),
         ("severity: {memory: fatal}\n", "gpulint.yaml:1:20: memory is error, warning, note or off, not fatal"),
         ("severity: {memory: warn}\n", "not warn; did you mean warning?"),
         ("severity: {memory: on}\n", "gpulint.yaml:1:20: memory is error, warning, note or off, not true"),
         ("severity: error\n", "gpulint.yaml:1:11: severity is a mapping of keys, as {name: value}, not error"),
         ("ignore: [memroy]\n", "gpulint.yaml:1:10: no rule or family is called memroy; did you mean memory?"),
         ("select:\n  - memory\n  - zzz\n", "gpulint.yaml:3:5: no rule or family is called zzz"),
-        ("overrides: [{paths: [dev/], ignore: [memroy]}]\n", "gpulint.yaml:1:38: no rule or family is called memroy; did you mean memory?"),
+        ("overrides: [{paths: [dev/], ignore: [memroy]}]\n",
+         "gpulint.yaml:1:38: no rule or family is called memroy; did you mean memory?"),
         ("overrides: [{paths: [dev/], severity: {memory: fatal}}]\n", "gpulint.yaml:1:48: memory is error, warning, note or off"),
         ("overrides: [{ignore: [memory]}]\n", "paths is missing"),
         ("overrides: [{paths: [], ignore: [memory]}]\n", "gpulint.yaml:1:14: "),
@@ -379,7 +382,7 @@ def test_an_override_holds_in_the_files_that_match_and_the_later_one_wins(check:
         "  - {paths: ['dev/own/*.yaml'], severity: {gpu-limit-missing: warning}}\n"
         "  - {paths: [attic/], ignore: [kubernetes]}\n"
     )
-    files = {name: POD for name in ("pod.yaml", "dev/pod.yaml", "dev/own/pod.yaml", "attic/pod.yaml")}
+    files = dict.fromkeys(("pod.yaml", "dev/pod.yaml", "dev/own/pod.yaml", "attic/pod.yaml"), POD)
     result = check({"gpulint.yaml": policy, **files}, "--format", "json")
     assert spoken(result) == [
         ("dev/own/pod.yaml", "gpu-limit-missing", "warning"),
@@ -426,7 +429,7 @@ def test_paths_are_relative_to_the_folder_of_the_policy_wherever_the_run_starts(
 ) -> None:
     policy = "exclude: [/old/]\noverrides: [{paths: [/dev/], ignore: [kubernetes]}]\nhints: [{path: 'chat/*', accelerator: l4}]\n"
     files = {"apps/gpulint.yaml": policy, "apps/chat/chat.yaml": UNPLACED, "dev/pod.yaml": POD, "old/pod.yaml": POD}
-    files |= {name: POD for name in ("apps/dev/pod.yaml", "apps/old/pod.yaml", "apps/x/old/pod.yaml")}
+    files |= dict.fromkeys(("apps/dev/pod.yaml", "apps/old/pod.yaml", "apps/x/old/pod.yaml"), POD)
     result = check(files, "--format", "json", *([] if folder else ["apps", "dev", "old"]), folder=folder)
     apps = "" if folder else "apps/"
     expected = {(f"{apps}chat/chat.yaml", "weights-exceed-memory"), (f"{apps}x/old/pod.yaml", "gpu-limit-missing")}

@@ -76,6 +76,7 @@ def command(
     ignore: Sequence[str],
     exclude: Sequence[str],
     folders: Sequence[str],
+    preview: bool,
     accelerator: str | None,
     render: str | None,
     values: Sequence[str],
@@ -106,6 +107,7 @@ def command(
         rules=tuple(folders),
         accelerator=accelerator or "",
         fail_on=fail_on or "",
+        preview=preview,
     )
     try:
         if render or fix or diff or "-" in paths:

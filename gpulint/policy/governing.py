@@ -20,6 +20,7 @@ class Policies:
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
         self._nearest: dict[str, Settings] = {}
+        self._excluding: dict[str, tuple[tuple[str, ...], ...]] = {}
         self._specs: dict[tuple[str, ...], pathspec.GitIgnoreSpec] = {}
         self._over: dict[tuple[str, tuple[int, ...]], Settings] = {}
 
@@ -27,10 +28,19 @@ class Policies:
         """The policy of a folder, else of the nearest above it, without what it says of single paths."""
         folder = next(iter(settings.upwards(folder)))
         if folder not in self._nearest:
-            own = settings.stated(self.reader, folder)
-            above = settings.DEFAULTS if own or not folder else self.nearest(posixpath.dirname(folder))
-            self._nearest[folder] = own or above
+            self._read(folder)
         return self._nearest[folder]
+
+    def _read(self, folder: str) -> None:
+        """The policy of one folder; one that lies in what a policy above leaves out is passed by."""
+        above, lines = settings.DEFAULTS, ()
+        if folder:
+            parent = posixpath.dirname(folder)
+            above, lines = self.nearest(parent), self._excluding[parent]
+        left_out = any(self._matches(part, f"{folder}/") for part in lines)
+        own = None if left_out else settings.stated(self.reader, folder)
+        self._nearest[folder] = own or above
+        self._excluding[folder] = (*lines, own.exclude) if own and own.exclude else lines
 
     def at(self, path: str) -> Settings:
         """What governs one file: its nearest policy, with the overrides that match it."""
@@ -46,16 +56,13 @@ class Policies:
         return self._over[key]
 
     def excludes(self, path: str) -> bool:
-        """Whether a policy above a file leaves it out; one that is left out itself is not read."""
-        return any(
-            self._matches(self.nearest(folder).exclude, path)
-            for folder in reversed(list(settings.upwards(posixpath.dirname(path))))
-        )
+        """Whether a policy above a file leaves it out."""
+        return any(self._matches(lines, path) for lines in self.excluded(posixpath.dirname(path)))
 
-    def excluded(self, folder: str) -> list[str]:
+    def excluded(self, folder: str) -> tuple[tuple[str, ...], ...]:
         """What the policies of a folder and of those above it leave out, as lines of a .gitignore at the root."""
-        above = {found.path: found.exclude for one in settings.upwards(folder) if (found := self.nearest(one)).exclude}
-        return [line for lines in reversed(above.values()) for line in lines]
+        self.nearest(folder)
+        return self._excluding[folder]
 
     def _matches(self, lines: tuple[str, ...], path: str) -> bool:
         if not lines:

@@ -38,6 +38,8 @@ class Layer(NamedTuple):
 
     def place(self, path: documents.Path, key: bool = False) -> str:
         """Where what is stated at a path stands."""
+        while path and self.document.node((*self.inside, *path)) is None:
+            path = path[:-1]
         at = self.document.locate((*self.inside, *path), key=key)
         return f"{at.path}:{at.line}:{at.column}"
 
