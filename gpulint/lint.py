@@ -9,7 +9,7 @@ from posixpath import dirname, join, normpath
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpulint import adapters, architecture, catalog, documents, engines, facts, hints, labels, summary
+from gpulint import adapters, architecture, catalog, documents, engines, facts, hints, labels, metadata, summary
 from gpulint.architecture import Resolved
 from gpulint.documents import Document
 from gpulint.facts import glossary
@@ -21,6 +21,7 @@ from gpulint.findings import (
     Report,
     RoleSummary,
     RuleCard,
+    Severity,
     Skip,
     Suggestion,
     WorkloadSummary,
@@ -60,6 +61,7 @@ class Given:
     alternatives: bool = True
     fabrics: tuple[NamedFabric, ...] = ()
     available: Available = EVERYTHING
+    fail_on: Severity = Severity.ERROR
     waivers: tuple[Suppression, ...] = ()
     demands: Demands | None = None
 
@@ -114,6 +116,7 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
         _asks(workloads),
         catalog.version(),
         _cards(ordered, given.rules),
+        fail_on=given.fail_on,
     )
 
 
@@ -219,7 +222,8 @@ def _of_targets(found: Sequence[Document], repository: Repository, given: Given)
 
 
 def _placed(workload: Workload, given: Given) -> Workload:
-    """A workload with the pools, the fabrics and the machines to be had that gpulint.yaml names."""
+    """A workload with what its object says of itself, and the pools, fabrics and machines to be had that gpulint.yaml names."""
+    workload = metadata.described(workload)
     workload = replace(workload, roles=tuple(_having(role, given.available) for role in workload.roles))
     if given.pools:
         from gpulint.adapters import pools

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gpulint import hardware, lint, repository
-from gpulint.findings import Report, Skip
+from gpulint.findings import Report, Severity, Skip
 from gpulint.lint import Given
 from gpulint.offers import EVERYTHING, Available
 from gpulint.policy import policy, rule, settings
@@ -33,6 +33,7 @@ class Options:
     exclude: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
     accelerator: str = ""
+    fail_on: str = ""
 
 
 class Run(NamedTuple):
@@ -92,6 +93,7 @@ def _given(found: Settings, options: Options) -> Given:
         found.pools,
         found.like,
         fabrics=found.fabrics,
+        fail_on=Severity.named(options.fail_on or found.fail_on),
         available=_available(found)._replace(today=options.today or time.strftime("%Y-%m-%d")),
     )
 

@@ -22,7 +22,7 @@ SHOWN_AS_WELL = {
     "malformed-suppression": {"gpu-limit-missing"},
     "quantised-shard-misaligned": {"parallelism-larger-than-needed"},
 }
-"""What a bad sample cannot show alone: a waiver that has ended or cannot be read leaves its finding standing; few shards align."""
+"""What a bad sample cannot show alone: a waiver that has ended or cannot be read leaves its finding; few shards align."""
 
 TODAY = "2026-11-22"
 

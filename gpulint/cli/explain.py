@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpulint.cli import Misuse, near
+from gpulint.cli import Misuse, _names, near
 
 if TYPE_CHECKING:
     from gpulint import facts
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @click.command("explain")
-@click.argument("name")
+@click.argument("name", shell_complete=_names.explained)
 def command(name: str) -> None:
     """Explain a rule or a fact: what it means, why it matters, an example of wrong and of right."""
     from gpulint import facts
