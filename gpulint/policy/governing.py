@@ -5,13 +5,15 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING
 
-from gpulint import globs
 from gpulint.policy import settings
 from gpulint.policy.reader import Reader
 from gpulint.policy.settings import Settings
+from gpulint.repository import ignored
 
 if TYPE_CHECKING:
     import pathspec
+
+NOTHING: tuple[tuple[str, ...], ...] = ()
 
 
 class Policies:
@@ -33,7 +35,7 @@ class Policies:
 
     def _read(self, folder: str) -> None:
         """The policy of one folder; one that lies in what a policy above leaves out is passed by."""
-        above, lines = settings.DEFAULTS, ()
+        above, lines = settings.DEFAULTS, NOTHING
         if folder:
             parent = posixpath.dirname(folder)
             above, lines = self.nearest(parent), self._excluding[parent]
@@ -68,5 +70,5 @@ class Policies:
         if not lines:
             return False
         if lines not in self._specs:
-            self._specs[lines] = globs.spec(lines)
+            self._specs[lines] = ignored.spec(lines)
         return self._specs[lines].match_file(path)

@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gpulint import documents, globs, shipped
+from gpulint import documents, shipped
 from gpulint.documents import Document
 from gpulint.policy import contracts
 from gpulint.policy.reader import Disk, Reader, Refused, within
 from gpulint.policy.settings import FILE, PROJECT, SettingsError
+from gpulint.repository import ignored
 
 DEPTH_MAX = 16
 LAYERS_MAX = 64
@@ -55,8 +56,8 @@ class Layer(NamedTuple):
         for step in path:
             lines = lines.get(step, ()) if isinstance(lines, dict) else lines[step]
         for index, line in enumerate(lines):
-            found = globs.rooted(self.folder, line)
-            if why := globs.refused(line) or globs.refused(found):
+            found = ignored.rooted(self.folder, line)
+            if why := ignored.refused(line) or ignored.refused(found):
                 raise SettingsError(f"{self.place((*path, index))}: {line!r} {why}")
             yield found
 
