@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 KIB = 2**10
@@ -165,6 +165,8 @@ def human(value: object, unit: str) -> str:
     if isinstance(value, (list, tuple, set, frozenset)):
         items = sorted(value, key=str) if isinstance(value, (set, frozenset)) else value
         return ", ".join(human(item, unit) for item in items)
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={human(one, unit)}" for name, one in value.items()) or "none"
     if isinstance(value, (int, float, Fraction)):
         return _human_number(float(value) if isinstance(value, Fraction) else value, unit)
     return str(value)
@@ -261,6 +263,7 @@ _FORMATS: dict[str, Callable[[float], str]] = {
     "s": _duration,
     "tokens_per_s": _worded("", " tokens/s"),
     "requests_per_s": _worded("", " requests/s"),
+    "gpu_hours": _worded("", " GPU-hours"),
     "usd": lambda value: f"${float(value):,.2f}",
     "usd_per_million_tokens": lambda value: f"${_cents(value)} per million tokens",
     "usd_per_billion_tokens": lambda value: f"${_cents(value)} per billion tokens",

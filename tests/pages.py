@@ -22,6 +22,8 @@ NOTE = "<!-- Written by `python tests/test_docs.py`{}. -->\n\n"
 BREAK = "<!-- What follows is written by `python tests/test_docs.py`; what stands above is written by hand. -->\n"
 GROUPS: Mapping[str, str] = {
     "pod": "Facts that the object, script or task states",
+    "object": "Facts that the object states of itself",
+    "policy": "Facts that the policy states",
     "engine": "Facts that the engine's arguments, environment and defaults state",
     "checkpoint": "Facts of a checkpoint",
     "architecture": "Facts of the network's shape",

@@ -436,6 +436,32 @@ def test_init_writes_a_hint_for_each_workload_that_lacks_one(run: Run) -> None:
     assert run("check", "spec.yaml").exit_code == 0
 
 
+def test_init_says_what_stands_and_what_to_do_next(run: Run) -> None:
+    write("apps/wrong.yaml", WRONG)
+    result = run("init", "--hook")
+    assert result.stdout == (
+        "wrote gpulint.yaml\nwrote .pre-commit-config.yaml\n"
+        "1 workload found, 0 lack something that a hint can say\nstanding today: 1 error\nnext\n"
+        "  gpulint baseline           accepts what stands today, so that only what is new is reported\n"
+        "  pre-commit install         checks the files of each commit, with the hook that gpulint init --hook writes\n"
+        "  gpulint check --base main  holds a branch to what it changes\n"
+    )
+    assert Path("gpulint.yaml").read_text(encoding="utf-8").startswith("# yaml-language-server: $schema=https://")
+    assert "      - id: gpulint\n" in Path(".pre-commit-config.yaml").read_text(encoding="utf-8")
+
+
+def test_where_nothing_stands_init_speaks_of_no_baseline(run: Run) -> None:
+    write("apps/right.yaml", RIGHT)
+    assert "baseline" not in run("init").stdout
+
+
+def test_init_says_what_to_add_to_a_hook_file_that_is_there(run: Run) -> None:
+    write(".pre-commit-config.yaml", "repos: []\n")
+    result = run("init", "--hook")
+    assert (result.exit_code, Path("gpulint.yaml").exists()) == (2, False)
+    assert "add to .pre-commit-config.yaml\n  - repo: https://" in result.stderr
+
+
 @pytest.mark.parametrize("taken", ["gpulint.yaml", "spec.yaml"])
 def test_init_overwrites_nothing_and_then_writes_nothing(run: Run, taken: str) -> None:
     write(taken, "# mine\n")

@@ -7,11 +7,11 @@ import importlib
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import click
 
-from gpulint import __version__
+from gpulint.version import __version__
 
 if TYPE_CHECKING:
     from gpulint.run import Options, Run
@@ -47,7 +47,12 @@ class Commands(click.Group):
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that is asked for, or what it may be meant to be."""
-        if args and not args[0].startswith("-") and args[0] not in self.list_commands(context):
+        if (
+            not context.resilient_parsing
+            and args
+            and not args[0].startswith("-")
+            and args[0] not in self.list_commands(context)
+        ):
             near = difflib.get_close_matches(args[0], self.list_commands(context), n=1)
             context.fail(f"no command is called {args[0]}" + (f"; did you mean {near[0]}?" if near else ""))
         return super().resolve_command(context, args)
@@ -97,13 +102,6 @@ def prepared(paths: Iterable[str], options: Options) -> Run:
         return run.prepared(tuple(paths), options)
     except run.Unusable as error:
         raise Misuse(str(error)) from None
-
-
-def unknown_accelerator(name: str) -> NoReturn:
-    """Ends the command with the accelerators that may be meant."""
-    from gpulint import hardware
-
-    raise Misuse(f"no accelerator is called {name}{near(name, (one.id for one in hardware.accelerators()))}")
 
 
 def words(given: Iterable[str]) -> tuple[str, ...]:

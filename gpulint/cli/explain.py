@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpulint.cli import Misuse, near
+from gpulint.cli import Misuse, _names, near
 
 if TYPE_CHECKING:
     from gpulint.policy.rule import Rule
 
 
 @click.command("explain")
-@click.argument("name")
+@click.argument("name", shell_complete=_names.explained)
 @click.option("--rules", "folders", multiple=True, metavar="DIR", help="Know a team's own rules too; repeatable.")
 def command(name: str, folders: Sequence[str]) -> None:
     """Explain a rule, a family of rules, a fact, an adapter or an engine: what it means, and what it rests on."""

@@ -28,7 +28,7 @@ DUPLICATES_MAX = 100
 
 NOT_ONE_DOCUMENT = ("MIME-Version:", "Content-Type: multipart/")
 """How node user data begins, whatever its name ends in."""
-_SUFFIXES = {
+SUFFIXES = {
     **dict.fromkeys(("yaml", "yml"), "yaml"),
     **dict.fromkeys(("sh", "bash", "slurm", "sbatch", "sub", "job", "pbs", "lsf"), "shell"),
     "json": "json",
@@ -36,12 +36,12 @@ _SUFFIXES = {
     "pbtxt": "pbtxt",
     **dict.fromkeys(("tf", "tfvars"), "hcl"),
 }
-_TEMPLATES = frozenset({"tpl", "tmpl", "template", "j2", "gotmpl", "tftpl"})
+TEMPLATES = frozenset({"tpl", "tmpl", "template", "j2", "gotmpl", "tftpl"})
 """Files that a tool completes; those that parse as what they will be are read all the same."""
 _TEXTS = frozenset({"shell", "template"})
 """Formats whose document is one text: a `#` in it may well start a comment."""
 _WITHOUT_SUFFIX = {"Kustomization": "yaml"}
-_NAMES = {"slurm.conf": "slurm", "gres.conf": "slurm"}
+NAMES = {"slurm.conf": "slurm", "gres.conf": "slurm"}
 """Files whose whole name tells their format."""
 _SHELL = r"#![^\n]*\b(?:ba|da|a|k|z)?sh\b"
 _SCRIPT = "#!"
@@ -175,12 +175,12 @@ def is_read(name: str) -> bool:
 def _format(name: str) -> str:
     """The format that a file's name tells; that of the inner suffix where the last one is a template's."""
     last = name.rpartition("/")[2]
-    if last in _NAMES:
-        return _NAMES[last]
+    if last in NAMES:
+        return NAMES[last]
     stem, dot, suffix = last.rpartition(".")
-    if suffix in _TEMPLATES and dot:
+    if suffix in TEMPLATES and dot:
         return _format(stem) or "yaml"
-    return _SUFFIXES.get(suffix, "") if dot else _WITHOUT_SUFFIX.get(last, "")
+    return SUFFIXES.get(suffix, "") if dot else _WITHOUT_SUFFIX.get(last, "")
 
 
 def _format_of(path: str, text: str) -> str:
@@ -278,7 +278,7 @@ class _Loading:
             self._duplicates(parsed.duplicates, text, format)
 
     def _broken(self, error: Invalid, text: str, format: str) -> None:
-        if re.search(_TEMPLATE, text) or self.path.rpartition(".")[2] in _TEMPLATES:
+        if re.search(_TEMPLATE, text) or self.path.rpartition(".")[2] in TEMPLATES:
             self._template(text)
         elif concerns_gpus(text) and (format == "yaml" or _is_spec(text)):
             location = (

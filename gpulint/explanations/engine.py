@@ -10,7 +10,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
-from gpulint import catalog, engines, facts
+from gpulint import catalog, engines, facts, shipped
 from gpulint.engines.arguments import Grammar
 from gpulint.explanations import sources
 from gpulint.explanations.parts import Explanation, Listing, Part, Table, Text, reference, references, sentence
@@ -58,12 +58,12 @@ def title(name: str) -> str:
 def named(name: str) -> str | None:
     """The module of an engine by any of its spellings: tensorrt-llm, tensorrt_llm, llama.cpp."""
     found = engines.module_name(name)
-    return found if found in engines.modules() else None
+    return found if found in modules() else None
 
 
 def modules() -> tuple[str, ...]:
     """Every engine and trainer, by its module."""
-    return tuple(sorted(engines.modules()))
+    return tuple(sorted(shipped.mentions(engines.HERE)))
 
 
 @functools.cache

@@ -23,9 +23,13 @@ SUPPLIED: Mapping[str, str] = {
     "fitted": "fitted to measured cases, or assumed, in three worlds",
     "measured": "measured for what joins the ranks and for how many they are, in three worlds",
     "derived": "computed",
+    "object": "stated by the object that declares the workload, for all of its roles",
+    "policy": "stated by the policy, for the path of the file",
     "document": "read from the text of the document",
 }
 """Who supplies a fact, by `of` of the glossary."""
+COMPUTED = frozenset({"derived", "fitted", "measured"})
+"""What nobody states."""
 UNITS: Mapping[str, str] = {
     "": "",
     "w": "W",
@@ -68,8 +72,10 @@ def absent(quantity: Quantity) -> str:
         return "unknown"
     value = quantity.absent[0]
     if value is None:
-        return "none: it compares as `null`"
-    return str(value).lower() if isinstance(value, bool) else str(value)
+        return "there is none, and it compares as `null`"
+    if isinstance(value, str | bool):
+        return f"`{str(value).lower()}`"
+    return str(value) if isinstance(value, int | float) else "there are none"
 
 
 @functools.cache
@@ -105,7 +111,7 @@ def _opened(words: str) -> str:
 
 
 def _supply(quantity: Quantity) -> Iterator[Part]:
-    if quantity.of in ("pod", "engine", "checkpoint", "node", "offer", "accelerator", "architecture", "document"):
+    if quantity.of not in COMPUTED:
         yield Text(f"Where nothing states it: {absent(quantity)}.")
     if quantity.ask:
         yield Text(f"To supply it: {sentence(quantity.ask)}")
