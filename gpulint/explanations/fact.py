@@ -37,6 +37,7 @@ UNITS: Mapping[str, str] = {
     "ratio": "share",
     "usd": "USD",
     "flop": "FLOP",
+    "gpu_hours": "GPU-hours",
     "capability": "compute capability",
     "flop_per_s": "FLOP/s",
     "kg_per_kwh": "kg/kWh",
