@@ -1,3 +1,73 @@
-"""gpulint checks GPU deployment specs against what the hardware can do."""
+"""gpulint checks GPU deployment specs against what the hardware can do.
 
-__version__ = "0.1.0"
+`check` gives the Report on files and folders, `size` the memory terms of one workload; docs/python.md has both with examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpulint.version import __version__
+
+if TYPE_CHECKING:
+    from gpulint.findings import Finding, Report, Severity
+    from gpulint.run import Options, Unusable
+    from gpulint.sizes import Sizing, Unsized
+
+__all__ = ["Finding", "Options", "Report", "Severity", "Sizing", "Unsized", "Unusable", "__version__", "check", "size"]
+HOMES = {
+    **dict.fromkeys(("Finding", "Report", "Severity"), "gpulint.findings"),
+    **dict.fromkeys(("Options", "Unusable"), "gpulint.run"),
+    **dict.fromkeys(("Sizing", "Unsized"), "gpulint.sizes"),
+}
+"""Where each public type lives; one that is not asked for is not imported."""
+
+
+def check(
+    paths: str | Path | Sequence[str | Path],
+    options: Options | None = None,
+    *,
+    watched: Callable[[Iterable[Any]], Iterable[Any]] = iter,
+) -> Report:
+    """The report on files and folders, as `gpulint check` makes it.
+
+    Args:
+        paths: files and folders, from the current one; those that git ignores are left out unless they are named.
+        options: what the command line would say; see `gpulint.Options`.
+        watched: passes the files on, one by one, as they are checked.
+
+    Raises:
+        Unusable: a path is not there, or a policy, rule or option cannot be used; the message has its place.
+    """
+    from gpulint import run
+
+    named = tuple(str(path) for path in ([paths] if isinstance(paths, str | Path) else paths))
+    return run.report(run.prepared(named, options or run.Options()), named, watched)
+
+
+def size(workload: str | Path | Mapping[str, object], stated: Mapping[str, object] | None = None) -> tuple[Sizing, ...]:
+    """The memory terms of each role of a workload, as `gpulint size` shows them.
+
+    Args:
+        workload: a checkpoint, a file, FILE:WORKLOAD, a spec in gpulint's own words, or the words of one role.
+        stated: quantities by name, as {"accelerator": "l4", "tensor_parallel": 2}; of a file they replace what it says.
+
+    Returns:
+        One Sizing a role: `terms` in base units in three worlds, `verdict`, `missing`, `assumptions`.
+
+    Raises:
+        Unsized: there is no such checkpoint or workload, or a word is not known.
+    """
+    from gpulint import repository, sizes
+
+    return sizes.of(workload, stated or {}, repository.WorkTree(repository.root_of(Path.cwd())))
+
+
+def __getattr__(name: str) -> object:
+    if name not in HOMES:
+        raise AttributeError(f"module 'gpulint' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(HOMES[name]), name)

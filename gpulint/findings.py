@@ -325,7 +325,7 @@ class Comparison(NamedTuple):
 class Report(NamedTuple):
     """All that one run found, as every renderer gets it; `asks` says how a missing quantity is supplied.
 
-    `rules` are those that speak, by name.
+    `rules` are those that speak, by name. From the severity `fail_on` on, a finding fails the run.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -338,8 +338,14 @@ class Report(NamedTuple):
     catalog_date: str = ""
     rules: Mapping[str, RuleCard] = MappingProxyType({})
     comparison: Comparison | None = None
+    fail_on: Severity = Severity.ERROR
 
     @property
     def open(self) -> tuple[Finding, ...]:
         """The findings that nothing suppresses."""
         return tuple(finding for finding in self.findings if finding.suppressed is None)
+
+    @property
+    def failing(self) -> tuple[Finding, ...]:
+        """The findings for which the run fails."""
+        return tuple(finding for finding in self.open if finding.severity >= self.fail_on)

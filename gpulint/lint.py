@@ -21,6 +21,7 @@ from gpulint.findings import (
     Report,
     RoleSummary,
     RuleCard,
+    Severity,
     Skip,
     Suggestion,
     WorkloadSummary,
@@ -56,6 +57,7 @@ class Given:
     alternatives: bool = True
     fabrics: tuple[NamedFabric, ...] = ()
     available: Available = EVERYTHING
+    fail_on: Severity = Severity.ERROR
 
 
 class Judged(NamedTuple):
@@ -108,6 +110,7 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
         _asks(workloads),
         catalog.version(),
         _cards(ordered, given.rules),
+        fail_on=given.fail_on,
     )
 
 
@@ -157,8 +160,17 @@ def _file(source: Source, repository: Repository, given: Given) -> Report:
     unread = filter(_is_unread, loaded.documents)
     if not summaries and any(_asks_for_gpus(document.data, DEPTH) for document in unread):
         skips.append(Skip(source.path, "asks for GPUs in an object that is not read yet"))
-    spoken = (*marked, *policy.troubles_as_findings(troubles, given.rules))
+    spoken = _told((*marked, *policy.troubles_as_findings(troubles, given.rules)), loaded.documents)
     return Report(spoken, tuple(summaries), tuple(skips), documents=tuple(recognised))
+
+
+def _told(found: tuple[Finding, ...], held: Sequence[Document]) -> tuple[Finding, ...]:
+    """Findings with what they are about, also those about the text."""
+    if not found:
+        return ()
+    from gpulint.policy import subject
+
+    return tuple(subject.told(found, held))
 
 
 def _answered(found: Sequence[Finding], source: Source, repository: Repository, given: Given) -> Sequence[Finding]:

@@ -14,9 +14,10 @@ from email.message import Message
 from typing import IO
 from urllib.parse import quote, urlsplit
 
-from gpulint import __version__, architecture
+from gpulint import architecture
 from gpulint.architecture import Resolved, index, network
 from gpulint.architecture.config import Unread
+from gpulint.version import __version__
 
 HUB = "https://huggingface.co"
 ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")

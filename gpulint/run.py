@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from gpulint import hardware, lint, repository
-from gpulint.findings import Report, Skip
+from gpulint.findings import Report, Severity, Skip
 from gpulint.lint import Given
 from gpulint.offers import EVERYTHING, Available
 from gpulint.policy import policy, rule, settings
 from gpulint.policy.settings import Settings, SettingsError
 from gpulint.repository import Source, WorkTree
+
+Watched = Callable[[Iterable[Source | Skip]], Iterable[Source | Skip]]
 
 
 class Unusable(ValueError):
@@ -24,12 +27,13 @@ class Unusable(ValueError):
 class Options:
     """What a caller says beside the settings; what is empty is left to them. `today` is a day as 2026-11-22."""
 
-    today: str
+    today: str = ""
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
     accelerator: str = ""
+    fail_on: str = ""
 
 
 class Run(NamedTuple):
@@ -60,9 +64,9 @@ def sources(run: Run, paths: Sequence[str]) -> Iterator[Source | Skip]:
         raise Unusable(str(error)) from None
 
 
-def report(run: Run, paths: Sequence[str]) -> Report:
-    """The report on the files that the paths name."""
-    return lint.lint(sources(run, paths), run.tree, run.given)
+def report(run: Run, paths: Sequence[str], watched: Watched = iter) -> Report:
+    """The report on the files that the paths name, which `watched` passes on one by one."""
+    return lint.lint(watched(sources(run, paths)), run.tree, run.given)
 
 
 def folder(paths: Sequence[str]) -> Path:
@@ -89,7 +93,8 @@ def _given(found: Settings, options: Options) -> Given:
         found.pools,
         found.like,
         fabrics=found.fabrics,
-        available=_available(found)._replace(today=options.today),
+        fail_on=Severity.named(options.fail_on or found.fail_on),
+        available=_available(found)._replace(today=options.today or time.strftime("%Y-%m-%d")),
     )
 
 

@@ -1,14 +1,15 @@
-"""The tables of `gpulint size` and `gpulint catalog`: each memory term with its share, each row with its source."""
+"""Sizes: the memory terms of one workload with their shares, as `gpulint size` shows them."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from gpulint import adapters, architecture, documents, engines, facts, hardware, lint, summary, units
+from gpulint.adapters import native
 from gpulint.architecture import Resolved
 from gpulint.facts import Facts, Missing, glossary
 from gpulint.findings import Worlds
@@ -59,7 +60,11 @@ REQUEST = {
 """What the command line says of a server's requests, by the fact that it is."""
 
 
-class Row(NamedTuple):
+class Unsized(ValueError):
+    """What is asked about cannot be told; the message says why."""
+
+
+class Term(NamedTuple):
     """One term: its values in bytes (or tokens), its interval and, of a memory term, its share of the card."""
 
     name: str
@@ -71,11 +76,11 @@ class Row(NamedTuple):
     how: str
 
 
-class Table(NamedTuple):
+class Sizing(NamedTuple):
     """The terms of one role, the verdict on them, what was missing, and where that is the card, which ones would do."""
 
     title: str
-    rows: tuple[Row, ...]
+    terms: tuple[Term, ...]
     verdict: str
     missing: tuple[str, ...]
     assumptions: tuple[str, ...]
@@ -89,6 +94,66 @@ def served(stated: Mapping[str, object]) -> dict[str, object]:
     if not {"output_tokens", "concurrency"} & stated.keys():
         return dict(stated)
     return {REQUEST.get(name, name): value for name, value in stated.items()}
+
+
+def of(
+    what: str | Path | Mapping[str, object], stated: Mapping[str, object], repository: Repository
+) -> tuple[Sizing, ...]:
+    """The terms of each role of a checkpoint, FILE, FILE:WORKLOAD or spec; Unsized where there is none."""
+    return tuple(table(*one) for one in roles(what, stated, repository))
+
+
+def roles(
+    what: str | Path | Mapping[str, object], stated: Mapping[str, object], repository: Repository, known: bool = True
+) -> list[tuple[Role, Resolved | None]]:
+    """The roles that are asked about; a checkpoint has to be in the catalog, unless `known` is false."""
+    accelerator = str(stated.get("accelerator") or "")
+    if accelerator and hardware.named(accelerator) is None:
+        raise Unsized(
+            f"no accelerator is called {accelerator}{_near(accelerator, (one.id for one in hardware.accelerators()))}"
+        )
+    said = served({name: value for name, value in stated.items() if name != "accelerator"})
+    if strange := [name for name in said if name not in (*glossary(), *BATCH)]:
+        raise Unsized(f"no quantity is called {strange[0]}{_near(strange[0], glossary())}")
+    if isinstance(what, Mapping):
+        return _from_words(what, said, accelerator, repository)
+    file, _, name = str(what).rpartition(":") if not Path(what).is_file() and ":" in str(what) else (str(what), "", "")
+    if Path(file).is_file():
+        found = from_file(file, name, repository, said, accelerator)
+        if not found:
+            raise Unsized(f"{file} holds no workload" + (f" called {name}" if name else ""))
+        return found
+    role, resolved = from_checkpoint(str(what), {"engine": "vllm", **said}, accelerator, repository)
+    if known and (resolved is None or resolved.architecture is None):
+        raise Unsized(f"no checkpoint is called {what}{_near(str(what), architecture.ids())}")
+    return [(role, resolved)]
+
+
+def _from_words(
+    words: Mapping[str, object], stated: Mapping[str, object], accelerator: str, repository: Repository
+) -> list[tuple[Role, Resolved | None]]:
+    """The roles of a spec in gpulint's own words, or the one role that some of these words describe."""
+    document = documents.load("workload.json", json.dumps(_spec(words)).encode()).documents[0]
+    if wrong := [problem.message for problem in native.problems(document)]:
+        raise Unsized("; ".join(wrong))
+    found = [role for workload in native.workloads(document, repository) for role in workload.roles]
+    said = [role.having(**_stated(stated, accelerator)) for role in found]
+    return [(role, lint.resolve(role, "", repository, None)) for role in said]
+
+
+def _spec(words: Mapping[str, object]) -> Mapping[str, object]:
+    if "kind" in words:
+        return words
+    kind = "TrainingJob" if engines.purpose(str(words.get("engine", ""))) == "training" else "InferenceService"
+    name = str(words.get("name") or words.get("checkpoint") or "workload")
+    spec = {"roles": [{**words, "name": name}]}
+    return {"apiVersion": native.API_VERSION, "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def _near(word: str, known: Iterable[str]) -> str:
+    from gpulint.policy import availability
+
+    return availability.near(word, known)
 
 
 def from_checkpoint(
@@ -137,7 +202,7 @@ def _nowhere() -> documents.Document:
     return documents.load("command-line.yaml", b"{}").documents[0]
 
 
-def table(role: Role, resolved: Resolved | None) -> Table:
+def table(role: Role, resolved: Resolved | None) -> Sizing:
     """Each memory term of a role on its fullest GPU."""
     known = facts.of(role, resolved)
     device = known.likely("device_memory_bytes")
@@ -150,7 +215,7 @@ def table(role: Role, resolved: Resolved | None) -> Table:
     )
     assumed = tuple(summary.assumptions(role, resolved))
     stored = _stored(resolved)
-    return Table(_title(role, known), tuple(rows), verdict(known), needs, assumed, stored, hardware=_hardware(known))
+    return Sizing(_title(role, known), tuple(rows), verdict(known), needs, assumed, stored, hardware=_hardware(known))
 
 
 def _hardware(known: Facts) -> Fitting:
@@ -195,13 +260,13 @@ def verdict(known: Facts) -> str:
     return summary.verdict(known)
 
 
-def tightened(role: Role, resolved: Resolved | None, log: Log) -> Table:
+def tightened(role: Role, resolved: Resolved | None, log: Log) -> Sizing:
     """The terms of a role with a log's readings instead of ours, and both beside each other."""
     told = comparison.of(role, resolved, log)
     return table(told.role, resolved)._replace(told=told)
 
 
-def _row(name: str, known: Facts, device: Value | Missing) -> Row | None:
+def _row(name: str, known: Facts, device: Value | Missing) -> Term | None:
     found = known.find(name)
     if isinstance(found, Missing):
         return None
@@ -209,7 +274,7 @@ def _row(name: str, known: Facts, device: Value | Missing) -> Row | None:
     if quantity.unit == "bytes" and isinstance(device, int | float) and isinstance(found.worlds.likely, int | float):
         share = found.worlds.likely / device
     low, high = known.ends(name) or found.worlds[::2]
-    return Row(name, quantity.unit, found.worlds, low, high, share, found.how)
+    return Term(name, quantity.unit, found.worlds, low, high, share, found.how)
 
 
 def _title(role: Role, known: Facts) -> str:
@@ -221,14 +286,14 @@ def _title(role: Role, known: Facts) -> str:
     return ", ".join(filter(None, (role.name, product.name if product else "", layout, tokens)))
 
 
-def as_text(tables: Sequence[Table]) -> str:
+def as_text(tables: Sequence[Sizing]) -> str:
     """The tables for a person."""
     return "\n\n".join(_text(one) for one in tables) + "\n"
 
 
-def _text(one: Table) -> str:
+def _text(one: Sizing) -> str:
     head = ("on the fullest GPU", "low", "likely", "high", "of the card")
-    lines = [one.title, columns([head, *(_cells(row) for row in one.rows)])]
+    lines = [one.title, columns([head, *(_cells(row) for row in one.terms)])]
     if one.told:
         lines[1:1] = [
             columns(comparison.cells(one.told)),
@@ -244,13 +309,13 @@ def _text(one: Table) -> str:
     return "\n".join(lines)
 
 
-def _cells(row: Row) -> tuple[str, ...]:
+def _cells(row: Term) -> tuple[str, ...]:
     low, likely, high = (units.human(value, row.unit) for value in (row.low, row.worlds.likely, row.high))
     share = f"{row.share:.1%}" if row.share is not None else ""
     return (row.name, low, likely, high, share)
 
 
-def as_json(tables: Sequence[Table]) -> str:
+def as_json(tables: Sequence[Sizing]) -> str:
     """The tables as JSON: values in base units, in each world, and the ends of the interval around the likely one."""
     data = [
         {
@@ -264,7 +329,7 @@ def as_json(tables: Sequence[Table]) -> str:
                     "share": row.share,
                     "from": row.how,
                 }
-                for row in one.rows
+                for row in one.terms
             },
             "verdict": one.verdict,
             "missing": list(one.missing),
@@ -285,59 +350,6 @@ def _had(found: Fitting) -> dict[str, object]:
     fits = [{**one._asdict(), "headroom": one.headroom._asdict()} for one in found.smallest]
     listed = {"fits_on": found.fits, "borderline": found.borderline, "too_small": found.too_small}
     return {**{name: list(cards) for name, cards in listed.items()}, "smallest": fits}
-
-
-# ---- catalog
-
-
-def catalog_rows(name: str) -> list[tuple[str, ...]]:
-    """A table of the catalog with its head."""
-    if name == "accelerators":
-        head: tuple[str, ...] = ("accelerator", "memory", "bandwidth", "compute capability", "link", "board")
-        return [head, *(_accelerator(one) for one in hardware.accelerators())]
-    head = ("architecture", "parameters", "layers", "hidden", "heads", "KV heads", "trained context")
-    return [head, *(_architecture(one) for one in architecture.architectures())]
-
-
-def _accelerator(one: hardware.Accelerator) -> tuple[str, ...]:
-    memory = one.cuda_memory_bytes or one.driver_memory_bytes
-    cells = ((memory, "bytes"), (one.memory_bytes_per_s, "bytes_per_s"), (one.compute_capability, ""))
-    shown = [units.human(value, unit) if value is not None else "?" for value, unit in cells]
-    return (one.id, *shown, one.link, units.human(one.board_w, "w") if one.board_w else "?")
-
-
-def _architecture(one: architecture.Architecture) -> tuple[str, ...]:
-    counts = (one.parameters, one.layers, one.hidden, one.attention_heads, one.kv_heads, one.trained_context)
-    return (one.id, *(units.human(value, "") for value in counts))
-
-
-def catalog_row(name: str, wanted: str) -> str | None:
-    """One row with every cell and its source; None when there is none of that name."""
-    record: hardware.Accelerator | architecture.Architecture | None
-    if name == "accelerators":
-        record = hardware.named(wanted)
-    else:
-        record = architecture.resolve(wanted).architecture if wanted in architecture.ids() else None
-    if record is None:
-        return None
-    cells = [(field.name, getattr(record, field.name)) for field in dataclasses.fields(record)]
-    return columns([(key, _cell(key, value)) for key, value in cells if value not in (None, "")])
-
-
-def _cell(key: str, value: object) -> str:
-    unit = next((unit for unit in ("bytes_per_s", "flop_per_s", "bytes", "w") if key.endswith(f"_{unit}")), "")
-    return units.human(value, unit)
-
-
-def accelerator_id(name: str) -> str:
-    """The id of an accelerator that is named in any of the ways it is known by."""
-    product = hardware.named(name)
-    return product.id if product else name
-
-
-def checkpoint_ids() -> tuple[str, ...]:
-    """Every checkpoint that the catalog knows."""
-    return architecture.ids()
 
 
 def columns(rows: Sequence[Sequence[str]]) -> str:

@@ -164,11 +164,11 @@ def test_a_command_line_that_states_requests_is_told_their_speed() -> None:
     )
     tree = repository.WorkTree(Path.cwd())
     found = sizes.table(*sizes.from_checkpoint(LLAMA, said, "h100-sxm-80gb", tree))
-    shown = {row.name: row.worlds.likely for row in found.rows}
+    shown = {row.name: row.worlds.likely for row in found.terms}
     assert shown["decode_batch"] == 32
     assert shown["tpot_floor_s"] < shown["tpot_s"] < shown["ttft_s"]  # type: ignore[operator]
     quiet = sizes.table(*sizes.from_checkpoint(LLAMA, {"tensor_parallel": 4, "engine": "vllm"}, "h100-sxm-80gb", tree))
-    assert not {row.name for row in quiet.rows} & set(sizes.SERVING_SPEED)
+    assert not {row.name for row in quiet.terms} & set(sizes.SERVING_SPEED)
 
 
 def test_a_prompt_alone_is_still_that_of_a_static_batch() -> None:

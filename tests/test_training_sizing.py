@@ -499,7 +499,7 @@ def test_a_training_job_of_our_own_spec_is_sized_by_the_terms_of_training(tmp_pa
     ((role, resolved),) = sizes.from_file(str(file), "finetune", WorkTree(tmp_path), {}, None)
     table = sizes.table(role, resolved)
     assert table.missing == ()
-    names = [row.name for row in table.rows]
+    names = [row.name for row in table.terms]
     assert names == [*sizes.TRAINING_TERMS, *sizes.TRAINING_TOTALS, *sizes.TRAINING_SPEED[:4]]
     assert table.verdict == "fits"
 

@@ -7,11 +7,11 @@ import importlib
 import time
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import click
 
-from gpulint import __version__
+from gpulint.version import __version__
 
 if TYPE_CHECKING:
     from gpulint.run import Options, Run
@@ -97,13 +97,6 @@ def prepared(paths: Iterable[str], options: Options) -> Run:
         return run.prepared(tuple(paths), options)
     except run.Unusable as error:
         raise Misuse(str(error)) from None
-
-
-def unknown_accelerator(name: str) -> NoReturn:
-    """Ends the command with the accelerators that may be meant."""
-    from gpulint import hardware
-
-    raise Misuse(f"no accelerator is called {name}{near(name, (one.id for one in hardware.accelerators()))}")
 
 
 def words(given: Iterable[str]) -> tuple[str, ...]:

@@ -13,21 +13,21 @@ from gpulint.cli import TODAY, Misuse, near
 @TODAY
 def command(table: str, name: str | None, today: str) -> None:
     """List the accelerators, architectures or machine prices of the catalog, or show one with its source."""
-    from gpulint import price_list, sizes
+    from gpulint import listings, price_list, sizes
 
     if table == "prices":
         _print_prices(name, today)
         return
-    rows = sizes.catalog_rows(table)
+    rows = listings.rows(table)
     if name is None:
         click.echo(sizes.columns(rows))
         return
-    shown = sizes.catalog_row(table, name)
+    shown = listings.row(table, name)
     if shown is None:
-        known = [row[0] for row in rows[1:]] if table == "accelerators" else sizes.checkpoint_ids()
+        known = [row[0] for row in rows[1:]] if table == "accelerators" else listings.checkpoint_ids()
         raise Misuse(f"the catalog has no {table.removesuffix('s')} {name}{near(name, known)}")
     click.echo(shown)
-    if table == "accelerators" and (prices := list(price_list.cheapest(sizes.accelerator_id(name), today))):
+    if table == "accelerators" and (prices := list(price_list.cheapest(listings.accelerator_id(name), today))):
         click.echo(sizes.columns(prices))
 
 

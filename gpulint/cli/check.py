@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from gpulint.cli import BROKEN, CLEAN, FOUND, SEVERITIES, TODAY, Misuse, prepared, tell, words
+from gpulint.cli import BROKEN, CLEAN, FOUND, SEVERITIES, TODAY, Misuse, tell, words
 
 if TYPE_CHECKING:
     from gpulint.findings import Report, Skip
     from gpulint.repository import Source
-    from gpulint.run import Run
+    from gpulint.run import Options, Run
 
 
 @click.command("check")
@@ -64,8 +64,8 @@ def command(
     today: str,
 ) -> None:
     """Check files and directories (default: the current one); `-` reads stdin."""
-    from gpulint import lint
-    from gpulint.findings import Severity
+    import gpulint
+    from gpulint import progress
     from gpulint.run import Options
 
     if values and render != "helm":
@@ -74,36 +74,62 @@ def command(
         raise Misuse("--unsafe goes with --fix or --diff")
     if render and (fix or diff):
         raise Misuse("--fix and --diff are about files; what --render checks is made anew each time")
-    options = Options(today, words(select), words(ignore), tuple(exclude), tuple(folders), accelerator or "")
-    run = prepared(paths, options)
-    if render:
-        report = _rendered(run, render, paths, values)
-    elif diff:
-        _show_diff(run, _sources(run, paths, stdin_filename), unsafe, exit_zero)
-    elif fix:
-        report = _fixed(run, _sources(run, paths, stdin_filename), unsafe, to_stdout="-" in paths)
-    else:
-        report = lint.lint(_sources(run, paths, stdin_filename), run.tree, run.given)
+    options = Options(
+        today=today,
+        select=words(select),
+        ignore=words(ignore),
+        exclude=tuple(exclude),
+        rules=tuple(folders),
+        accelerator=accelerator or "",
+        fail_on=fail_on or "",
+    )
+    try:
+        if render or fix or diff or "-" in paths:
+            report = _otherwise(paths, options, render, values, fix, unsafe, diff, exit_zero, stdin_filename)
+        else:
+            report = gpulint.check(paths, options, watched=progress.watched)
+    except gpulint.Unusable as error:
+        raise Misuse(str(error)) from None
     _print(report, format_, sys.stdout.isatty() if color is None else color, on_stderr=fix and "-" in paths)
     if not report.workloads and not report.findings and not report.failures:
         tell(["nothing here concerns GPUs"])
     if report.failures:
         sys.exit(BROKEN)
-    least = Severity.named(fail_on or run.settings.fail_on)
-    sys.exit(FOUND if not exit_zero and any(one.severity >= least for one in report.open) else CLEAN)
+    sys.exit(FOUND if report.failing and not exit_zero else CLEAN)
+
+
+def _otherwise(
+    paths: Sequence[str],
+    options: Options,
+    render: str | None,
+    values: Sequence[str],
+    fix: bool,
+    unsafe: bool,
+    diff: bool,
+    exit_zero: bool,
+    stdin_filename: str | None,
+) -> Report:
+    """The report on what is rendered, fixed, or given on stdin."""
+    from gpulint import lint
+    from gpulint.run import prepared
+
+    run = prepared(paths, options)
+    if render:
+        return _rendered(run, render, paths, values)
+    sources = _sources(run, paths, stdin_filename)
+    if diff:
+        _show_diff(run, sources, unsafe, exit_zero)
+    return _fixed(run, sources, unsafe, to_stdout="-" in paths) if fix else lint.lint(sources, run.tree, run.given)
 
 
 def _sources(run: Run, paths: Sequence[str], stdin_filename: str | None) -> Iterator[Source | Skip]:
     """The files that are named, or what stdin holds; a terminal is shown how many have passed."""
     from gpulint import progress
     from gpulint.repository import Source
-    from gpulint.run import Unusable, sources
+    from gpulint.run import sources
 
     if "-" not in paths:
-        try:
-            yield from progress.watched(sources(run, paths))
-        except Unusable as error:
-            raise Misuse(str(error)) from None
+        yield from progress.watched(sources(run, paths))
     elif len(paths) > 1:
         raise Misuse("- stands alone: stdin is one file")
     else:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from gpulint.cli import Misuse, near, unknown_accelerator
+from gpulint.cli import Misuse
 
 if TYPE_CHECKING:
     from gpulint import architecture, workload
     from gpulint.logs.reader import Log
+    from gpulint.sizes import Sizing
 
 
 @click.command("size")
@@ -58,21 +60,33 @@ def command(
     **stated: object,
 ) -> None:
     """Show each memory term of one workload: WHAT is a checkpoint, a spec file, or FILE:WORKLOAD."""
-    from gpulint import engines, hardware, sizes
+    import gpulint
+    from gpulint import engines, sizes
 
-    if accelerator and hardware.named(accelerator) is None:
-        unknown_accelerator(accelerator)
     if (hub or token) and not online:
         raise Misuse("--hub and --token go with --online")
     told = _told(log) if log else None
     if told and engines.purpose(told.engine) and _defaulted("engine"):
         stated["engine"] = told.engine
-    said = sizes.served({key: value for key, value in stated.items() if value is not None})
-    roles = _roles_to_size(what, said, accelerator, online)
+    said = {key: value for key, value in {**stated, "accelerator": accelerator}.items() if value is not None}
+    try:
+        found = _asked_and_told(what, said, online, hub, token, told) if online or told else gpulint.size(what, said)
+    except sizes.Unsized as error:
+        raise Misuse(str(error)) from None
+    click.echo(sizes.as_json(found) if format_ == "json" else sizes.as_text(found), nl=False)
+
+
+def _asked_and_told(
+    what: str, said: dict[str, object], online: bool, hub: str | None, token: bool, told: Log | None
+) -> Sequence[Sizing]:
+    """The sizes with what a hub says of the checkpoints, and with a log's readings."""
+    from gpulint import repository, sizes
+
+    tree = repository.WorkTree(repository.root_of(Path.cwd()))
+    roles = sizes.roles(what, said, tree, known=not online)
     if online:
         roles = [(role, _asked(role, resolved, hub, token)) for role, resolved in roles]
-    tables = [sizes.tightened(*role, told) if told else sizes.table(*role) for role in roles]
-    click.echo(sizes.as_json(tables) if format_ == "json" else sizes.as_text(tables), nl=False)
+    return [sizes.tightened(*role, told) if told else sizes.table(*role) for role in roles]
 
 
 def _defaulted(option: str) -> bool:
@@ -88,26 +102,6 @@ def _told(path: Path) -> Log:
     if found is None:
         raise Misuse(f"{path} has none of the memory lines of {', '.join(reader.engines())}; {reader.EXAMPLES}")
     return found
-
-
-def _roles_to_size(
-    what: str, stated: dict[str, object], accelerator: str | None, online: bool
-) -> list[tuple[workload.Role, architecture.Resolved | None]]:
-    from gpulint import repository, sizes
-
-    file, _, name = what.rpartition(":") if not Path(what).is_file() and ":" in what else (what, "", "")
-    tree = repository.WorkTree(repository.root_of(Path.cwd()))
-    if Path(file).is_file():
-        found = sizes.from_file(file, name, tree, stated, accelerator)
-        if not found:
-            raise Misuse(f"{file} holds no workload" + (f" called {name}" if name else ""))
-        return found
-    role, resolved = sizes.from_checkpoint(what, stated, accelerator, tree)
-    if not online and (resolved is None or resolved.architecture is None):
-        from gpulint import architecture
-
-        raise Misuse(f"no checkpoint is called {what}{near(what, architecture.ids())}")
-    return [(role, resolved)]
 
 
 def _asked(

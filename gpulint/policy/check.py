@@ -16,6 +16,8 @@ OF_THE_INSTANCE = frozenset(
     {"memory", "oversizing", "parallelism", "performance", "precision", "serving", "storage", "training"}
 )
 """Families that judge a whole instance, which its first role stands for."""
+SHAPE = ("checkpoint", "accelerator")
+"""What such a judgement is of, whatever quantity it points at."""
 
 
 class Verdict(NamedTuple):
@@ -124,10 +126,13 @@ def _distinct(known: Mapping[str, Worlds[Value]]) -> Iterator[tuple[int, dict[st
 
 def finding(verdict: Verdict, workload: Workload, facts: Facts) -> Finding:
     """The finding of a rule that holds, at its place, with its arithmetic."""
+    from gpulint.policy import subject
+
     rule, role = verdict.rule, facts.role
     primary = _stated(role, rule.at)
     second = _stated(role, [rule.against]) if rule.against else None
     location = (primary[1] if primary else role.anchor).location()
+    quantity = primary[0] if primary else ""
     shown = [fact for name in rule.facts if (fact := facts.shown(name))]
     return Finding(
         rule=rule.name,
@@ -142,8 +147,9 @@ def finding(verdict: Verdict, workload: Workload, facts: Facts) -> Finding:
         workload=workload.name,
         role=role.name,
         facts=tuple(shown),
-        fingerprint=fingerprint(rule.name, location.path, workload.name, role.name, primary[0] if primary else ""),
+        fingerprint=fingerprint(rule.name, location.path, workload.name, role.name, quantity),
         help=rule.why,
+        subject=subject.of_workload(workload, role, quantity, _compared(rule)),
     )
 
 
@@ -151,6 +157,11 @@ def card(rule: Rule) -> RuleCard:
     """A rule as a report shows it."""
     shown = (rule.name, rule.family, rule.severity, rule.summary, rule.why, rule.references, rule.status)
     return RuleCard(*shown)
+
+
+def _compared(rule: Rule) -> tuple[str, ...]:
+    """The quantities whose change makes another defect of it: those it points at and compares, and what it judges."""
+    return (rule.against, *rule.at, *cel.names(rule.when), *(SHAPE if rule.family in OF_THE_INSTANCE else ()))
 
 
 def fingerprint(*identity: str) -> str:

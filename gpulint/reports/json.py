@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterable
 
-from gpulint import __version__
 from gpulint.findings import (
     Explanation,
     Fact,
@@ -20,6 +19,7 @@ from gpulint.findings import (
     Waiver,
     WorkloadSummary,
 )
+from gpulint.version import __version__
 
 FORMAT = "gpulint-report/1"
 OBEYED = re.compile(r"[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json as encoder
 from collections.abc import Iterator, Sequence
 
-from gpulint import __version__, units
+from gpulint import units
 from gpulint.findings import Fact, Plan, Suggestion
 from gpulint.reports import json, text
+from gpulint.version import __version__
 
 FORMAT = "gpulint-plan/1"
 COLUMNS = {

@@ -1,0 +1,58 @@
+"""Listings: the accelerators and architectures of the catalog, row by row, as `gpulint catalog` shows them."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from gpulint import architecture, hardware, units
+from gpulint.sizes import columns
+
+
+def rows(name: str) -> list[tuple[str, ...]]:
+    """A table of the catalog with its head."""
+    if name == "accelerators":
+        head: tuple[str, ...] = ("accelerator", "memory", "bandwidth", "compute capability", "link", "board")
+        return [head, *(_accelerator(one) for one in hardware.accelerators())]
+    head = ("architecture", "parameters", "layers", "hidden", "heads", "KV heads", "trained context")
+    return [head, *(_architecture(one) for one in architecture.architectures())]
+
+
+def _accelerator(one: hardware.Accelerator) -> tuple[str, ...]:
+    memory = one.cuda_memory_bytes or one.driver_memory_bytes
+    cells = ((memory, "bytes"), (one.memory_bytes_per_s, "bytes_per_s"), (one.compute_capability, ""))
+    shown = [units.human(value, unit) if value is not None else "?" for value, unit in cells]
+    return (one.id, *shown, one.link, units.human(one.board_w, "w") if one.board_w else "?")
+
+
+def _architecture(one: architecture.Architecture) -> tuple[str, ...]:
+    counts = (one.parameters, one.layers, one.hidden, one.attention_heads, one.kv_heads, one.trained_context)
+    return (one.id, *(units.human(value, "") for value in counts))
+
+
+def row(name: str, wanted: str) -> str | None:
+    """One row with every cell and its source; None when there is none of that name."""
+    record: hardware.Accelerator | architecture.Architecture | None
+    if name == "accelerators":
+        record = hardware.named(wanted)
+    else:
+        record = architecture.resolve(wanted).architecture if wanted in architecture.ids() else None
+    if record is None:
+        return None
+    cells = [(field.name, getattr(record, field.name)) for field in dataclasses.fields(record)]
+    return columns([(key, _cell(key, value)) for key, value in cells if value not in (None, "")])
+
+
+def _cell(key: str, value: object) -> str:
+    unit = next((unit for unit in ("bytes_per_s", "flop_per_s", "bytes", "w") if key.endswith(f"_{unit}")), "")
+    return units.human(value, unit)
+
+
+def accelerator_id(name: str) -> str:
+    """The id of an accelerator that is named in any of the ways it is known by."""
+    product = hardware.named(name)
+    return product.id if product else name
+
+
+def checkpoint_ids() -> tuple[str, ...]:
+    """Every checkpoint that the catalog knows."""
+    return architecture.ids()

@@ -1,0 +1,127 @@
+"""The Python API: what a program gets from gpulint without the command line."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import gpulint
+from gpulint import cli
+from gpulint.reports import json as json_report
+
+TOO_BIG = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: chat}
+spec:
+  nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}
+  containers:
+    - name: server
+      image: vllm/vllm-openai:v0.10.1
+      args: [--model=meta-llama/Llama-3.1-70B-Instruct]
+      resources: {limits: {nvidia.com/gpu: 1}}
+"""
+"""70 billion parameters of 2 bytes on a card of 24 GB."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "chat.yaml").write_text(TOO_BIG)
+    return tmp_path
+
+
+def test_check_gives_the_report_on_a_folder(folder: Path) -> None:
+    report = gpulint.check(folder)
+    assert [(one.rule, one.severity, one.location.line) for one in report.open] == [
+        ("weights-exceed-memory", gpulint.Severity.ERROR, 9)
+    ]
+    assert [workload.name for workload in report.workloads] == ["chat"]
+
+
+def test_the_command_line_prints_the_report_that_check_gives(folder: Path) -> None:
+    day = gpulint.Options(today="2026-11-22")
+    printed = CliRunner().invoke(cli.main, ["check", "--today=2026-11-22", "--format=json", "chat.yaml"])
+    assert printed.stdout == json_report.render(gpulint.check("chat.yaml", options=day))
+
+
+def test_options_say_what_the_command_line_would(folder: Path) -> None:
+    assert gpulint.check("chat.yaml", options=gpulint.Options(ignore=("memory",))).open == ()
+    assert gpulint.check(".", options=gpulint.Options(exclude=("chat.yaml",))).files == 0
+
+
+@pytest.mark.parametrize(
+    ("paths", "options", "said"),
+    [
+        ("nowhere.yaml", {}, "there is no file or folder nowhere.yaml"),
+        (".", {"select": ("memroy",)}, "no rule or family is called memroy; did you mean memory?"),
+        (".", {"accelerator": "h10"}, "no accelerator is called h10; did you mean"),
+        (".", {"rules": ("nowhere",)}, "nowhere: no such directory of rules"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_by_name(
+    folder: Path, paths: str, options: Mapping[str, str], said: str
+) -> None:
+    with pytest.raises(gpulint.Unusable) as caught:
+        gpulint.check(paths, options=gpulint.Options(**options))  # type: ignore[arg-type]
+    assert str(caught.value).startswith(said)
+
+
+def test_settings_that_cannot_be_used_are_refused_with_their_place(folder: Path) -> None:
+    (folder / "gpulint.yaml").write_text("fail-in: note\n")
+    with pytest.raises(gpulint.Unusable, match=r"gpulint\.yaml:1:1: unknown key fail-in; did you mean fail-on\?"):
+        gpulint.check("chat.yaml")
+
+
+def test_size_tells_the_terms_of_a_checkpoint() -> None:
+    """8,190,735,360 parameters of two bytes each, as the checkpoint's own index adds them up."""
+    (found,) = gpulint.size("Qwen/Qwen3-8B", {"accelerator": "l4", "max_model_len": 8192})
+    terms = {term.name: term.worlds.likely for term in found.terms}
+    assert terms["weight_bytes_per_gpu"] == 16_381_470_720
+    assert found.verdict in ("fits", "likely fits")
+
+
+def test_size_tells_the_terms_of_a_file_and_of_one_workload_of_it(folder: Path) -> None:
+    (found,) = gpulint.size(folder / "chat.yaml")
+    assert (found.verdict, found.title.split(",")[0]) == ("does not fit", "chat/server")
+    assert gpulint.size("chat.yaml:chat") == (found,)
+
+
+def test_size_takes_the_words_of_a_role_with_units() -> None:
+    words = {"checkpoint": "Qwen/Qwen3-8B", "engine": "vllm", "accelerator": "l4", "max_model_len": "8k"}
+    (found,) = gpulint.size(words)
+    terms = {term.name: term.worlds.likely for term in found.terms}
+    assert terms["weight_bytes_per_gpu"] == 16_381_470_720
+
+
+@pytest.mark.parametrize(
+    ("workload", "stated", "said"),
+    [
+        ("Qwen/Qwen3-8C", {}, "no checkpoint is called Qwen/Qwen3-8C; did you mean"),
+        ("chat.yaml:caht", {}, "chat.yaml holds no workload called caht"),
+        ({"checkpont": "Qwen/Qwen3-8B"}, {}, "unknown key checkpont; did you mean checkpoint?"),
+        ("Qwen/Qwen3-8B", {"accelerator": "l44"}, "no accelerator is called l44; did you mean"),
+        ("Qwen/Qwen3-8B", {"tensor_paralel": 2}, "no quantity is called tensor_paralel; did you mean tensor_parallel"),
+    ],
+)
+def test_what_cannot_be_sized_is_refused_by_name(
+    folder: Path, workload: str | Mapping[str, object], stated: Mapping[str, object], said: str
+) -> None:
+    with pytest.raises(gpulint.Unsized) as caught:
+        gpulint.size(workload, stated)
+    assert str(caught.value).startswith(said)
+
+
+def test_importing_gpulint_imports_nothing_else_of_it() -> None:
+    script = "import sys, gpulint; print(sorted(one for one in sys.modules if one.startswith('gpulint')))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['gpulint', 'gpulint.version']"
+
+
+def test_every_public_name_is_there() -> None:
+    assert [name for name in gpulint.__all__ if not hasattr(gpulint, name)] == []
