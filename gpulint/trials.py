@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 from gpulint import documents, lint, samples
 from gpulint.facts import Missing, glossary
 from gpulint.findings import Finding, Report, Skip
 from gpulint.lint import Judged
-from gpulint.policy import cel
-from gpulint.policy.rule import Rule, examples, placeholders
+from gpulint.policy import cel, rule_file
+from gpulint.policy.availability import near
+from gpulint.policy.rule import Rule, RuleError, document, examples, placeholders, shipped_rules
 
 SURE = 3
+WHOLE_MAX = 2**53
 
 
 class Said(NamedTuple):
@@ -71,6 +74,50 @@ class Tested(NamedTuple):
         return not self.complaints and all(trial.passed for trial in self.trials)
 
 
+def run(paths: Iterable[Path], names: Sequence[str]) -> Iterator[Tested]:
+    """Every rule of these files, or those of some names or families, each held against its samples."""
+    read = [_read(path) for path in paths]
+    shipped = shipped_rules()
+    own = {one.name: one for one in read if isinstance(one, Rule)}
+    known = tuple({**shipped, **own}.values())
+    for one in read:
+        if names and not {one.name, one.family} & set(names):
+            continue
+        if isinstance(one, Tested):
+            yield one
+        elif complaints := tuple(_misplaced(one, own, shipped)):
+            yield Tested(one.name, one.family, str(one.path), (), complaints, unusable=True)
+        else:
+            yield tested(one, known)
+
+
+def _read(path: Path) -> Rule | Tested:
+    try:
+        return rule_file.load(path)
+    except RuleError as error:
+        return Tested(path.stem, path.parent.name, str(path), (), tuple(str(error).splitlines()), unusable=True)
+
+
+def _misplaced(rule: Rule, own: Mapping[str, Rule], shipped: Mapping[str, Rule]) -> Iterator[str]:
+    """What is wrong between a rule and the others: its name, and the names that it gives."""
+    where = f"{rule.path}:1:1: "
+    if own[rule.name] is not rule:
+        yield f"{where}{own[rule.name].path} is called {rule.name} too: a name is one rule's"
+    other = shipped.get(rule.name)
+    if other is not None and not rule.replaces and not _is_ours(rule, other):
+        yield f"{where}gpulint has a rule {rule.name} of its own: rename the file, or write replaces: true"
+    if rule.replaces and other is None:
+        yield f"{where}replaces: true, and gpulint has no rule {rule.name}: leave it out"
+    for name in rule.absorbs:
+        if name not in own and name not in shipped:
+            yield f"{where}absorbs: no rule is called {name}{near(name, [*own, *shipped])}"
+
+
+def _is_ours(rule: Rule, other: Rule) -> bool:
+    """Whether a file is that of a shipped rule itself."""
+    return rule.path is not None and other.path is not None and rule.path.samefile(other.path)
+
+
 def tested(rule: Rule, known: Sequence[Rule]) -> Tested:
     """A rule held against each of its samples, in the company of the rules that decide with it what is said."""
     company = _company(rule, known)
@@ -111,16 +158,14 @@ def _said(text: str, found: Iterable[Finding]) -> Iterator[Said]:
         yield Said(above.get(one.location.path, 0) + one.location.line, severity, one.message)
 
 
-def _of_bad(
-    rule: Rule, trial: Trial, found: Sequence[Finding], report: Report, given: lint.Given
-) -> Iterator[str]:
+def _of_bad(rule: Rule, trial: Trial, found: Sequence[Finding], report: Report, given: lint.Given) -> Iterator[str]:
     if not trial.expected:
         yield f"no line of it is marked: put `{samples.MARK}` at the end of the line that the rule must find"
-    if trial.silent:
+    if trial.silent and not trial.astray:
         yield from _why_silent(rule, trial.text, report, given)
     if trial.astray:
-        where = ", ".join(dict.fromkeys(str(one.line) for one in trial.astray))
-        yield f"the rule speaks at line {where}, which {'is' if ',' not in where else 'are'} not marked for that"
+        spoken, marked = (_listed(lines) for lines in ((one.line for one in trial.astray), trial.silent))
+        yield f"the rule speaks at line {spoken}" + (f", and is expected at line {marked}" if marked else ", unmarked")
     for one in found:
         if one.confidence < SURE or one.severity != rule.severity:
             yield (
@@ -128,6 +173,10 @@ def _of_bad(
                 f"the rule declares {rule.severity.word}: show a clearer case"
             )
         yield from _unfilled(rule, trial.text, given)
+
+
+def _listed(lines: Iterable[int]) -> str:
+    return ", ".join(dict.fromkeys(map(str, lines)))
 
 
 def _of_good(rule: Rule, trial: Trial, report: Report, given: lint.Given) -> Iterator[str]:
@@ -195,9 +244,10 @@ def _understood(rule: Rule, text: str, report: Report) -> bool:
 
 def _unread(rule: Rule, report: Report) -> str:
     skipped = next((one.reason for one in report.skipped if isinstance(one, Skip)), "")
-    known = next((f"{one.kind} of {one.adapter} states no workload" for one in report.documents), "")
-    nothing = "no workload is read from it; does it ask for a GPU (resources.limits, --gres) and name its image?"
-    return skipped or known or (nothing if rule.target.scope == "workload" else "it holds no document")
+    if skipped or rule.target.scope != "workload":
+        return skipped or "it holds no document"
+    kind = next((f"a {one.kind} is read, and in it" for one in report.documents), "there is")
+    return f"{kind} no workload on a GPU; does it ask for one?"
 
 
 def _unheld(rule: Rule, text: str, given: lint.Given) -> str:
@@ -255,6 +305,8 @@ def literal(value: object) -> str:
         return "{" + ", ".join(f"{literal(key)}: {literal(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(literal, value)) + "]"
+    if isinstance(value, float) and value.is_integer() and abs(value) < WHOLE_MAX:
+        return str(int(value))
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
@@ -280,12 +332,9 @@ def _roles(text: str, given: lint.Given) -> list[Judged]:
 
 def _lines(rule: Rule) -> Mapping[tuple[str, int], int]:
     """The line of the rule file on which each sample begins."""
-    if rule.path is None:
-        return {}
-    loaded = documents.load(str(rule.path), rule.path.read_bytes())
-    found = {}
-    for document in loaded.documents:
-        for side, texts in examples(rule).items():
-            for number in range(1, len(texts) + 1):
-                found[side, number] = document.locate(("examples", side, number - 1), span=(0, 1)).line
-    return found
+    held = document(rule)
+    return {
+        (side, number): held.locate(("examples", side, number - 1), span=(0, 1)).line
+        for side, texts in examples(rule).items()
+        for number in range(1, len(texts) + 1)
+    }

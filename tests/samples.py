@@ -14,6 +14,7 @@ from gpulint.samples import MARK, Alone, marked_lines, path_of
 
 __all__ = ["MARK", "Alone", "marked_lines", "path_of"]
 
+
 def report(
     text: str,
     path: str = "",

@@ -46,7 +46,7 @@ FUNCTIONS = (
 )
 ORDINARY: dict[str, object] = {"number": 1, "text": "a", "flag": True, "map": {}, "object": {}}
 ABSENCES_MAX = 2
-"""So many facts at once are tried as absent: a guard that is missing shows with one, one of two that is joined by `||` with two."""
+"""So many facts at once are tried as absent: a missing guard shows with one, and where `||` joins two, with both."""
 
 
 class Mistake(NamedTuple):
@@ -92,7 +92,9 @@ def _uncompiled(expression: str, tokens: list[_Token], message: str) -> Iterator
 def _error(expression: str, match: re.Match[str]) -> Mistake:
     lines = expression.split("\n")
     line, column = int(match[1]), int(match[2])
-    return Mistake(sum(len(one) + 1 for one in lines[: line - 1]) + column - 1, match[3].replace(" [INVALID_ARGUMENT]", ""))
+    return Mistake(
+        sum(len(one) + 1 for one in lines[: line - 1]) + column - 1, match[3].replace(" [INVALID_ARGUMENT]", "")
+    )
 
 
 def _undeclared(error: Mistake, tokens: list[_Token]) -> Mistake:
@@ -136,15 +138,16 @@ def _foreign(expression: str, tokens: list[_Token]) -> Iterator[Mistake]:
             yield Mistake(token.start, SEPARATED)
         elif token.text == "in" and after == "(":
             yield Mistake(token.start, "a list stands in brackets: in ['a', 'b']")
-    if expression.count("(") != expression.count(")"):
-        more, side = ("opened", "(") if expression.count("(") > expression.count(")") else ("closed", ")")
-        yield Mistake(expression.rfind(side), f"a parenthesis is {more} once more than it is {'closed' if side == '(' else 'opened'}")
+    if expression.count("(") > expression.count(")"):
+        yield Mistake(expression.rfind("("), "a parenthesis is opened and not closed")
+    elif expression.count("(") < expression.count(")"):
+        yield Mistake(expression.rfind(")"), "a parenthesis is closed and was not opened")
 
 
 def _plain(message: str, rest: str) -> str:
     if "mismatched input '<EOF>'" in message or not rest.strip():
         return "the condition ends too early: what it compares with is missing"
-    return f"cannot be read from `{rest.split()[0]}` on; {message.removeprefix('Syntax error: ').partition(' expecting')[0]}"
+    return f"cannot be read from `{rest.split(maxsplit=1)[0]}` on"
 
 
 # ---- what compiles, and is never meant
@@ -164,9 +167,15 @@ def _unlike(name: str, sign: str, literal: str) -> str:
     kind, quoted = _type(name), literal[:1] in ("'", '"')
     if kind == "number" and quoted and sign != "in":
         amount = literal[1:-1]
-        return _amount(amount, name) if AMOUNT.fullmatch(amount) else f"{name} is a number{_in(name)}, never the text {literal}"
+        return (
+            _amount(amount, name)
+            if AMOUNT.fullmatch(amount)
+            else f"{name} is a number{_in(name)}, never the text {literal}"
+        )
     if kind == "text" and NUMBER.fullmatch(literal) and sign != "in":
-        return f"{name} is a text, never the number {literal}" + (f": write '{literal}'" if sign in ("==", "!=") else "")
+        return f"{name} is a text, never the number {literal}" + (
+            f": write '{literal}'" if sign in ("==", "!=") else ""
+        )
     if kind == "text" and sign in ("<", ">", "<=", ">=") and quoted:
         return f"{name} is a text: `{sign}` puts '10' before '9'; compare with ==, in [...] or .startsWith()"
     if kind == "flag" and (quoted or NUMBER.fullmatch(literal)):

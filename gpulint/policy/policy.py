@@ -11,7 +11,7 @@ from typing import NamedTuple
 from gpulint.documents import Comment, Document
 from gpulint.findings import Finding, Location, Waiver
 from gpulint.policy import check
-from gpulint.policy.rule import Rule, load_team, shipped_rules
+from gpulint.policy.rule import Rule, known, load_team
 from gpulint.policy.settings import SettingsError
 
 DIRECTIVE = re.compile(r"gpulint:\s*(?P<rest>.*)")
@@ -44,9 +44,7 @@ class Trouble(NamedTuple):
 
 def selected(select: Sequence[str], ignore: Sequence[str], folders: Iterable[str]) -> tuple[Rule, ...]:
     """The rules of this run, by name or family; SettingsError for a word that is neither."""
-    rules = {**shipped_rules()}
-    for folder in folders:
-        rules.update((rule.name, rule) for rule in load_team(Path(folder)))
+    rules = known(rule for folder in folders for rule in load_team(Path(folder)))
     families = {rule.family for rule in rules.values()}
     for word in (*select, *ignore):
         if word not in rules and word not in families:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import string
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -52,6 +52,7 @@ class Rule:
     only_with: str = ""
     references: tuple[str, ...] = ()
     status: str = "stable"
+    replaces: bool = False
     path: Path | None = None
 
     @property
@@ -82,6 +83,31 @@ def load_team(folder: Path) -> Iterator[Rule]:
 
     for path in rule_file.files(folder):
         yield rule_file.load(path)
+
+
+def known(own: Iterable[Rule]) -> Mapping[str, Rule]:
+    """The shipped rules and a team's own, by name; RuleError where one would hide another unsaid.
+
+    A shipped rule that is only a preview yields: one that comes with a release breaks no folder that has its name already.
+    """
+    rules = dict(shipped_rules())
+    for one in own:
+        other = rules.get(one.name)
+        if other is not None and other.path is not None and one.path is not None and other.path.samefile(one.path):
+            continue
+        if other is not None and (reason := _hidden(one, other)):
+            raise RuleError(f"{one.path}:1:1: {reason}")
+        rules[one.name] = one
+    return rules
+
+
+def _hidden(one: Rule, other: Rule) -> str:
+    """Why a rule may not stand in the place of another of its name."""
+    if other.name not in shipped_rules() or shipped_rules()[other.name] is not other:
+        return f"{other.path} is called {one.name} too: a name is one rule's"
+    if one.replaces or other.status == "preview":
+        return ""
+    return f"gpulint has a rule {one.name} of its own: rename the file, or write replaces: true to stand in its place"
 
 
 def examples(rule: Rule) -> Mapping[str, tuple[object, ...]]:
@@ -122,6 +148,7 @@ def of(name: str, family: str, data: object, path: Path | None = None) -> Rule:
         superfluous=data.get("superfluous", False),
         gives_up=data.get("gives_up", ""),
         status=data.get("status", "stable"),
+        replaces=data.get("replaces", False),
         path=path,
         **many,
     )

@@ -14,7 +14,7 @@ import pydantic
 from gpulint import documents, facts
 from gpulint.documents import Document
 from gpulint.findings import Location
-from gpulint.policy import condition, rule, schema
+from gpulint.policy import cel, condition, rule, schema
 from gpulint.policy.rule import Rule, RuleError
 from gpulint.policy.settings import FILE as SETTINGS
 from gpulint.shipped import OF_CONCERN
@@ -23,21 +23,24 @@ SUFFIXES = (".yaml", ".yml")
 PURPOSES = ("inference", "training", "unknown")
 NEW = "`gpulint rule new NAME` writes a whole file"
 MEANT: Mapping[str, str] = {
+    **dict.fromkeys(("condition", "expression", "if", "cel", "match", "expr"), "when"),
+    **dict.fromkeys(("description", "title"), "summary"),
+    **dict.fromkeys(("level", "priority"), "severity"),
+    **dict.fromkeys(("scope", "kind", "engine", "target", "resource"), "for"),
+    **dict.fromkeys(("bad", "good", "tests", "samples"), "examples"),
+    **dict.fromkeys(("reason", "rationale"), "why"),
+    **dict.fromkeys(("links", "docs", "url"), "references"),
+    **dict.fromkeys(("fix", "suggestion"), "change"),
+}
+"""Keys of other tools and of other places, and ours."""
+ELSEWHERE: Mapping[str, str] = {
     **dict.fromkeys(("name", "id"), "the file's name is the rule's name"),
     **dict.fromkeys(("family", "category", "group"), "the folder's name is the rule's family"),
-    **dict.fromkeys(("condition", "expression", "if", "cel", "match", "expr"), "the condition stands under when"),
-    **dict.fromkeys(("description", "title"), "what is wrong stands under summary, what follows from it under why"),
-    **dict.fromkeys(("level",), "how bad it is stands under severity"),
-    **dict.fromkeys(("scope", "kind", "engine"), "it stands inside for: for: {scope: workload}"),
-    **dict.fromkeys(("bad", "good", "tests", "samples"), "samples stand under examples, as bad and good"),
-    **dict.fromkeys(("fix", "suggestion"), "what an alternative may change stands under change"),
-    **dict.fromkeys(("links", "docs", "url"), "links stand under references"),
 }
-"""Keys of other tools and of other places, and where ours stand."""
 PURPOSE: Mapping[str, str] = {
     "summary": "what is wrong, in one line",
     "severity": "error, warning or note",
-    "for": "what it is about: for: {scope: workload}",
+    "for": "{scope: workload}, or {scope: document, kind: Deployment}",
     "why": "what happens to the user",
     "when": "the condition, in CEL",
     "message": "what is said, with facts in braces",
@@ -46,6 +49,7 @@ PURPOSE: Mapping[str, str] = {
     "bad": "samples that the rule finds, the line marked `# <- here`",
     "good": "samples that it lets pass",
 }
+BEGINS = re.compile(r"\s*(message|why|summary|when|instead|against|gives_up):\s+([{!&*%@`\[])")
 UNIONS = ("str", "list[str]")
 TYPES = {"string_type": "a text", "list_type": "a list", "tuple_type": "a list", "bool_type": "true or false"}
 
@@ -83,12 +87,20 @@ def _document(path: str, content: bytes) -> Document:
     """The one document of a rule file, also where it names no GPU."""
     loaded = documents.load(path, content + OF_CONCERN)
     if loaded.problems:
-        raise RuleError("\n".join(_at(one.location, one.message) for one in loaded.problems))
+        raise RuleError("\n".join(_at(one.location, _unread(one)) for one in loaded.problems))
     if len(loaded.documents) != 1 or loaded.skips:
         several = "several documents, and a rule is one: the next one is a file of its own"
-        empty = f"{NEW}: it is empty"
+        empty = f"the file is empty; {NEW}"
         raise RuleError(f"{path}:1:1: {next(iter(loaded.skips), several if loaded.documents else empty)}")
     return loaded.documents[0]
+
+
+def _unread(problem: documents.Problem) -> str:
+    """What keeps YAML from being read, where a text begins with a sign of YAML's own."""
+    begins = BEGINS.match(problem.location.text)
+    if problem.kind == "invalid-syntax" and begins:
+        return f"{begins[1]} begins with `{begins[2]}`, a sign of YAML: put quotation marks around the text"
+    return problem.message
 
 
 # ---- the shape
@@ -110,9 +122,7 @@ def _shaped(document: Document, path: tuple[str | int, ...], error: Mapping[str,
     name = ".".join(map(str, path))
     kind, value = error["type"], document.get(path)
     if kind == "extra_forbidden":
-        near = _meant(path)
-        said = MEANT.get(str(path[-1])) or (f"did you mean {near}?" if near else "a rule has no such key")
-        return _at(document.locate(path, key=True), f"unknown key {path[-1]}; {said}")
+        return _at(document.locate(path, key=True), f"unknown key {path[-1]}; {_instead(path)}")
     if kind == "missing" or value is None:
         purpose = PURPOSE.get(str(path[-1]), "it holds nothing")
         return _at(document.locate(path), f"{name} is missing: {purpose}")
@@ -149,10 +159,22 @@ def _either(expected: str) -> str:
     return expected.replace("'", "")
 
 
+def _instead(path: tuple[str | int, ...]) -> str:
+    """Where what an unknown key states has its place."""
+    name, meant = str(path[-1]), _meant(path)
+    if name in ELSEWHERE:
+        return ELSEWHERE[name]
+    if name in MEANT and len(path) == 1:
+        return f"write {meant}: {PURPOSE[meant]}" if meant in PURPOSE else f"write {meant}"
+    return f"did you mean {meant}?" if meant else "a rule has no such key"
+
+
 def _meant(path: tuple[str | int, ...]) -> str:
     """The key that an unknown one is nearest to."""
-    model = {"for": schema.TargetFile, "examples": schema.ExamplesFile}.get(str(path[0]), schema.RuleFile)
-    model = schema.RuleFile if len(path) == 1 else model
+    if len(path) == 1 and path[0] in MEANT:
+        return MEANT[str(path[0])]
+    inner: Mapping[str, type[pydantic.BaseModel]] = {"for": schema.TargetFile, "examples": schema.ExamplesFile}
+    model = inner.get(str(path[0]), schema.RuleFile) if len(path) > 1 else schema.RuleFile
     known = [field.alias or name for name, field in model.model_fields.items()]
     return next(iter(difflib.get_close_matches(str(path[-1]), known, n=1)), "")
 
@@ -174,7 +196,10 @@ def _mistakes(found: Rule, document: Document) -> Iterator[str]:
                 listed = (key, index) if key in ("at", "change") else (key,)
                 yield _at(document.locate(listed), _unknown(name))
     if found.only_with and not found.change:
-        yield _at(document.locate(("only_with",), key=True), "nothing is named under change that an alternative may change")
+        yield _at(
+            document.locate(("only_with",), key=True),
+            "nothing is named that an alternative may change (change: [gpus_per_pod])",
+        )
 
 
 def _targeted(found: Rule, document: Document) -> Iterator[str]:
@@ -183,8 +208,10 @@ def _targeted(found: Rule, document: Document) -> Iterator[str]:
     for kind in found.target.kind if scope == "workload" else ():
         if kind not in PURPOSES:
             instead = "for the kind of an object write scope: document, or compare the fact task"
-            yield _at(document.locate(("for", "kind")), f"a workload's kind is inference or training, not {kind}; {instead}")
-    for name in found.facts if scope in ("workload", "document") else ():
+            yield _at(
+                document.locate(("for", "kind")), f"a workload's kind is inference or training, not {kind}; {instead}"
+            )
+    for name in cel.names(found.when) if scope in ("workload", "document") else ():
         quantity = facts.glossary().get(name)
         if quantity is not None and (quantity.of == "document") != (scope == "document"):
             other = "document" if scope == "workload" else "workload"
@@ -194,19 +221,22 @@ def _targeted(found: Rule, document: Document) -> Iterator[str]:
 
 def _printed(found: Rule, document: Document) -> Iterator[str]:
     """Placeholders that name no fact, and braces that do not close."""
-    texts = {("message",): found.message, **{("arithmetic", i): line for i, line in enumerate(found.arithmetic)}}
-    for path, text in texts.items():
+    lines: list[tuple[tuple[str | int, ...], str]] = [(("message",), found.message)]
+    lines += [(("arithmetic", index), line) for index, line in enumerate(found.arithmetic)]
+    for path, text in lines:
         try:
             names = rule.placeholders(text)
         except ValueError:
-            yield _at(document.locate(path), "a brace is not closed: a fact stands as {gpus_per_pod}, a brace itself as {{")
+            yield _at(
+                document.locate(path), "a brace is not closed: a fact stands as {gpus_per_pod}, a brace itself as {{"
+            )
             continue
-        for name in names:
-            if name not in facts.glossary():
-                yield _at(_inside(document, path, max(text.find("{" + name), 0)), _unknown(name))
-        for _, name, format_, conversion in string.Formatter().parse(text):
-            if name in facts.glossary() and (format_ or conversion):
-                yield _at(document.locate(path), f"{{{name}:{format_}}}: a fact is printed in its own unit: write {{{name}}}")
+        for one in names:
+            if one not in facts.glossary():
+                yield _at(_inside(document, path, max(text.find("{" + one), 0)), _unknown(one))
+        for _, shown, layout, conversion in string.Formatter().parse(text):
+            if shown in facts.glossary() and (layout or conversion):
+                yield _at(document.locate(path), f"a fact is printed with its own unit: write {{{shown}}} alone")
 
 
 def _unknown(name: str) -> str:
