@@ -119,7 +119,8 @@ def glossary() -> Mapping[str, Quantity]:
 
 def _quantity(name: str, row: Mapping[str, object]) -> Quantity:
     text = {key: str(row.get(key, "")) for key in ("of", "type", "unit", "meaning", "ask")}
-    absent = (row["absent"],) if "absent" in row else ()
+    stated = row.get("absent")
+    absent = ((tuple(stated) if isinstance(stated, list) else stated),) if "absent" in row else ()
     return Quantity(name=name, absent=absent, **text)  # type: ignore[arg-type]
 
 

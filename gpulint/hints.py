@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from gpulint import hardware, objectives, shipped, units
 from gpulint.documents import Comment, Document
-from gpulint.policy import policy
 from gpulint.policy.settings import Hint, NamedFabric
 from gpulint.workload import Field, Role, Unknown, Workload
 
@@ -30,7 +29,12 @@ LINKS: Mapping[str, str] = {
     "network-kind": "network_kind",
 }
 """The words about what joins cards and nodes."""
-WORDS = (*QUANTITIES, *LINKS, *objectives.WORDS)
+OBJECT: Mapping[str, str] = {"namespace": "object_namespace", "labels": "labels", "annotations": "annotations"}
+"""The words about whose a workload is, which formats without metadata have no place for."""
+MAPS = frozenset({"labels", "annotations"})
+AIMS = frozenset({word for word, one in objectives.WORDS.items() if one.quantity.startswith("target_")} - {"growth"})
+"""The words that state an objective, and not the load that it is measured at."""
+WORDS = (*QUANTITIES, *LINKS, *OBJECT, *objectives.WORDS)
 COUNTS = frozenset({"gpus", "nodes"})
 FLAGS = {"yes": True, "true": True, "no": False, "false": False}
 
@@ -44,10 +48,12 @@ class Told(NamedTuple):
 
 def commented(comments: Iterable[Comment]) -> tuple[list[Told], list[tuple[Comment, str]]]:
     """The hints of a file's comments, and those that cannot be read, with the reason."""
+    from gpulint.policy import directives
+
     found: list[Told] = []
     mistaken: list[tuple[Comment, str]] = []
     for comment in comments:
-        words = policy.hint(comment.text).split()
+        words = directives.hint(comment.text).split()
         wrong = next(filter(None, map(_wrong, words)), "")
         if wrong:
             mistaken.append((comment, wrong))
@@ -65,11 +71,21 @@ def _wrong(word: str) -> str:
         return _unreadable(name, value)
     if name in LINKS:
         return _unwired(name, value)
+    if name in MAPS:
+        return "" if all(map(_entry, value.split(","))) else f"write {name}=team:search,tier:gold, not {value}"
+    if name in OBJECT:
+        return ""
     if name not in QUANTITIES:
         return f"no hint is called {name}{objectives.meant(name, WORDS)}"
     if name in COUNTS and not value.isdecimal():
         return f"{name} is a count, not {value}"
     return ""
+
+
+def _entry(text: str) -> tuple[str, str] | None:
+    """The name and the value of a label or an annotation; None where either is missing."""
+    name, colon, value = text.partition(":")
+    return (name, value) if name and colon and value else None
 
 
 def _unwired(name: str, value: str) -> str:
@@ -100,12 +116,14 @@ def _stated(words: Iterable[str], source: str) -> Iterator[tuple[str, Field]]:
         if name in objectives.WORDS:
             yield _aim(name, value, source)
             continue
-        quantity = QUANTITIES.get(name) or LINKS[name]
+        quantity = {**QUANTITIES, **LINKS, **OBJECT}[name]
         yield quantity, _field(quantity, _read(name, value), source)
 
 
-def _read(word: str, value: str) -> str | float | bool:
+def _read(word: str, value: str) -> str | float | bool | Mapping[str, str]:
     """The value of a word that was found right."""
+    if word in MAPS:
+        return dict(filter(None, map(_entry, value.split(","))))
     if word in COUNTS:
         return int(value)
     if word == "network":
@@ -119,7 +137,7 @@ def _aim(word: str, value: str | float, source: str) -> tuple[str, Field]:
     return objectives.WORDS[word].quantity, told
 
 
-def _field(quantity: str, value: str | float | bool, source: str) -> Field:
+def _field(quantity: str, value: str | float | bool | Mapping[str, str], source: str) -> Field:
     """A hint as a field; an accelerator that the catalog lacks stays unknown."""
     row = shipped.glossary()[quantity]
     named, shown = (
@@ -143,8 +161,22 @@ def applied(workload: Workload, told: Sequence[Told], settings: Sequence[Hint], 
         further.append({"accelerator": _field("accelerator", accelerator, "--accelerator")})
     if own or further:
         workload = replace(workload, roles=tuple(_filled(role, own, further) for role in workload.roles))
+    workload = _aimed(workload)
     phases = _phases(workload)
     return replace(workload, roles=tuple(_described(_of_phase(role, phases.get(role.name))) for role in workload.roles))
+
+
+def _aimed(workload: Workload) -> Workload:
+    """The workload with the objectives that are stated for any of its roles, also where they are those of the others."""
+    words = tuple(
+        word
+        for word in objectives.WORDS
+        if word in AIMS and any(objectives.WORDS[word].quantity in role.fields for role in workload.roles)
+    )
+    if not words:
+        return workload
+    told = Field(words, source="what is stated")
+    return replace(workload, roles=tuple(role.having(stated_objectives=told) for role in workload.roles))
 
 
 def _described(role: Role) -> Role:
@@ -242,7 +274,9 @@ def _filled(role: Role, own: Iterable[Mapping[str, Field]], further: Iterable[Ma
     """The role with its own hints, and with the others for what it does not state."""
     stated: dict[str, Field] = {}
     for fields in own:
-        stated.update(fields)
+        stated.update(
+            {name: _joint(field, stated.get(name) or role.fields.get(name)) for name, field in fields.items()}
+        )
     for fields in further:
         for name, field in fields.items():
             if name not in stated and (role.value(name) is None or isinstance(role.value(name), Unknown)):
@@ -251,6 +285,13 @@ def _filled(role: Role, own: Iterable[Mapping[str, Field]], further: Iterable[Ma
         stated.pop("accelerator", None)
     filled = role.having(**stated)
     return filled.having(**_counted(filled)) if stated.keys() & {"gpus_per_pod", "pods_per_replica"} else filled
+
+
+def _joint(told: Field, before: Field | None) -> Field:
+    """A hint; labels and annotations of a hint stand beside those that are stated."""
+    if before is None or not isinstance(told.value, Mapping) or not isinstance(before.value, Mapping):
+        return told
+    return replace(told, value={**before.value, **told.value}, origins=before.origins)
 
 
 def _counted(role: Role) -> dict[str, Field]:

@@ -1,10 +1,24 @@
-"""What `gpulint init` writes: settings with the hints that a repository lacks, and a commented native spec."""
+"""What `gpulint init` writes: settings with the hints that a repository lacks, a hook, and a commented native spec."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
-from gpulint.findings import Report
+from gpulint.findings import Report, Severity
+
+PROJECT = "https://github.com/OWNER/gpulint"
+
+HOOK = """\
+repos:
+  - repo: {project}
+    rev: v{release}
+    hooks:
+      - id: gpulint
+"""
+
+SCHEMA = "# yaml-language-server: $schema={project}/raw/v{release}/schemas/policy.json\n"
+"""What makes an editor complete and check the keys."""
 
 SPEC = """\
 # A workload that no other file describes, in gpulint's own words. Check it with: gpulint check FILE
@@ -60,12 +74,18 @@ ASKED = {
 """What a hint can say, by the quantities that checks may lack."""
 
 
-def settings_file(report: Report) -> str:
+def settings_file(report: Report, release: str) -> str:
     """gpulint.yaml with one commented hint for each workload that lacks one."""
+    head = SCHEMA.format(project=PROJECT, release=release) + HEAD
     hints = list(_hints(report))
     if not hints:
-        return HEAD + "# hints: []                   # what files cannot say; nothing is lacking now\n"
-    return HEAD + "\n# What these files do not say: fill in and uncomment.\n# hints:\n" + "\n".join(hints) + "\n"
+        return head + "# hints: []                   # what files cannot say; nothing is lacking now\n"
+    return head + "\n# What these files do not say: fill in and uncomment.\n# hints:\n" + "\n".join(hints) + "\n"
+
+
+def hook_file(release: str) -> str:
+    """.pre-commit-config.yaml with the hook of one release."""
+    return HOOK.format(project=PROJECT, release=release)
 
 
 def _hints(report: Report) -> Iterator[str]:
@@ -77,3 +97,25 @@ def _hints(report: Report) -> Iterator[str]:
         yield f"#   - path: {workload.location.path}"
         yield f"#     workload: {workload.name}"
         yield from (f"#     {key}:" for key in lacking)
+
+
+def said(report: Report) -> str:
+    """What was found, and what to do next."""
+    lacking = sum(bool(role.not_evaluated) for workload in report.workloads for role in workload.roles)
+    found = len(report.workloads)
+    counts = Counter(finding.severity for finding in report.open)
+    standing = ", ".join(_several(counts[level], level.word) for level in reversed(Severity) if counts[level])
+    lines = [f"{_several(found, 'workload')} found, {lacking} lack something that a hint can say"]
+    steps = [*([f"standing today: {standing}"] if standing else []), "next", *(BASELINE if standing else ()), *STEPS]
+    return "".join(f"{line}\n" for line in (*lines, *steps))
+
+
+BASELINE = ("  gpulint baseline           accepts what stands today, so that only what is new is reported",)
+STEPS = (
+    "  pre-commit install         checks the files of each commit, with the hook that gpulint init --hook writes",
+    "  gpulint check --base main  holds a branch to what it changes",
+)
+
+
+def _several(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

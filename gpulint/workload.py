@@ -10,7 +10,7 @@ from gpulint.documents import Document, Path
 from gpulint.findings import Location
 from gpulint.offers import EVERYTHING, Available
 
-Value = int | float | str | bool | None | tuple[str, ...]
+Value = int | float | str | bool | None | tuple[str, ...] | Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -75,7 +75,7 @@ def how(found: Facts, name: str) -> str:
 def test_every_row_of_the_glossary_is_whole() -> None:
     for name, row in shipped.glossary().items():
         assert {"of", "type", "unit", "meaning"} <= set(row), name
-        assert row["type"] in {"number", "text", "flag", "list", "object"}, name
+        assert row["type"] in {"number", "text", "flag", "list", "map", "object"}, name
         assert not str(row["meaning"]).endswith("."), name
 
 

@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from pre_commit.clientlib import load_manifest
+
+from gpulint import documents
 
 ROOT = Path(__file__).parent.parent
 EXAMPLES = ROOT / "examples"
+
+MISSPELT = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: chat}
+spec:
+  nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}
+  containers:
+    - name: server
+      image: vllm/vllm-openai:v0.10.1
+      args: [--model=Qwen/Qwen2.5-7B-Instruct, --max-model-len=8192, --max-num-batched-token=4096]
+      resources: {limits: {nvidia.com/gpu: 1}}
+"""
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 
@@ -61,7 +78,8 @@ def repository(tmp_path: Path, hook: tuple[Path, str]) -> Path:
 
 
 def committed(folder: Path, environment: dict[str, str]) -> None:
-    for command in (["git", "init", "-q"], ["git", "add", "-A", "-f"], ["git", "commit", "-q", "-m", "state"]):
+    commit = ["git", "commit", "-q", "--allow-empty", "-m", "state"]
+    for command in (["git", "init", "-q"], ["git", "add", "-A", "-f"], commit):
         subprocess.run(command, cwd=folder, env=environment, check=True)
 
 
@@ -119,3 +137,48 @@ def test_other_kinds_of_files_do_not_start_the_hook(repository: Path, environmen
     command = [sys.executable, "-m", "pre_commit", "run", "--all-files", "--config", "hooks.cfg"]
     done = subprocess.run(command, cwd=repository, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, "(no files to check)Skipped" in done.stdout) == (0, True), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("hook_id", ["gpulint", "gpulint-fix"])
+def test_the_filter_of_a_hook_lets_each_format_pass_that_is_read(hook_id: str) -> None:
+    pattern = next(
+        re.compile(one["files"]) for one in load_manifest(ROOT / ".pre-commit-hooks.yaml") if one["id"] == hook_id
+    )
+    suffixes = {*documents.SUFFIXES, *documents.TEMPLATES}
+    read = {f"deploy/chat.{suffix}" for suffix in suffixes} | {*documents.NAMES, "base/Kustomization", "slurm.conf.j2"}
+    assert [name for name in sorted(read) if not documents.is_read(name) or not pattern.search(name)] == []
+
+
+@pytest.mark.parametrize(
+    "name", ["chat.md", "train.py", "gpu.go", "notes.txt", "a.yaml.bak", "x.conf", "deploy.yaml/x.py"]
+)
+def test_the_filter_of_a_hook_lets_nothing_pass_that_is_never_read(name: str) -> None:
+    assert not documents.is_read(name)
+    assert not any(re.search(one["files"], name) for one in load_manifest(ROOT / ".pre-commit-hooks.yaml")[:2])
+
+
+def test_the_hook_can_be_tried_before_it_is_adopted(
+    tmp_path: Path, hook: tuple[Path, str], environment: dict[str, str]
+) -> None:
+    shutil.copy(EXAMPLES / "70b-on-two-l4.yaml", tmp_path / "chat.yaml")
+    committed(tmp_path, environment)
+    command = [sys.executable, "-m", "pre_commit", "try-repo", str(hook[0]), "gpulint", "--all-files"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "error[weights-exceed-memory]: 65.71 GiB of weights per GPU" in done.stdout
+    assert "1 file, 1 workload, 1 error" in done.stdout
+
+
+def test_the_fixing_hook_changes_the_file_and_fails_so_that_the_change_is_seen(
+    repository: Path, environment: dict[str, str]
+) -> None:
+    config = repository / ".pre-commit-config.yaml"
+    config.write_text(config.read_text(encoding="utf-8").replace("id: gpulint", "id: gpulint-fix"), encoding="utf-8")
+    (repository / "chat.yaml").write_text(MISSPELT, encoding="utf-8")
+    code, shown = run(repository, environment)
+    assert code == 1, shown
+    assert "files were modified by this hook" in shown
+    assert (repository / "chat.yaml").read_text(encoding="utf-8") == MISSPELT.replace(
+        "batched-token=", "batched-tokens="
+    )
+    assert run(repository, environment)[0] == 0

@@ -108,7 +108,7 @@ def _roles(document: Document, part: Part, find: Callable[[str], Origin | None])
     if request is not None and (request.gpus == 0 or _other(request)):
         return
     given = _asked(request) if request else {}
-    fields = {**given, **_counted(document, part, given, anchor), **_own_machines(document)}
+    fields = {**given, **_counted(document, part, given, anchor), **_own_machines(document), **_spot(document)}
     invocations = tuple(_invocations(document, part, fields))
     found = task.read(invocations, find)
     if not given and not found:
@@ -130,6 +130,12 @@ def _own_machines(document: Document) -> dict[str, Field]:
     if isinstance(regions, list) and len(regions) == 1 and isinstance(regions[0], str):
         found["region"] = Field(regions[0], (Origin(document, ("regions", 0)),))
     return found
+
+
+def _spot(document: Document) -> dict[str, Field]:
+    """That a run takes only machines that may be taken back."""
+    place = Origin(document, ("spot_policy",))
+    return {"spot": Field(True, (place,))} if document.get(place.path) == "spot" else {}
 
 
 def _anchor(document: Document, part: Part) -> Origin:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from gpulint import hardware, shares
@@ -37,6 +37,14 @@ MUTE_KEYS = re.compile(
 AFFINITY = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
 
 REGION = "topology.kubernetes.io/region"
+SPOT: Mapping[str, str] = {
+    "karpenter.sh/capacity-type": "spot",
+    "eks.amazonaws.com/capacityType": "SPOT",
+    "cloud.google.com/gke-spot": "true",
+    "cloud.google.com/gke-preemptible": "true",
+    "kubernetes.azure.com/scalesetpriority": "spot",
+}
+"""Labels of machines that a cloud may take back, and the value that says so."""
 
 
 class Label(NamedTuple):
@@ -66,6 +74,8 @@ def fields(document: Document, spec: Path) -> dict[str, Field]:
     asked = [*selector, *(terms[0] if len(terms) == 1 else [])]
     if region := next((label for label in asked if label.key == REGION and len(label.values) == 1), None):
         found["region"] = Field(region.values[0][0], (region.values[0][1],))
+    if spot := next((label for label in asked if [value for value, _ in label.values] == [SPOT.get(label.key)]), None):
+        found["spot"] = Field(True, (spot.values[0][1],))
     if machine := _machine(asked):
         found["instance_type"] = machine
     if accelerator := _accelerator([_narrowed([*selector, *term]) for term in terms]) or _of_pool(selector, terms):

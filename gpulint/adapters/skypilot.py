@@ -249,13 +249,17 @@ def _own_machines(document: Document) -> dict[str, Field]:
 
 
 def _spot(document: Document) -> dict[str, Field]:
-    """Whether a task on machines that may be taken back mounts nothing and names no store to keep its results in."""
-    if document.get(("resources", "use_spot")) is not True or any(document.get((key,)) for key in MOUNTS):
+    """That a task runs on machines that may be taken back, and whether it names no store to keep its results in."""
+    if document.get(("resources", "use_spot")) is not True:
         return {}
+    told = Field(True, (Origin(document, ("resources", "use_spot")),))
+    return {"spot": told} if _stores(document) else {"spot": told, "spot_without_store": told}
+
+
+def _stores(document: Document) -> bool:
+    """Whether a task mounts something, or names a store."""
     texts = (document.get((key,)) for key in ("run", "setup", "envs"))
-    if any(STORE.search(str(text)) for text in texts if text):
-        return {}
-    return {"spot_without_store": Field(True, (Origin(document, ("resources", "use_spot")),))}
+    return any(document.get((key,)) for key in MOUNTS) or any(STORE.search(str(text)) for text in texts if text)
 
 
 def _tier(document: Document) -> dict[str, Field]:

@@ -47,7 +47,12 @@ class Commands(click.Group):
         self, context: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that is asked for, or what it may be meant to be."""
-        if args and not args[0].startswith("-") and args[0] not in self.list_commands(context):
+        if (
+            not context.resilient_parsing
+            and args
+            and not args[0].startswith("-")
+            and args[0] not in self.list_commands(context)
+        ):
             near = difflib.get_close_matches(args[0], self.list_commands(context), n=1)
             context.fail(f"no command is called {args[0]}" + (f"; did you mean {near[0]}?" if near else ""))
         return super().resolve_command(context, args)

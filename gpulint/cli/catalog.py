@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from gpulint.cli import TODAY, Misuse, near
+from gpulint.cli import TODAY, Misuse, _names, near
 
 
 @click.command("catalog")
 @click.argument("table", type=click.Choice(["accelerators", "architectures", "prices"]))
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=_names.catalogued)
 @TODAY
 def command(table: str, name: str | None, today: str) -> None:
     """List the accelerators, architectures or machine prices of the catalog, or show one with its source."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from gpulint.cli import BROKEN, CLEAN, FOUND, SEVERITIES, TODAY, Misuse, tell, words
+from gpulint.cli import BROKEN, CLEAN, FOUND, SEVERITIES, TODAY, Misuse, _names, tell, words
 
 if TYPE_CHECKING:
     from gpulint.findings import Report, Skip
@@ -17,31 +17,55 @@ if TYPE_CHECKING:
 
 
 @click.command("check")
-@click.argument("paths", nargs=-1)
+@click.argument("paths", nargs=-1, type=click.Path())
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--fail-on", type=SEVERITIES, default=None, help="Exit with 1 from this severity on.  [default: error]")
 @click.option(
-    "--select", multiple=True, metavar="NAME", help="Only this rule or family; repeatable, or comma-separated."
+    "--select",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=_names.rules,
+    help="Only this rule or family; repeatable, or comma-separated.",
 )
 @click.option(
-    "--ignore", multiple=True, metavar="NAME", help="Not this rule or family; repeatable, or comma-separated."
+    "--ignore",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=_names.rules,
+    help="Not this rule or family; repeatable, or comma-separated.",
 )
 @click.option(
     "--exclude", multiple=True, metavar="GLOB", help="Leave matching paths out, as a line of .gitignore would."
 )
-@click.option("--rules", "folders", multiple=True, metavar="DIR", help="Add a team's own rules; repeatable.")
-@click.option("--accelerator", metavar="NAME", help="The accelerator of workloads that name none.")
+@click.option(
+    "--rules", "folders", multiple=True, metavar="DIR", type=click.Path(), help="Add a team's own rules; repeatable."
+)
+@click.option(
+    "--accelerator",
+    metavar="NAME",
+    shell_complete=_names.accelerators,
+    help="The accelerator of workloads that name none.",
+)
 @click.option(
     "--render",
     type=click.Choice(["helm", "kustomize"]),
     help="Check what your own helm or kustomize makes of the folders named.",
 )
-@click.option("-f", "--values", multiple=True, metavar="FILE", help="A values file for --render helm; repeatable.")
+@click.option(
+    "-f",
+    "--values",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(),
+    help="A values file for --render helm; repeatable.",
+)
 @click.option("--fix", is_flag=True, help="Write alternatives that give nothing up into the files.")
 @click.option("--unsafe", is_flag=True, help="With --fix or --diff: also those that give something up or cost more.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and write nothing.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
-@click.option("--stdin-filename", metavar="PATH", help="What to call the text given on stdin (path -).")
+@click.option(
+    "--stdin-filename", metavar="PATH", type=click.Path(), help="What to call the text given on stdin (path -)."
+)
 @click.option("--color/--no-color", default=None, help="Colour the text.  [default: on a terminal]")
 @TODAY
 def command(

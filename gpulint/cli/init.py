@@ -6,26 +6,38 @@ from pathlib import Path
 
 import click
 
+from gpulint import __version__
 from gpulint.cli import TODAY, Misuse, prepared
 
 
 @click.command("init")
+@click.option("--hook", is_flag=True, help="Write .pre-commit-config.yaml as well.")
 @click.option("--spec", type=click.Path(dir_okay=False), help="Write a commented native spec to this file as well.")
 @TODAY
-def command(spec: str | None, today: str) -> None:
+def command(hook: bool, spec: str | None, today: str) -> None:
     """Write gpulint.yaml with the hints that this repository's workloads lack; no file is overwritten."""
     from gpulint import run, scaffold
     from gpulint.run import Options
 
     report = run.report(prepared((), Options(today)), ())
-    targets = {"gpulint.yaml": scaffold.settings_file(report)}
+    targets = {"gpulint.yaml": scaffold.settings_file(report, __version__)}
+    if hook:
+        targets[".pre-commit-config.yaml"] = scaffold.hook_file(__version__)
     if spec:
         targets[spec] = scaffold.SPEC
     if taken := [name for name in targets if Path(name).exists()]:
-        raise Misuse(f"{', '.join(taken)} exists already; nothing was written")
+        raise Misuse(f"{', '.join(taken)} exists already; nothing was written{_by_hand(taken)}")
     for name, text in targets.items():
         Path(name).write_text(text, encoding="utf-8")
         click.echo(f"wrote {name}")
-    lacking = sum(bool(role.not_evaluated) for workload in report.workloads for role in workload.roles)
-    found = len(report.workloads)
-    click.echo(f"{found} workload{'' if found == 1 else 's'} found, {lacking} lack something that a hint can say")
+    click.echo(scaffold.said(report), nl=False)
+
+
+def _by_hand(taken: list[str]) -> str:
+    """What to add to a hook file that is there."""
+    from gpulint import scaffold
+
+    if ".pre-commit-config.yaml" not in taken:
+        return ""
+    lines = scaffold.hook_file(__version__).partition("\n")[2]
+    return f"; run gpulint init without --hook, and add to .pre-commit-config.yaml\n{lines}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpulint.cli import Misuse
+from gpulint.cli import Misuse, _names
 
 if TYPE_CHECKING:
     from gpulint import architecture, workload
@@ -18,8 +18,13 @@ if TYPE_CHECKING:
 
 
 @click.command("size")
-@click.argument("what")
-@click.option("--accelerator", metavar="NAME", help="As `gpulint catalog accelerators` lists it.")
+@click.argument("what", shell_complete=_names.checkpoints)
+@click.option(
+    "--accelerator",
+    metavar="NAME",
+    shell_complete=_names.accelerators,
+    help="As `gpulint catalog accelerators` lists it.",
+)
 @click.option("--tp", "tensor_parallel", type=click.IntRange(1), default=None, help="Tensor parallel ranks.")
 @click.option("--pp", "pipeline_parallel", type=click.IntRange(1), default=None, help="Pipeline parallel stages.")
 @click.option("--max-model-len", type=click.IntRange(1), default=None, help="Longest sequence, in tokens.")
@@ -38,7 +43,7 @@ if TYPE_CHECKING:
 @click.option("--kv-cache-dtype", metavar="NAME", default=None)
 @click.option("--quantization", metavar="NAME", default=None)
 @click.option("--dtype", "weight_dtype", metavar="NAME", default=None)
-@click.option("--engine", default="vllm", show_default=True)
+@click.option("--engine", default="vllm", show_default=True, shell_complete=_names.engines)
 @click.option("--engine-version", metavar="RELEASE", default=None)
 @click.option("--online", is_flag=True, help="Ask a hub for the checkpoint's config.json and what its files hold.")
 @click.option("--hub", metavar="URL", help="The hub that --online asks.  [default: https://huggingface.co]")

@@ -7,13 +7,20 @@ from pathlib import Path
 
 import click
 
-from gpulint.cli import TODAY, Misuse, prepared
+from gpulint.cli import TODAY, Misuse, _names, prepared
 
 
 @click.command("suggest")
-@click.argument("place", metavar="FILE[:LINE]")
-@click.option("--accelerator", metavar="NAME", help="The accelerator of workloads that name none.")
-@click.option("--rules", "folders", multiple=True, metavar="DIR", help="Add a team's own rules; repeatable.")
+@click.argument("place", metavar="FILE[:LINE]", type=click.Path())
+@click.option(
+    "--accelerator",
+    metavar="NAME",
+    shell_complete=_names.accelerators,
+    help="The accelerator of workloads that name none.",
+)
+@click.option(
+    "--rules", "folders", multiple=True, metavar="DIR", type=click.Path(), help="Add a team's own rules; repeatable."
+)
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @TODAY
 def command(place: str, accelerator: str | None, folders: Sequence[str], format_: str, today: str) -> None:

@@ -28,7 +28,7 @@ DUPLICATES_MAX = 100
 
 NOT_ONE_DOCUMENT = ("MIME-Version:", "Content-Type: multipart/")
 """How node user data begins, whatever its name ends in."""
-_SUFFIXES = {
+SUFFIXES = {
     **dict.fromkeys(("yaml", "yml"), "yaml"),
     **dict.fromkeys(("sh", "bash", "slurm", "sbatch", "sub", "job", "pbs", "lsf"), "shell"),
     "json": "json",
@@ -36,12 +36,12 @@ _SUFFIXES = {
     "pbtxt": "pbtxt",
     **dict.fromkeys(("tf", "tfvars"), "hcl"),
 }
-_TEMPLATES = frozenset({"tpl", "tmpl", "template", "j2", "gotmpl", "tftpl"})
+TEMPLATES = frozenset({"tpl", "tmpl", "template", "j2", "gotmpl", "tftpl"})
 """Files that a tool completes; those that parse as what they will be are read all the same."""
 _TEXTS = frozenset({"shell", "template"})
 """Formats whose document is one text: a `#` in it may well start a comment."""
 _WITHOUT_SUFFIX = {"Kustomization": "yaml"}
-_NAMES = {"slurm.conf": "slurm", "gres.conf": "slurm"}
+NAMES = {"slurm.conf": "slurm", "gres.conf": "slurm"}
 """Files whose whole name tells their format."""
 _SHELL = r"#![^\n]*\b(?:ba|da|a|k|z)?sh\b"
 _SCRIPT = "#!"
@@ -88,11 +88,13 @@ _TRIGGERS = (
     ),
     *("verl.", "swift sft", "swift rlhf", "composer ", "ray start"),
 )
+_MARKS = dict.fromkeys(("hcl", "json"), r"(?<!\S)(?:#|//)")
+"""What starts a comment, where that is not `#` alone."""
 _TEMPLATE = r"\{\{|\{%|<%|@\w+@"
 
 
 class Comment(NamedTuple):
-    """A comment: the place of its `#`, and the text after it."""
+    """A comment: the place of its mark, and the text after it."""
 
     line: int
     column: int
@@ -142,21 +144,22 @@ def load(path: str, content: bytes) -> Loaded:
         documents=whole,
         problems=tuple(loading.problems),
         skips=tuple(dict.fromkeys(loading.skips)),
-        comments=comments(text, loading.documents) if "gpulint:" in text else (),
+        comments=comments(text, loading.documents) if "gpulint" in text else (),
     )
 
 
 def comments(text: str, documents: Sequence[Document] = ()) -> tuple[Comment, ...]:
-    """The comments that hold `gpulint:`; a `#` inside a scalar of the documents starts none."""
+    """The comments that speak of gpulint; a mark inside a scalar of the documents starts none."""
+    mark = _MARKS.get(documents[0].format if documents else "", r"(?<!\S)#")
     data = (document for document in documents if document.format not in _TEXTS)
     scalars = sorted(itertools.chain.from_iterable(_scalar_spans(text, document.root) for document in data))
     found, line, counted = [], 1, 0
-    for match in re.finditer("^.*?gpulint:.*", text, re.MULTILINE):
+    for match in re.finditer("^.*?gpulint.*", text, re.MULTILINE):
         line += text.count("\n", counted, match.start())
         counted = match.start()
-        hashes = (counted + item.start() for item in re.finditer(r"(?<!\S)#", match[0]))
-        offset = next((offset for offset in hashes if not _inside(scalars, offset)), None)
-        if offset is not None and "gpulint:" in (body := text[offset + 1 : match.end()].strip()):
+        marks = ((counted + item.start(), counted + item.end()) for item in re.finditer(mark, match[0]))
+        offset, end = next((one for one in marks if not _inside(scalars, one[0])), (-1, 0))
+        if offset >= 0 and "gpulint" in (body := text[end : match.end()].strip()):
             found.append(Comment(line, offset - counted + 1, body))
     return tuple(found)
 
@@ -175,12 +178,12 @@ def is_read(name: str) -> bool:
 def _format(name: str) -> str:
     """The format that a file's name tells; that of the inner suffix where the last one is a template's."""
     last = name.rpartition("/")[2]
-    if last in _NAMES:
-        return _NAMES[last]
+    if last in NAMES:
+        return NAMES[last]
     stem, dot, suffix = last.rpartition(".")
-    if suffix in _TEMPLATES and dot:
+    if suffix in TEMPLATES and dot:
         return _format(stem) or "yaml"
-    return _SUFFIXES.get(suffix, "") if dot else _WITHOUT_SUFFIX.get(last, "")
+    return SUFFIXES.get(suffix, "") if dot else _WITHOUT_SUFFIX.get(last, "")
 
 
 def _format_of(path: str, text: str) -> str:
@@ -278,7 +281,7 @@ class _Loading:
             self._duplicates(parsed.duplicates, text, format)
 
     def _broken(self, error: Invalid, text: str, format: str) -> None:
-        if re.search(_TEMPLATE, text) or self.path.rpartition(".")[2] in _TEMPLATES:
+        if re.search(_TEMPLATE, text) or self.path.rpartition(".")[2] in TEMPLATES:
             self._template(text)
         elif concerns_gpus(text) and (format == "yaml" or _is_spec(text)):
             location = (

@@ -11,14 +11,19 @@ from cel_expr_python import cel
 from gpulint import facts
 
 NAME = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|(?<![\w.])([A-Za-z_]\w*)")
-UNDECLARED = re.compile(r"undeclared reference to '(\w+)'")
+UNDECLARED = re.compile(r"(?:undeclared reference to '|reserved identifier: )(\w+)")
 TEXT = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
 GROUP = re.compile(r"\w*(\.\w+)?\([^()]*\)")
+KEY = re.compile(r'Key not found in map : "?(.+?)"?$', re.DOTALL)
 WHOLE_MAX = 2**63
 
 
 class ConditionError(ValueError):
     """A condition that does not compile, or whose value is not a truth value."""
+
+
+class KeyAbsent(ConditionError):
+    """A map lacks the key that a condition reads without asking first whether it is there."""
 
 
 @functools.cache
@@ -57,18 +62,22 @@ def compiled(expression: str) -> cel.Expression:
 def evaluate(expression: str, values: Mapping[str, object]) -> bool | None:
     """Whether a condition holds; None when a value it needs is not among `values`.
 
-    Raises ConditionError for any other error: that is a defect of the rule.
+    Raises KeyAbsent where a map lacks a key that is read, ConditionError for any other error: that is a defect of the rule.
     """
     result = compiled(expression).eval(data={name: _narrowed(value) for name, value in values.items()})
     if result.type() == cel.Type.BOOL:
         return bool(result.value())
     if set(names(expression)) - set(values):
         return None
+    if absent := KEY.search(str(result.value())):
+        raise KeyAbsent(absent[1])
     raise ConditionError(f"{result.value()}")
 
 
 def _narrowed(value: object) -> object:
-    """A whole number beyond the 64 bits of CEL's as a float."""
+    """A value as CEL takes it: lists as lists, and a whole number beyond its 64 bits as a float."""
+    if isinstance(value, tuple):
+        return list(value)
     return float(value) if isinstance(value, int) and abs(value) >= WHOLE_MAX else value
 
 
@@ -84,5 +93,6 @@ def _explained(message: str) -> str:
         return message
     import difflib
 
-    near = difflib.get_close_matches(unknown.group(1), facts.glossary(), n=1)
+    near = [f"object_{unknown[1]}"] if f"object_{unknown[1]}" in facts.glossary() else []
+    near = near or difflib.get_close_matches(unknown.group(1), facts.glossary(), n=1)
     return message + (f"\ndid you mean {near[0]}?" if near else "")

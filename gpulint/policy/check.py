@@ -88,6 +88,8 @@ def _worlds_held(rule: Rule, facts: Facts) -> int | Missing:
     for count, values in _distinct(known):
         try:
             outcome = cel.evaluate(rule.when, values)
+        except cel.KeyAbsent:
+            return Missing(frozenset(name for name in found if glossary()[name].type == "map"))
         except cel.ConditionError as error:
             raise RuleDefect(f"rule {rule.name}: {error}") from None
         if outcome is None:

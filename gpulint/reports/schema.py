@@ -6,7 +6,7 @@ from typing import Literal
 
 import pydantic
 
-Scalar = bool | int | float | str | list[str] | None
+Scalar = bool | int | float | str | list[str] | dict[str, str] | None
 SeverityWord = Literal["error", "warning", "note"]
 
 

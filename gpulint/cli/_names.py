@@ -1,0 +1,66 @@
+"""The names that a shell completes: rules, quantities, accelerators, checkpoints; each list is read when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import click
+from click.shell_completion import CompletionItem
+
+
+def rules(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
+    """Rules and families; behind a comma the next one."""
+    from gpulint.policy import rule
+
+    before, comma, _last = typed.rpartition(",")
+    known = rule.shipped_rules()
+    names = {*known, *(one.family for one in known.values())}
+    return _beginning((before + comma + name for name in names), typed)
+
+
+def explained(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
+    """What `gpulint explain` knows: rules, families, quantities, adapters and engines."""
+    from gpulint import explanations
+    from gpulint.policy import rule
+
+    return _beginning(explanations.names(tuple(rule.shipped_rules().values())), typed)
+
+
+def accelerators(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
+    """Accelerators by their names in the catalog."""
+    from gpulint import hardware
+
+    return _beginning((one.id for one in hardware.accelerators()), typed)
+
+
+def engines(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
+    """Engines that a checkpoint can be sized for."""
+    from gpulint import engines as known
+
+    return _beginning(known.modules(), typed)
+
+
+def checkpoints(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+    """Checkpoints of the catalog that begin so; a shell that is told of files forgets the rest, so they come where none does."""
+    from gpulint import architecture
+
+    names = _beginning(architecture.ids(), typed) if typed else []
+    return [CompletionItem(name) for name in names] or click.Path().shell_complete(context, parameter, typed)
+
+
+def catalogued(context: click.Context, parameter: click.Parameter, typed: str) -> list[str]:
+    """The first column of the table that was named before."""
+    from gpulint import listings, price_list
+
+    match context.params.get("table"):
+        case "accelerators":
+            return accelerators(context, parameter, typed)
+        case "architectures":
+            return _beginning(listings.checkpoint_ids(), typed)
+        case "prices":
+            return _beginning(price_list.names(), typed)
+    return []
+
+
+def _beginning(names: Iterable[str], typed: str) -> list[str]:
+    return sorted({name for name in names if name.startswith(typed)})

@@ -1,0 +1,115 @@
+"""Metadata: whose a workload is, as its object says: its name and kind, its namespace, labels and annotations, its image."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from gpulint.documents import Document, Path
+from gpulint.workload import Field, Origin, Role, Unknown, Workload
+
+MAPS = ("labels", "annotations")
+FILLED_IN = re.compile(r"\{\{|\$\{|\$\(|\$[A-Za-z_]")
+"""What a tool fills in before anything is applied."""
+TARGETS: Mapping[str, tuple[Path, ...]] = {
+    "helm_release": (("spec", "targetNamespace"), ("metadata", "namespace")),
+    "argo_cd": (("spec", "destination", "namespace"), ("spec", "template", "spec", "destination", "namespace")),
+}
+"""Where objects that install a chart say into which namespace, by adapter."""
+BY_CHART = "the chart's own templates decide it"
+BY_MODULE = "expressions of the module decide it"
+
+
+def described(workload: Workload) -> Workload:
+    """The workload with what its object says of itself, beside what its roles state."""
+    return replace(workload, roles=tuple(_described(role, workload) for role in workload.roles))
+
+
+def _described(role: Role, workload: Workload) -> Role:
+    document, kind = workload.document, workload.document.get((*workload.path, "kind"))
+    own: dict[str, Field] = {
+        "path": Field(document.path, source="the file's own"),
+        "workload_name": Field(workload.name, source="the workload's own"),
+        "object_kind": Field(kind if isinstance(kind, str) else None, source="the object's own"),
+        "object_namespace": _namespace(role, workload),
+        **{name: _map(name, role, workload) for name in MAPS},
+    }
+    if (image := _image(role.anchor)) is not None:
+        own["image"] = image
+    return role.having(**{name: field for name, field in own.items() if name not in role.fields})
+
+
+def _holders(role: Role, workload: Workload) -> Iterator[Origin]:
+    """The `metadata` of an object and of the templates in it that a role comes from, outermost first."""
+    document, anchor = workload.document, role.anchor
+    paths = [workload.path[:end] for end in range(len(workload.path) + 1)]
+    if anchor.document is document:
+        paths += [anchor.path[:end] for end in range(len(anchor.path) + 1) if anchor.path[:end] not in paths]
+    for path in paths:
+        if isinstance(document.get((*path, "metadata")), dict):
+            yield Origin(document, (*path, "metadata"))
+
+
+def _namespace(role: Role, workload: Workload) -> Field:
+    document = workload.document
+    if workload.adapter in TARGETS:
+        found = [Origin(document, path) for path in TARGETS[workload.adapter]]
+    else:
+        found = [one._replace(path=(*one.path, "namespace")) for one in _holders(role, workload)]
+    for one in found:
+        if isinstance(stated := one.document.get(one.path), str):
+            unsure = FILLED_IN.search(stated)
+            return Field(Unknown(f"{stated} is filled in", "placeholder") if unsure else stated, (one,))
+    if workload.adapter == "helm_values":
+        return Field(Unknown("the namespace is given when the chart is installed"))
+    if _is_object(document):
+        return Field(Unknown("the object states no namespace: whoever applies it decides"))
+    return Field(None, source="the format has no namespaces")
+
+
+def _map(name: str, role: Role, workload: Workload) -> Field:
+    """Labels or annotations: the object's own, and those of a pod template for what the object does not say."""
+    if workload.adapter == "helm_values":
+        return Field(Unknown(BY_CHART))
+    if workload.document.format == "hcl":
+        return Field(Unknown(BY_MODULE))
+    holders = [one for one in _holders(role, workload) if isinstance(one.document.get((*one.path, name)), dict)]
+    places = [one._replace(path=(*one.path, name)) for one in holders] or _of_service(name, workload)
+    merged: dict[str, str] = {}
+    for one in reversed(places):
+        merged.update(_entries(one.document.get(one.path)))
+    return Field(merged, tuple(one._replace(key=True) for one in places), source="" if places else "nothing states any")
+
+
+def _of_service(name: str, workload: Workload) -> list[Origin]:
+    """The labels of a service of Compose, which takes them as a mapping or as a list of `key=value`."""
+    place = Origin(workload.document, (*workload.path, name))
+    stated = workload.adapter == "compose" and isinstance(workload.document.get(place.path), dict | list)
+    return [place] if stated else []
+
+
+def _entries(stated: object) -> dict[str, str]:
+    if isinstance(stated, list):
+        pairs = (str(one).partition("=") for one in stated)
+        return {key: value for key, _, value in pairs}
+    return {str(key): _text(value) for key, value in stated.items()} if isinstance(stated, dict) else {}
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
+
+
+def _is_object(document: Document) -> bool:
+    return isinstance(document.get(("apiVersion",)), str) and isinstance(document.get(("kind",)), str)
+
+
+def _image(anchor: Origin) -> Field | None:
+    """The image of the container that a role is anchored in; None where nothing states one that is whole."""
+    document = anchor.document
+    for end in range(len(anchor.path), -1, -1):
+        place = Origin(document, (*anchor.path[:end], "image"))
+        if isinstance(stated := document.get(place.path), str):
+            unsure = FILLED_IN.search(stated)
+            return Field(Unknown(f"{stated} is filled in", "placeholder") if unsure else stated, (place,))
+    return None
