@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 
 @click.command("facts")
-@click.argument("words", nargs=-1, metavar="[WORD]...")
+@click.argument("words", nargs=-1)
 @click.option("--of", "place", metavar="FILE[:WORKLOAD]", help="What they are worth for the workloads of a file.")
 @click.option("--accelerator", metavar="NAME", default="", help="The accelerator of workloads that name none.")
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @TODAY
 def command(words: Sequence[str], place: str | None, accelerator: str, format_: str, today: str) -> None:
-    """List the facts that a rule can compare: all, or those whose name, unit or meaning holds every WORD."""
+    """List the facts that a rule can compare: all, or those whose name, unit or meaning holds every one of WORDS."""
     from gpulint import vocabulary
     from gpulint.facts import glossary
 

@@ -50,7 +50,7 @@ def new(name: str, family: str, folder: str | None, scope: str) -> None:
 
 
 @command.command("test")
-@click.argument("paths", nargs=-1, metavar="[DIR|FILE]...")
+@click.argument("paths", nargs=-1)
 @click.option(
     "--select", multiple=True, metavar="NAME", help="Only this rule or family; repeatable, or comma-separated."
 )
