@@ -25,7 +25,7 @@ spec:
 """
 """One error: gpu-limit-missing."""
 
-ENTRY = Entry("gpu-limit-missing", "k8s/train.yaml", "train", Subject("Pod train", "gpu_request", "1"), count=1)
+ENTRY = Entry("gpu-limit-missing", "k8s/train.yaml", "train", Subject("Pod train", "gpu_request", "1"))
 
 WRITTEN = """\
 {
@@ -57,9 +57,9 @@ def accepted(
     """The paths of the findings that the baseline of some files accepts in others, of which `seen` were checked."""
     checked = set(now) if seen is None else seen
     findings = found({path: text for path, text in now.items() if path in checked})
-    entries = baseline.of(found(known), ".")
+    entries = baseline.of(found(known), str)
     stood = Baseline(entries, made_with)
-    held = baseline.held(stood, findings, lambda path: path not in now or path in checked, "0.1.0")
+    held = baseline.held(stood, findings, str, lambda path: path not in now or path in checked, "0.1.0")
     return [one.location.path for index, one in enumerate(findings) if index in held.accepted]
 
 
@@ -67,7 +67,7 @@ def accepted(
 
 
 def test_a_baseline_is_written_sorted_with_one_key_a_line() -> None:
-    entries = baseline.of(found({"k8s/train.yaml": POD}), ".")
+    entries = baseline.of(found({"k8s/train.yaml": POD}), str)
     assert entries == (ENTRY,)
     assert baseline.rendered(entries, "0.1.0") == WRITTEN
 
@@ -195,10 +195,10 @@ def stood(value: str, made_with: str, quantity: str = "gpu_request") -> Baseline
 )
 def test_a_baseline_of_another_release_is_compared_by_the_quantities_that_both_know(value: str, quantity: str) -> None:
     findings = found({"a.yaml": POD})
-    assert baseline.held(stood(value, "0.0.9", quantity), findings, lambda path: False, "0.1.0").accepted
-    assert not baseline.held(stood(value, "0.1.0", quantity), findings, lambda path: False, "0.1.0").accepted
+    assert baseline.held(stood(value, "0.0.9", quantity), findings, str, lambda path: False, "0.1.0").accepted
+    assert not baseline.held(stood(value, "0.1.0", quantity), findings, str, lambda path: False, "0.1.0").accepted
 
 
 def test_a_changed_value_is_new_whatever_release_told_the_baseline() -> None:
     findings = found({"a.yaml": POD})
-    assert not baseline.held(stood("2", "0.0.9"), findings, lambda path: False, "0.1.0").accepted
+    assert not baseline.held(stood("2", "0.0.9"), findings, str, lambda path: False, "0.1.0").accepted

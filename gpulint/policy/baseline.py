@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -23,18 +22,22 @@ AGAIN = "restore it, or write it again with gpulint baseline"
 DECODER = json.JSONDecoder()
 
 
+Place = Callable[[str], str]
+"""From a path as it is shown to that from the repository's root."""
+
+
 class BaselineError(ValueError):
     """A baseline that cannot be used; the message starts with its place."""
 
 
 class Entry(NamedTuple):
-    """Findings that are accepted: their rule, role and subject, the file that they were found in, and how many they are."""
+    """Findings that are accepted: their rule, role and subject, their file from the repository's root, and how many they are."""
 
     rule: str
     path: str
     role: str
     subject: Subject
-    count: int = 1
+    number: int = 1
     line: int = 1
 
     @property
@@ -44,12 +47,14 @@ class Entry(NamedTuple):
 
 
 class Baseline(NamedTuple):
-    """What is accepted, the release that told it, and the file that says so: as shown, and its folder from the current one."""
+    """What is accepted, the release that told it, and the file that says so, as shown."""
 
     entries: tuple[Entry, ...]
     made_with: str
     path: str = FILE
-    folder: str = "."
+
+
+Alike = Callable[[Entry, Finding], bool]
 
 
 class Held(NamedTuple):
@@ -62,7 +67,7 @@ class Held(NamedTuple):
 # ---- read and written
 
 
-def read(path: str, content: bytes, folder: str = ".") -> Baseline:
+def read(path: str, content: bytes) -> Baseline:
     """The baseline in a file; BaselineError says what is wrong with it and where."""
     text = _text(path, content)
     try:
@@ -79,7 +84,7 @@ def read(path: str, content: bytes, folder: str = ".") -> Baseline:
         raise BaselineError(f"{path}:1: a baseline has the keys format, gpulint and findings; {AGAIN}")
     lines = itertools.chain(_lines(text), itertools.repeat(1))
     entries = tuple(_entry(path, one, line) for one, line in zip(findings, lines, strict=False))
-    return Baseline(entries, data["gpulint"], path, folder)
+    return Baseline(entries, data["gpulint"], path)
 
 
 def _text(path: str, content: bytes) -> str:
@@ -133,58 +138,59 @@ def rendered(entries: Iterable[Entry], made_with: str) -> str:
 
 def _row(one: Entry) -> dict[str, str | int]:
     texts = (one.rule, one.path, one.subject.object, one.role, one.subject.quantity, one.subject.value)
-    return {**{key: text for key, text in zip(TEXTS, texts, strict=True) if text}, "count": one.count}
+    return {**{key: text for key, text in zip(TEXTS, texts, strict=True) if text}, "count": one.number}
 
 
 # ---- held against findings
 
 
-def of(findings: Sequence[Finding], folder: str) -> tuple[Entry, ...]:
-    """The entries that accept findings, but for those about waivers themselves; paths from the baseline's folder."""
+def of(findings: Iterable[Finding], place: Place) -> tuple[Entry, ...]:
+    """The entries that accept findings, but for those about waivers themselves."""
     counts: dict[Entry, int] = {}
     for one in findings:
         if one.family != ALWAYS_SAID:
-            entry = Entry(one.rule, _from(folder, one.location.path), one.role, one.subject)
+            entry = Entry(one.rule, place(one.location.path), one.role, one.subject)
             counts[entry] = counts.get(entry, 0) + 1
-    return tuple(entry._replace(count=count) for entry, count in counts.items())
+    return tuple(entry._replace(number=count) for entry, count in counts.items())
 
 
-def held(known: Baseline, findings: Sequence[Finding], free: Callable[[str], bool], release: str) -> Held:
-    """Which findings a baseline accepts: where they were first, then those of entries whose place is `free`.
+def held(known: Baseline, findings: Sequence[Finding], place: Place, free: Callable[[str], bool], release: str) -> Held:
+    """Which findings a baseline accepts: where they were first, then those of entries whose file is `free`.
 
-    A place is free where its file is gone, or was checked and holds fewer of them now. A baseline that another release
-    told is compared by the quantities that both know.
+    It is where it is gone, or was checked and holds fewer of them now. A baseline that another release told is compared by
+    the quantities that both know.
     """
-    left = {one: one.count for one in known.entries}
+    left = {one: one.number for one in known.entries}
     accepted: dict[int, Entry] = {}
-    alike: tuple[Callable[[Entry, Finding], bool], ...] = (_same,) if known.made_with == release else (_same, _akin)
+    alike: tuple[Alike, ...] = (_same,) if known.made_with == release else (_same, _akin)
     for same in alike:
         for moved in (False, True):
-            _match(known, findings, free, moved, same, left, accepted)
+            offered = [one for one in known.entries if left[one] and (not moved or free(one.path))]
+            for index, entry in _matched(offered, findings, None if moved else place, same, left, accepted):
+                left[entry] -= 1
+                accepted[index] = entry
     return Held(accepted, {one: count for one, count in left.items() if count})
 
 
-def _match(
-    known: Baseline,
+def _matched(
+    offered: Iterable[Entry],
     findings: Sequence[Finding],
-    free: Callable[[str], bool],
-    moved: bool,
-    same: Callable[[Entry, Finding], bool],
-    left: dict[Entry, int],
-    accepted: dict[int, Entry],
-) -> None:
+    place: Place | None,
+    same: Alike,
+    left: Mapping[Entry, int],
+    accepted: Mapping[int, Entry],
+) -> Iterator[tuple[int, Entry]]:
+    """Each finding that is still open with an entry for it: one of its own file, where `place` tells that."""
     by_object: dict[tuple[str, str, str], list[Entry]] = {}
-    for entry in known.entries:
-        if left[entry] and (not moved or free(entry.path)):
-            by_object.setdefault((entry.rule, entry.role, entry.subject.object), []).append(entry)
+    for entry in offered:
+        by_object.setdefault((entry.rule, entry.role, entry.subject.object), []).append(entry)
     for index, finding in enumerate(findings):
         if index in accepted or finding.suppressed is not None or finding.family == ALWAYS_SAID:
             continue
-        path = _from(known.folder, finding.location.path)
         for entry in by_object.get((finding.rule, finding.role, finding.subject.object), ()):
-            if left[entry] and (moved or entry.path == path) and same(entry, finding):
-                left[entry] -= 1
-                accepted[index] = entry
+            here = place is None or entry.path == place(finding.location.path)
+            if left[entry] and here and same(entry, finding):
+                yield index, entry
                 break
 
 
@@ -212,13 +218,3 @@ def waiver(known: Baseline, entry: Entry) -> Waiver:
     """Why a finding that stands in a baseline does not count."""
     place = Location(known.path, entry.line, 1, entry.line, 1)
     return Waiver("baseline", f"accepted by {known.path}", place)
-
-
-def _from(folder: str, path: str) -> str:
-    """A path as it is shown, from the folder of the baseline."""
-    return posixpath.relpath(path, folder)
-
-
-def shown(known: Baseline, path: str) -> str:
-    """A path of an entry as it is shown."""
-    return posixpath.normpath(posixpath.join(known.folder, path))
