@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint import __version__
 from gpulint.findings import Finding, Location, Report, RuleCard
@@ -13,9 +13,12 @@ from gpulint.policy.baseline import Baseline, Entry, Held
 from gpulint.policy.waivers import Trouble
 from gpulint.repository import Repository
 
+if TYPE_CHECKING:
+    from gpulint.run import Run
+
 
 class Scope(NamedTuple):
-    """What a run looked at: the files that it checked, and the folders that it went through, from the repository's root.
+    """What a run looked at: the files that it checked, and the folders that it went through whole, from the repository's root.
 
     `place` tells that of a path as it is shown.
     """
@@ -34,20 +37,65 @@ class Scope(NamedTuple):
         return any(not one or folder == one or folder.startswith(f"{one}/") for one in self.walked)
 
 
-def settled(
-    report: Report, scope: Scope, repository: Repository, given: Given, known: Baseline | None, ignores: bool
-) -> Report:
-    """A report under a baseline, with what is stale in it; where nothing is to be ignored, all that waivers silence speaks."""
-    if known is not None:
-        held = against(report, known, scope, repository)
-        accepted = [
-            one._replace(suppressed=baseline.waiver(known, held.accepted[index])) if index in held.accepted else one
-            for index, one in enumerate(report.findings)
-        ]
-        gone = stale_entries(report, known, held, scope, repository, given)
-        stale = [_trouble(known, one, number) for one, number in gone]
-        report = _with(report._replace(findings=tuple(accepted)), stale, given)
-    return report if ignores else unsilenced(report)
+def scope(run: Run, seen: Iterable[str], walked: Iterable[str]) -> Scope:
+    """What a run looked at; with paths left out on the command line it has gone through no folder whole."""
+
+    def place(path: str) -> str:
+        found = run.tree.from_root(path)
+        return path if found is None else found
+
+    files = frozenset(map(place, seen))
+    folders = () if run.options.exclude else tuple(_folder(place(path)) for path in walked)
+    return Scope(files, tuple(one for one in folders if one not in files), place)
+
+
+def _folder(path: str) -> str:
+    return "" if path == "." else path.rstrip("/")
+
+
+def settled(report: Report, run: Run, scope: Scope) -> Report:
+    """A report under policies and a baseline; where nothing is to be ignored, all that they silence speaks."""
+    report = _with(report, _unused(report, run, scope), run.given)
+    if run.baseline is not None:
+        report = _under(run.baseline, report, run, scope)
+    return report if run.options.ignores else unsilenced(report)
+
+
+def _under(known: Baseline, report: Report, run: Run, scope: Scope) -> Report:
+    held = against(report, known, scope, run.tree)
+    accepted = [
+        one._replace(suppressed=baseline.waiver(known, held.accepted[index])) if index in held.accepted else one
+        for index, one in enumerate(report.findings)
+    ]
+    gone = stale_entries(report, known, held, scope, run.tree, run.given)
+    stale = [_trouble(known, one, number) for one, number in gone]
+    return _with(report._replace(findings=tuple(accepted)), stale, run.given)
+
+
+def _unused(report: Report, run: Run, scope: Scope) -> Iterator[Trouble]:
+    """What policies accept and no finding needs, where the run looked at all that it could reach and judged it."""
+    met = {one.suppressed.location for one in report.findings if one.suppressed is not None}
+    met |= {related.location for one in report.findings for related in one.related}
+    lacking = {
+        (one.rule, scope.place(workload.location.path))
+        for workload in report.workloads
+        for role in workload.roles
+        for one in role.not_evaluated
+    }
+    active = {rule.name for rule in run.given.rules}
+    for policy in run.policies.met():
+        for one in policy.waivers:
+            unjudged = any(name in one.rules and run.policies.reaches(one, path) for name, path in lacking)
+            if (
+                one.waiver.location in met
+                or unjudged
+                or not active.issuperset(one.rules)
+                or not scope.walks(one.folder)
+            ):
+                continue
+            if one.waiver.location is not None:
+                message = f"nothing that it reaches is {' or '.join(one.rules)}"
+                yield Trouble("unused-suppression", message, one.waiver.location)
 
 
 def against(report: Report, known: Baseline, scope: Scope, repository: Repository) -> Held:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint.findings import Finding, Location, Subject, Waiver
+from gpulint.policy.settings import BASELINE
 
 FORMAT = "gpulint-baseline/1"
-FILE = ".gpulint-baseline.json"
 BYTES_MAX = 20_000_000
 ALWAYS_SAID = "suppressions"
 """The family of what is wrong with waivers, which a baseline never takes in."""
@@ -51,7 +51,7 @@ class Baseline(NamedTuple):
 
     entries: tuple[Entry, ...]
     made_with: str
-    path: str = FILE
+    path: str = BASELINE
 
 
 Alike = Callable[[Entry, Finding], bool]
