@@ -15,9 +15,8 @@ from gpulint.documents import Document, Path
 from gpulint.findings import Location
 from gpulint.policy import schema
 from gpulint.policy.settings import SettingsError
+from gpulint.shipped import OF_CONCERN
 
-OF_CONCERN = b"\n# gpulint\n"
-"""A comment that makes the reader say what it cannot parse."""
 MISTAKES_MAX = 20
 SHOWN_MAX = 40
 WRONG_TYPES = {

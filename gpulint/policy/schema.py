@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import datetime
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pydantic
 
-from gpulint import documents, objectives, shipped, units
-from gpulint.policy.rule import RuleError
-
-OF_CONCERN = b"\n# gpulint\n"
-"""A comment that makes the reader say what it cannot parse."""
+from gpulint import objectives, units
 
 SeverityWord = Literal["error", "warning", "note"]
 
@@ -330,6 +324,7 @@ class RuleFile(Strict):
     )
     references: list[str] = []
     status: Literal["stable", "preview", "deprecated"] = "stable"
+    replaces: bool = pydantic.Field(False, description="stands in the place of the shipped rule of its name")
     examples: ExamplesFile
 
 
@@ -337,41 +332,3 @@ def json_schema(model: type[pydantic.BaseModel], name: str) -> dict[str, Any]:
     """The JSON Schema of a contract, as `schemas/` holds it."""
     schema = model.model_json_schema(by_alias=True)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": name}
-
-
-def validated(path: Path, contract: str) -> dict[str, Any]:
-    """The data of a team's rule file, held against schemas/<contract>.json; RuleError with the place of what is wrong."""
-    import jsonschema
-
-    document = _document(path, RuleError)
-    schema = json.loads((shipped.folder("schemas") / f"{contract}.json").read_bytes())
-    errors = sorted(
-        jsonschema.Draft202012Validator(schema).iter_errors(document.data), key=lambda e: list(map(str, e.path))
-    )
-    if errors:
-        raise RuleError("\n".join(_described(document, tuple(error.path), error.message) for error in errors))
-    data: dict[str, Any] = document.data  # type: ignore[assignment]
-    return data
-
-
-def _document(path: Path, error: type[ValueError]) -> documents.Document:
-    """The one document of a team's own file; what is wrong with it is said although it names no GPU."""
-    content = path.read_bytes()
-    loaded = documents.load(str(path), content)
-    if not loaded.documents:
-        loaded = documents.load(str(path), content + OF_CONCERN)
-    if loaded.problems:
-        raise error("\n".join(_place(problem.location, problem.message) for problem in loaded.problems))
-    if loaded.skips or len(loaded.documents) > 1:
-        raise error(
-            f"{path}:1:1: {loaded.skips[0] if loaded.skips else 'one document is read, the file holds several'}"
-        )
-    return loaded.documents[0] if loaded.documents else documents.load(str(path), b"{}").documents[0]
-
-
-def _described(document: documents.Document, path: tuple[str | int, ...], message: str, key: bool = False) -> str:
-    return _place(document.locate(path, key=key), message)
-
-
-def _place(location: Any, message: str) -> str:
-    return f"{location.path}:{location.line}:{location.column}: {message}"

@@ -8,19 +8,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from gpulint.findings import Severity
-from gpulint.policy.reader import Disk
-from gpulint.policy.rule import Rule, RuleError, load_team, shipped_rules
+from gpulint.policy import rule
+from gpulint.policy.reader import Refused
+from gpulint.policy.rule import Rule
 from gpulint.policy.settings import Folder, Level, Settings, SettingsError
 
 
 def known(found: Settings, folders: Iterable[str] = ()) -> Mapping[str, Rule]:
-    """Every rule by name: ours, those of a policy's folders, and those of further folders, which replace one another."""
-    rules = dict(shipped_rules())
-    for folder in found.rules:
-        rules.update((rule.name, rule) for rule in _of_folder(folder))
-    for path in folders:
-        rules.update((rule.name, rule) for rule in load_team(Path(path)))
-    return rules
+    """Every rule by name: ours, those of a policy's folders, and those of further folders, one in place of another."""
+    own = (rule for folder in found.rules for rule in _of_folder(folder))
+    return rule.known((*own, *(one for path in folders for one in rule.load_team(Path(path)))))
 
 
 def speaking(
@@ -40,24 +37,24 @@ def speaking(
     previewed = preview or found.preview
     return tuple(
         spoken
-        for rule in rules.values()
-        if (not chosen or {rule.name, rule.family} & chosen)
-        and not {rule.name, rule.family} & set(ignore)
-        and (spoken := _levelled(rule, levels, previewed or rule.name in chosen)) is not None
+        for one in rules.values()
+        if (not chosen or {one.name, one.family} & chosen)
+        and not {one.name, one.family} & set(ignore)
+        and (spoken := _levelled(one, levels, previewed or one.name in chosen)) is not None
     )
 
 
-def _levelled(rule: Rule, levels: Iterable[Iterable[Level]], previewed: bool) -> Rule | None:
+def _levelled(one: Rule, levels: Iterable[Iterable[Level]], previewed: bool) -> Rule | None:
     """A rule as the policy has it; None where it is off."""
-    severity, off = rule.severity, False
-    for level in (one for group in levels for one in group if one.word in (rule.name, rule.family)):
+    severity, off = one.severity, False
+    for level in (level for group in levels for level in group if level.word in (one.name, one.family)):
         off = level.level == "off"
-        previewed = previewed or (level.word == rule.name and level.level not in ("off", "on"))
+        previewed = previewed or (level.word == one.name and level.level not in ("off", "on"))
         if level.level not in ("on", "off"):
             severity = Severity.named(level.level)
-    if off or (rule.status == "preview" and not previewed):
+    if off or (one.status == "preview" and not previewed):
         return None
-    return rule if severity == rule.severity else dataclasses.replace(rule, severity=severity)
+    return one if severity == one.severity else dataclasses.replace(one, severity=severity)
 
 
 def _ordered(group: Sequence[Level], rules: Mapping[str, Rule]) -> Iterator[Level]:
@@ -71,7 +68,7 @@ def _ordered(group: Sequence[Level], rules: Mapping[str, Rule]) -> Iterator[Leve
 
 def _named(rules: Mapping[str, Rule], found: Settings, words: Iterable[str]) -> None:
     """SettingsError for a word that is neither a rule nor a family."""
-    families = {rule.family for rule in rules.values()}
+    families = {one.family for one in rules.values()}
     stated = [(level.word, f"{level.place}: ") for level in found.named]
     for word, place in (*stated, *((word, "") for word in words)):
         if word not in rules and word not in families:
@@ -92,9 +89,17 @@ def accepted(rules: Mapping[str, Rule], found: Settings) -> None:
 
 def _of_folder(folder: Folder) -> Iterator[Rule]:
     """The rules of a folder that a policy names."""
-    if not isinstance(folder.reader, Disk):
-        raise NotImplementedError
+    from gpulint.policy import rule_file
+
+    found = False
     try:
-        yield from load_team(folder.reader.root / folder.path)
-    except RuleError:
-        raise
+        for path in folder.reader.names(folder.path):
+            if rule_file.is_one(path):
+                found = True
+                yield rule_file.read(Path(folder.reader.shown(path)), folder.reader.read(path) or b"")
+    except Refused as error:
+        raise SettingsError(str(error)) from None
+    if not found:
+        raise SettingsError(
+            f"{folder.place}: {folder.reader.shown(folder.path)} holds no rules; each is a YAML file of it"
+        )
