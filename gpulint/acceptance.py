@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint import __version__
@@ -45,12 +47,13 @@ def scope(run: Run, seen: Iterable[str], walked: Iterable[str]) -> Scope:
         return path if found is None else found
 
     files = frozenset(map(place, seen))
-    folders = () if run.options.exclude else tuple(_folder(place(path)) for path in walked)
+    folders = () if run.options.exclude else tuple(_folder(path, run.tree.root, place) for path in walked)
     return Scope(files, tuple(one for one in folders if one not in files), place)
 
 
-def _folder(path: str) -> str:
-    return "" if path == "." else path.rstrip("/")
+def _folder(path: str, root: Path, place: Callable[[str], str]) -> str:
+    """A folder that was named, from the root, which is empty."""
+    return "" if root.is_relative_to(os.path.abspath(path)) else place(path)
 
 
 def settled(report: Report, run: Run, scope: Scope) -> Report:
@@ -76,6 +79,7 @@ def _unused(report: Report, run: Run, scope: Scope) -> Iterator[Trouble]:
     """What policies accept and no finding needs, where the run looked at all that it could reach and judged it."""
     met = {one.suppressed.location for one in report.findings if one.suppressed is not None}
     met |= {related.location for one in report.findings for related in one.related}
+    met |= {one.location for one in report.findings if one.family == baseline.ALWAYS_SAID}
     lacking = {
         (one.rule, scope.place(workload.location.path))
         for workload in report.workloads

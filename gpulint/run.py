@@ -92,14 +92,19 @@ def sources(run: Run, paths: Sequence[str]) -> Iterator[Source | Skip]:
 
 def report(run: Run, paths: Sequence[str], watched: Watched = iter) -> Report:
     """The report on the files that the paths name, which `watched` passes on one by one."""
-    return checked(run, watched(sources(run, paths)), paths or ["."])
+    found, seen = looked(run, watched(sources(run, paths)))
+    return settled(run, found, seen, paths or ["."])
 
 
-def checked(run: Run, files: Iterable[Source | Skip], walked: Sequence[str] = ()) -> Report:
-    """The report on files, settled; `walked` are the paths that were gone through for them."""
+def checked(run: Run, files: Iterable[Source | Skip]) -> Report:
+    """The report on files that do not come from folders, settled."""
+    return settled(run, *looked(run, files))
+
+
+def looked(run: Run, files: Iterable[Source | Skip]) -> tuple[Report, tuple[str, ...]]:
+    """The report on files before it is settled, and the paths of those that were checked."""
     seen: list[str] = []
-    found = lint.lint(_noted(files, seen), run.tree, run.given)
-    return settled(run, found, seen, walked)
+    return lint.lint(_noted(files, seen), run.tree, run.given), tuple(seen)
 
 
 def settled(run: Run, found: Report, seen: Iterable[str] = (), walked: Iterable[str] = ()) -> Report:

@@ -87,7 +87,7 @@ def test_entries_are_sorted_by_path_rule_and_subject() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "b.json:1: this is no JSON: Expecting value; restore it, or write it again with gpulint baseline"),
+        ("", "b.json:1: this is no JSON: Expecting value; restore it, or delete it and run gpulint baseline"),
         (
             "{",
             "b.json:1: this is no JSON: Expecting property name enclosed in double quotes; " + baseline.AGAIN,
@@ -115,7 +115,7 @@ def test_entries_are_sorted_by_path_rule_and_subject() -> None:
         ),
         (
             WRITTEN.replace('"findings"', '"found"'),
-            "b.json:1: a baseline has the keys format, gpulint and findings; restore it, or write it again with gpulint baseline",
+            "b.json:1: a baseline has the keys format, gpulint and findings; restore it, or delete it and run gpulint baseline",
         ),
         ("\ufeff" + WRITTEN.replace("Pod train", "\\ud800"), ""),
     ],

@@ -18,7 +18,7 @@ ALWAYS_SAID = "suppressions"
 TEXTS = ("rule", "path", "object", "role", "quantity", "value")
 CONFLICT = re.compile(r"^(?:<{7} |={7}$|>{7} )", re.MULTILINE)
 GAP = re.compile(r"[\s,]*")
-AGAIN = "restore it, or write it again with gpulint baseline"
+AGAIN = "restore it, or delete it and run gpulint baseline"
 DECODER = json.JSONDecoder()
 
 
