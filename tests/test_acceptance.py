@@ -83,7 +83,7 @@ def test_an_entry_of_a_policy_silences_what_it_reaches(run: Run, about: list[str
     result = run("check", "--format=json")
     assert findings(result) == {"old/train.yaml": ["-gpu-limit-missing"]}
     assert json.loads(result.stdout)["findings"][0]["suppressed"]["kind"] == "policy"
-    assert json.loads(result.stdout)["findings"][0]["suppressed"]["line"] == 2
+    assert json.loads(result.stdout)["findings"][0]["suppressed"]["location"]["line"] == 2
 
 
 @pytest.mark.parametrize(
@@ -225,7 +225,8 @@ def test_a_baseline_accepts_what_stands_and_nothing_else(run: Run) -> None:
     result = run("check", "--format=json")
     assert findings(result) == {"k8s/eval.yaml": ["gpu-limit-missing"], "k8s/train.yaml": ["-gpu-limit-missing"]}
     accepted = json.loads(result.stdout)["findings"][1]["suppressed"]
-    assert (accepted["kind"], accepted["path"], accepted["line"]) == ("baseline", BASELINE, 5)
+    assert (accepted["kind"], accepted["location"]["path"], accepted["location"]["line"]) == ("baseline", BASELINE, 5)
+    assert "1 error, 1 accepted by .gpulint-baseline.json" in run("check").stdout
 
 
 def test_a_baseline_is_the_same_from_any_folder(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
