@@ -126,7 +126,7 @@ def test_a_page_of_a_rule_says_what_a_user_needs() -> None:
 
 
 def test_an_argument_of_an_engine_leads_to_the_fact_that_it_states() -> None:
-    row = "| `--max-model-len` | [`max_model_len`](../facts/engine.md#max_model_len) | human-int |"
+    row = "| `--max-model-len` | [`max_model_len`](../facts/engine.md#max_model_len) | whole number, also 4k |"
     assert row in generated()["docs/engines/vllm.md"]
 
 

@@ -93,7 +93,7 @@ def _seen(name: str) -> Iterator[Part]:
 
 def _stated(name: str) -> Iterator[Part]:
     if own := stating(_file(name)):
-        yield Text(f"What it states by itself, not by a table: {references('fact', own)}.")
+        yield Listing("Facts that it states by itself, not by a table", (references("fact", own),))
     beside = shared()
     used = [one for one in sources.imported(_file(name), PACKAGE) if one in beside]
     if used:
