@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from gpulint import facts
-from gpulint.explanations import fact, seen
+from gpulint import facts, samples
+from gpulint.explanations import fact
 from gpulint.explanations.parts import Code, Explanation, Listing, Part, Table, Text, reference, references, sentence
 from gpulint.policy import cel, rule
 from gpulint.policy.rule import Rule
@@ -32,12 +32,12 @@ LANGUAGES: Mapping[str, str] = {
 
 def explained(one: Rule, known: Iterable[Rule]) -> Explanation:
     """A rule among those that are known, which it may speak instead of."""
-    samples = rule.examples(one)
+    sides = rule.examples(one)
     parts: list[Part] = [Text(one.why), Text(f"About {about(one)}."), *(_found(one) or _condition(one))]
     if told := (*_place(one), *_alternatives(one), *_beside(one, known)):
         parts.append(Listing("What it marks, changes and speaks instead of", told))
     for side, title in (("bad", "Wrong"), ("good", "Right")):
-        parts += [Code(title, str(sample), _language(str(sample))) for sample in samples[side]]
+        parts += [Code(title, str(sample), _language(str(sample))) for sample in sides[side]]
     if one.references:
         parts.append(Listing("See", one.references))
     parts += list(_silence(one))
@@ -80,11 +80,13 @@ def _condition(one: Rule) -> Iterator[Part]:
 
 
 def _language(sample: str) -> str:
-    """The language of a sample, by the file that its first line names or by its first line itself."""
-    if sample.startswith("#!"):
-        return "sh"
-    named = seen.FILE.match(sample)
-    return LANGUAGES.get(named[1].rpartition(".")[2], "text") if named else "yaml"
+    """The language of a sample, by its first line or by the file that it is."""
+    return "sh" if sample.startswith("#!") else language(samples.path_of(sample))
+
+
+def language(path: str) -> str:
+    """How Markdown calls what a file is written in."""
+    return LANGUAGES.get(path.rpartition(".")[2], "text")
 
 
 def _place(one: Rule) -> Iterator[str]:
