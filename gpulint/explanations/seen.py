@@ -12,7 +12,7 @@ from gpulint import adapters, documents, facts, samples, shipped
 from gpulint.documents import Document
 from gpulint.findings import Location
 from gpulint.policy import rule
-from gpulint.workload import Origin
+from gpulint.workload import Origin, Unknown
 
 POD = re.compile(r"^.*?(?=(?:containers\[\]|initContainers\[\]|nodeSelector|volumes\[\]|tolerations|affinity)(?:\.|$))")
 """What stands above the parts of a pod, which are alike in every kind."""
@@ -66,7 +66,9 @@ def _stated(adapter: ModuleType, document: Document, held: tuple[Document, ...])
         for role in workload.roles:
             for name, field in role.fields.items():
                 origin = field.origins[0] if field.origins else role.anchor
-                if origin != role.anchor and name in facts.glossary() and (place := _place(origin, document, held)):
+                if origin == role.anchor or isinstance(field.value, Unknown) or name not in facts.glossary():
+                    continue
+                if place := _place(origin, document, held):
                     yield place, name
 
 
