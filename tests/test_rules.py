@@ -35,7 +35,7 @@ every_good_sample = pytest.mark.parametrize(("one", "text"), SIDES["good"], ids=
 @functools.cache
 def reported(text: str) -> Report:
     """The report on a sample under all rules, made once."""
-    return samples.report(text)
+    return samples.report(text, today=TODAY)
 
 
 # ---- the file
@@ -167,7 +167,7 @@ def test_a_bad_sample_gives_exactly_one_finding_of_its_rule_beside_all_others(on
 
 @every_bad_sample
 def test_a_bad_sample_shows_nothing_but_its_defect(one: Rule, text: str) -> None:
-    others = {finding.rule for finding in samples.report(text, today=TODAY).open} - {one.name}
+    others = {finding.rule for finding in reported(text).open} - {one.name}
     assert others == SHOWN_AS_WELL.get(one.name, set())
 
 
@@ -180,7 +180,7 @@ def test_the_arithmetic_of_a_bad_sample_is_filled_in(one: Rule, text: str) -> No
 
 @every_good_sample
 def test_a_good_sample_is_clean_under_every_rule(one: Rule, text: str) -> None:
-    report = samples.report(text, today=TODAY)
+    report = reported(text)
     assert report.failures == ()
     assert [finding.rule for finding in report.open] == []
 
@@ -194,7 +194,7 @@ def test_a_good_sample_does_not_pass_by_being_unknown(one: Rule, text: str) -> N
         return
     workloads = [found for document in loaded.documents for found in adapters.read(document, samples.Alone())]
     assert any(list(check.matching([one], found, role)) for found in workloads for role in found.roles)
-    assert one.name not in samples.not_evaluated(samples.report(text, today=TODAY))
+    assert one.name not in samples.not_evaluated(reported(text))
 
 
 # ---- the alternatives, carried out on the text
@@ -205,16 +205,16 @@ CHANGING = [(one, text) for one, text in SIDES["bad"] if one.change]
 
 @pytest.mark.parametrize(("one", "text"), CHANGING, ids=[one.name for one, _ in CHANGING])
 def test_a_rule_that_names_a_change_has_an_alternative_for_its_bad_sample(one: Rule, text: str) -> None:
-    (found,) = samples.of_rule(samples.report(text, today=TODAY), one.name)
+    (found,) = samples.of_rule(reported(text), one.name)
     assert 1 <= len(found.suggestions) <= 3
 
 
 @pytest.mark.parametrize(("one", "text"), CHANGING, ids=[one.name for one, _ in CHANGING])
 def test_the_text_after_an_alternative_is_better_by_our_own_rules(one: Rule, text: str) -> None:
-    before = samples.report(text, today=TODAY)
+    before = reported(text)
     (found,) = samples.of_rule(before, one.name)
     for suggestion in found.suggestions:
-        after = samples.report(samples.changed(text, suggestion), today=TODAY)
+        after = reported(samples.changed(text, suggestion))
         assert samples.of_rule(after, one.name) == [], suggestion.title
         assert samples.newly_said(before, after) == set(), suggestion.title
         assert samples.not_evaluated(after) <= samples.not_evaluated(before), suggestion.title
