@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpulint import __version__
 from gpulint.findings import Finding, Location, Report, RuleCard
 from gpulint.lint import Given
 from gpulint.policy import baseline, check, subject, waivers
 from gpulint.policy.baseline import Baseline, Entry, Held
 from gpulint.policy.waivers import Trouble
 from gpulint.repository import Repository
+from gpulint.version import __version__
 
 if TYPE_CHECKING:
     from gpulint.run import Run
