@@ -161,6 +161,7 @@ def of(name: str, family: str, data: object, path: Path | None = None) -> Rule:
         status=data.get("status", "stable"),
         replaces=data.get("replaces", False),
         path=path,
+        stated=None,
         **many,
     )
 
