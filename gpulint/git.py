@@ -59,10 +59,19 @@ class Git:
             return found
         raise GitError(self._unknown(name))
 
-    def merge_base(self, one: str, other: str) -> str | None:
-        """The commit that two have grown from, the best one where there are several; None where this clone has none."""
-        done = self._run("merge-base", _id(one), _id(other), fine=(0, 1))
-        return done.decode().split("\n")[0] or None
+    def merge_base(self, base: str, head: str) -> str | None:
+        """The commit that two have grown from, the best one where there are several; None where this clone has none.
+
+        A shallow clone of a merge does not know its parents as commits; they stand in it all the same.
+        """
+        if base in self._parents(head):
+            return base
+        done = self._run("merge-base", _id(base), _id(head), fine=(0, 1))
+        return done.decode("ascii").split("\n")[0] or None
+
+    def _parents(self, commit: str) -> list[str]:
+        head, _, _ = self._run("cat-file", "commit", _id(commit)).partition(b"\n\n")
+        return [line[7:].decode("ascii") for line in head.split(b"\n") if line.startswith(b"parent ")]
 
     def is_shallow(self) -> bool:
         """Whether the clone lacks history."""

@@ -55,6 +55,10 @@ class GitTree(Tree):
         """Whether the commit holds a file or folder at a path as `sources` is asked for."""
         return bool(self._kind(Path(os.path.normpath(self.base / path))))
 
+    def shown(self, path: str) -> str:
+        """A path from the root as `sources` shows it."""
+        return self._shown(self.root / path)
+
     def _again(self) -> Self:
         return type(self)(self.git, self.commit, base=self.base, held=self.held)
 
