@@ -44,7 +44,12 @@ def check(
     from gpulint import run
 
     named = tuple(str(path) for path in ([paths] if isinstance(paths, str | Path) else paths))
-    return run.report(run.prepared(named, options or run.Options()), named, watched)
+    chosen = options or run.Options()
+    if chosen.base:
+        from gpulint import gate
+
+        return gate.report(named, chosen, watched)
+    return run.report(run.prepared(named, chosen), named, watched)
 
 
 def size(workload: str | Path | Mapping[str, object], stated: Mapping[str, object] | None = None) -> tuple[Sizing, ...]:

@@ -30,11 +30,11 @@ class Sides(NamedTuple):
     head: GitTree
 
 
-def report(paths: Sequence[str], options: Options, base: str, head: str = "HEAD", watched: Watched = iter) -> Report:
+def report(paths: Sequence[str], options: Options, watched: Watched = iter) -> Report:
     """The report on head, in which what stood on base does not count; Unusable where a commit cannot be read."""
     asked = list(paths) or ["."]
     try:
-        sides = opened(run.folder(paths), base, head)
+        sides = opened(run.folder(paths), options.base, options.head)
         prepared = run.prepared(paths, options)
         now = lint.lint(watched(_sources(sides.head, sides.base, asked)), sides.head, prepared.given)
         earlier = replace(prepared.given, alternatives=False)

@@ -25,7 +25,10 @@ class Unusable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a caller says beside the settings; what is empty is left to them. `today` is a day as 2026-11-22."""
+    """What a caller says beside the settings; what is empty is left to them. `today` is a day as 2026-11-22.
+
+    `base` is a commit: what the change from there to the commit `head` introduces counts, and nothing else.
+    """
 
     today: str = ""
     select: tuple[str, ...] = ()
@@ -34,6 +37,8 @@ class Options:
     rules: tuple[str, ...] = ()
     accelerator: str = ""
     fail_on: str = ""
+    base: str = ""
+    head: str = "HEAD"
 
 
 class Run(NamedTuple):

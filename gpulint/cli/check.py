@@ -59,6 +59,10 @@ if TYPE_CHECKING:
     type=click.Path(),
     help="A values file for --render helm; repeatable.",
 )
+@click.option(
+    "--base", metavar="COMMIT", help="Only what was changed since HEAD left COMMIT counts; both are read from git."
+)
+@click.option("--head", metavar="COMMIT", help="With --base: the commit to check.  [default: HEAD]")
 @click.option("--fix", is_flag=True, help="Write alternatives that give nothing up into the files.")
 @click.option("--unsafe", is_flag=True, help="With --fix or --diff: also those that give something up or cost more.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and write nothing.")
@@ -79,6 +83,8 @@ def command(
     accelerator: str | None,
     render: str | None,
     values: Sequence[str],
+    base: str | None,
+    head: str | None,
     fix: bool,
     unsafe: bool,
     diff: bool,
@@ -98,6 +104,10 @@ def command(
         raise Misuse("--unsafe goes with --fix or --diff")
     if render and (fix or diff):
         raise Misuse("--fix and --diff are about files; what --render checks is made anew each time")
+    if head and not base:
+        raise Misuse("--head goes with --base")
+    if base and (render or fix or diff or "-" in paths):
+        raise Misuse("--base is about commits: no --render, --fix, --diff or - with it")
     options = Options(
         today=today,
         select=words(select),
@@ -106,6 +116,8 @@ def command(
         rules=tuple(folders),
         accelerator=accelerator or "",
         fail_on=fail_on or "",
+        base=base or "",
+        head=head or "HEAD",
     )
     try:
         if render or fix or diff or "-" in paths:
