@@ -45,7 +45,7 @@ def compared(base: Side, head: Side, known: Known) -> Report:
     left = [one for one in base.report.open if id(one) not in stands]
     others = [one for one in head.report.findings if id(one) not in stood]
     speaking = {id(one) for one in paired.found(left, others, louder=True).values()}
-    ended = [one for one in left if id(one) not in speaking and not _absorbed(one, head.report, known.absorbed)]
+    ended = [one for one in left if id(one) not in speaking and not _stays(one, head.report, known.absorbed)]
     untold = [one for one in ended if _is_untold(one, head, known.renamed)]
     told = {id(one) for one in untold}
     return head.report._replace(
@@ -136,12 +136,13 @@ def _at_its_place(one: Finding) -> tuple[object, ...]:
 # ---- what ended
 
 
-def _absorbed(one: Finding, head: Report, absorbed: Mapping[str, frozenset[str]]) -> bool:
-    """Whether another rule speaks of the same cause now."""
+def _stays(one: Finding, head: Report, absorbed: Mapping[str, frozenset[str]]) -> bool:
+    """Whether the same is wrong with another value, or another rule speaks of the same cause now."""
     instead = absorbed.get(one.rule, frozenset())
+    owner, quantity = (one.subject.object, one.role), one.subject.quantity
+    beside = [other for other in head.findings if (other.subject.object, other.role) == owner]
     return any(
-        other.rule in instead and (other.subject.object, other.role) == (one.subject.object, one.role)
-        for other in head.findings
+        other.rule in instead or (other.rule == one.rule and other.subject.quantity == quantity) for other in beside
     )
 
 

@@ -89,25 +89,38 @@ def _renamed(sides: Sides) -> dict[str, str]:
     return {sides.head.shown(path): sides.base.shown(left[item.id].pop(0)) for path, item in new if left.get(item.id)}
 
 
+class _File(NamedTuple):
+    """The objects that a file holds; all of its bytes where not all of it could be read."""
+
+    objects: tuple[str, ...]
+    unread: bytes = b""
+
+
 def _holds(tree: GitTree) -> comparison.Holds:
     """Whether a file of a tree holds an object; where it is none of an API, whether there is the file."""
 
     @functools.cache
-    def objects(path: str) -> tuple[str, ...] | None:
+    def file(path: str) -> _File | None:
         content = tree.read(path)
-        if content is None:
-            return None
-        data = [document.data for document in documents.load(path, content).documents]
-        inner = [item for one in data if isinstance(one, dict) for item in _items(one)]
-        return tuple(filter(None, map(subject.named, [*data, *inner])))
+        return None if content is None else _objects(path, content)
 
     def holds(path: str, named: str) -> bool:
-        found = objects(path)
-        if found is None:
-            return False
-        return " " not in named or any(named == one or named.startswith(f"{one} ") for one in found)
+        found = file(path)
+        if found is None or " " not in named:
+            return found is not None
+        words = named.partition(" ")[2].replace("/", " ").split()
+        mentioned = found.unread and all(word.encode() in found.unread for word in words)
+        return bool(mentioned) or any(named == one or named.startswith(f"{one} ") for one in found.objects)
 
     return holds
+
+
+def _objects(path: str, content: bytes) -> _File:
+    loaded = documents.load(path, content)
+    data = [document.data for document in loaded.documents]
+    inner = [item for one in data if isinstance(one, dict) for item in _items(one)]
+    whole = not loaded.problems and not loaded.skips
+    return _File(tuple(filter(None, map(subject.named, [*data, *inner]))), b"" if whole else content)
 
 
 def _items(data: dict[str, object]) -> list[object]:

@@ -27,7 +27,7 @@ class Held:
             folder, _, name = path.rpartition("/")
             self._folder(folder)[name] = item.kind
         files = [(path, item.id) for path, item in self.items.items() if item.kind == "file"]
-        git.expect((one for _, one in files), (one for path, one in files if _may_be_read(path)))
+        git.expect(commit, (one for _, one in files), [one for path, one in files if _may_be_read(path)])
 
     def _folder(self, path: str) -> dict[str, str]:
         if path not in self.folders:
