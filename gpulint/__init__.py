@@ -45,7 +45,7 @@ def check(
 
     named = tuple(str(path) for path in ([paths] if isinstance(paths, str | Path) else paths))
     chosen = options or run.Options()
-    if chosen.base:
+    if chosen.base or chosen.policy_from:
         from gpulint import gate
 
         return gate.report(named, chosen, watched)

@@ -5,18 +5,19 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import NamedTuple
 
 from gpulint import comparison, documents, lint, repository, run
 from gpulint.comparison import Known, Side
 from gpulint.findings import Report, Skip
 from gpulint.git import Git, GitError
+from gpulint.lint import Given
 from gpulint.policy import subject
+from gpulint.policy.committed import Commit, Vouching
 from gpulint.policy.rule import Rule
 from gpulint.repository import Source
 from gpulint.repository.git_tree import GitTree
-from gpulint.run import Options, Unusable
+from gpulint.run import Options, Run, Unusable
 
 Watched = Callable[[Iterable[Source | Skip]], Iterable[Source | Skip]]
 
@@ -30,37 +31,117 @@ class Sides(NamedTuple):
     head: GitTree
 
 
+class Runs(NamedTuple):
+    """What governs base and head, and what had to be left out of that."""
+
+    base: Run
+    head: Run
+    skipped: tuple[Skip, ...] = ()
+
+
 def report(paths: Sequence[str], options: Options, watched: Watched = iter) -> Report:
-    """The report on head, in which what stood on base does not count; Unusable where a commit cannot be read."""
+    """The report on head, in which what stood on base does not count, or on the work tree where there is no base.
+
+    Unusable where a commit cannot be read.
+    """
     asked = list(paths) or ["."]
     try:
-        sides = opened(run.folder(paths), options.base, options.head)
-        prepared = run.prepared(paths, options)
-        now = lint.lint(watched(_sources(sides.head, sides.base, asked)), sides.head, prepared.given)
-        earlier = replace(prepared.given, alternatives=False)
-        before = lint.lint(watched(_sources(sides.base, sides.head, asked)), sides.base, earlier)
+        git = Git(repository.root_of(run.folder(paths)))
+        if not options.base:
+            return run.report(_under(git, paths, options), paths, watched)
+        sides = opened(git, options.base, options.head)
+        return _compared(sides, _runs(sides, asked, options), asked, watched)
     except GitError as error:
         raise Unusable(str(error)) from None
+
+
+def _compared(sides: Sides, runs: Runs, asked: Sequence[str], watched: Watched) -> Report:
+    now = lint.lint(watched(_sources(runs.head, sides.base, asked)), runs.head.tree, runs.head.given)
+    earlier = replace(runs.base.given, alternatives=False)
+    before = lint.lint(watched(_sources(runs.base, sides.head, asked)), runs.base.tree, earlier)
     return comparison.compared(
         Side(sides.base_name, before, _holds(sides.base)),
-        Side(sides.head_name, now, _holds(sides.head)),
-        Known(_renamed(sides), _absorbed(prepared.given.rules)),
+        Side(sides.head_name, now._replace(skipped=(*now.skipped, *runs.skipped)), _holds(sides.head)),
+        Known(_renamed(sides), _absorbed(runs.head.given.rules)),
     )
 
 
-def opened(folder: Path, base: str, head: str) -> Sides:
+# ---- what governs
+
+
+def _under(git: Git, paths: Sequence[str], options: Options) -> Run:
+    """A run over the work tree under the policies and waivers of a commit."""
+    tree = GitTree(git, git.commit(options.policy_from))
+    found = run.prepared(paths, options, reader=Commit(tree, options.policy_from))
+    return _vouched(found, Vouching(tree, options.policy_from, {}))
+
+
+def _runs(sides: Sides, paths: Sequence[str], options: Options) -> Runs:
+    """Both sides under one policy: that of head, or of the commit that is named; hints and pools are each side's own."""
+    if not options.policy_from:
+        head = run.prepared(paths, options, sides.head, Commit(sides.head, sides.head_name))
+        try:
+            own = run.prepared(paths, options, sides.base, Commit(sides.base, sides.base_name))
+        except Unusable as error:
+            why = f"its policy cannot be used, so that of {sides.head_name} counts on both sides: {error}"
+            return Runs(_on(sides.base, head), head, (Skip(sides.base_name, why),))
+        return Runs(_on(sides.base, head)._replace(given=_stated_by(head.given, own.given)), head)
+    tree = GitTree(sides.head.git, sides.head.git.commit(options.policy_from))
+    reader = Commit(tree, options.policy_from)
+    head = run.prepared(paths, options, sides.head, reader)
+    renamed = _renamed(sides._replace(base=tree))
+    head = _vouched(head, Vouching(tree, options.policy_from, renamed))
+    return Runs(_on(sides.base, head), head)
+
+
+def _on(tree: GitTree, other: Run) -> Run:
+    """A run over another tree that is governed alike."""
+    left_out = tree.leaving_out(())
+    left_out.exclude = other.tree.exclude
+    return other._replace(tree=left_out)
+
+
+def _vouched(found: Run, vouching: Vouching) -> Run:
+    """A run in which a waiver counts only where a commit has it too."""
+
+    def at(path: str) -> Given:
+        return replace(found.given.at(path), vouched=vouching)
+
+    return found._replace(given=replace(found.given, vouched=vouching, governed=at))
+
+
+def _stated_by(judging: Given, stating: Given) -> Given:
+    """The rules of one policy over what another states of hardware, prices and objectives."""
+
+    def at(path: str) -> Given:
+        return _mixed(judging.at(path), stating.at(path))
+
+    return replace(_mixed(judging, stating), governed=at)
+
+
+def _mixed(judging: Given, stating: Given) -> Given:
+    return replace(
+        judging,
+        accelerator=stating.accelerator,
+        hints=stating.hints,
+        pools=stating.pools,
+        like=stating.like,
+        fabrics=stating.fabrics,
+        available=stating.available,
+    )
+
+
+# ---- commits
+
+
+def opened(git: Git, base: str, head: str) -> Sides:
     """Head, and the commit that it has grown from on the way to base."""
-    git = Git(repository.root_of(folder))
     newest, target = git.commit(head), git.commit(base)
     start = git.merge_base(target, newest)
     if start is None:
         raise GitError(_unrelated(git, base, head))
-    return Sides(
-        base if start == target else f"{start[:10]} (where {base} was left)",
-        head,
-        GitTree(git, start),
-        GitTree(git, newest),
-    )
+    name = base if start == target else f"{start[:10]} (where {head} left {base})"
+    return Sides(name, head, GitTree(git, start), GitTree(git, newest))
 
 
 def _unrelated(git: Git, base: str, head: str) -> str:
@@ -71,12 +152,13 @@ def _unrelated(git: Git, base: str, head: str) -> str:
     return f"this clone is too shallow to hold the commit that {head} left {base} at; fetch the rest: {fetch}"
 
 
-def _sources(tree: GitTree, other: GitTree, paths: Sequence[str]) -> Iterator[Source | Skip]:
+def _sources(found: Run, other: GitTree, paths: Sequence[str]) -> Iterator[Source | Skip]:
     """The files of one side; a path that only the other side has is passed by."""
+    held = [path for path in paths if found.tree.has(path)]
     for path in paths:
-        if not tree.has(path) and not other.has(path):
+        if path not in held and not other.has(path):
             raise Unusable(f"neither side has a file or folder {path}")
-    return tree.sources([path for path in paths if tree.has(path)])
+    return run.sources(found, held) if held else iter(())
 
 
 def _renamed(sides: Sides) -> dict[str, str]:

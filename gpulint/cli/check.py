@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     "--base", metavar="COMMIT", help="Only what was changed since HEAD left COMMIT counts; both are read from git."
 )
 @click.option("--head", metavar="COMMIT", help="With --base: the commit to check.  [default: HEAD]")
+@click.option("--policy-from", metavar="COMMIT", help="Policies and waivers count as COMMIT has them.")
 @click.option("--preview", is_flag=True, help="Let rules speak that are still in preview.")
 @click.option("--fix", is_flag=True, help="Write alternatives that give nothing up into the files.")
 @click.option("--unsafe", is_flag=True, help="With --fix or --diff: also those that give something up or cost more.")
@@ -97,6 +98,7 @@ def command(
     values: Sequence[str],
     base: str | None,
     head: str | None,
+    policy_from: str | None,
     fix: bool,
     unsafe: bool,
     diff: bool,
@@ -120,8 +122,8 @@ def command(
         raise Misuse("--fix and --diff are about files; what --render checks is made anew each time")
     if head and not base:
         raise Misuse("--head goes with --base")
-    if base and (render or fix or diff or "-" in paths):
-        raise Misuse("--base is about commits: no --render, --fix, --diff or - with it")
+    if (base or policy_from) and (render or fix or diff or "-" in paths):
+        raise Misuse("--base and --policy-from are about commits: no --render, --fix, --diff or - with them")
     if diff and outputs_:
         raise Misuse("--output is of a report; --diff shows none")
     options = Options(
@@ -134,6 +136,7 @@ def command(
         fail_on=fail_on or "",
         base=base or "",
         head=head or "HEAD",
+        policy_from=policy_from or "",
         preview=preview,
     )
     try:

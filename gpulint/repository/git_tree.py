@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -51,9 +50,8 @@ class GitTree(Tree):
         self.commit = commit
         self.held = held or Held(git, commit)
 
-    def has(self, path: str) -> bool:
-        """Whether the commit holds a file or folder at a path as `sources` is asked for."""
-        return bool(self._kind(Path(os.path.normpath(self.base / path))))
+    def writable(self, path: str) -> Path | None:
+        return None
 
     def shown(self, path: str) -> str:
         """A path from the root as `sources` shows it."""
