@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from gpulint import comparison, documents, lint, repository, run
+from gpulint import comparison, documents, repository, run
 from gpulint.comparison import Known, Side
 from gpulint.findings import Report, Skip
 from gpulint.git import Git, GitError
@@ -56,13 +56,24 @@ def report(paths: Sequence[str], options: Options, watched: Watched = iter) -> R
 
 
 def _compared(sides: Sides, runs: Runs, asked: Sequence[str], watched: Watched) -> Report:
-    now = lint.lint(watched(_sources(runs.head, sides.base, asked)), runs.head.tree, runs.head.given)
-    earlier = replace(runs.base.given, alternatives=False)
-    before = lint.lint(watched(_sources(runs.base, sides.head, asked)), runs.base.tree, earlier)
+    now = _of_side(runs.head, sides.base, asked, watched)
+    before = _of_side(runs.base, sides.head, asked, watched)
     return comparison.compared(
         Side(sides.base_name, before, _holds(sides.base)),
         Side(sides.head_name, now._replace(skipped=(*now.skipped, *runs.skipped)), _holds(sides.head)),
         Known(_renamed(sides), _absorbed(runs.head.given.rules)),
+    )
+
+
+def _of_side(found: Run, other: GitTree, asked: Sequence[str], watched: Watched) -> Report:
+    """The report on one side; what is wrong with the policy of a third commit is no finding of this change."""
+    report, seen = run.looked(found, watched(_sources(found, other, asked)))
+    settled = run.settled(found, report, seen, asked)
+    if not found.options.policy_from:
+        return settled
+    elsewhere = f"{found.options.policy_from}:"
+    return settled._replace(
+        findings=tuple(one for one in settled.findings if not one.location.path.startswith(elsewhere))
     )
 
 
@@ -79,19 +90,24 @@ def _under(git: Git, paths: Sequence[str], options: Options) -> Run:
 def _runs(sides: Sides, paths: Sequence[str], options: Options) -> Runs:
     """Both sides under one policy: that of head, or of the commit that is named; hints and pools are each side's own."""
     if not options.policy_from:
-        head = run.prepared(paths, options, sides.head, Commit(sides.head, sides.head_name))
+        head = run.prepared(paths, options, sides.head, Commit(sides.head))
         try:
             own = run.prepared(paths, options, sides.base, Commit(sides.base, sides.base_name))
         except Unusable as error:
             why = f"its policy cannot be used, so that of {sides.head_name} counts on both sides: {error}"
-            return Runs(_on(sides.base, head), head, (Skip(sides.base_name, why),))
-        return Runs(_on(sides.base, head)._replace(given=_stated_by(head.given, own.given)), head)
+            return Runs(_silent(_on(sides.base, head)), head, (Skip(sides.base_name, why),))
+        return Runs(_silent(_on(sides.base, head)._replace(given=_stated_by(head.given, own.given))), head)
     tree = GitTree(sides.head.git, sides.head.git.commit(options.policy_from))
     reader = Commit(tree, options.policy_from)
     head = run.prepared(paths, options, sides.head, reader)
     renamed = _renamed(sides._replace(base=tree))
     head = _vouched(head, Vouching(tree, options.policy_from, renamed))
-    return Runs(_on(sides.base, head), head)
+    return Runs(_silent(_on(sides.base, head)), head)
+
+
+def _silent(base: Run) -> Run:
+    """A run that looks for no alternatives."""
+    return base._replace(given=replace(base.given, alternatives=False))
 
 
 def _on(tree: GitTree, other: Run) -> Run:

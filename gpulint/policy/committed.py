@@ -15,9 +15,9 @@ from gpulint.repository.git_tree import GitTree
 
 
 class Commit:
-    """The files of a commit, as a Reader of policies; `name` is what the commit is called."""
+    """The files of a commit, as a Reader of policies; where the commit has a `name`, they are shown as files of that."""
 
-    def __init__(self, tree: GitTree, name: str) -> None:
+    def __init__(self, tree: GitTree, name: str = "") -> None:
         self.tree = tree
         self.name = name
         self.root: Path = tree.root
@@ -41,8 +41,8 @@ class Commit:
         return (path for path in below if reader.NEVER_ENTERED.isdisjoint(path.split("/")))
 
     def shown(self, path: str) -> str:
-        """A file as git names it."""
-        return f"{self.name}:{path}"
+        """A file from the current folder, or as git names it."""
+        return f"{self.name}:{path}" if self.name else self.tree.shown(path)
 
 
 class Vouching:
