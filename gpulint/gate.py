@@ -17,7 +17,7 @@ from gpulint.policy.committed import Commit, Vouching
 from gpulint.policy.rule import Rule
 from gpulint.repository import Source
 from gpulint.repository.git_tree import GitTree
-from gpulint.run import Options, Run, Unusable
+from gpulint.run import Options, Run, Stands, Unusable
 
 Watched = Callable[[Iterable[Source | Skip]], Iterable[Source | Skip]]
 
@@ -39,18 +39,20 @@ class Runs(NamedTuple):
     skipped: tuple[Skip, ...] = ()
 
 
-def report(paths: Sequence[str], options: Options, watched: Watched = iter) -> Report:
+def report(paths: Sequence[str], options: Options, policy: Stands = None, watched: Watched = iter) -> Report:
     """The report on head, in which what stood on base does not count, or on the work tree where there is no base.
 
     Unusable where a commit cannot be read.
     """
+    if policy is not None and options.policy_from:
+        raise Unusable("a policy in place of all others, and one of a commit: give one of them")
     asked = list(paths) or ["."]
     try:
         git = Git(repository.root_of(run.folder(paths)))
         if not options.base:
             return run.report(_under(git, paths, options), paths, watched)
         sides = opened(git, options.base, options.head)
-        return _compared(sides, _runs(sides, asked, options), asked, watched)
+        return _compared(sides, _runs(sides, asked, options, policy), asked, watched)
     except GitError as error:
         raise Unusable(str(error)) from None
 
@@ -87,19 +89,19 @@ def _under(git: Git, paths: Sequence[str], options: Options) -> Run:
     return _vouched(found, Vouching(tree, options.policy_from, {}))
 
 
-def _runs(sides: Sides, paths: Sequence[str], options: Options) -> Runs:
+def _runs(sides: Sides, paths: Sequence[str], options: Options, policy: Stands) -> Runs:
     """Both sides under one policy: that of head, or of the commit that is named; hints and pools are each side's own."""
     if not options.policy_from:
-        head = run.prepared(paths, options, sides.head, Commit(sides.head))
+        head = run.prepared(paths, options, policy, sides.head, Commit(sides.head))
         try:
-            own = run.prepared(paths, options, sides.base, Commit(sides.base, sides.base_name))
+            own = run.prepared(paths, options, policy, sides.base, Commit(sides.base, sides.base_name))
         except Unusable as error:
             why = f"its policy cannot be used, so that of {sides.head_name} counts on both sides: {error}"
             return Runs(_silent(_on(sides.base, head)), head, (Skip(sides.base_name, why),))
         return Runs(_silent(_on(sides.base, head)._replace(given=_stated_by(head.given, own.given))), head)
     tree = GitTree(sides.head.git, sides.head.git.commit(options.policy_from))
     reader = Commit(tree, options.policy_from)
-    head = run.prepared(paths, options, sides.head, reader)
+    head = run.prepared(paths, options, tree=sides.head, reader=reader)
     renamed = _renamed(sides._replace(base=tree))
     head = _vouched(head, Vouching(tree, options.policy_from, renamed))
     return Runs(_silent(_on(sides.base, head)), head)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,9 +15,9 @@ from gpulint import hardware, lint, repository
 from gpulint.findings import Report, Severity, Skip
 from gpulint.lint import Given
 from gpulint.offers import EVERYTHING, Available
-from gpulint.policy import rule, selection
+from gpulint.policy import rule, selection, settings
 from gpulint.policy.governing import Policies
-from gpulint.policy.reader import Disk, Reader, Refused
+from gpulint.policy.reader import Disk, Reader, Refused, Stated
 from gpulint.policy.rule import Rule
 from gpulint.policy.settings import BASELINE, Folder, Hint, NamedFabric, Settings, SettingsError
 from gpulint.repository import Source, Tree, WorkTree
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
     from gpulint.policy.waivers import Demands
 
 T = TypeVar("T", Hint, NamedFabric)
+STATED = "policy.json"
+"""What a policy is called that stands in no file."""
+Stands = str | Path | Mapping[str, object] | None
+"""A policy in place of every gpulint.yaml: its file, or what that would hold."""
 Watched = Callable[[Iterable[Source | Skip]], Iterable[Source | Skip]]
 
 
@@ -67,15 +72,22 @@ class Run(NamedTuple):
     baseline: Baseline | None = None
 
 
-def prepared(paths: Sequence[str], options: Options, tree: Tree | None = None, reader: Reader | None = None) -> Run:
+def prepared(
+    paths: Sequence[str],
+    options: Options,
+    policy: Stands = None,
+    tree: Tree | None = None,
+    reader: Reader | None = None,
+) -> Run:
     """What governs a run over these paths; Unusable says what is wrong, with its place.
 
-    Without another `tree` and `reader` of policies the files are those of the work tree, and so are its policies.
+    A policy is a file, or what one would hold, in place of every gpulint.yaml. Without another `tree` and `reader` of
+    policies the files are those of the work tree, and so are its policies.
     """
     tree = tree or WorkTree(repository.root_of(folder(paths)))
-    policies = Policies(reader or Disk(tree.root))
     common = _common(paths, tree)
     try:
+        policies = Policies(reader or Disk(tree.root), _only(policy, tree) if policy is not None else None)
         found = policies.nearest(common)
         inside = _inside(options.rules, tree) if reader else {}
         beside = [Folder(policies.reader, one, "--rules") for one in inside.values()]
@@ -87,6 +99,16 @@ def prepared(paths: Sequence[str], options: Options, tree: Tree | None = None, r
     except (SettingsError, rule.RuleError) as error:
         raise Unusable(str(error)) from None
     return Run(found, given, tree, policies, options, known)
+
+
+def _only(policy: str | Path | Mapping[str, object], tree: Tree) -> Settings:
+    """The one policy that a caller names."""
+    if isinstance(policy, Mapping):
+        return settings.of(Stated(tree.root, STATED, json.dumps(policy).encode()), STATED)
+    place = Path(os.path.abspath(policy))
+    if place.is_relative_to(tree.root):
+        return settings.of(Disk(tree.root), place.relative_to(tree.root).as_posix())
+    return settings.of(Disk(place.parent), place.name)
 
 
 def sources(run: Run, paths: Sequence[str]) -> Iterator[Source | Skip]:

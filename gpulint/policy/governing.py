@@ -17,10 +17,11 @@ NOTHING: tuple[tuple[str, ...], ...] = ()
 
 
 class Policies:
-    """The policies of a repository by their folders; paths are from its root."""
+    """The policies of a repository by their folders; paths are from its root. `only` is in the place of all of them."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, only: Settings | None = None) -> None:
         self.reader = reader
+        self.only = only
         self._nearest: dict[str, Settings] = {}
         self._excluding: dict[str, tuple[tuple[str, ...], ...]] = {}
         self._specs: dict[tuple[str, ...], pathspec.GitIgnoreSpec] = {}
@@ -36,6 +37,9 @@ class Policies:
     def _read(self, folder: str) -> None:
         """The policy of one folder; one that lies in what a policy above leaves out is passed by."""
         above, lines = settings.DEFAULTS, NOTHING
+        if self.only is not None:
+            self._nearest[folder], self._excluding[folder] = self.only, (self.only.exclude,)
+            return
         if folder:
             parent = posixpath.dirname(folder)
             above, lines = self.nearest(parent), self._excluding[parent]

@@ -54,7 +54,7 @@ def _levelled(one: Rule, levels: Iterable[Iterable[Level]], previewed: bool) -> 
             severity = Severity.named(level.level)
     if off or (one.status == "preview" and not previewed):
         return None
-    return one if severity == one.severity else dataclasses.replace(one, severity=severity)
+    return one if severity == one.severity else dataclasses.replace(one, severity=severity, stated=one.severity)
 
 
 def _ordered(group: Sequence[Level], rules: Mapping[str, Rule]) -> Iterator[Level]:

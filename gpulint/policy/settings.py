@@ -170,6 +170,18 @@ def stated(reader: Reader, folder: str) -> Settings | None:
     return None
 
 
+def of(reader: Reader, file: str) -> Settings:
+    """The settings of one policy file wherever it lies; its globs are relative to the root."""
+    from gpulint.policy import merging, packs
+
+    try:
+        if reader.read(file) is None:
+            raise SettingsError(f"there is no policy {reader.shown(file)}")
+    except Refused as error:
+        raise SettingsError(str(error)) from None
+    return merging.settings(packs.layers(reader, file, "tool.gpulint" if file.endswith(".toml") else "", ""))
+
+
 def upwards(folder: str) -> Iterator[str]:
     """A folder and those above it, up to the root, which is empty."""
     place = posixpath.normpath(folder) if folder else ""
