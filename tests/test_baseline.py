@@ -167,6 +167,24 @@ def test_what_did_not_stand_is_not_accepted(now: dict[str, str], seen: set[str] 
     assert accepted({"k8s/train.yaml": POD}, now, seen) == []
 
 
+VALUES = """\
+servingEngineSpec:
+  modelSpec:
+    - name: chat
+      repository: vllm/vllm-openai
+      tag: v0.10.1
+      modelURL: Qwen/Qwen3-8B
+      requestGPU: 1
+      nodeSelector: {pool: gpu}
+"""
+
+
+def test_what_goes_by_the_name_of_its_file_follows_it_to_another_name() -> None:
+    assert {one.subject.object for one in found({"a/values.yaml": VALUES})} == {"values.yaml"}
+    assert set(accepted({"a/values.yaml": VALUES}, {"b/prod.yaml": VALUES})) == {"b/prod.yaml"}
+    assert accepted({"a/values.yaml": VALUES}, {"b/prod.yaml": VALUES.replace("nodeSelector", "extraArgs")}) == []
+
+
 def test_a_copy_of_what_is_accepted_is_new() -> None:
     assert accepted({"b.yaml": POD}, {"a.yaml": POD, "b.yaml": POD, "c.yaml": POD}) == ["b.yaml"]
 

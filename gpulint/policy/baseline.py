@@ -166,7 +166,7 @@ def held(known: Baseline, findings: Sequence[Finding], place: Place, free: Calla
     for same in alike:
         for moved in (False, True):
             offered = [one for one in known.entries if left[one] and (not moved or free(one.path))]
-            for index, entry in _matched(offered, findings, None if moved else place, same, left, accepted):
+            for index, entry in _matched(offered, findings, place, moved, same, left, accepted):
                 left[entry] -= 1
                 accepted[index] = entry
     return Held(accepted, {one: count for one, count in left.items() if count})
@@ -175,27 +175,34 @@ def held(known: Baseline, findings: Sequence[Finding], place: Place, free: Calla
 def _matched(
     offered: Iterable[Entry],
     findings: Sequence[Finding],
-    place: Place | None,
+    place: Place,
+    anywhere: bool,
     same: Alike,
     left: Mapping[Entry, int],
     accepted: Mapping[int, Entry],
 ) -> Iterator[tuple[int, Entry]]:
-    """Each finding that is still open with an entry for it: one of its own file, where `place` tells that."""
+    """Each finding that is still open with an entry for it: one of its own file, or of any."""
     by_object: dict[tuple[str, str, str], list[Entry]] = {}
     for entry in offered:
-        by_object.setdefault((entry.rule, entry.role, entry.subject.object), []).append(entry)
+        by_object.setdefault((entry.rule, entry.role, _owner(entry.subject, entry.path)), []).append(entry)
     for index, finding in enumerate(findings):
         if index in accepted or finding.suppressed is not None or finding.family == ALWAYS_SAID:
             continue
-        for entry in by_object.get((finding.rule, finding.role, finding.subject.object), ()):
-            here = place is None or entry.path == place(finding.location.path)
-            if left[entry] and here and same(entry, finding):
+        path = place(finding.location.path)
+        for entry in by_object.get((finding.rule, finding.role, _owner(finding.subject, path)), ()):
+            if left[entry] and (anywhere or entry.path == path) and same(entry, finding):
                 yield index, entry
                 break
 
 
+def _owner(subject: Subject, path: str) -> str:
+    """The object of a subject; empty where it goes by the name of its file or of a folder, which a move may change."""
+    parts = path.split("/")
+    return "" if subject.object in (*parts, parts[-1].rpartition(".")[0]) else subject.object
+
+
 def _same(entry: Entry, finding: Finding) -> bool:
-    return entry.subject == finding.subject
+    return entry.subject[1:] == finding.subject[1:]
 
 
 def _akin(entry: Entry, finding: Finding) -> bool:
