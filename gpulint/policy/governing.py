@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpulint.policy import settings
 from gpulint.policy.reader import Reader
-from gpulint.policy.settings import Settings
+from gpulint.policy.settings import Accepted, Settings
 from gpulint.repository import ignored
 
 if TYPE_CHECKING:
@@ -56,6 +56,14 @@ class Policies:
 
             self._over[key] = merging.settings(found.layers, [found.overrides[number] for number in numbers])
         return self._over[key]
+
+    def met(self) -> tuple[Settings, ...]:
+        """The policies that were read, each once."""
+        return tuple({found.path: found for found in self._nearest.values() if found.path}.values())
+
+    def reaches(self, accepted: Accepted, path: str) -> bool:
+        """Whether what a policy accepts is about a file."""
+        return not accepted.paths or self._matches(accepted.paths, path)
 
     def excludes(self, path: str) -> bool:
         """Whether a policy above a file leaves it out."""

@@ -77,6 +77,16 @@ def _named(rules: Mapping[str, Rule], found: Settings, words: Iterable[str]) -> 
             raise SettingsError(f"{place}no rule or family is called {word}{meant}")
 
 
+def accepted(rules: Mapping[str, Rule], found: Settings) -> None:
+    """SettingsError for what a policy accepts that is no rule."""
+    for one in found.waivers:
+        for name in one.rules:
+            if name not in rules:
+                near = difflib.get_close_matches(name, rules, n=1)
+                place = f"{one.waiver.location.path}:{one.waiver.location.line}: " if one.waiver.location else ""
+                raise SettingsError(f"{place}no rule is called {name}" + (f"; did you mean {near[0]}?" if near else ""))
+
+
 def _of_folder(folder: Folder) -> Iterator[Rule]:
     """The rules of a folder that a policy names."""
     from gpulint.policy import rule_file

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpulint.findings import Waiver
 from gpulint.offers import EVERYTHING, Available
 from gpulint.policy.reader import Reader, Refused
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 FILE = "gpulint.yaml"
 PROJECT = "pyproject.toml"
+BASELINE = ".gpulint-baseline.json"
 TABLE = re.compile(rb"^[ \t]*\[\[?[ \t]*tool[ \t]*\.[ \t]*gpulint[ \t]*[.\]]", re.MULTILINE)
 
 
@@ -95,6 +97,20 @@ class Override(NamedTuple):
     entry: int
 
 
+class Accepted(NamedTuple):
+    """What a policy accepts: rules, in files by the lines of a .gitignore at the root, of workloads and objects by name.
+
+    `folder` is the one that its lines are about.
+    """
+
+    rules: tuple[str, ...]
+    waiver: Waiver
+    paths: tuple[str, ...] = ()
+    workload: str = "*"
+    object: str = "*"
+    folder: str = ""
+
+
 class Settings(NamedTuple):
     """Defaults that the command line overrides.
 
@@ -118,6 +134,10 @@ class Settings(NamedTuple):
     fabrics: tuple[NamedFabric, ...] = ()
     like: Mapping[str, str] = MappingProxyType({})
     available: Available = EVERYTHING
+    waivers: tuple[Accepted, ...] = ()
+    waivers_need: tuple[str, ...] = ()
+    waivers_last_s: float | None = None
+    baseline: str = ""
     path: str = ""
     folder: str = ""
     origins: Mapping[tuple[str | int, ...], str] = MappingProxyType({})
