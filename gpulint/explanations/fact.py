@@ -35,7 +35,6 @@ UNITS: Mapping[str, str] = {
     "": "",
     "w": "W",
     "j": "J",
-    "ratio": "share",
     "usd": "USD",
     "flop": "FLOP",
     "gpu_hours": "GPU-hours",
@@ -95,7 +94,7 @@ def uses() -> Mapping[str, tuple[str, ...]]:
         needs = (each for formula in formulas(name).values() for each in facts.parameters(formula))
         for each in dict.fromkeys(needs):
             found.setdefault(each, []).append(name)
-    return {name: tuple(others) for name, others in found.items()}
+    return {name: tuple(sorted(others)) for name, others in found.items()}
 
 
 @functools.cache
@@ -114,12 +113,22 @@ def _opened(words: str) -> str:
 
 def _supply(quantity: Quantity) -> Iterator[Part]:
     if quantity.of not in COMPUTED:
-        yield Text(f"Where nothing states it: {absent(quantity)}.")
+        told = "as below where there is a default or a formula, else " if _has_default(quantity.name) else ""
+        yield Text(f"Where nothing states it: {told}{absent(quantity)}.")
+    if stands_for := facts.AT_CAPACITY.get(quantity.name):
+        yield Text(f"It is {reference('fact', stands_for)} of a replica that has as many requests as it admits.")
+    if stands_for := facts.DRAFT_FACTS.get(quantity.name):
+        yield Text(f"Of a draft with a checkpoint of its own, it is {reference('fact', stands_for)} of that network.")
     if quantity.ask:
         yield Text(f"To supply it: {sentence(quantity.ask)}")
-    stating = tuple(_stating(quantity.name))
-    if stating:
+    if stating := tuple(_stating(quantity.name)):
         yield Table("Stated by", ("engine", "argument or variable"), stating)
+    if keyed := tuple(_keyed(quantity.name)):
+        yield Table("Stated by a key of", ("configuration", "keys"), keyed)
+
+
+def _has_default(name: str) -> bool:
+    return bool(formulas(name)) or any(row["field"] == name for row in catalog.rows("engine_defaults"))
 
 
 def _stating(name: str) -> Iterator[tuple[str, str]]:
@@ -128,6 +137,15 @@ def _stating(name: str) -> Iterator[tuple[str, str]]:
         words = [f"`{row.name}`" for row in engine.arguments(each) if row.field == name]
         if words:
             yield reference("engine", engine.slug(each)), ", ".join(dict.fromkeys(words))
+
+
+def _keyed(name: str) -> Iterator[tuple[str, str]]:
+    """The keys of configuration files that state a fact, by format."""
+    found: dict[str, list[str]] = {}
+    for row in catalog.rows("setting_keys"):
+        if row["quantity"] == name:
+            found.setdefault(row["format"], []).append(f"`{row['key']}`")
+    yield from ((format_, ", ".join(dict.fromkeys(keys))) for format_, keys in found.items())
 
 
 def _formulas(name: str) -> Iterator[Part]:
