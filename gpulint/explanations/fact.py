@@ -28,7 +28,6 @@ SUPPLIED: Mapping[str, str] = {
     "document": "read from the text of the document",
 }
 """Who supplies a fact, by `of` of the glossary."""
-WORLDS = ("favourable", "likely", "adverse")
 COMPUTED = frozenset({"derived", "fitted", "measured"})
 """What nobody states."""
 UNITS: Mapping[str, str] = {
@@ -165,15 +164,15 @@ def _inputs(formula: Callable[..., object]) -> str:
 def _rows(quantity: Quantity) -> Iterator[Part]:
     """What tables say of a fact: its values in three worlds, or the defaults of engines."""
     fitted = tuple(
-        (_whose(row), row["condition"], *(_human(row[world], quantity.unit) for world in WORLDS), _cases(row))
+        (_whose(row), row["condition"], *(engine.value(row[world], quantity) for world in engine.WORLDS), _cases(row))
         for row in catalog.rows("fitted")
         if row["name"] == quantity.name
     )
     if fitted:
-        yield Table("Values in the three worlds", ("engine", "where", *WORLDS, "cases and source"), fitted)
-    yield from _measured(quantity.name)
+        yield Table("Values in the three worlds", ("engine", "where", *engine.WORLDS, "cases and source"), fitted)
+    yield from _measured(quantity)
     defaults = tuple(
-        (_whose(row), row["condition"], _default(row["value"], quantity), row["source"])
+        (_whose(row), row["condition"], engine.value(row["value"], quantity), row["source"])
         for row in catalog.rows("engine_defaults")
         if row["field"] == quantity.name
     )
@@ -181,44 +180,33 @@ def _rows(quantity: Quantity) -> Iterator[Part]:
         yield Table("Defaults of engines", ("engine", "where", "value", "source"), defaults)
 
 
-def _human(cell: str, unit: str) -> str:
-    return units.human(float(cell), unit)
-
-
 def _cases(row: catalog.Row) -> str:
     return f"{row['cases']}: {row['source']}"
 
 
-def _measured(name: str) -> Iterator[Part]:
+def _measured(quantity: Quantity) -> Iterator[Part]:
     """The rows of `catalog/collectives.csv` for what one kind of parallelism does together."""
-    axis, _, column = name.partition("_")
+    axis, _, column = quantity.name.partition("_")
     if axis not in facts.AXES or column not in ("slowdown", "hop_s"):
         return
     ranks, operation = facts.AXES[axis]
-    unit = facts.glossary()[name].unit
     rows = tuple(
-        (row["medium"], row["engine"], row["ranks_from"], *(_human(row[f"{column}_{world}"], unit) for world in WORLDS))
+        (
+            row["medium"],
+            row["engine"],
+            row["ranks_from"],
+            *(engine.value(row[f"{column}_{world}"], quantity) for world in engine.WORLDS),
+        )
         for row in catalog.rows("collectives")
         if row["operation"] == operation
     )
     by = references("fact", (f"{axis}_medium", ranks))
     yield Text(f"By {by}, for {operation}; the sources stand in `gpulint/catalog/collectives.csv`.")
-    yield Table("Values in the three worlds", ("joined by", "engine", "ranks from", *WORLDS), rows)
+    yield Table("Values in the three worlds", ("joined by", "engine", "ranks from", *engine.WORLDS), rows)
 
 
 def _whose(row: catalog.Row) -> str:
-    return " ".join(filter(None, (row["engine"] or "any", releases(row["since"], row["until"]))))
-
-
-def releases(since: str, until: str) -> str:
-    """Since which release, and until before which."""
-    return " ".join(filter(None, (since and f"since {since}", until and f"before {until}")))
-
-
-def _default(cell: str, quantity: Quantity) -> str:
-    if cell.startswith("="):
-        return f"that of {reference('fact', cell[1:])}"
-    return _human(cell, quantity.unit) if quantity.type == "number" else cell
+    return " ".join(filter(None, (row["engine"] or "any", engine.releases(row["since"], row["until"]))))
 
 
 def _use(name: str) -> Iterator[Part]:
