@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fnmatch
+import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,9 +15,9 @@ from gpulint import hardware, lint, repository
 from gpulint.findings import Report, Severity, Skip
 from gpulint.lint import Given
 from gpulint.offers import EVERYTHING, Available
-from gpulint.policy import rule, selection
+from gpulint.policy import rule, selection, settings
 from gpulint.policy.governing import Policies
-from gpulint.policy.reader import Disk, Refused
+from gpulint.policy.reader import Disk, Refused, Stated
 from gpulint.policy.rule import Rule
 from gpulint.policy.settings import BASELINE, Hint, NamedFabric, Settings, SettingsError
 from gpulint.repository import Source, WorkTree
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from gpulint.policy.waivers import Demands
 
 T = TypeVar("T", Hint, NamedFabric)
+STATED = "policy.json"
+"""What a policy is called that stands in no file."""
 Watched = Callable[[Iterable[Source | Skip]], Iterable[Source | Skip]]
 
 
@@ -60,12 +63,15 @@ class Run(NamedTuple):
     baseline: Baseline | None = None
 
 
-def prepared(paths: Sequence[str], options: Options) -> Run:
-    """What governs a run over these paths; Unusable says what is wrong, with its place."""
+def prepared(paths: Sequence[str], options: Options, policy: str | Path | Mapping[str, object] | None = None) -> Run:
+    """What governs a run over these paths; Unusable says what is wrong, with its place.
+
+    A policy is a file, or what one would hold, in place of every gpulint.yaml.
+    """
     tree = WorkTree(repository.root_of(folder(paths)))
-    policies = Policies(Disk(tree.root))
     common = _common(paths, tree)
     try:
+        policies = Policies(Disk(tree.root), _only(policy, tree) if policy is not None else None)
         found = policies.nearest(common)
         given = _Givens(policies, found, options, tree).of(found)
         left_out = [line for lines in policies.excluded(common) for line in lines]
@@ -74,6 +80,16 @@ def prepared(paths: Sequence[str], options: Options) -> Run:
     except (SettingsError, rule.RuleError) as error:
         raise Unusable(str(error)) from None
     return Run(found, given, tree, policies, options, known)
+
+
+def _only(policy: str | Path | Mapping[str, object], tree: WorkTree) -> Settings:
+    """The one policy that a caller names."""
+    if isinstance(policy, Mapping):
+        return settings.of(Stated(tree.root, STATED, json.dumps(policy).encode()), STATED)
+    place = Path(os.path.abspath(policy))
+    if place.is_relative_to(tree.root):
+        return settings.of(Disk(tree.root), place.relative_to(tree.root).as_posix())
+    return settings.of(Disk(place.parent), place.name)
 
 
 def sources(run: Run, paths: Sequence[str]) -> Iterator[Source | Skip]:

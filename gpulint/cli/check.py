@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     type=click.Path(),
     help="A values file for --render helm; repeatable.",
 )
+@click.option("--policy", metavar="FILE", type=click.Path(), help="A policy in place of every gpulint.yaml.")
 @click.option("--preview", is_flag=True, help="Let rules speak that are still in preview.")
 @click.option("--fix", is_flag=True, help="Write alternatives that give nothing up into the files.")
 @click.option("--unsafe", is_flag=True, help="With --fix or --diff: also those that give something up or cost more.")
@@ -94,6 +95,7 @@ def command(
     ignore: Sequence[str],
     exclude: Sequence[str],
     folders: Sequence[str],
+    policy: str | None,
     preview: bool,
     accelerator: str | None,
     render: str | None,
@@ -137,9 +139,9 @@ def command(
     )
     try:
         if render or fix or diff or "-" in paths:
-            report = _otherwise(paths, options, render, values, fix, unsafe, diff, exit_zero, stdin_filename)
+            report = _otherwise(paths, options, policy, render, values, fix, unsafe, diff, exit_zero, stdin_filename)
         else:
-            report = gpulint.check(paths, options, watched=progress.watched)
+            report = gpulint.check(paths, options, policy=policy, watched=progress.watched)
     except gpulint.Unusable as error:
         raise Misuse(str(error)) from None
     is_lost = _put(report, wanted, sys.stdout.isatty() if color is None else color, on_stderr=fix and "-" in paths)
@@ -155,6 +157,7 @@ def command(
 def _otherwise(
     paths: Sequence[str],
     options: Options,
+    policy: str | None,
     render: str | None,
     values: Sequence[str],
     fix: bool,
@@ -166,7 +169,7 @@ def _otherwise(
     """The report on what is rendered, fixed, or given on stdin."""
     from gpulint.run import checked, prepared
 
-    run = prepared(paths, options)
+    run = prepared(paths, options, policy)
     if render:
         return _rendered(run, render, paths, values)
     sources = _sources(run, paths, stdin_filename)

@@ -7,7 +7,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpulint.findings import Waiver
 from gpulint.offers import EVERYTHING, Available
@@ -114,9 +114,9 @@ class Accepted(NamedTuple):
 class Settings(NamedTuple):
     """Defaults that the command line overrides.
 
-    `levels` are groups of which the last that names a rule counts, `named` all of them, of every override. `origins` say
-    where each value stands, by its path in the merged settings; `folder` is the one of the policy file, from the root, and
-    `layers` what it is made of.
+    `levels` are groups of which the last that names a rule counts, `named` all of them, of every override. `stated` is what
+    the layers say together, `origins` where each value of it stands, by its path; `folder` is the one of the policy file,
+    from the root, and `layers` what it is made of.
     """
 
     select: tuple[str, ...] = ()
@@ -140,6 +140,7 @@ class Settings(NamedTuple):
     baseline: str = ""
     path: str = ""
     folder: str = ""
+    stated: Mapping[str, Any] = MappingProxyType({})
     origins: Mapping[tuple[str | int, ...], str] = MappingProxyType({})
     layers: tuple[Layer, ...] = ()
 
@@ -168,6 +169,18 @@ def stated(reader: Reader, folder: str) -> Settings | None:
 
         return merging.settings(packs.layers(reader, *named))
     return None
+
+
+def of(reader: Reader, file: str) -> Settings:
+    """The settings of one policy file wherever it lies; its globs are relative to the root."""
+    from gpulint.policy import merging, packs
+
+    try:
+        if reader.read(file) is None:
+            raise SettingsError(f"there is no policy {reader.shown(file)}")
+    except Refused as error:
+        raise SettingsError(str(error)) from None
+    return merging.settings(packs.layers(reader, file, "tool.gpulint" if file.endswith(".toml") else "", ""))
 
 
 def upwards(folder: str) -> Iterator[str]:
