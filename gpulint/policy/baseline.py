@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint.findings import Finding, Location, Subject, Waiver
+from gpulint.policy.reader import BYTES_MAX
 from gpulint.policy.settings import BASELINE
 
 FORMAT = "gpulint-baseline/1"
-BYTES_MAX = 20_000_000
 ALWAYS_SAID = "suppressions"
 """The family of what is wrong with waivers, which a baseline never takes in."""
 TEXTS = ("rule", "path", "object", "role", "quantity", "value")
@@ -130,10 +130,15 @@ def _entry(path: str, data: object, line: int) -> Entry:
 
 
 def rendered(entries: Iterable[Entry], made_with: str) -> str:
-    """A baseline as its file has it: sorted, one key a line, what is empty left out."""
+    """A baseline as its file has it: sorted, one key a line, what is empty left out; BaselineError where none could read it."""
     rows = [_row(one) for one in sorted(entries, key=lambda one: (one.path, one.rule, one.subject, one.role))]
     data = {"format": FORMAT, "gpulint": made_with, "findings": rows}
-    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    if len(text.encode()) > BYTES_MAX:
+        raise BaselineError(
+            f"{len(rows):,} entries are more than a baseline can hold; write one for each part of the repository"
+        )
+    return text
 
 
 def _row(one: Entry) -> dict[str, str | int]:
