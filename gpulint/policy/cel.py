@@ -15,6 +15,8 @@ UNDECLARED = re.compile(r"(?:undeclared reference to '|reserved identifier: )(\w
 TEXT = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
 GROUP = re.compile(r"\w*(\.\w+)?\([^()]*\)")
 KEY = re.compile(r'Key not found in map : "?(.+?)"?$', re.DOTALL)
+OPERATION = re.compile(r"[\w)\]]\s*[+*/]|[\w)\]]\s*-")
+WORD = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|[\w.)\]]+\[\d+\]|(?P<whole>(?<![\w.])\d+(?![\w.]))|[\w.]+")
 WHOLE_MAX = 2**63
 
 
@@ -64,7 +66,9 @@ def evaluate(expression: str, values: Mapping[str, object]) -> bool | None:
 
     Raises KeyAbsent where a map lacks a key that is read, ConditionError for any other error: that is a defect of the rule.
     """
-    result = compiled(expression).eval(data={name: _narrowed(value) for name, value in values.items()})
+    floats = arithmetic(expression)
+    read = {name: _floated(value) if floats else _narrowed(value) for name, value in values.items()}
+    result = compiled(_with_floats(expression) if floats else expression).eval(data=read)
     if result.type() == cel.Type.BOOL:
         return bool(result.value())
     if set(names(expression)) - set(values):
@@ -72,6 +76,23 @@ def evaluate(expression: str, values: Mapping[str, object]) -> bool | None:
     if absent := KEY.search(str(result.value())):
         raise KeyAbsent(absent[1])
     raise ConditionError(f"{result.value()}")
+
+
+@functools.cache
+def arithmetic(expression: str) -> bool:
+    """Whether a condition computes with facts: CEL does not mix whole numbers and fractions, so that then all are fractions."""
+    outside = TEXT.sub("''", expression)
+    return "object" not in names(expression) and "%" not in outside and bool(OPERATION.search(outside))
+
+
+@functools.cache
+def _with_floats(expression: str) -> str:
+    """A condition whose numbers are fractions, 2.0 * gpus > 8.0 for 2 * gpus > 8; those that count into a list stay whole."""
+    return WORD.sub(lambda match: f"{match[0]}.0" if match["whole"] else match[0], expression)
+
+
+def _floated(value: object) -> object:
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else _narrowed(value)
 
 
 def _narrowed(value: object) -> object:
