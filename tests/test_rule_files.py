@@ -225,7 +225,7 @@ def test_a_file_that_is_no_rule_at_all_is_said_to_be_none(tmp_path: Path, conten
         ("engine.startswith('v')", 0, "no function is called startswith; did you mean startsWith?"),
         ("packed == 'yes'", 10, "packed is true or false, never 'yes': write packed or !packed"),
         ("gpus_per_pod == true", 16, "gpus_per_pod is a number, never true"),
-        ("gpus_per_pod * 2", 0, "is neither true nor false: it gives 2; compare it with something"),
+        ("gpus_per_pod * 2", 0, "is neither true nor false: it gives 2.0; compare it with something"),
         (
             "stated_objectives[0] == 'tpot'",
             0,

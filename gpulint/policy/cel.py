@@ -15,8 +15,9 @@ UNDECLARED = re.compile(r"(?:undeclared reference to '|reserved identifier: )(\w
 TEXT = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
 GROUP = re.compile(r"\w*(\.\w+)?\([^()]*\)")
 KEY = re.compile(r'Key not found in map : "?(.+?)"?$', re.DOTALL)
+EXPONENT = re.compile(r"(?<=\d)[eE][+-]?\d+")
 OPERATION = re.compile(r"[\w)\]]\s*[+*/]|[\w)\]]\s*-")
-WORD = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|[\w.)\]]+\[\d+\]|(?P<whole>(?<![\w.])\d+(?![\w.]))|[\w.]+")
+WORD = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|[\w.)\]]+\[\d+\]|[\d.]+[eE][+-]\d+|(?P<whole>(?<![\w.])\d+(?![\w.]))|[\w.]+")
 WHOLE_MAX = 2**63
 
 
@@ -81,7 +82,7 @@ def evaluate(expression: str, values: Mapping[str, object]) -> bool | None:
 @functools.cache
 def arithmetic(expression: str) -> bool:
     """Whether a condition computes with facts: CEL does not mix whole numbers and fractions, so that then all are fractions."""
-    outside = TEXT.sub("''", expression)
+    outside = EXPONENT.sub("", TEXT.sub("''", expression))
     return "object" not in names(expression) and "%" not in outside and bool(OPERATION.search(outside))
 
 
