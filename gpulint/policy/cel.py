@@ -17,7 +17,9 @@ GROUP = re.compile(r"\w*(\.\w+)?\([^()]*\)")
 KEY = re.compile(r'Key not found in map : "?(.+?)"?$', re.DOTALL)
 EXPONENT = re.compile(r"(?<=\d)[eE][+-]?\d+")
 OPERATION = re.compile(r"[\w)\]]\s*[+*/]|[\w)\]]\s*-")
-WORD = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|[\w.)\]]+\[\d+\]|[\d.]+[eE][+-]\d+|(?P<whole>(?<![\w.])\d+(?![\w.]))|[\w.]+")
+WORD = re.compile(
+    r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|[\w.)\]]+\[\d+\]|[\d.]+[eE][+-]\d+|(?P<whole>(?<![\w.])\d+(?![\w.]))|[\w.]+"
+)
 WHOLE_MAX = 2**63
 
 
@@ -57,9 +59,18 @@ def guards(expression: str) -> Mapping[str, bool | None]:
 def compiled(expression: str) -> cel.Expression:
     """The checked expression; ConditionError names the place and the nearest fact when it does not compile."""
     try:
-        return _environment().compile(expression)
+        return _environment().compile(_with_floats(expression) if arithmetic(expression) else expression)
     except RuntimeError as error:
-        raise ConditionError(_explained(str(error))) from None
+        raise ConditionError(_explained(_as_written(expression) or str(error))) from None
+
+
+def _as_written(expression: str) -> str:
+    """The error of an expression whose places are those of the file; empty where there is none."""
+    try:
+        _environment().compile(expression)
+    except RuntimeError as error:
+        return str(error)
+    return ""
 
 
 def evaluate(expression: str, values: Mapping[str, object]) -> bool | None:
@@ -69,7 +80,7 @@ def evaluate(expression: str, values: Mapping[str, object]) -> bool | None:
     """
     floats = arithmetic(expression)
     read = {name: _floated(value) if floats else _narrowed(value) for name, value in values.items()}
-    result = compiled(_with_floats(expression) if floats else expression).eval(data=read)
+    result = compiled(expression).eval(data=read)
     if result.type() == cel.Type.BOOL:
         return bool(result.value())
     if set(names(expression)) - set(values):
