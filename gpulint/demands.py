@@ -1,0 +1,72 @@
+"""Demands: what an organisation lets its workloads use, what they are to state, and how much they may take together."""
+
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from gpulint.workload import Origin
+
+TEAM_LABEL = "team"
+"""The label, or else the annotation, that names the team of a workload."""
+
+
+class Requirement(NamedTuple):
+    """What the workloads that match are to state; `paths` are lines of a .gitignore at the root, none for all files."""
+
+    paths: tuple[str, ...] = ()
+    workload: str = "*"
+    task: str = ""
+    labels: tuple[str, ...] = ()
+    annotations: tuple[str, ...] = ()
+    objective: bool = False
+    facts: tuple[str, ...] = ()
+    origin: Origin | None = None
+
+    def matches(self, workload: str, task: str) -> bool:
+        """Whether it is about a workload of a file that matches."""
+        return fnmatch.fnmatchcase(workload, self.workload) and self.task in ("", task)
+
+
+class Budget(NamedTuple):
+    """How much the workloads that match may take together: those of a team, or all of the files that match."""
+
+    name: str
+    paths: tuple[str, ...] = ()
+    team: str = ""
+    gpus: float | None = None
+    usd_per_hour: float | None = None
+    power_w: float | None = None
+    place: str = ""
+
+
+class Permitted(NamedTuple):
+    """The accelerators that may be used, as patterns over the catalog: those that are allowed, all where none is, less the others."""
+
+    allowed: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
+    origin: Origin | None = None
+
+    def __str__(self) -> str:
+        among = ", ".join(self.allowed) or "any accelerator"
+        return f"{among}, but not {', '.join(self.forbidden)}" if self.forbidden else among
+
+
+class Demands(NamedTuple):
+    """All that a policy demands of one file; of a whole run, what it demands somewhere.
+
+    `origins` are the places of budgets by their `place`; `whole` says that the run reads every file that the policy governs.
+    """
+
+    thresholds: Mapping[str, float] = MappingProxyType({})
+    permitted: Permitted = Permitted()
+    requirements: tuple[Requirement, ...] = ()
+    budgets: tuple[Budget, ...] = ()
+    origins: Mapping[str, Origin] = MappingProxyType({})
+    team_label: str = TEAM_LABEL
+    whole: bool = False
+
+
+NOTHING = Demands()
