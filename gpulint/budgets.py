@@ -10,12 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint import costs, facts, units
-from gpulint.demands import Budget, Demands
 from gpulint.facts import Facts, Missing, glossary
 from gpulint.findings import Finding, Location, NotEvaluated, Related, Spent, Subject
+from gpulint.governance import Budget, Governance
 from gpulint.policy import check
 from gpulint.policy.rule import Rule
-from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
+from gpulint.workload import Field, Role, Unknown, Value, Workload
 
 LARGEST = 5
 
@@ -50,7 +50,7 @@ class Consumer(NamedTuple):
     needs: Mapping[str, frozenset[str]]
 
 
-def consumers(judged: Sequence[tuple[Workload, Facts]], demands: Demands) -> Iterator[Consumer]:
+def consumers(judged: Sequence[tuple[Workload, Facts]], governance: Governance) -> Iterator[Consumer]:
     """The roles of a file that take GPUs, each GPU once: roles that run beside one another share theirs."""
     counted: set[Location] = set()
     for workload, known in judged:
@@ -60,12 +60,12 @@ def consumers(judged: Sequence[tuple[Workload, Facts]], demands: Demands) -> Ite
         place = (count.origins[0] if count and count.origins else known.role.anchor).location()
         if place not in counted:
             counted.add(place)
-            yield _consumer(workload, known, place, demands)
+            yield _consumer(workload, known, place, governance)
 
 
-def _consumer(workload: Workload, known: Facts, place: Location, demands: Demands) -> Consumer:
-    team = _team(known, demands.team_label)
-    mine = tuple(one.place for one in demands.budgets if team is None or one.team in ("", team))
+def _consumer(workload: Workload, known: Facts, place: Location, governance: Governance) -> Consumer:
+    team = _team(known, governance.team_label)
+    mine = tuple(one.place for one in governance.budgets if team is None or one.team in ("", team))
     least: dict[str, float] = {}
     needs: dict[str, frozenset[str]] = {}
     for one in MEASURES:
@@ -109,24 +109,24 @@ def _number(value: object) -> float:
 
 
 def judged(
-    demands: Demands, found: Sequence[Consumer], rules: Iterable[Rule], unread: int
+    governance: Governance, found: Sequence[Consumer], rules: Iterable[Rule], unread: int
 ) -> tuple[list[Finding], list[Spent]]:
     """The findings about budgets that are exceeded, and of every budget how much of it is taken."""
     about = [rule for rule in rules if rule.target.scope == "repository"]
     findings: list[Finding] = []
     spent: list[Spent] = []
-    for budget in demands.budgets:
+    for budget in governance.budgets:
         mine = [one for one in found if budget.place in one.budgets]
-        known = facts.of(_role(budget, mine, demands, unread), None)
+        known = facts.of(_role(budget, mine, governance, unread), None)
         outcome = check.judged(about, known)
         findings += [_finding(verdict, known, budget, mine) for verdict in outcome.verdicts]
         spent += _spent(budget, mine, known, outcome.not_evaluated)
     return findings, spent
 
 
-def _role(budget: Budget, mine: Sequence[Consumer], demands: Demands, unread: int) -> Role:
+def _role(budget: Budget, mine: Sequence[Consumer], governance: Governance, unread: int) -> Role:
     """A budget as a role that states its limits and what its workloads take."""
-    origin = demands.origins[budget.place]
+    origin = governance.origins[budget.place]
     fields: dict[str, Field] = {"budget_name": Field(budget.name)}
     for one, limit in zip(MEASURES, (budget.gpus, budget.usd_per_hour, budget.power_w), strict=True):
         if limit is None:
@@ -134,7 +134,7 @@ def _role(budget: Budget, mine: Sequence[Consumer], demands: Demands, unread: in
         total = sum(each.least.get(one.counted, 0) for each in mine)
         fields[one.limit] = Field(limit, (origin,))
         fields[one.counted] = Field(total)
-        fields[one.spent] = Field(_unsure(one, mine, demands.whole, unread) or total)
+        fields[one.spent] = Field(_unsure(one, mine, governance.whole, unread) or total)
         fields[one.consumers] = Field(_listed(one, mine))
     return Role(budget.name, origin, fields)
 
@@ -192,9 +192,7 @@ def _nobody(role: Role) -> Workload:
     return Workload(role.name, "budget", "policy", role.anchor.document, (), (role,))
 
 
-def _spent(
-    budget: Budget, mine: Sequence[Consumer], known: Facts, lacking: Sequence[NotEvaluated]
-) -> Iterator[Spent]:
+def _spent(budget: Budget, mine: Sequence[Consumer], known: Facts, lacking: Sequence[NotEvaluated]) -> Iterator[Spent]:
     """How much of each limit of a budget is taken."""
     for one in MEASURES:
         limit, least = known.role.value(one.limit), known.role.value(one.counted)

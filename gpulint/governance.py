@@ -1,60 +1,72 @@
-"""Governance: a workload with what its organisation's policy demands of it, as quantities that rules compare."""
+"""Governance: what an organisation lets its workloads use, what they are to state, and how much they may take together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+import fnmatch
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
 
-from gpulint.demands import Demands, Requirement
-from gpulint.metadata import MAPS
-from gpulint.workload import Field, Origin, Role, Workload
+from gpulint.workload import Origin
 
-SOURCE = "gpulint.yaml"
-
-
-def governed(workload: Workload, demands: Demands) -> Workload:
-    """The workload with thresholds, what is permitted, and what it is to state."""
-    return replace(workload, roles=tuple(_governed(role, workload, demands) for role in workload.roles))
+TEAM_LABEL = "team"
+"""The label, or else the annotation, that names the team of a workload."""
 
 
-def _governed(role: Role, workload: Workload, demands: Demands) -> Role:
-    fields = {name: Field(value, source=SOURCE) for name, value in demands.thresholds.items()}
-    if demands.permitted.allowed or demands.permitted.forbidden:
-        told = demands.permitted
-        fields["permitted_accelerators"] = Field(str(told), _places([told.origin]), source=SOURCE)
-    applying = [one for one in demands.requirements if one.matches(workload.name, workload.kind)]
-    return role.having(**fields, **(dict(_required(applying, role, workload)) if applying else {}))
+class Requirement(NamedTuple):
+    """What the workloads that match are to state; `paths` are lines of a .gitignore at the root, none for all files."""
+
+    paths: tuple[str, ...] = ()
+    workload: str = "*"
+    task: str = ""
+    labels: tuple[str, ...] = ()
+    annotations: tuple[str, ...] = ()
+    objective: bool = False
+    facts: tuple[str, ...] = ()
+    origin: Origin | None = None
+
+    def matches(self, workload: str, task: str) -> bool:
+        """Whether it is about a workload of a file that matches."""
+        return fnmatch.fnmatchcase(workload, self.workload) and self.task in ("", task)
 
 
-def _required(applying: Sequence[Requirement], role: Role, workload: Workload) -> Iterator[tuple[str, Field]]:
-    """What the requirements that apply want stated; a role that runs beside another states nothing of its own."""
-    words = {
-        "required_labels": [(one, name) for one in applying for name in one.labels],
-        "required_annotations": [(one, name) for one in applying for name in one.annotations],
-        "required_facts": [(one, name) for one in applying for name in one.facts if not role.text("part_of")],
-    }
-    for quantity, named in words.items():
-        if named:
-            origins = _places(one.origin for one, _ in named)
-            yield quantity, Field(tuple(dict.fromkeys(name for _, name in named)), origins, source=SOURCE)
-    if aimed := [one for one in applying if one.objective]:
-        yield "objective_required", Field(True, _places(one.origin for one in aimed), source=SOURCE)
-    for name, (place, origin) in _places_of_maps(workload).items():
-        yield name, Field(place, (origin,), source="the format")
+class Budget(NamedTuple):
+    """How much the workloads that match may take together: those of a team, or all of the files that match."""
+
+    name: str
+    paths: tuple[str, ...] = ()
+    team: str = ""
+    gpus: float | None = None
+    usd_per_hour: float | None = None
+    power_w: float | None = None
+    place: str = ""
 
 
-def _places(origins: Iterable[Origin | None]) -> tuple[Origin, ...]:
-    return tuple(one for one in origins if one is not None)[:1]
+class Permitted(NamedTuple):
+    """The accelerators that may be used, as patterns: those that are allowed, all where none is, less those that are not."""
+
+    allowed: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
+    origin: Origin | None = None
+
+    def __str__(self) -> str:
+        among = ", ".join(self.allowed) or "any accelerator"
+        return f"{among}, but not {', '.join(self.forbidden)}" if self.forbidden else among
 
 
-def _places_of_maps(workload: Workload) -> dict[str, tuple[str, Origin]]:
-    """Where labels and annotations go in this format, in words, and the place of what holds them or is nearest to it."""
-    document, metadata = workload.document, (*workload.path, "metadata")
-    if not isinstance(document.get(metadata), dict):
-        anchor = workload.roles[0].anchor
-        return {f"{name}_place": (f"a comment, as # gpulint: {name}=NAME:VALUE", anchor) for name in MAPS}
-    paths = {name: (*metadata, name) for name in MAPS}
-    return {
-        f"{name}_place": (f"metadata.{name}", Origin(document, metadata if document.get(path) is None else path, key=True))
-        for name, path in paths.items()
-    }
+class Governance(NamedTuple):
+    """All that a policy demands of one file; of a whole run, what it demands somewhere.
+
+    `origins` are the places of budgets by their `place`; `whole` says that the run reads every file that the policy governs.
+    """
+
+    thresholds: Mapping[str, float] = MappingProxyType({})
+    permitted: Permitted = Permitted()
+    requirements: tuple[Requirement, ...] = ()
+    budgets: tuple[Budget, ...] = ()
+    origins: Mapping[str, Origin] = MappingProxyType({})
+    team_label: str = TEAM_LABEL
+    whole: bool = False
+
+
+NONE = Governance()

@@ -115,7 +115,9 @@ def missing_labels(required_labels: tuple[str, ...] | None, labels: Mapping[str,
     return tuple(name for name in required_labels or () if not labels.get(name))
 
 
-def missing_annotations(required_annotations: tuple[str, ...] | None, annotations: Mapping[str, str]) -> tuple[str, ...]:
+def missing_annotations(
+    required_annotations: tuple[str, ...] | None, annotations: Mapping[str, str]
+) -> tuple[str, ...]:
     """Annotations that gpulint.yaml demands and that neither the object nor a comment states.
 
     missing_annotations = required_annotations − annotations
