@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint import costs, facts, units
+from gpulint import costs, documents, facts, units
 from gpulint.facts import Facts, Missing, glossary
-from gpulint.findings import Finding, Location, NotEvaluated, Related, Spent, Subject
+from gpulint.findings import Finding, Location, Related, Spent, Subject
 from gpulint.governance import Budget, Governance
 from gpulint.policy import check
 from gpulint.policy.rule import Rule
-from gpulint.workload import Field, Role, Unknown, Value, Workload
+from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
 
 LARGEST = 5
 
@@ -109,24 +109,24 @@ def _number(value: object) -> float:
 
 
 def judged(
-    governance: Governance, found: Sequence[Consumer], rules: Iterable[Rule], unread: int
+    budgets: Iterable[Budget], found: Sequence[Consumer], rules: Iterable[Rule], unread: int
 ) -> tuple[list[Finding], list[Spent]]:
     """The findings about budgets that are exceeded, and of every budget how much of it is taken."""
     about = [rule for rule in rules if rule.target.scope == "repository"]
     findings: list[Finding] = []
     spent: list[Spent] = []
-    for budget in governance.budgets:
+    for budget in budgets:
         mine = [one for one in found if budget.place in one.budgets]
-        known = facts.of(_role(budget, mine, governance, unread), None)
+        known = facts.of(_role(budget, mine, unread), None)
         outcome = check.judged(about, known)
         findings += [_finding(verdict, known, budget, mine) for verdict in outcome.verdicts]
-        spent += _spent(budget, mine, known, outcome.not_evaluated)
+        spent += _spent(budget, mine, known)
     return findings, spent
 
 
-def _role(budget: Budget, mine: Sequence[Consumer], governance: Governance, unread: int) -> Role:
+def _role(budget: Budget, mine: Sequence[Consumer], unread: int) -> Role:
     """A budget as a role that states its limits and what its workloads take."""
-    origin = governance.origins[budget.place]
+    origin = budget.origin or Origin(documents.load("gpulint.yaml", b"{}").documents[0], ())
     fields: dict[str, Field] = {"budget_name": Field(budget.name)}
     for one, limit in zip(MEASURES, (budget.gpus, budget.usd_per_hour, budget.power_w), strict=True):
         if limit is None:
@@ -134,7 +134,7 @@ def _role(budget: Budget, mine: Sequence[Consumer], governance: Governance, unre
         total = sum(each.least.get(one.counted, 0) for each in mine)
         fields[one.limit] = Field(limit, (origin,))
         fields[one.counted] = Field(total)
-        fields[one.spent] = Field(_unsure(one, mine, governance.whole, unread) or total)
+        fields[one.spent] = Field(_unsure(one, mine, budget.whole, unread) or total)
         fields[one.consumers] = Field(_listed(one, mine))
     return Role(budget.name, origin, fields)
 
@@ -192,7 +192,7 @@ def _nobody(role: Role) -> Workload:
     return Workload(role.name, "budget", "policy", role.anchor.document, (), (role,))
 
 
-def _spent(budget: Budget, mine: Sequence[Consumer], known: Facts, lacking: Sequence[NotEvaluated]) -> Iterator[Spent]:
+def _spent(budget: Budget, mine: Sequence[Consumer], known: Facts) -> Iterator[Spent]:
     """How much of each limit of a budget is taken."""
     for one in MEASURES:
         limit, least = known.role.value(one.limit), known.role.value(one.counted)

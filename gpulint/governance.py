@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
+from gpulint import shipped
 from gpulint.workload import Origin
 
 TEAM_LABEL = "team"
 """The label, or else the annotation, that names the team of a workload."""
+
+
+FLOORS = ("training_network_floor_bytes_per_s",)
+"""Numbers of an organisation whose default is not one number, but one in each world."""
 
 
 class Requirement(NamedTuple):
@@ -31,7 +36,10 @@ class Requirement(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """How much the workloads that match may take together: those of a team, or all of the files that match."""
+    """How much the workloads that match may take together: those of a team, or all of the files that match.
+
+    `place` tells budgets apart; `whole` says that the run reads every file that they may be in.
+    """
 
     name: str
     paths: tuple[str, ...] = ()
@@ -40,6 +48,8 @@ class Budget(NamedTuple):
     usd_per_hour: float | None = None
     power_w: float | None = None
     place: str = ""
+    origin: Origin | None = None
+    whole: bool = False
 
 
 class Permitted(NamedTuple):
@@ -55,18 +65,27 @@ class Permitted(NamedTuple):
 
 
 class Governance(NamedTuple):
-    """All that a policy demands of one file; of a whole run, what it demands somewhere.
-
-    `origins` are the places of budgets by their `place`; `whole` says that the run reads every file that the policy governs.
-    """
+    """All that a policy demands of one file, or of any that it governs."""
 
     thresholds: Mapping[str, float] = MappingProxyType({})
     permitted: Permitted = Permitted()
     requirements: tuple[Requirement, ...] = ()
     budgets: tuple[Budget, ...] = ()
-    origins: Mapping[str, Origin] = MappingProxyType({})
     team_label: str = TEAM_LABEL
-    whole: bool = False
+
+    def about(self, matches: Callable[[tuple[str, ...]], bool]) -> Governance:
+        """What is demanded of a file that matches these paths."""
+        requirements = tuple(one for one in self.requirements if not one.paths or matches(one.paths))
+        budgets = tuple(one for one in self.budgets if not one.paths or matches(one.paths))
+        if (len(requirements), len(budgets)) == (len(self.requirements), len(self.budgets)):
+            return self
+        return self._replace(requirements=requirements, budgets=budgets)
 
 
 NONE = Governance()
+
+
+def thresholds() -> tuple[str, ...]:
+    """The names of the numbers that an organisation may set."""
+    rows = shipped.glossary()
+    return (*(name for name, row in rows.items() if (row["of"], row["type"]) == ("policy", "number")), *FLOORS)

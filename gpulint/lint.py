@@ -27,7 +27,7 @@ from gpulint.findings import (
     Suggestion,
     WorkloadSummary,
 )
-from gpulint.governance import NONE, Governance
+from gpulint.governance import NONE, Budget, Governance
 from gpulint.offers import EVERYTHING, Available
 from gpulint.policy import cel, check
 from gpulint.policy.rule import Rule
@@ -116,6 +116,7 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
     skipped: list[Skip] = []
     failures: list[Failure] = []
     consumers: list[Consumer] = []
+    held: dict[str, Budget] = {}
     rules: dict[str, Rule] = {}
     files = 0
     for source in sources:
@@ -135,7 +136,9 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
         workloads.extend(part.workloads)
         skipped.extend(part.skipped)
         consumers.extend(taken)
-    exceeded, spent = _budgets(given, consumers, skipped)
+        held.update((one.place, one) for one in governing.governance.budgets)
+    exceeded, spent = _budgets(given, held, consumers, skipped)
+    rules.update((rule.name, rule) for rule in given.rules if exceeded)
     findings.extend(exceeded)
     said_once: dict[object, Finding] = {}
     for one in findings:
@@ -156,14 +159,16 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
     )
 
 
-def _budgets(given: Given, consumers: Sequence[Consumer], skipped: Iterable[Skip]) -> tuple[list[Finding], list[Spent]]:
-    """What is said of budgets once every file is read."""
-    if not given.governance.budgets:
+def _budgets(
+    given: Given, held: Mapping[str, Budget], consumers: Sequence[Consumer], skipped: Iterable[Skip]
+) -> tuple[list[Finding], list[Spent]]:
+    """What is said of budgets once every file is read: those of the run's policy, and of others that govern a file."""
+    if not (every := {one.place: one for one in given.governance.budgets} | {**held}):
         return [], []
     from gpulint import budgets
 
     unread = sum(skip.reason == UNREAD for skip in skipped)
-    return budgets.judged(given.governance, consumers, given.rules, unread)
+    return budgets.judged(every.values(), consumers, given.rules, unread)
 
 
 def _placed_at(one: Finding) -> tuple[str, int, int, str]:

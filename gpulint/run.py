@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeVar
 
 from gpulint import hardware, lint, repository
 from gpulint.findings import Report, Severity, Skip
+from gpulint.governance import NONE, Governance
 from gpulint.lint import Given
 from gpulint.offers import EVERYTHING, Available
 from gpulint.policy import rule, selection
@@ -59,7 +60,7 @@ def prepared(paths: Sequence[str], options: Options) -> Run:
     common = _common(paths, tree)
     try:
         found = policies.nearest(common)
-        given = _Givens(policies, found, options, tree).of(found)
+        given = _Givens(policies, found, options, tree, _whole_folders(paths, tree)).of(found)
         left_out = [line for lines in policies.excluded(common) for line in lines]
         tree = WorkTree(tree.root, [*left_out, *options.exclude])
     except (SettingsError, rule.RuleError) as error:
@@ -96,6 +97,13 @@ def _folder(path: str) -> Path:
     return (place if place.is_dir() else place.parent).resolve()
 
 
+def _whole_folders(paths: Sequence[str], tree: WorkTree) -> tuple[str, ...]:
+    """The folders that are read whole, from the root."""
+    places = [Path(path).resolve() for path in paths or (".",) if path != "-" and Path(path).is_dir()]
+    inside = (place.relative_to(tree.root).as_posix() for place in places if place.is_relative_to(tree.root))
+    return tuple("" if one == "." else one for one in inside)
+
+
 def _common(paths: Sequence[str], tree: WorkTree) -> str:
     """The folder that holds all paths, from the root; paths of other repositories are passed by."""
     places = [place for path in paths or ("-",) if (place := _folder(path)).is_relative_to(tree.root)]
@@ -106,11 +114,14 @@ def _common(paths: Sequence[str], tree: WorkTree) -> str:
 class _Givens:
     """What governs each file of a run; what follows from one policy is worked out once."""
 
-    def __init__(self, policies: Policies, whole: Settings, options: Options, tree: WorkTree) -> None:
+    def __init__(
+        self, policies: Policies, whole: Settings, options: Options, tree: WorkTree, folders: tuple[str, ...]
+    ) -> None:
         self.policies = policies
         self.whole = whole
         self.options = options
         self.tree = tree
+        self.folders = folders
         self._known: dict[str, Mapping[str, Rule]] = {}
         self._made: dict[int, Given] = {}
 
@@ -118,8 +129,15 @@ class _Givens:
         """What governs a file by its path as shown; one outside the repository has the policy of the run."""
         inside = self.tree.from_root(path)
         if inside is None:
-            return self.of(self.whole)
-        return _placed(self.of(self.policies.at(inside)), path, inside)
+            given = self.of(self.whole)
+            return (
+                replace(given, governance=given.governance.about(lambda _: False))
+                if given.governance is not NONE
+                else given
+            )
+        given = _placed(self.of(self.policies.at(inside)), path, inside)
+        about = given.governance.about(lambda lines: self.policies.matches(lines, inside))
+        return given if about is given.governance else replace(given, governance=about)
 
     def of(self, found: Settings) -> Given:
         """What follows from a policy."""
@@ -143,7 +161,15 @@ class _Givens:
             fail_on=Severity.named(options.fail_on or found.fail_on),
             available=_available(found)._replace(today=options.today or time.strftime("%Y-%m-%d")),
             governed=self.at,
+            governance=self._governance(found),
         )
+
+    def _governance(self, found: Settings) -> Governance:
+        """What a policy demands; its budgets hold for the whole sum where the run reads all that the policy governs."""
+        if not found.governance.budgets:
+            return found.governance
+        whole = any(f"{found.folder}/".startswith(f"{one}/" if one else "") for one in self.folders)
+        return found.governance._replace(budgets=tuple(one._replace(whole=whole) for one in found.governance.budgets))
 
 
 def _placed(given: Given, path: str, inside: str) -> Given:
@@ -180,7 +206,8 @@ def _accelerator(found: Settings, options: Options) -> str:
 
 def _available(found: Settings) -> Available:
     """What gpulint.yaml says that the team has; of the settings of most repositories, everything."""
-    if found.available == EVERYTHING and not found.pools:
+    permitted = found.governance.permitted
+    if found.available == EVERYTHING and not found.pools and not (permitted.allowed or permitted.forbidden):
         return EVERYTHING
     from gpulint.policy import availability
 

@@ -39,7 +39,7 @@ class Policies:
         if folder:
             parent = posixpath.dirname(folder)
             above, lines = self.nearest(parent), self._excluding[parent]
-        left_out = any(self._matches(part, f"{folder}/") for part in lines)
+        left_out = any(self.matches(part, f"{folder}/") for part in lines)
         own = None if left_out else settings.stated(self.reader, folder)
         self._nearest[folder] = own or above
         self._excluding[folder] = (*lines, own.exclude) if own and own.exclude else lines
@@ -47,7 +47,7 @@ class Policies:
     def at(self, path: str) -> Settings:
         """What governs one file: its nearest policy, with the overrides that match it."""
         found = self.nearest(posixpath.dirname(path))
-        numbers = tuple(number for number, one in enumerate(found.overrides) if self._matches(one.paths, path))
+        numbers = tuple(number for number, one in enumerate(found.overrides) if self.matches(one.paths, path))
         if not numbers:
             return found
         key = found.path, numbers
@@ -59,14 +59,15 @@ class Policies:
 
     def excludes(self, path: str) -> bool:
         """Whether a policy above a file leaves it out."""
-        return any(self._matches(lines, path) for lines in self.excluded(posixpath.dirname(path)))
+        return any(self.matches(lines, path) for lines in self.excluded(posixpath.dirname(path)))
 
     def excluded(self, folder: str) -> tuple[tuple[str, ...], ...]:
         """What the policies of a folder and of those above it leave out, as lines of a .gitignore at the root."""
         self.nearest(folder)
         return self._excluding[folder]
 
-    def _matches(self, lines: tuple[str, ...], path: str) -> bool:
+    def matches(self, lines: tuple[str, ...], path: str) -> bool:
+        """Whether a path is among those that lines of a .gitignore at the root name."""
         if not lines:
             return False
         if lines not in self._specs:

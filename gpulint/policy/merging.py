@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from gpulint.documents import Path
+from gpulint.governance import Governance
 from gpulint.offers import Available, Energy, Price
 from gpulint.policy import schema
 from gpulint.policy.packs import Layer
@@ -58,7 +59,14 @@ def settings(layers: Sequence[Layer], chosen: Sequence[Override] = ()) -> Settin
         folder=own.folder,
         origins=origins,
         layers=tuple(layers),
+        governance=_governance(stated, layers, parts),
     )
+
+
+def _governance(stated: schema.PolicyFile, layers: Sequence[Layer], parts: Sequence[Part]) -> Governance:
+    from gpulint.policy import organisation
+
+    return organisation.of(stated, layers, parts)
 
 
 def merged(parts: Iterable[Part]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpulint.governance import NONE, Governance
 from gpulint.offers import EVERYTHING, Available
 from gpulint.policy.reader import Reader, Refused
 
@@ -122,6 +123,7 @@ class Settings(NamedTuple):
     folder: str = ""
     origins: Mapping[tuple[str | int, ...], str] = MappingProxyType({})
     layers: tuple[Layer, ...] = ()
+    governance: Governance = NONE
 
     def place(self, *path: str | int) -> str:
         """Where a value stands, else what it belongs to, else the file."""
