@@ -81,6 +81,10 @@ class Governance(NamedTuple):
             return self
         return self._replace(requirements=requirements, budgets=budgets)
 
+    def read_whole(self) -> Governance:
+        """The same for a run that reads every file that the policy governs."""
+        return self._replace(budgets=tuple(one._replace(whole=True) for one in self.budgets)) if self.budgets else self
+
 
 NONE = Governance()
 

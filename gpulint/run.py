@@ -166,10 +166,8 @@ class _Givens:
 
     def _governance(self, found: Settings) -> Governance:
         """What a policy demands; its budgets hold for the whole sum where the run reads all that the policy governs."""
-        if not found.governance.budgets:
-            return found.governance
         whole = any(f"{found.folder}/".startswith(f"{one}/" if one else "") for one in self.folders)
-        return found.governance._replace(budgets=tuple(one._replace(whole=whole) for one in found.governance.budgets))
+        return found.governance.read_whole() if whole else found.governance
 
 
 def _placed(given: Given, path: str, inside: str) -> Given:
