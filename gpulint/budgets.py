@@ -202,4 +202,4 @@ def _spent(budget: Budget, mine: Sequence[Consumer], known: Facts) -> Iterator[S
         reason = unsure.reason if isinstance(unsure, Unknown) else ""
         verdict = "exceeded" if least > limit else "cannot tell" if reason else "within"
         place = known.role.anchor.location()
-        yield Spent(budget.name, glossary()[one.limit].unit, limit, least, verdict, reason, len(mine), place)
+        yield Spent(budget.name, glossary()[one.limit].unit or "gpus", limit, least, verdict, reason, len(mine), place)
