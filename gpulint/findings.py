@@ -372,6 +372,7 @@ class Report(NamedTuple):
     """All that one run found, as every renderer gets it; `asks` says how a missing quantity is supplied.
 
     `rules` are those that speak, by name. From the severity `fail_on` on, a finding fails the run.
+    `unsilenced` are those that waivers and a baseline would silence if they counted.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -386,6 +387,7 @@ class Report(NamedTuple):
     comparison: Comparison | None = None
     fail_on: Severity = Severity.ERROR
     budgets: tuple[Spent, ...] = ()
+    unsilenced: int = 0
 
     @property
     def open(self) -> tuple[Finding, ...]:

@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import fnmatch
+import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gpulint import hardware, lint, repository
 from gpulint.findings import Report, Severity, Skip
-from gpulint.governance import NONE, Governance
+from gpulint.governance import Governance
 from gpulint.lint import Given
 from gpulint.offers import EVERYTHING, Available
-from gpulint.policy import rule, selection
+from gpulint.policy import rule, selection, settings
 from gpulint.policy.governing import Policies
-from gpulint.policy.reader import Disk
+from gpulint.policy.reader import Disk, Refused, Stated
 from gpulint.policy.rule import Rule
-from gpulint.policy.settings import Hint, NamedFabric, Settings, SettingsError
+from gpulint.policy.settings import BASELINE, Hint, NamedFabric, Settings, SettingsError
 from gpulint.repository import Source, WorkTree
 
+if TYPE_CHECKING:
+    from gpulint.policy.baseline import Baseline
+    from gpulint.policy.waivers import Demands
+
 T = TypeVar("T", Hint, NamedFabric)
+STATED = "policy.json"
+"""What a policy is called that stands in no file."""
 Watched = Callable[[Iterable[Source | Skip]], Iterable[Source | Skip]]
 
 
@@ -42,6 +49,8 @@ class Options:
     accelerator: str = ""
     fail_on: str = ""
     preview: bool = False
+    baseline: str = ""
+    ignores: bool = True
 
 
 class Run(NamedTuple):
@@ -51,21 +60,37 @@ class Run(NamedTuple):
     given: Given
     tree: WorkTree
     policies: Policies
+    options: Options
+    baseline: Baseline | None = None
 
 
-def prepared(paths: Sequence[str], options: Options) -> Run:
-    """What governs a run over these paths; Unusable says what is wrong, with its place."""
+def prepared(paths: Sequence[str], options: Options, policy: str | Path | Mapping[str, object] | None = None) -> Run:
+    """What governs a run over these paths; Unusable says what is wrong, with its place.
+
+    A policy is a file, or what one would hold, in place of every gpulint.yaml.
+    """
     tree = WorkTree(repository.root_of(folder(paths)))
-    policies = Policies(Disk(tree.root))
     common = _common(paths, tree)
     try:
+        policies = Policies(Disk(tree.root), _only(policy, tree) if policy is not None else None)
         found = policies.nearest(common)
         given = _Givens(policies, found, options, tree, _whole_folders(paths, tree)).of(found)
         left_out = [line for lines in policies.excluded(common) for line in lines]
         tree = WorkTree(tree.root, [*left_out, *options.exclude])
+        known = _baseline(found, policies, options)
     except (SettingsError, rule.RuleError) as error:
         raise Unusable(str(error)) from None
-    return Run(found, given, tree, policies)
+    return Run(found, given, tree, policies, options, known)
+
+
+def _only(policy: str | Path | Mapping[str, object], tree: WorkTree) -> Settings:
+    """The one policy that a caller names."""
+    if isinstance(policy, Mapping):
+        return settings.of(Stated(tree.root, STATED, json.dumps(policy).encode()), STATED)
+    place = Path(os.path.abspath(policy))
+    if place.is_relative_to(tree.root):
+        return settings.of(Disk(tree.root), place.relative_to(tree.root).as_posix())
+    return settings.of(Disk(place.parent), place.name)
 
 
 def sources(run: Run, paths: Sequence[str]) -> Iterator[Source | Skip]:
@@ -84,7 +109,35 @@ def sources(run: Run, paths: Sequence[str]) -> Iterator[Source | Skip]:
 
 def report(run: Run, paths: Sequence[str], watched: Watched = iter) -> Report:
     """The report on the files that the paths name, which `watched` passes on one by one."""
-    return lint.lint(watched(sources(run, paths)), run.tree, run.given)
+    found, seen = looked(run, watched(sources(run, paths)))
+    return settled(run, found, seen, paths or ["."])
+
+
+def checked(run: Run, files: Iterable[Source | Skip]) -> Report:
+    """The report on files that do not come from folders, settled."""
+    return settled(run, *looked(run, files))
+
+
+def looked(run: Run, files: Iterable[Source | Skip]) -> tuple[Report, tuple[str, ...]]:
+    """The report on files before it is settled, and the paths of those that were checked."""
+    seen: list[str] = []
+    return lint.lint(_noted(files, seen), run.tree, run.given), tuple(seen)
+
+
+def settled(run: Run, found: Report, seen: Iterable[str] = (), walked: Iterable[str] = ()) -> Report:
+    """A report with what the baseline accepts, and what is useless in it and in the waivers of policies."""
+    if run.baseline is None and run.options.ignores and not any(one.waivers for one in run.policies.met()):
+        return found
+    from gpulint import acceptance
+
+    return acceptance.settled(found, run, acceptance.scope(run, seen, walked))
+
+
+def _noted(files: Iterable[Source | Skip], seen: list[str]) -> Iterator[Source | Skip]:
+    for source in files:
+        if isinstance(source, Source):
+            seen.append(source.path)
+        yield source
 
 
 def folder(paths: Sequence[str]) -> Path:
@@ -129,15 +182,27 @@ class _Givens:
         """What governs a file by its path as shown; one outside the repository has the policy of the run."""
         inside = self.tree.from_root(path)
         if inside is None:
-            given = self.of(self.whole)
-            return (
-                replace(given, governance=given.governance.about(lambda _: False))
-                if given.governance is not NONE
-                else given
-            )
-        given = _placed(self.of(self.policies.at(inside)), path, inside)
-        about = given.governance.about(lambda lines: self.policies.matches(lines, inside))
+            return self._demanded(self.of(self.whole), None)
+        found = self.policies.at(inside)
+        given = self._demanded(_placed(self.of(found), path, inside), inside)
+        return self._waived(given, found, inside)
+
+    def _demanded(self, given: Given, inside: str | None) -> Given:
+        """What governs a file, with what its policy demands there."""
+        about = given.governance.about(lambda lines: inside is not None and self.policies.matches(lines, inside))
         return given if about is given.governance else replace(given, governance=about)
+
+    def _waived(self, given: Given, found: Settings, inside: str) -> Given:
+        """What governs a file, with what its policy accepts there."""
+        if not found.waivers:
+            return given
+        from gpulint.policy.waivers import Suppression
+
+        reaching = [one for one in found.waivers if self.policies.reaches(one, inside)]
+        accepted = (
+            Suppression(name, one.waiver, None, one.workload, one.object) for one in reaching for name in one.rules
+        )
+        return replace(given, waivers=tuple(accepted))
 
     def of(self, found: Settings) -> Given:
         """What follows from a policy."""
@@ -150,6 +215,7 @@ class _Givens:
         if found.path not in self._known:
             self._known[found.path] = selection.known(found, options.rules)
         known = self._known[found.path]
+        selection.accepted(known, found)
         return Given(
             selection.speaking(known, found, options.select, options.ignore, options.preview),
             tuple(known),
@@ -160,6 +226,7 @@ class _Givens:
             fabrics=found.fabrics,
             fail_on=Severity.named(options.fail_on or found.fail_on),
             available=_available(found)._replace(today=options.today or time.strftime("%Y-%m-%d")),
+            demands=_demands(found),
             governed=self.at,
             governance=self._governance(found),
         )
@@ -188,6 +255,41 @@ def _about(said: Iterable[T], path: str, inside: str) -> tuple[T, ...]:
 
 def _relative(path: str, folder: str) -> str:
     return path.removeprefix(f"{folder}/") if folder else path
+
+
+def _demands(found: Settings) -> Demands | None:
+    """What a policy wants of waivers; None where it wants nothing."""
+    if not found.waivers_need and found.waivers_last_s is None:
+        return None
+    from gpulint.policy.waivers import Demands
+
+    return Demands(found.waivers_need, found.waivers_last_s)
+
+
+def _baseline(found: Settings, policies: Policies, options: Options) -> Baseline | None:
+    """The baseline that the options or the policy name, else that of the root; SettingsError where it is unusable."""
+    named = found.baseline or BASELINE
+    try:
+        content = _content(options.baseline) if options.baseline else policies.reader.read(named)
+    except Refused as error:
+        raise SettingsError(str(error)) from None
+    if content is None and found.baseline:
+        raise SettingsError(f"{found.place('baseline')}: there is no file {policies.reader.shown(named)}")
+    if content is None:
+        return None
+    from gpulint.policy import baseline
+
+    try:
+        return baseline.read(options.baseline or policies.reader.shown(named), content)
+    except baseline.BaselineError as error:
+        raise SettingsError(str(error)) from None
+
+
+def _content(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise SettingsError(f"--baseline {path} cannot be read: {(error.strerror or str(error)).lower()}") from None
 
 
 def _accelerator(found: Settings, options: Options) -> str:

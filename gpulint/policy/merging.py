@@ -5,15 +5,28 @@ Of single values the last layer's counts, mappings are merged key by key, and li
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from gpulint import units
 from gpulint.documents import Path
+from gpulint.findings import Waiver
 from gpulint.governance import Governance
 from gpulint.offers import Available, Energy, Price
 from gpulint.policy import schema
 from gpulint.policy.packs import Layer
-from gpulint.policy.settings import Folder, Hint, Level, NamedFabric, NamedPool, Override, Settings, SettingsError
+from gpulint.policy.settings import (
+    Accepted,
+    Folder,
+    Hint,
+    Level,
+    NamedFabric,
+    NamedPool,
+    Override,
+    Settings,
+    SettingsError,
+)
 
 T = TypeVar("T", Hint, NamedFabric)
 FIRST_COUNTS = frozenset({"hints", "objectives", "fabric", "pools", "prices"})
@@ -55,6 +68,7 @@ def settings(layers: Sequence[Layer], chosen: Sequence[Override] = ()) -> Settin
         levels=tuple(tuple(_levels(part)) for part in parts),
         named=tuple(level for part in _all_parts(layers) for level in _levels(part)),
         overrides=tuple(_overrides(layers)),
+        waivers=tuple(accepted for layer in layers for accepted in _accepted(layer)),
         path=own.document.path,
         folder=own.folder,
         origins=origins,
@@ -149,6 +163,22 @@ def _folders(layers: Iterable[Layer]) -> Iterator[Folder]:
             yield Folder(layer.reader, "" if path == "." else path, place)
 
 
+def _accepted(layer: Layer) -> Iterator[Accepted]:
+    for index, entry in enumerate(layer.stated.get("waivers", ())):
+        until = entry.get("until")
+        waiver = Waiver(
+            "policy",
+            entry["reason"],
+            layer.document.locate((*layer.inside, "waivers", index)),
+            entry.get("owner", ""),
+            until.isoformat() if until else "",
+            entry.get("while", ""),
+        )
+        paths = tuple(layer.globs(("waivers", index, "paths")))
+        about = (entry.get("workload") or "*", entry.get("object") or "*")
+        yield Accepted(tuple(entry["rules"]), waiver, paths, *about, layer.folder)
+
+
 def _levels(part: Part) -> Iterator[Level]:
     """What one part says of rules, the least first: what is selected, what has a severity, what is ignored."""
     for index, word in enumerate(part.stated.get("select", ())):
@@ -178,6 +208,11 @@ def _settings(stated: schema.PolicyFile, tree: Mapping[str, Any]) -> Settings:
         fabrics=tuple(_from(tree, "fabric", fabrics)),
         like=dict(stated.like),
         available=_available(stated),
+        waivers_need=stated.waivers_need,
+        waivers_last_s=units.seconds_of(stated.waivers_last) if stated.waivers_last else None,
+        baseline=posixpath.normpath(posixpath.join(tree["baseline"].folder, stated.baseline))
+        if stated.baseline
+        else "",
     )
 
 

@@ -54,7 +54,7 @@ def _levelled(one: Rule, levels: Iterable[Iterable[Level]], previewed: bool) -> 
             severity = Severity.named(level.level)
     if off or (one.status == "preview" and not previewed):
         return None
-    return one if severity == one.severity else dataclasses.replace(one, severity=severity)
+    return one if severity == one.severity else dataclasses.replace(one, severity=severity, stated=one.severity)
 
 
 def _ordered(group: Sequence[Level], rules: Mapping[str, Rule]) -> Iterator[Level]:
@@ -75,6 +75,16 @@ def _named(rules: Mapping[str, Rule], found: Settings, words: Iterable[str]) -> 
             near = difflib.get_close_matches(word, [*rules, *families], n=1)
             meant = f"; did you mean {near[0]}?" if near else ""
             raise SettingsError(f"{place}no rule or family is called {word}{meant}")
+
+
+def accepted(rules: Mapping[str, Rule], found: Settings) -> None:
+    """SettingsError for what a policy accepts that is no rule."""
+    for one in found.waivers:
+        for name in one.rules:
+            if name not in rules:
+                near = difflib.get_close_matches(name, rules, n=1)
+                place = f"{one.waiver.location.path}:{one.waiver.location.line}: " if one.waiver.location else ""
+                raise SettingsError(f"{place}no rule is called {name}" + (f"; did you mean {near[0]}?" if near else ""))
 
 
 def _of_folder(folder: Folder) -> Iterator[Rule]:
