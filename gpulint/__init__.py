@@ -46,7 +46,12 @@ def check(
     from gpulint import run
 
     named = tuple(str(path) for path in ([paths] if isinstance(paths, str | Path) else paths))
-    return run.report(run.prepared(named, options or run.Options(), policy), named, watched)
+    chosen = options or run.Options()
+    if chosen.base or chosen.policy_from:
+        from gpulint import gate
+
+        return gate.report(named, chosen, policy, watched)
+    return run.report(run.prepared(named, chosen, policy), named, watched)
 
 
 def size(workload: str | Path | Mapping[str, object], stated: Mapping[str, object] | None = None) -> tuple[Sizing, ...]:

@@ -46,7 +46,7 @@ SHARING = {
 """A device plugin's configuration, by the resource it offers; on GKE a node label says it instead."""
 JOINED = tuple(f"kind: {kind}".encode() for kind in adapters.SCALERS)
 """Objects that say something of a workload elsewhere without a word of GPUs."""
-IGNORED = "gpulint/ignore"
+IGNORED = ("gpulint/ignore", "gpulint:")
 UNREAD = "asks for GPUs in an object that is not read yet"
 DEPTH = 24
 ASKED = re.compile(r"nvidia\.com/(?:gpu|mig-|pgpu)|amd\.com/gpu|habana\.ai/gaudi|gpu\.intel\.com/")
@@ -54,7 +54,10 @@ ASKED = re.compile(r"nvidia\.com/(?:gpu|mig-|pgpu)|amd\.com/gpu|habana\.ai/gaudi
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the command line and the settings say beside the files; `governed` says it of one file, where that differs."""
+    """What the command line and the settings say beside the files; `governed` says it of one file, where that differs.
+
+    `vouched` passes on what the comments and annotations of a file silence, with those marked that do not count yet.
+    """
 
     rules: tuple[Rule, ...]
     every_rule: tuple[str, ...] = ()
@@ -70,6 +73,7 @@ class Given:
     demands: Demands | None = None
     governance: Governance = NONE
     governed: Callable[[str], Given] | None = None
+    vouched: Callable[[str, Sequence[Suppression], Sequence[Document]], Sequence[Suppression]] | None = None
 
     def at(self, path: str) -> Given:
         """What governs one file: the policy nearest to it, with what that says of its path."""
@@ -386,11 +390,13 @@ def _waived(
 ) -> tuple[Finding, ...]:
     """Findings with what the waivers of a file and of its policy make of them, and what is wrong with the file's own."""
     text = loaded.documents[0].text if loaded.documents else source.content.decode("utf-8-sig", "replace")
-    if not loaded.comments and not given.waivers and IGNORED not in text:
+    if not loaded.comments and not given.waivers and not any(mark in text for mark in IGNORED):
         return found
     from gpulint.policy import directives, waivers
 
     own, troubles = directives.read(source.path, text, loaded.documents, loaded.comments, given.every_rule)
+    if given.vouched:
+        own = list(given.vouched(source.path, own, loaded.documents))
     judged = waivers.applied(
         found,
         (*own, *given.waivers),

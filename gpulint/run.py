@@ -18,10 +18,10 @@ from gpulint.lint import Given
 from gpulint.offers import EVERYTHING, Available
 from gpulint.policy import rule, selection, settings
 from gpulint.policy.governing import Policies
-from gpulint.policy.reader import Disk, Refused, Stated
+from gpulint.policy.reader import Disk, Reader, Refused, Stated
 from gpulint.policy.rule import Rule
-from gpulint.policy.settings import BASELINE, Hint, NamedFabric, Settings, SettingsError
-from gpulint.repository import Source, WorkTree
+from gpulint.policy.settings import BASELINE, Folder, Hint, NamedFabric, Settings, SettingsError
+from gpulint.repository import Source, Tree, WorkTree
 
 if TYPE_CHECKING:
     from gpulint.policy.baseline import Baseline
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 T = TypeVar("T", Hint, NamedFabric)
 STATED = "policy.json"
 """What a policy is called that stands in no file."""
+Stands = str | Path | Mapping[str, object] | None
+"""A policy in place of every gpulint.yaml: its file, or what that would hold."""
 Watched = Callable[[Iterable[Source | Skip]], Iterable[Source | Skip]]
 
 
@@ -39,7 +41,11 @@ class Unusable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a caller says beside the settings; what is empty is left to them. `today` is a day as 2026-11-22."""
+    """What a caller says beside the settings; what is empty is left to them. `today` is a day as 2026-11-22.
+
+    `base` is a commit: what the change from there to the commit `head` introduces counts, and nothing else. Of the commit
+    `policy_from` are the policies and waivers that count.
+    """
 
     today: str = ""
     select: tuple[str, ...] = ()
@@ -48,6 +54,9 @@ class Options:
     rules: tuple[str, ...] = ()
     accelerator: str = ""
     fail_on: str = ""
+    base: str = ""
+    head: str = "HEAD"
+    policy_from: str = ""
     preview: bool = False
     baseline: str = ""
     ignores: bool = True
@@ -58,32 +67,42 @@ class Run(NamedTuple):
 
     settings: Settings
     given: Given
-    tree: WorkTree
+    tree: Tree
     policies: Policies
     options: Options
     baseline: Baseline | None = None
 
 
-def prepared(paths: Sequence[str], options: Options, policy: str | Path | Mapping[str, object] | None = None) -> Run:
+def prepared(
+    paths: Sequence[str],
+    options: Options,
+    policy: Stands = None,
+    tree: Tree | None = None,
+    reader: Reader | None = None,
+) -> Run:
     """What governs a run over these paths; Unusable says what is wrong, with its place.
 
-    A policy is a file, or what one would hold, in place of every gpulint.yaml.
+    A policy is a file, or what one would hold, in place of every gpulint.yaml. Without another `tree` and `reader` of
+    policies the files are those of the work tree, and so are its policies.
     """
-    tree = WorkTree(repository.root_of(folder(paths)))
+    tree = tree or WorkTree(repository.root_of(folder(paths)))
     common = _common(paths, tree)
     try:
-        policies = Policies(Disk(tree.root), _only(policy, tree) if policy is not None else None)
+        policies = Policies(reader or Disk(tree.root), _only(policy, tree) if policy is not None else None)
         found = policies.nearest(common)
-        given = _Givens(policies, found, options, tree, _whole_folders(paths, tree)).of(found)
+        inside = _inside(options.rules, tree) if reader else {}
+        beside = [Folder(policies.reader, one, "--rules") for one in inside.values()]
+        left = replace(options, rules=tuple(path for path in options.rules if path not in inside))
+        given = _Givens(policies, found, left, tree, beside, _whole_folders(paths, tree)).of(found)
         left_out = [line for lines in policies.excluded(common) for line in lines]
-        tree = WorkTree(tree.root, [*left_out, *options.exclude])
+        tree = tree.leaving_out([*left_out, *options.exclude])
         known = _baseline(found, policies, options)
     except (SettingsError, rule.RuleError) as error:
         raise Unusable(str(error)) from None
     return Run(found, given, tree, policies, options, known)
 
 
-def _only(policy: str | Path | Mapping[str, object], tree: WorkTree) -> Settings:
+def _only(policy: str | Path | Mapping[str, object], tree: Tree) -> Settings:
     """The one policy that a caller names."""
     if isinstance(policy, Mapping):
         return settings.of(Stated(tree.root, STATED, json.dumps(policy).encode()), STATED)
@@ -150,14 +169,14 @@ def _folder(path: str) -> Path:
     return (place if place.is_dir() else place.parent).resolve()
 
 
-def _whole_folders(paths: Sequence[str], tree: WorkTree) -> tuple[str, ...]:
+def _whole_folders(paths: Sequence[str], tree: Tree) -> tuple[str, ...]:
     """The folders that are read whole, from the root."""
     places = [Path(path).resolve() for path in paths or (".",) if path != "-" and Path(path).is_dir()]
     inside = (place.relative_to(tree.root).as_posix() for place in places if place.is_relative_to(tree.root))
     return tuple("" if one == "." else one for one in inside)
 
 
-def _common(paths: Sequence[str], tree: WorkTree) -> str:
+def _common(paths: Sequence[str], tree: Tree) -> str:
     """The folder that holds all paths, from the root; paths of other repositories are passed by."""
     places = [place for path in paths or ("-",) if (place := _folder(path)).is_relative_to(tree.root)]
     common = Path(os.path.commonpath(places)).relative_to(tree.root).as_posix()
@@ -168,13 +187,20 @@ class _Givens:
     """What governs each file of a run; what follows from one policy is worked out once."""
 
     def __init__(
-        self, policies: Policies, whole: Settings, options: Options, tree: WorkTree, folders: tuple[str, ...]
+        self,
+        policies: Policies,
+        whole: Settings,
+        options: Options,
+        tree: Tree,
+        folders: Sequence[Folder],
+        whole_folders: tuple[str, ...],
     ) -> None:
         self.policies = policies
         self.whole = whole
         self.options = options
         self.tree = tree
-        self.folders = folders
+        self._folders = folders
+        self._whole_folders = whole_folders
         self._known: dict[str, Mapping[str, Rule]] = {}
         self._made: dict[int, Given] = {}
 
@@ -213,7 +239,8 @@ class _Givens:
     def _given(self, found: Settings) -> Given:
         options = self.options
         if found.path not in self._known:
-            self._known[found.path] = selection.known(found, options.rules)
+            both = found._replace(rules=(*found.rules, *self._folders))
+            self._known[found.path] = selection.known(both, options.rules)
         known = self._known[found.path]
         selection.accepted(known, found)
         return Given(
@@ -233,8 +260,13 @@ class _Givens:
 
     def _governance(self, found: Settings) -> Governance:
         """What a policy demands; its budgets hold for the whole sum where the run reads all that the policy governs."""
-        whole = any(f"{found.folder}/".startswith(f"{one}/" if one else "") for one in self.folders)
+        whole = any(f"{found.folder}/".startswith(f"{one}/" if one else "") for one in self._whole_folders)
         return found.governance.read_whole() if whole else found.governance
+
+
+def _inside(paths: Iterable[str], tree: Tree) -> dict[str, str]:
+    """The folders of rules that lie in the repository, by their paths as they were given, with those from its root."""
+    return {path: inside for path in paths if (inside := tree.from_root(path)) is not None}
 
 
 def _placed(given: Given, path: str, inside: str) -> Given:

@@ -68,6 +68,11 @@ if TYPE_CHECKING:
     type=click.Path(),
     help="A values file for --render helm; repeatable.",
 )
+@click.option(
+    "--base", metavar="COMMIT", help="Only what was changed since HEAD left COMMIT counts; both are read from git."
+)
+@click.option("--head", metavar="COMMIT", help="With --base: the commit to check.  [default: HEAD]")
+@click.option("--policy-from", metavar="COMMIT", help="Policies and waivers count as COMMIT has them.")
 @click.option("--policy", metavar="FILE", type=click.Path(), help="A policy in place of every gpulint.yaml.")
 @click.option("--preview", is_flag=True, help="Let rules speak that are still in preview.")
 @click.option("--fix", is_flag=True, help="Write alternatives that give nothing up into the files.")
@@ -100,6 +105,9 @@ def command(
     accelerator: str | None,
     render: str | None,
     values: Sequence[str],
+    base: str | None,
+    head: str | None,
+    policy_from: str | None,
     fix: bool,
     unsafe: bool,
     diff: bool,
@@ -123,6 +131,10 @@ def command(
         raise Misuse("--unsafe goes with --fix or --diff")
     if render and (fix or diff):
         raise Misuse("--fix and --diff are about files; what --render checks is made anew each time")
+    if head and not base:
+        raise Misuse("--head goes with --base")
+    if (base or policy_from) and (render or fix or diff or "-" in paths):
+        raise Misuse("--base and --policy-from are about commits: no --render, --fix, --diff or - with them")
     if diff and outputs_:
         raise Misuse("--output is of a report; --diff shows none")
     options = Options(
@@ -133,6 +145,9 @@ def command(
         rules=tuple(folders),
         accelerator=accelerator or "",
         fail_on=fail_on or "",
+        base=base or "",
+        head=head or "HEAD",
+        policy_from=policy_from or "",
         preview=preview,
         baseline=baseline or "",
         ignores=not no_ignores,

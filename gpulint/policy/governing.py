@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpulint.policy import settings
 from gpulint.policy.reader import Reader
-from gpulint.policy.settings import Accepted, Settings
+from gpulint.policy.settings import Accepted, Override, Settings
 from gpulint.repository import ignored
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ class Policies:
         self._nearest: dict[str, Settings] = {}
         self._excluding: dict[str, tuple[tuple[str, ...], ...]] = {}
         self._specs: dict[tuple[str, ...], pathspec.GitIgnoreSpec] = {}
-        self._over: dict[tuple[str, tuple[int, ...]], Settings] = {}
+        self._over: dict[tuple[str, tuple[Override, ...]], Settings] = {}
 
     def nearest(self, folder: str) -> Settings:
         """The policy of a folder, else of the nearest above it, without what it says of single paths."""
@@ -51,15 +51,20 @@ class Policies:
     def at(self, path: str) -> Settings:
         """What governs one file: its nearest policy, with the overrides that match it."""
         found = self.nearest(posixpath.dirname(path))
-        numbers = tuple(number for number, one in enumerate(found.overrides) if self.matches(one.paths, path))
-        if not numbers:
+        chosen = self.overrides(path)
+        if not chosen:
             return found
-        key = found.path, numbers
+        key = found.path, chosen
         if key not in self._over:
             from gpulint.policy import merging
 
-            self._over[key] = merging.settings(found.layers, [found.overrides[number] for number in numbers])
+            self._over[key] = merging.settings(found.layers, chosen)
         return self._over[key]
+
+    def overrides(self, path: str) -> tuple[Override, ...]:
+        """The overrides of its policy that match a file."""
+        found = self.nearest(posixpath.dirname(path))
+        return tuple(one for one in found.overrides if self.matches(one.paths, path))
 
     def met(self) -> tuple[Settings, ...]:
         """The policies that were read, each once."""

@@ -59,8 +59,8 @@ def settings(layers: Sequence[Layer], chosen: Sequence[Override] = ()) -> Settin
     parts = [Part(one, one.stated) for one in layers]
     parts += [_of_override(layers[one.layer], one.entry) for one in chosen]
     tree = merged(parts)
-    origins = dict(_places(tree, ()))
-    stated = schema.PolicyFile.model_validate(_plain(tree))
+    whole = _plain(tree)
+    stated = schema.PolicyFile.model_validate(whole)
     own = layers[-1]
     return _settings(stated, tree)._replace(
         exclude=tuple(line for one in layers for line in one.globs(("exclude",))),
@@ -71,7 +71,8 @@ def settings(layers: Sequence[Layer], chosen: Sequence[Override] = ()) -> Settin
         waivers=tuple(accepted for layer in layers for accepted in _accepted(layer)),
         path=own.document.path,
         folder=own.folder,
-        origins=origins,
+        stated=whole,
+        origins=dict(_places(tree, ())),
         layers=tuple(layers),
         governance=_governance(stated, layers, parts),
     )

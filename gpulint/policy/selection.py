@@ -44,10 +44,19 @@ def speaking(
     )
 
 
+def decided(one: Rule, found: Settings, rules: Mapping[str, Rule]) -> Level | None:
+    """What a policy said last of a rule, or of its family; None where it says nothing."""
+    return next(reversed(_about(one, [tuple(_ordered(group, rules)) for group in found.levels])), None)
+
+
+def _about(one: Rule, levels: Iterable[Iterable[Level]]) -> list[Level]:
+    return [level for group in levels for level in group if level.word in (one.name, one.family)]
+
+
 def _levelled(one: Rule, levels: Iterable[Iterable[Level]], previewed: bool) -> Rule | None:
     """A rule as the policy has it; None where it is off."""
     severity, off = one.severity, False
-    for level in (level for group in levels for level in group if level.word in (one.name, one.family)):
+    for level in _about(one, levels):
         off = level.level == "off"
         previewed = previewed or (level.word == one.name and level.level not in ("off", "on"))
         if level.level not in ("on", "off"):

@@ -7,7 +7,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpulint.findings import Waiver
 from gpulint.governance import NONE, Governance
@@ -115,9 +115,9 @@ class Accepted(NamedTuple):
 class Settings(NamedTuple):
     """Defaults that the command line overrides.
 
-    `levels` are groups of which the last that names a rule counts, `named` all of them, of every override. `origins` say
-    where each value stands, by its path in the merged settings; `folder` is the one of the policy file, from the root, and
-    `layers` what it is made of.
+    `levels` are groups of which the last that names a rule counts, `named` all of them, of every override. `stated` is what
+    the layers say together, `origins` where each value of it stands, by its path; `folder` is the one of the policy file,
+    from the root, and `layers` what it is made of.
     """
 
     select: tuple[str, ...] = ()
@@ -141,6 +141,7 @@ class Settings(NamedTuple):
     baseline: str = ""
     path: str = ""
     folder: str = ""
+    stated: Mapping[str, Any] = MappingProxyType({})
     origins: Mapping[tuple[str | int, ...], str] = MappingProxyType({})
     layers: tuple[Layer, ...] = ()
     governance: Governance = NONE
