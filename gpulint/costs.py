@@ -44,7 +44,7 @@ def figures(known: Facts) -> Figures | None:
     room = "training_room" if engines.trains(known.role) else "headroom"
     return Figures(
         gpus=_number(known, "workload_gpus"),
-        cost_usd_per_hour=_number(known, "cost_usd_per_hour") if _placed(known) else None,
+        cost_usd_per_hour=_number(known, "cost_usd_per_hour") if placed(known) else None,
         power_w=_number(known, "power_w"),
         headroom=_number(known, room),
     )
