@@ -11,9 +11,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gpulint import cli
-from gpulint.policy import packs, settings
+from gpulint.policy import packs, selection, settings
 from gpulint.policy.governing import Policies
 from gpulint.policy.reader import Disk
+from gpulint.policy.rule import shipped_rules
 from gpulint.policy.settings import SettingsError
 
 POD = """\
@@ -485,9 +486,90 @@ def test_stdin_stands_under_the_policy_of_the_name_it_is_given(tmp_path: Path, m
 
 # ---- the shipped packs
 
+LATEST = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: chat}
+spec:
+  nodeSelector: {cloud.google.com/gke-accelerator: nvidia-h100-80gb}
+  containers:
+    - name: server
+      image: vllm/vllm-openai:latest
+      args: [--model=Qwen/Qwen3-8B, --max-model-len=16384]
+      resources: {limits: {nvidia.com/gpu: 1}}
+"""
+"""One note: engine-image-unpinned."""
+ENDLESS = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --gpus-per-node=8
+#SBATCH --cpus-per-task=64
+srun torchrun --nnodes=2 --nproc_per_node=8 --rdzv_backend=c10d --rdzv_endpoint=$MASTER:29500 train.py
+"""
+"""One note: time-limit-missing."""
+PRIVILEGED = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: chat}
+spec:
+  nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}
+  containers:
+    - name: server
+      image: vllm/vllm-openai:v0.11.0
+      args: [--model=Qwen/Qwen2.5-7B-Instruct, --max-model-len=4096]
+      securityContext: {privileged: true}
+      resources: {limits: {nvidia.com/gpu: 1}}
+"""
+"""One warning: privileged-gpu-container."""
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "text", "before", "after", "codes"),
+    [
+        ("strict", "chat.yaml", LATEST, "note", "warning", (0, 1)),
+        ("serving", "chat.yaml", LATEST, "note", "warning", (0, 0)),
+        ("training", "run.sbatch", ENDLESS, "note", "warning", (0, 0)),
+        ("facility", "chat.yaml", PRIVILEGED, "warning", "error", (0, 1)),
+        ("finops", "run.sbatch", ENDLESS, "note", "warning", (0, 0)),
+        ("recommended", "chat.yaml", LATEST, "note", "note", (0, 0)),
+    ],
+)
+def test_what_a_pack_changes_on_a_sample(
+    check: Callable[..., Result], name: str, file: str, text: str, before: str, after: str, codes: tuple[int, int]
+) -> None:
+    without = check({file: text}, "--format", "json", file)
+    with_pack = check({"gpulint.yaml": f"extends: {name}\n"}, "--format", "json", file)
+    ((_, rule, _),) = spoken(without)
+    assert (spoken(without), without.exit_code) == ([(file, rule, before)], codes[0])
+    assert (spoken(with_pack), with_pack.exit_code) == ([(file, rule, after)], codes[1])
+
 
 @pytest.mark.parametrize("name", packs.names())
 def test_every_pack_loads_says_what_it_is_for_and_names_what_exists(check: Callable[..., Result], name: str) -> None:
     assert packs.pack(name).stated["summary"]
     result = check({"gpulint.yaml": f"extends: {name}\n", "pod.yaml": POD})
     assert result.exit_code in (0, 1), result.output
+
+
+@pytest.mark.parametrize("name", packs.names())
+def test_a_pack_gives_its_rules_the_severity_that_it_states_and_none_that_they_have(tmp_path: Path, name: str) -> None:
+    found = read(tmp_path, {"gpulint.yaml": f"extends: {name}\n"})
+    rules = {one.name: one for one in selection.speaking(shipped_rules(), found)}
+    for word, level in packs.pack(name).stated.get("severity", {}).items():
+        if word in shipped_rules():
+            assert (rules[word].severity.word, shipped_rules()[word].severity.word != level) == (level, True), word
+        else:
+            assert {one.severity.word for one in rules.values() if one.family == word} == {level}, word
+
+
+def test_a_waiver_without_owner_and_end_silences_nothing_under_the_strict_pack(check: Callable[..., Result]) -> None:
+    waived = POD.rstrip() + "  # gpulint: ignore[gpu-limit-missing] the webhook adds it\n"
+    assert check({"pod.yaml": waived}).exit_code == 0
+    result = check({"gpulint.yaml": "extends: strict\n", "pod.yaml": waived}, "--format", "json")
+    assert result.exit_code == 1
+    assert "gpu-limit-missing" in {rule for _, rule, _ in spoken(result)}
+
+
+def test_packs_add_up(check: Callable[..., Result]) -> None:
+    result = check({"gpulint.yaml": "extends: [strict, serving, finops]\n", "chat.yaml": LATEST}, "--format", "json")
+    assert (spoken(result), result.exit_code) == ([("chat.yaml", "engine-image-unpinned", "warning")], 1)
