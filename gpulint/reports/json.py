@@ -25,7 +25,9 @@ from gpulint.findings import (
 from gpulint.version import __version__
 
 FORMAT = "gpulint-report/1"
-OBEYED = re.compile(r"[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+OBEYED = re.compile(
+    r"[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
+)
 """Characters that JSON lets stand and a terminal may obey or hide."""
 
 
@@ -37,7 +39,7 @@ def render(report: Report) -> str:
 def encoded(data: object) -> str:
     """Data as JSON with readable letters, without characters that a terminal would obey, ending in a newline."""
     text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
-    return OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return OBEYED.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
 def as_data(report: Report) -> dict[str, object]:
