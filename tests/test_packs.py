@@ -401,6 +401,13 @@ def test_an_override_selects_for_its_paths_alone(check: Callable[..., Result]) -
     assert spoken(check(files, "--format", "json")) == [("pod.yaml", "gpu-limit-missing", "error")]
 
 
+def test_an_override_narrows_what_may_be_used_on_its_paths(tmp_path: Path) -> None:
+    policy = "accelerators: {allowed: [l4, h100-*]}\noverrides: [{paths: [dev/], accelerators: {allowed: [l4]}}]\n"
+    policies = Policies(Disk(laid(tmp_path, {"gpulint.yaml": policy})))
+    assert policies.at("dev/chat.yaml").governance.permitted.allowed == ("l4",)
+    assert policies.at("chat.yaml").governance.permitted.allowed == ("l4", "h100-*")
+
+
 def test_an_override_names_the_accelerator_of_its_paths(check: Callable[..., Result]) -> None:
     policy = "accelerator: h200-sxm-141gb\noverrides: [{paths: [small/], accelerator: l4}]\n"
     files = {"gpulint.yaml": policy, "chat.yaml": UNPLACED, "small/chat.yaml": UNPLACED}
