@@ -44,7 +44,7 @@ class Options:
     """What a caller says beside the settings; what is empty is left to them. `today` is a day as 2026-11-22.
 
     `base` is a commit: what the change from there to the commit `head` introduces counts, and nothing else. Of the commit
-    `policy_from` are the policies and waivers that count.
+    `policy_from` are the policies and waivers that count. `changed` looks only at files that differ from base, else from HEAD.
     """
 
     today: str = ""
@@ -57,6 +57,7 @@ class Options:
     base: str = ""
     head: str = "HEAD"
     policy_from: str = ""
+    changed: bool = False
     preview: bool = False
     baseline: str = ""
     ignores: bool = True
