@@ -18,6 +18,7 @@ from gpulint.findings import (
     Report,
     RoleSummary,
     RuleCard,
+    Spent,
     Suggestion,
     Waiver,
     WorkloadSummary,
@@ -54,9 +55,15 @@ def as_data(report: Report) -> dict[str, object]:
         "skipped": [{"path": skip.path, "reason": skip.reason} for skip in report.skipped],
         "failures": [failure._asdict() for failure in report.failures],
         "rules": [_rule(card) for _, card in sorted(report.rules.items())],
+        "budgets": [_budget(one) for one in report.budgets],
         "comparison": report.comparison and _comparison(report.comparison),
         "summary": _summary(report),
     }
+
+
+def _budget(one: Spent) -> dict[str, object]:
+    taken = {key: getattr(one, key) for key in ("budget", "unit", "limit", "least", "verdict", "reason", "workloads")}
+    return {**taken, **place(one.location)}
 
 
 def _summary(report: Report) -> dict[str, object]:
