@@ -317,12 +317,12 @@ def closing(report: Report) -> Iterator[str]:
         yield f"no engine that gpulint reads: {unread} of {_counted(len(roles), 'role')}; only rules for any program applied"
 
 
-<<<<<<< HEAD
 def faults(report: Report) -> Iterator[str]:
     """A line for each fault of ours."""
     for failure in report.failures:
         yield f"internal error in {safe(failure.path)} while {failure.doing}: {safe(failure.error)}"
-=======
+
+
 def budgets(report: Report) -> Iterator[str]:
     """How much of each budget is taken, and why more cannot be told."""
     for one in report.budgets:
@@ -330,7 +330,6 @@ def budgets(report: Report) -> Iterator[str]:
         known = "at least " if one.verdict == "cannot tell" else ""
         why = f" ({safe(one.reason)})" if one.verdict == "cannot tell" else ""
         yield f"budget {safe(one.budget)}: {known}{least.removesuffix(' GPUs')} of {limit}, {one.verdict}{why}"
->>>>>>> main
 
 
 def lacking(report: Report) -> str:
