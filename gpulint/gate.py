@@ -12,7 +12,7 @@ from gpulint.comparison import Known, Side
 from gpulint.findings import Report, Skip
 from gpulint.git import Git, GitError
 from gpulint.lint import Given
-from gpulint.policy import subject
+from gpulint.policy import baseline, subject
 from gpulint.policy.committed import Commit, Vouching
 from gpulint.policy.rule import Rule
 from gpulint.repository import Source
@@ -67,7 +67,8 @@ def _of_work_tree(git: Git, paths: Sequence[str], options: Options, policy: Stan
 
 
 def _compared(sides: Sides, runs: Runs, asked: Sequence[str], watched: Watched) -> Report:
-    touched = changed.between(sides.base, sides.head) if runs.head.options.changed else iter
+    narrow = runs.head.options.changed and not runs.head.given.governance.budgets
+    touched = changed.between(sides.base, sides.head) if narrow else iter
     now = _of_side(runs.head, sides.base, asked, lambda files: watched(touched(files)))
     before = _of_side(runs.base, sides.head, asked, lambda files: watched(touched(files)))
     return comparison.compared(
@@ -84,7 +85,11 @@ def _of_side(found: Run, other: GitTree, asked: Sequence[str], watched: Watched)
     if not found.options.policy_from:
         return settled
     elsewhere = f"{found.options.policy_from}:"
-    left = tuple(one for one in settled.findings if not one.location.path.startswith(elsewhere))
+    left = tuple(
+        one
+        for one in settled.findings
+        if one.family != baseline.ALWAYS_SAID or not one.location.path.startswith(elsewhere)
+    )
     speaking = {one.rule for one in left}
     cards = {name: card for name, card in settled.rules.items() if name in speaking}
     return settled._replace(findings=left, rules=cards)

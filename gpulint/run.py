@@ -94,7 +94,8 @@ def prepared(
         inside = _inside(options.rules, tree) if reader else {}
         beside = [Folder(policies.reader, one, "--rules") for one in inside.values()]
         left = replace(options, rules=tuple(path for path in options.rules if path not in inside))
-        given = _Givens(policies, found, left, tree, beside, _whole_folders(paths, tree)).of(found)
+        whole = () if options.changed else _whole_folders(paths, tree)
+        given = _Givens(policies, found, left, tree, beside, whole).of(found)
         left_out = [line for lines in policies.excluded(common) for line in lines]
         tree = tree.leaving_out([*left_out, *options.exclude])
         known = _baseline(found, policies, options)
@@ -142,7 +143,8 @@ def checked(run: Run, files: Iterable[Source | Skip]) -> Report:
 def looked(run: Run, files: Iterable[Source | Skip]) -> tuple[Report, tuple[str, ...]]:
     """The report on files before it is settled, and the paths of those that were checked."""
     seen: list[str] = []
-    return lint.lint(_noted(files, seen), run.tree, run.given), tuple(seen)
+    found = lint.lint(_noted(files, seen), run.tree, run.given)
+    return found._replace(comment=run.settings.comment), tuple(seen)
 
 
 def settled(run: Run, found: Report, seen: Iterable[str] = (), walked: Iterable[str] = ()) -> Report:
