@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import checkout
 import pytest
+from checkout import committed
 from pre_commit.clientlib import load_manifest
 
 from gpulint import documents
 
-ROOT = Path(__file__).parent.parent
-EXAMPLES = ROOT / "examples"
+EXAMPLES = checkout.ROOT / "examples"
 
 MISSPELT = """\
 apiVersion: v1
@@ -35,38 +35,15 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not 
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An environment that keeps pre-commit's and git's own files away from the user's."""
-    home = tmp_path_factory.mktemp("home")
-    kept = {
-        name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PRE_COMMIT", "VIRTUAL_ENV"))
-    }
-    identity = {f"GIT_{who}_{what}": "gpulint" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    own = {"HOME": str(home), "PRE_COMMIT_HOME": str(home / "pre-commit"), "GIT_CONFIG_NOSYSTEM": "1"}
-    return {**kept, **identity, **own, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    return checkout.environment(tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture(scope="module")
 def hook(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -> tuple[Path, str]:
-    """This checkout as it stands, committed to a repository that a hook can be taken from, and the commit."""
+    """A repository that a hook can be taken from, and its commit."""
     source = tmp_path_factory.mktemp("source")
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    names = [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
-    if not names:
-        pytest.skip("the tests do not run from a git checkout")
-    for name in names:
-        (source / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / name, source / name)
-    committed(source, environment)
-    head = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=source, env=environment, capture_output=True, text=True, check=True
-    )
-    return source, head.stdout.strip()
+    checkout.copied(source)
+    return source, committed(source, environment)
 
 
 @pytest.fixture
@@ -75,12 +52,6 @@ def repository(tmp_path: Path, hook: tuple[Path, str]) -> Path:
     config = f"repos:\n  - repo: file://{source}\n    rev: {revision}\n    hooks:\n      - id: gpulint\n"
     (tmp_path / ".pre-commit-config.yaml").write_text(config, encoding="utf-8")
     return tmp_path
-
-
-def committed(folder: Path, environment: dict[str, str]) -> None:
-    commit = ["git", "commit", "-q", "--allow-empty", "-m", "state"]
-    for command in (["git", "init", "-q"], ["git", "add", "-A", "-f"], commit):
-        subprocess.run(command, cwd=folder, env=environment, check=True)
 
 
 def run(repository: Path, environment: dict[str, str]) -> tuple[int, str]:
@@ -142,7 +113,9 @@ def test_other_kinds_of_files_do_not_start_the_hook(repository: Path, environmen
 @pytest.mark.parametrize("hook_id", ["gpulint", "gpulint-fix"])
 def test_the_filter_of_a_hook_lets_each_format_pass_that_is_read(hook_id: str) -> None:
     pattern = next(
-        re.compile(one["files"]) for one in load_manifest(ROOT / ".pre-commit-hooks.yaml") if one["id"] == hook_id
+        re.compile(one["files"])
+        for one in load_manifest(checkout.ROOT / ".pre-commit-hooks.yaml")
+        if one["id"] == hook_id
     )
     suffixes = {*documents.SUFFIXES, *documents.TEMPLATES}
     read = {f"deploy/chat.{suffix}" for suffix in suffixes} | {*documents.NAMES, "base/Kustomization", "slurm.conf.j2"}
@@ -154,7 +127,7 @@ def test_the_filter_of_a_hook_lets_each_format_pass_that_is_read(hook_id: str) -
 )
 def test_the_filter_of_a_hook_lets_nothing_pass_that_is_never_read(name: str) -> None:
     assert not documents.is_read(name)
-    assert not any(re.search(one["files"], name) for one in load_manifest(ROOT / ".pre-commit-hooks.yaml")[:2])
+    assert not any(re.search(one["files"], name) for one in load_manifest(checkout.ROOT / ".pre-commit-hooks.yaml")[:2])
 
 
 def test_the_hook_can_be_tried_before_it_is_adopted(

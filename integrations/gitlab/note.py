@@ -1,0 +1,55 @@
+"""The note of a merge request: written once, brought up to date by later pipelines, taken away where there is nothing to say.
+
+It is found again by its author and its first line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+MARKER = "<!-- gpulint report -->"
+PAGE = 100
+PAGES_MAX = 100
+
+
+def main(body: str) -> None:
+    """Make the merge request's note say this."""
+    request = (
+        f"projects/{os.environ['CI_MERGE_REQUEST_PROJECT_ID']}/merge_requests/{os.environ['CI_MERGE_REQUEST_IID']}"
+    )
+    notes = f"{request}/notes"
+    earlier = next(mine(notes), None)
+    if body and earlier:
+        asked("PUT", f"{notes}/{earlier}", {"body": body})
+    elif body:
+        asked("POST", notes, {"body": body})
+    elif earlier:
+        asked("DELETE", f"{notes}/{earlier}")
+
+
+def mine(notes: str) -> Iterator[object]:
+    """The notes of the token's own user that begin with the marker."""
+    user = asked("GET", "user")["id"]
+    for page in range(1, PAGES_MAX + 1):
+        found = asked("GET", f"{notes}?per_page={PAGE}&page={page}")
+        yield from (one["id"] for one in found if one["author"]["id"] == user and one["body"].startswith(MARKER))
+        if len(found) < PAGE:
+            return
+
+
+def asked(method: str, path: str, said: dict[str, str] | None = None) -> dict:
+    """What GitLab's API answers."""
+    url = f"{os.environ['CI_API_V4_URL']}/{path}"
+    headers = {"PRIVATE-TOKEN": os.environ["GITLAB_TOKEN"], "Content-Type": "application/json"}
+    content = json.dumps(said).encode() if said else None
+    with urllib.request.urlopen(urllib.request.Request(url, content, headers, method=method), timeout=30) as answer:
+        return json.loads(answer.read() or b"null")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).read_text(encoding="utf-8").strip())
