@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from gpulint import hardware, objectives, shipped, units
 from gpulint.documents import Comment, Document
-from gpulint.policy import policy
 from gpulint.policy.settings import Hint, NamedFabric
 from gpulint.workload import Field, Role, Unknown, Workload
 
@@ -49,10 +48,12 @@ class Told(NamedTuple):
 
 def commented(comments: Iterable[Comment]) -> tuple[list[Told], list[tuple[Comment, str]]]:
     """The hints of a file's comments, and those that cannot be read, with the reason."""
+    from gpulint.policy import directives
+
     found: list[Told] = []
     mistaken: list[tuple[Comment, str]] = []
     for comment in comments:
-        words = policy.hint(comment.text).split()
+        words = directives.hint(comment.text).split()
         wrong = next(filter(None, map(_wrong, words)), "")
         if wrong:
             mistaken.append((comment, wrong))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from posixpath import dirname, join, normpath
 from types import ModuleType
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint import adapters, architecture, catalog, documents, engines, facts, hints, labels, metadata, summary
 from gpulint.architecture import Resolved
@@ -27,11 +27,14 @@ from gpulint.findings import (
     WorkloadSummary,
 )
 from gpulint.offers import EVERYTHING, Available
-from gpulint.policy import cel, check, policy
+from gpulint.policy import cel, check
 from gpulint.policy.rule import Rule
 from gpulint.policy.settings import Hint, NamedFabric, NamedPool
 from gpulint.repository import Repository, Source
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
+
+if TYPE_CHECKING:
+    from gpulint.policy.waivers import Demands, Suppression
 
 SHARING = {
     "nvidia.com/gpu": r"timeSlicing\s*:",
@@ -40,6 +43,7 @@ SHARING = {
 """A device plugin's configuration, by the resource it offers; on GKE a node label says it instead."""
 JOINED = tuple(f"kind: {kind}".encode() for kind in adapters.SCALERS)
 """Objects that say something of a workload elsewhere without a word of GPUs."""
+IGNORED = "gpulint/ignore"
 DEPTH = 24
 ASKED = re.compile(r"nvidia\.com/(?:gpu|mig-|pgpu)|amd\.com/gpu|habana\.ai/gaudi|gpu\.intel\.com/")
 
@@ -58,6 +62,8 @@ class Given:
     fabrics: tuple[NamedFabric, ...] = ()
     available: Available = EVERYTHING
     fail_on: Severity = Severity.ERROR
+    waivers: tuple[Suppression, ...] = ()
+    demands: Demands | None = None
 
 
 class Judged(NamedTuple):
@@ -142,6 +148,7 @@ def _file(source: Source, repository: Repository, given: Given) -> Report:
         (skips if isinstance(said, Skip) else found).append(said)  # type: ignore[arg-type]
     summaries: list[WorkloadSummary] = []
     recognised: list[Recognised] = []
+    known: dict[tuple[str, str], facts.Facts] = {}
     services = _services(loaded.documents)
     told, mistaken = hints.commented(loaded.comments)
     for document in loaded.documents:
@@ -153,18 +160,28 @@ def _file(source: Source, repository: Repository, given: Given) -> Report:
         for workload in adapters.workloads(adapter, document, repository):
             understood, own = _workload(_hinted(workload, services, told, given), repository, given)
             summaries.append(understood)
-            found.extend(own)
+            found.extend(finding for finding, _ in own)
+            known.update(((finding.subject.object, finding.role), facts) for finding, facts in own)
     found.extend(_of_targets(loaded.documents, repository, given))
-    marked, troubles = _suppressed(_answered(found, source, repository, given), loaded, given)
-    troubles += [policy.Trouble("malformed-hint", why, _at_comment(loaded, comment)) for comment, why in mistaken]
+    found.extend(_malformed(mistaken, loaded, given.rules))
+    about = _told(_answered(found, source, repository, given), loaded.documents)
     unread = filter(_is_unread, loaded.documents)
     if not summaries and any(_asks_for_gpus(document.data, DEPTH) for document in unread):
         skips.append(Skip(source.path, "asks for GPUs in an object that is not read yet"))
-    spoken = _told((*marked, *policy.troubles_as_findings(troubles, given.rules)), loaded.documents)
+    spoken = _waived(about, source, loaded, given, summaries, known)
     return Report(spoken, tuple(summaries), tuple(skips), documents=tuple(recognised))
 
 
-def _told(found: tuple[Finding, ...], held: Sequence[Document]) -> tuple[Finding, ...]:
+def _malformed(
+    mistaken: Iterable[tuple[documents.Comment, str]], loaded: documents.Loaded, rules: Iterable[Rule]
+) -> Iterator[Finding]:
+    """What is said of hints that cannot be read."""
+    for rule in rules if mistaken else ():
+        if rule.name == "malformed-hint":
+            yield from (check.at_document(rule, _at_comment(loaded, comment), why) for comment, why in mistaken)
+
+
+def _told(found: Sequence[Finding], held: Sequence[Document]) -> tuple[Finding, ...]:
     """Findings with what they are about, also those about the text."""
     if not found:
         return ()
@@ -201,7 +218,7 @@ def _of_targets(found: Sequence[Document], repository: Repository, given: Given)
             for workload in adapters.read(target, repository):
                 hinted = hints.applied(_placed(workload, given), (), given.hints, given.accelerator)
                 _, own = _workload(hinted, repository, given)
-                yield from (one for one in own if one.location.path == document.path)
+                yield from (one for one, _ in own if one.location.path == document.path)
 
 
 def _placed(workload: Workload, given: Given) -> Workload:
@@ -291,16 +308,33 @@ def _of_interest(content: bytes, rules: Iterable[Rule]) -> bool:
     return documents.concerns_gpus(content.decode("latin-1"))
 
 
-def _suppressed(
-    found: Iterable[Finding], loaded: documents.Loaded, given: Given
-) -> tuple[list[Finding], list[policy.Trouble]]:
-    suppressions, troubles = policy.suppressions(loaded.documents, loaded.comments, given.every_rule)
-    marked, unused = policy.applied(found, suppressions)
-    active = {rule.name for rule in given.rules}
-    for one in unused:
-        if one.rule in active:
-            troubles.append(policy.Trouble("unused-suppression", f"nothing here is {one.rule}", one.location))
-    return marked, troubles
+def _waived(
+    found: tuple[Finding, ...],
+    source: Source,
+    loaded: documents.Loaded,
+    given: Given,
+    summaries: Iterable[WorkloadSummary],
+    known: Mapping[tuple[str, str], facts.Facts],
+) -> tuple[Finding, ...]:
+    """Findings with what the waivers of a file and of its policy make of them, and what is wrong with the file's own."""
+    text = loaded.documents[0].text if loaded.documents else source.content.decode("utf-8-sig", "replace")
+    if not loaded.comments and not given.waivers and IGNORED not in text:
+        return found
+    from gpulint.policy import directives, waivers
+
+    own, troubles = directives.read(source.path, text, loaded.documents, loaded.comments, given.every_rule)
+    judged = waivers.applied(
+        found,
+        (*own, *given.waivers),
+        given.available.today,
+        lambda finding: known.get((finding.subject.object, finding.role)),
+        given.demands,
+    )
+    lacking = {one.rule for workload in summaries for role in workload.roles for one in role.not_evaluated}
+    useless = (one for one in judged.unused if one.lines is not None and one.rule not in lacking)
+    active = [rule.name for rule in given.rules]
+    said = waivers.as_findings((*troubles, *judged.troubles, *waivers.unused(useless, active)), given.rules)
+    return (*judged.findings, *_told(tuple(said), loaded.documents))
 
 
 # ---- documents
@@ -337,9 +371,11 @@ def _object_rules(found: Iterable[documents.Document], rules: Sequence[Rule]) ->
 # ---- workloads
 
 
-def _workload(workload: Workload, repository: Repository, given: Given) -> tuple[WorkloadSummary, list[Finding]]:
+def _workload(
+    workload: Workload, repository: Repository, given: Given
+) -> tuple[WorkloadSummary, list[tuple[Finding, facts.Facts]]]:
     summaries: list[RoleSummary] = []
-    found: list[Finding] = []
+    found: list[tuple[Finding, facts.Facts]] = []
     for role in workload.roles:
         one = _judged(role, workload, repository, given)
         standing, better = _standing(one)
@@ -347,7 +383,7 @@ def _workload(workload: Workload, repository: Repository, given: Given) -> tuple
             finding = check.finding(verdict, workload, one.known)
             if given.alternatives and verdict.rule.name not in better:
                 better[verdict.rule.name] = _offered(verdict, one)
-            found.append(finding._replace(suggestions=better.get(verdict.rule.name, ())))
+            found.append((finding._replace(suggestions=better.get(verdict.rule.name, ())), one.known))
         summaries.append(summary.of(one.known.role, one.known, one.known.resolved, standing, one.rules))
     where = workload.location()
     return WorkloadSummary(workload.name, workload.kind, workload.adapter, where, tuple(summaries)), found

@@ -50,6 +50,8 @@ _SECONDS: dict[str, Fraction] = {
 _BATCH_TIME = re.compile(r"(?:(?P<days>\d{1,5})-)?(?P<rest>\d{1,7}(?::\d{1,2}){0,2})", re.ASCII)
 _AMOUNT = re.compile(r"(\d{1,20}(?:\.\d{1,20})?) ?([kMBT]?)", re.ASCII)
 _AMOUNTS = {suffix: 10 ** (3 * power) for power, suffix in enumerate(("", "k", "M", "B", "T"))}
+_NUMBER = re.compile(r"\d{1,20}(?:\.\d{1,20})?", re.ASCII)
+_POWER = re.compile(r"(\d{1,12}(?:\.\d{1,6})?) ?([kM])?(?:W)?", re.ASCII)
 _RATE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?) ?([kMGT]?)(b|bit|B)(?:/s|ps)(?: (.+))?", re.ASCII)
 _RATE_PREFIXES = {"": 1, "k": THOUSAND, "M": MILLION, "G": GB, "T": TERA}
 _DIRECTIONS = {"": 1, "per direction": 1, "one way": 1, "both ways": 2, "bidirectional": 2}
@@ -154,6 +156,36 @@ def scaled(cell: str, factor: int) -> float | None:
 def in_bytes(cell: str, unit: int) -> int | None:
     """The whole bytes of a catalog cell in that unit; None where it is empty."""
     return round(Fraction(cell) * unit) if cell else None
+
+
+def parse(value: str | float, unit: str) -> float:
+    """The number in base units that people write for a quantity of a unit: what `human` shows, read back.
+
+    >>> parse("15 %", "ratio"), parse(0.15, "ratio"), parse("10G", "bytes"), parse("15m", "s"), parse("30 kW", "w")
+    (0.15, 0.15, 10000000000, 900.0, 30000)
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise ValueError(f"{str(value).lower() if isinstance(value, bool) else value} is not a number")
+    return _READ.get(unit, amount_of)(value)
+
+
+def share_of(value: str | float) -> float:
+    """The ratio that people write as a share or in percent: 0.15, "15 %"."""
+    text = str(value).strip()
+    percent = text.removesuffix("%").strip() if text.endswith("%") else None
+    if not _NUMBER.fullmatch(text if percent is None else percent):
+        raise ValueError(f"{_quoted(text)} is not a share such as 0.15 or 15 %")
+    share = Fraction(text) if percent is None else Fraction(percent) / 100
+    return float(share)
+
+
+def watts_of(value: str | float) -> float:
+    """The watts of a power: 700, "700 W", "30 kW", "1.2 MW"."""
+    match = _POWER.fullmatch(str(value).strip())
+    if match is None:
+        raise ValueError(f"{_quoted(str(value))} is not a power such as 700 W or 30 kW")
+    watts = Fraction(match[1]) * {"": 1, "k": THOUSAND, "M": MILLION}[match[2] or ""]
+    return int(watts) if watts.denominator == 1 else float(watts)
 
 
 def human(value: object, unit: str) -> str:
@@ -273,3 +305,11 @@ _FORMATS: dict[str, Callable[[float], str]] = {
     "j": _stepped((THOUSAND * KWH, "MWh"), (KWH, "kWh"), base="J"),
     "usd_per_hour": lambda value: f"${float(value):,.2f}/h",
 }
+_READ: dict[str, Callable[[str | float], float]] = {
+    "bytes": bytes_of,
+    "bytes_per_s": lambda value: rate(str(value)),
+    "ratio": share_of,
+    "s": seconds_of,
+    "w": watts_of,
+}
+"""How a quantity of a unit is written; the others are plain numbers."""

@@ -10,6 +10,7 @@ from typing import Any
 from gpulint import documents, fix, lint, splices
 from gpulint.documents import Document
 from gpulint.findings import Edit, Finding, Location, Report, RoleSummary, Severity, Skip, Suggestion
+from gpulint.offers import EVERYTHING
 from gpulint.policy.rule import Rule, shipped_rules
 from gpulint.repository import Source
 
@@ -75,9 +76,12 @@ def report(
     path: str = "",
     rules: Sequence[Rule] | None = None,
     files: Mapping[str, bytes] | None = None,
+    today: str = "",
     **given: Any,
 ) -> Report:
     """The report on one text under the shipped rules, or under those given."""
+    if today:
+        given["available"] = given.get("available", EVERYTHING)._replace(today=today)
     chosen = tuple(shipped_rules().values()) if rules is None else tuple(rules)
     every = tuple(dict.fromkeys((*shipped_rules(), *(rule.name for rule in chosen))))
     source = Source(path or path_of(text), text.encode())

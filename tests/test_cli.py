@@ -15,6 +15,8 @@ from gpulint import cli, documents
 
 Run = Callable[..., Result]
 
+EXAMPLES = Path(__file__).parent.parent / "examples" / "policies"
+
 WRONG = """\
 apiVersion: v1
 kind: Pod
@@ -350,13 +352,38 @@ def test_a_rule_is_explained_with_what_is_wrong_and_what_is_right(run: Run) -> N
     )
     assert "\nHolds when\n  weight_bytes_per_gpu > device_memory_bytes\n" in shown
     assert shown.index("\nWrong\n  apiVersion: apps/v1") < shown.index("\nRight\n  apiVersion: apps/v1")
-    assert shown.endswith("Silence one place with  # gpulint: ignore[weights-exceed-memory] REASON\n")
+    assert "\n  weight_bytes_per_gpu  bytes   weights on the fullest GPU\n" in shown
+    assert "\n  # gpulint: ignore[weights-exceed-memory] REASON\n" in shown
 
 
 def test_a_fact_is_explained_with_its_unit_and_its_formula(run: Run) -> None:
     shown = run("explain", "weight_bytes_per_gpu").stdout
-    assert shown.startswith("weight_bytes_per_gpu [bytes]: weights on the fullest GPU\n")
-    assert "all engines: from " in shown
+    assert shown.startswith("weight_bytes_per_gpu (number, bytes, computed)\n\nWeights on the fullest GPU.\n")
+    assert "\nFormula of every other engine\n  Weights on the fullest GPU.\n" in shown
+    assert "\nFormula of llama.cpp\n" in shown
+    assert "\nComputed from weight_bytes, expert_parameters," in shown
+
+
+def test_an_adapter_and_an_engine_are_explained_by_what_they_read(run: Run) -> None:
+    assert run("explain", "kserve").stdout.startswith("kserve (reads objects of an API)\n\nKServe: inference services")
+    shown = run("explain", "llama.cpp").stdout
+    assert shown.startswith("llama-cpp (inference)\n\nllama.cpp: ")
+    assert "  --ctx-size / LLAMA_ARG_CTX_SIZE " in shown
+
+
+def test_a_family_is_explained_by_its_rules(run: Run) -> None:
+    shown = run("explain", "suppressions").stdout
+    assert "\n  unused-suppression" in shown
+    assert "--select suppressions" in shown
+
+
+def test_a_rule_of_the_team_is_explained_where_the_settings_or_an_option_name_its_folder(run: Run) -> None:
+    own = Path("own/budget/gpus-above-quota.yaml")
+    write(str(own), (EXAMPLES / own.relative_to("own")).read_text(encoding="utf-8"))
+    assert "no rule, family, fact, adapter or engine is called gpus-above-quota" in run("explain", own.stem).stderr
+    assert run("explain", "--rules", "own", own.stem).stdout.startswith("gpus-above-quota (budget, warning)\n")
+    Path("gpulint.yaml").write_text("rules: [own]\n")
+    assert run("explain", own.stem).stdout.startswith("gpus-above-quota (budget, warning)\n")
 
 
 def test_rules_are_listed_by_family(run: Run) -> None:

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import os
 import pathlib
+import shutil
+from collections.abc import Callable, Sequence
 
+import commits
 import pytest
 
-from gpulint import repository
+from gpulint import git, repository
 from gpulint.findings import Skip
+from gpulint.repository.git_tree import GitTree
+from gpulint.repository.tree import Tree
+
+Opener = Callable[..., Tree]
 
 
 @pytest.fixture
@@ -18,85 +25,119 @@ def tree(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> pathlib.Pat
     return tmp_path
 
 
+@pytest.fixture(params=["work tree", "commit"])
+def opened(request: pytest.FixtureRequest) -> Opener:
+    """Opens a folder as it lies on the disk, or as a commit of it with nothing left on the disk holds it."""
+    return repository.WorkTree if request.param == "work tree" else from_commit
+
+
+def from_commit(tree: pathlib.Path, exclude: Sequence[str] = ()) -> Tree:
+    shutil.rmtree(tree / ".git")
+    commits.started(tree)
+    commit = commits.committed(tree)
+    for path in commits.git(tree, "ls-files", "-z").split("\0")[:-1]:
+        (tree / path).unlink()
+    return GitTree(git.Git(tree), commit, exclude)
+
+
 def write(folder: pathlib.Path, *paths: str, content: str = "a: 1\n") -> None:
     for path in paths:
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(content)
 
 
-def names(tree: pathlib.Path, *paths: str, exclude: tuple[str, ...] = ()) -> list[str]:
-    return [found.path for found in repository.WorkTree(tree, exclude).sources(paths)]
+def names(tree: Tree, *paths: str) -> list[str]:
+    return [found.path for found in tree.sources(paths)]
 
 
-def test_a_folder_is_walked_in_sorted_order_and_only_known_suffixes_are_read(tree: pathlib.Path) -> None:
+def test_a_folder_is_walked_in_sorted_order_and_only_known_suffixes_are_read(
+    tree: pathlib.Path, opened: Opener
+) -> None:
     write(tree, "b/z.yaml", "b/a.yml", "a.json", "c.toml", "README.md", "script.sh", "values.yaml.tpl", "data")
     write(tree, "run", content="#!/bin/bash\n")
-    assert names(tree, ".") == ["a.json", "b/a.yml", "b/z.yaml", "c.toml", "run", "script.sh", "values.yaml.tpl"]
+    assert names(opened(tree), ".") == [
+        "a.json",
+        "b/a.yml",
+        "b/z.yaml",
+        "c.toml",
+        "run",
+        "script.sh",
+        "values.yaml.tpl",
+    ]
 
 
-def test_a_file_named_by_the_user_is_read_whatever_its_suffix(tree: pathlib.Path) -> None:
+def test_a_file_named_by_the_user_is_read_whatever_its_suffix(tree: pathlib.Path, opened: Opener) -> None:
     write(tree, "job.sbatch", content="x")
-    assert list(repository.WorkTree(tree).sources(["job.sbatch"])) == [repository.Source("job.sbatch", b"x")]
+    assert list(opened(tree).sources(["job.sbatch"])) == [repository.Source("job.sbatch", b"x")]
 
 
 def test_what_git_ignores_is_not_read_but_a_named_file_is(tree: pathlib.Path) -> None:
     write(tree, "build/a.yaml", "kept.yaml", "local.yaml", "deep/local.yaml", "deep/important.local.yaml")
     write(tree, ".gitignore", content="build/\n*local.yaml\n!important.local.yaml\n")
-    assert names(tree, ".") == ["deep/important.local.yaml", "kept.yaml"]
-    assert names(tree, "local.yaml", "build") == ["local.yaml", "build/a.yaml"]
+    assert names(repository.WorkTree(tree), ".") == ["deep/important.local.yaml", "kept.yaml"]
+    assert names(repository.WorkTree(tree), "local.yaml", "build") == ["local.yaml", "build/a.yaml"]
 
 
 def test_a_nested_gitignore_overrules_the_one_above(tree: pathlib.Path) -> None:
     write(tree, "a.yaml", "sub/a.yaml", "sub/b.yaml")
     write(tree, ".gitignore", content="a.yaml\n")
     write(tree, "sub/.gitignore", content="!a.yaml\nb.yaml\n")
-    assert names(tree, ".") == ["sub/a.yaml"]
-    assert names(tree, "sub") == ["sub/a.yaml"]
+    assert names(repository.WorkTree(tree), ".") == ["sub/a.yaml"]
+    assert names(repository.WorkTree(tree), "sub") == ["sub/a.yaml"]
 
 
 def test_ignore_patterns_that_git_would_not_understand_are_left_out(tree: pathlib.Path) -> None:
     write(tree, "a.yaml", "b.yaml")
     write(tree, ".gitignore", content="!\n[z-a]\n# a.yaml\n" + "*a" * 200 + "\nb.yaml\n")
-    assert names(tree, ".") == ["a.yaml"]
+    assert names(repository.WorkTree(tree), ".") == ["a.yaml"]
 
 
-def test_exclude_holds_for_named_files_too(tree: pathlib.Path) -> None:
+@pytest.mark.parametrize(
+    ("exclude", "asked", "left"),
+    [
+        ("templates/", ["."], ["b.yaml", "charts/values.yaml"]),
+        ("charts/templates/*.yaml", ["charts/templates/a.yaml", "b.yaml"], ["b.yaml"]),
+        ("charts", ["charts"], []),
+    ],
+)
+def test_exclude_holds_for_named_files_too(
+    tree: pathlib.Path, opened: Opener, exclude: str, asked: list[str], left: list[str]
+) -> None:
     write(tree, "charts/templates/a.yaml", "charts/values.yaml", "b.yaml")
-    assert names(tree, ".", exclude=("templates/",)) == ["b.yaml", "charts/values.yaml"]
-    assert names(tree, "charts/templates/a.yaml", "b.yaml", exclude=("charts/templates/*.yaml",)) == ["b.yaml"]
-    assert names(tree, "charts", exclude=("charts",)) == []
+    assert names(opened(tree, (exclude,)), *asked) == left
 
 
-def test_git_node_modules_and_venv_are_never_entered(tree: pathlib.Path) -> None:
+def test_git_node_modules_and_venv_are_never_entered(tree: pathlib.Path, opened: Opener) -> None:
     write(tree, ".git/a.yaml", "node_modules/a.yaml", "x/.venv/a.yaml", ".github/a.yaml")
-    assert names(tree, ".") == [".github/a.yaml"]
+    assert names(opened(tree), ".") == [".github/a.yaml"]
 
 
-def test_links_are_not_followed(tree: pathlib.Path) -> None:
+def test_links_are_not_followed(tree: pathlib.Path, opened: Opener) -> None:
     write(tree, "real/a.yaml")
     (tree / "link.yaml").symlink_to(tree / "real/a.yaml")
     (tree / "linked").symlink_to(tree / "real")
     (tree / "loop").symlink_to(tree)
-    assert names(tree, ".") == ["real/a.yaml"]
-    assert list(repository.WorkTree(tree).sources(["link.yaml"])) == [Skip("link.yaml", "a symbolic link")]
+    held = opened(tree)
+    assert names(held, ".") == ["real/a.yaml"]
+    assert list(held.sources(["link.yaml"])) == [Skip("link.yaml", "a symbolic link")]
 
 
-def test_a_file_is_yielded_once(tree: pathlib.Path) -> None:
+def test_a_file_is_yielded_once(tree: pathlib.Path, opened: Opener) -> None:
     write(tree, "sub/a.yaml")
-    assert names(tree, "sub", "sub/a.yaml", ".") == ["sub/a.yaml"]
+    assert names(opened(tree), "sub", "sub/a.yaml", ".") == ["sub/a.yaml"]
 
 
 def test_a_path_outside_the_current_folder_is_shown_in_full(
-    tree: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+    tree: pathlib.Path, opened: Opener, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tree, "a.yaml", "sub/b.yaml")
     monkeypatch.chdir(tree / "sub")
-    assert names(tree, str(tree)) == [f"{tree}/a.yaml", "b.yaml"]
+    assert names(opened(tree), str(tree)) == [f"{tree}/a.yaml", "b.yaml"]
 
 
-def test_a_path_that_does_not_exist_is_an_error(tree: pathlib.Path) -> None:
+def test_a_path_that_does_not_exist_is_an_error(tree: pathlib.Path, opened: Opener) -> None:
     with pytest.raises(FileNotFoundError, match="there is no file or folder missing"):
-        list(repository.WorkTree(tree).sources(["missing.yaml"]))
+        list(opened(tree).sources(["missing.yaml"]))
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
@@ -106,22 +147,51 @@ def test_an_unreadable_file_is_skipped_with_its_reason(tree: pathlib.Path) -> No
     assert list(repository.WorkTree(tree).sources(["."])) == [Skip("a.yaml", "cannot be read: permission denied")]
 
 
-def test_a_file_that_is_too_large_or_a_pipe_is_skipped(tree: pathlib.Path) -> None:
+def test_a_file_that_is_too_large_is_skipped(tree: pathlib.Path, opened: Opener) -> None:
     write(tree, "a.yaml", content="a" * 5_000_001)
-    os.mkfifo(tree / "b.yaml")
+    write(tree, "b.yaml", content="a" * 5_000_000)
     reason = "larger than 5 MB or not a regular file"
-    assert list(repository.WorkTree(tree).sources(["."])) == [Skip("a.yaml", reason), Skip("b.yaml", reason)]
+    assert list(opened(tree).sources(["."])) == [Skip("a.yaml", reason), repository.Source("b.yaml", b"a" * 5_000_000)]
 
 
-def test_a_name_that_is_not_utf_8_can_still_be_printed(tree: pathlib.Path) -> None:
+def test_a_pipe_is_skipped_and_never_opened(tree: pathlib.Path) -> None:
+    os.mkfifo(tree / "b.yaml")
+    os.mkfifo(tree / "run")
+    reason = "larger than 5 MB or not a regular file"
+    assert list(repository.WorkTree(tree).sources(["."])) == [Skip("b.yaml", reason)]
+
+
+def test_the_first_bytes_of_a_file_of_any_size_are_told(tree: pathlib.Path, opened: Opener) -> None:
+    write(tree, "model.safetensors", content="head" + "a" * 20_000_000)
+    write(tree, "small.bin", content="head and more")
+    held = opened(tree)
+    assert (held.head("model.safetensors", 4), held.head("small.bin", 4)) == (b"head", b"head")
+    assert held.read("model.safetensors") is None
+
+
+def test_what_lies_beside_a_file_and_in_the_repository_is_found(tree: pathlib.Path, opened: Opener) -> None:
+    config = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: flags}\n"
+    write(tree, "a/chat.yaml", "b/x.yaml", content="apiVersion: v1\nkind: Pod\nmetadata: {name: chat}\n")
+    write(tree, "a/config.yaml", "c/config.yaml", content=config)
+    held = opened(tree)
+    assert [one.path for one in held.beside("a/chat.yaml")] == ["a/chat.yaml", "a/config.yaml"]
+    assert [one.path for one in held.objects("ConfigMap", "flags", "a/chat.yaml")] == ["a/config.yaml"]
+    assert [one.path for one in held.objects("ConfigMap", "flags", "b/x.yaml")] == ["a/config.yaml", "c/config.yaml"]
+    assert held.search("name: fl", "b/x.yaml") == "a/config.yaml"
+    assert [one.path for one in held.gathered("^c/", "nothing", "b/x.yaml")] == ["c/config.yaml"]
+    other = held.rewritten({"c/config.yaml": b"a: 1\n"})
+    assert [one.path for one in other.objects("ConfigMap", "flags", "b/x.yaml")] == ["a/config.yaml"]
+
+
+def test_a_name_that_is_not_utf_8_can_still_be_printed(tree: pathlib.Path, opened: Opener) -> None:
     with open(os.fsencode(tree) + b"/\xff.yaml", "wb") as file:
         file.write(b"a: 1\n")
-    assert names(tree, ".") == ["\ufffd.yaml"]
+    assert names(opened(tree), ".") == ["\ufffd.yaml"]
 
 
-def test_a_sibling_inside_the_root_is_read(tree: pathlib.Path) -> None:
+def test_a_sibling_inside_the_root_is_read(tree: pathlib.Path, opened: Opener) -> None:
     write(tree, "models/config.json", content="{}")
-    work_tree = repository.WorkTree(tree)
+    work_tree = opened(tree)
     assert work_tree.read("models/config.json") == b"{}"
     assert work_tree.read("models/../models/config.json") == b"{}"
     assert work_tree.exists("models")
@@ -131,18 +201,18 @@ def test_a_sibling_inside_the_root_is_read(tree: pathlib.Path) -> None:
 @pytest.mark.parametrize(
     "path", ["../secret", "/etc/passwd", "missing", "models", "link", "linked/a.yaml", "a\0b", "big"]
 )
-def test_nothing_else_is_read(tree: pathlib.Path, path: str) -> None:
+def test_nothing_else_is_read(tree: pathlib.Path, opened: Opener, path: str) -> None:
     (tree.parent / "secret").write_text("x")
     write(tree, "models/a.yaml")
     write(tree, "big", content="a" * 5_000_001)
     (tree / "link").symlink_to("/etc/passwd")
     (tree / "linked").symlink_to(tree / "models")
-    assert repository.WorkTree(tree).read(path) is None
+    assert opened(tree).read(path) is None
 
 
-def test_links_and_what_lies_outside_do_not_exist(tree: pathlib.Path) -> None:
+def test_links_and_what_lies_outside_do_not_exist(tree: pathlib.Path, opened: Opener) -> None:
     (tree / "link").symlink_to("/etc/passwd")
-    work_tree = repository.WorkTree(tree)
+    work_tree = opened(tree)
     assert not any(work_tree.exists(path) for path in ("link", "../..", "/etc/passwd", "missing"))
 
 

@@ -18,10 +18,13 @@ NAMES = [one.name for one in RULES]
 SIDES = {side: [(one, text) for one in RULES for text in rule.examples(one)[side]] for side in ("bad", "good")}
 IDS = {side: [one.name for one, _ in pairs] for side, pairs in SIDES.items()}
 SHOWN_AS_WELL = {
+    "expired-suppression": {"gpu-limit-missing"},
     "malformed-suppression": {"gpu-limit-missing"},
     "quantised-shard-misaligned": {"parallelism-larger-than-needed"},
 }
-"""What a bad sample cannot show alone: a suppression that cannot be read leaves its finding standing; few shards align."""
+"""What a bad sample cannot show alone: a waiver that has ended or cannot be read leaves its finding; few shards align."""
+
+TODAY = "2026-11-22"
 
 every_rule = pytest.mark.parametrize("one", RULES, ids=NAMES)
 every_bad_sample = pytest.mark.parametrize(("one", "text"), SIDES["bad"], ids=IDS["bad"])
@@ -139,7 +142,7 @@ def test_it_has_a_bad_and_a_good_sample(one: Rule) -> None:
 
 @every_bad_sample
 def test_a_bad_sample_gives_exactly_one_finding_of_its_rule_at_the_marked_line(one: Rule, text: str) -> None:
-    report = samples.report(text)
+    report = samples.report(text, today=TODAY)
     found = samples.of_rule(report, one.name)
     assert report.failures == ()
     assert len(found) == 1
@@ -155,19 +158,19 @@ def test_a_bad_sample_of_a_workload_is_marked(one: Rule, text: str) -> None:
 
 @every_bad_sample
 def test_a_bad_sample_shows_its_defect_in_every_world(one: Rule, text: str) -> None:
-    (found,) = samples.of_rule(samples.report(text), one.name)
+    (found,) = samples.of_rule(samples.report(text, today=TODAY), one.name)
     assert (found.confidence, found.severity) == (3, one.severity)
 
 
 @every_bad_sample
 def test_a_bad_sample_shows_nothing_but_its_defect(one: Rule, text: str) -> None:
-    others = {finding.rule for finding in samples.report(text).open} - {one.name}
+    others = {finding.rule for finding in samples.report(text, today=TODAY).open} - {one.name}
     assert others == SHOWN_AS_WELL.get(one.name, set())
 
 
 @every_bad_sample
 def test_the_message_of_a_bad_sample_holds_no_unknown_and_no_open_brace(one: Rule, text: str) -> None:
-    (found,) = samples.of_rule(samples.report(text), one.name)
+    (found,) = samples.of_rule(samples.report(text, today=TODAY), one.name)
     assert "unknown" not in found.message or one.target.scope == "document"
     assert found.arithmetic or not one.arithmetic
     assert not re.search(r"\{\w*\}", "".join(found.arithmetic))
@@ -175,7 +178,7 @@ def test_the_message_of_a_bad_sample_holds_no_unknown_and_no_open_brace(one: Rul
 
 @every_good_sample
 def test_a_good_sample_is_clean_under_every_rule(one: Rule, text: str) -> None:
-    report = samples.report(text)
+    report = samples.report(text, today=TODAY)
     assert report.failures == ()
     assert [finding.rule for finding in report.open] == []
 
@@ -189,7 +192,7 @@ def test_a_good_sample_does_not_pass_by_being_unknown(one: Rule, text: str) -> N
         return
     workloads = [found for document in loaded.documents for found in adapters.read(document, samples.Alone())]
     assert any(list(check.matching([one], found, role)) for found in workloads for role in found.roles)
-    assert one.name not in samples.not_evaluated(samples.report(text))
+    assert one.name not in samples.not_evaluated(samples.report(text, today=TODAY))
 
 
 @every_good_sample
@@ -205,16 +208,16 @@ CHANGING = [(one, text) for one, text in SIDES["bad"] if one.change]
 
 @pytest.mark.parametrize(("one", "text"), CHANGING, ids=[one.name for one, _ in CHANGING])
 def test_a_rule_that_names_a_change_has_an_alternative_for_its_bad_sample(one: Rule, text: str) -> None:
-    (found,) = samples.of_rule(samples.report(text), one.name)
+    (found,) = samples.of_rule(samples.report(text, today=TODAY), one.name)
     assert 1 <= len(found.suggestions) <= 3
 
 
 @pytest.mark.parametrize(("one", "text"), CHANGING, ids=[one.name for one, _ in CHANGING])
 def test_the_text_after_an_alternative_is_better_by_our_own_rules(one: Rule, text: str) -> None:
-    before = samples.report(text)
+    before = samples.report(text, today=TODAY)
     (found,) = samples.of_rule(before, one.name)
     for suggestion in found.suggestions:
-        after = samples.report(samples.changed(text, suggestion))
+        after = samples.report(samples.changed(text, suggestion), today=TODAY)
         assert samples.of_rule(after, one.name) == [], suggestion.title
         assert samples.newly_said(before, after) == set(), suggestion.title
         assert samples.not_evaluated(after) <= samples.not_evaluated(before), suggestion.title

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -88,6 +89,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     yield Workload(str(document.get(("metadata", "name"))), kind, "native", document, (), roles)
 
 
+@functools.cache
 def spec_model() -> type[pydantic.BaseModel]:
     """The spec as a pydantic model; its fields are the glossary's rows."""
     import pydantic

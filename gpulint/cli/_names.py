@@ -19,11 +19,11 @@ def rules(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
 
 
 def explained(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
-    """What `gpulint explain` knows: rules and quantities."""
-    from gpulint import facts
+    """What `gpulint explain` knows: rules, families, quantities, adapters and engines."""
+    from gpulint import explanations
     from gpulint.policy import rule
 
-    return _beginning([*rule.shipped_rules(), *facts.glossary()], typed)
+    return _beginning(explanations.names(tuple(rule.shipped_rules().values())), typed)
 
 
 def accelerators(_: click.Context, __: click.Parameter, typed: str) -> list[str]:

@@ -1,7 +1,9 @@
-"""`gpulint explain`: what a rule or a fact means."""
+"""`gpulint explain`: what a name means, be it a rule, a family, a fact, an adapter or an engine."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -9,50 +11,34 @@ import click
 from gpulint.cli import Misuse, _names, near
 
 if TYPE_CHECKING:
-    from gpulint import facts
     from gpulint.policy.rule import Rule
 
 
 @click.command("explain")
 @click.argument("name", shell_complete=_names.explained)
-def command(name: str) -> None:
-    """Explain a rule or a fact: what it means, why it matters, an example of wrong and of right."""
-    from gpulint import facts
-    from gpulint.policy import rule
+@click.option("--rules", "folders", multiple=True, metavar="DIR", help="Know a team's own rules too; repeatable.")
+def command(name: str, folders: Sequence[str]) -> None:
+    """Explain a rule, a family of rules, a fact, an adapter or an engine: what it means, and what it rests on."""
+    from gpulint import explanations
+    from gpulint.explanations import terminal
 
-    if known := rule.shipped_rules().get(name):
-        click.echo(_explained_rule(known))
-    elif quantity := facts.glossary().get(name):
-        click.echo(_explained_fact(quantity))
-    else:
-        raise Misuse(f"no rule or fact is called {name}{near(name, [*rule.shipped_rules(), *facts.glossary()])}")
-
-
-def _explained_rule(known: Rule) -> str:
-    from gpulint.policy import rule
-
-    samples = rule.examples(known)
-    lines = [f"{known.name} ({known.family}, {known.severity.word})", "", known.summary + ".", known.why, ""]
-    lines += ["Holds when", f"  {known.when}", ""]
-    for side, title in (("bad", "Wrong"), ("good", "Right")):
-        for sample in samples[side]:
-            lines += [title, *(f"  {line}" for line in str(sample).splitlines()), ""]
-    if known.absorbs:
-        lines += [f"Speaks instead of {', '.join(known.absorbs)}.", ""]
-    lines += [f"See {link}" for link in known.references]
-    lines += [f"Silence one place with  # gpulint: ignore[{known.name}] REASON"]
-    return "\n".join(lines)
+    known = _known(folders)
+    found = list(explanations.of(name, known))
+    if not found:
+        raise Misuse(
+            f"no rule, family, fact, adapter or engine is called {name}{near(name, explanations.names(known))}"
+        )
+    click.echo("\n\n".join(map(terminal.render, found)))
 
 
-def _explained_fact(quantity: facts.Quantity) -> str:
-    from gpulint import engines, facts
+def _known(folders: Sequence[str]) -> tuple[Rule, ...]:
+    """The rules of gpulint, of the nearest gpulint.yaml, and of the folders named."""
+    from gpulint import repository
+    from gpulint.policy import policy, rule, settings
 
-    unit = f" [{quantity.unit}]" if quantity.unit else ""
-    lines = [f"{quantity.name}{unit}: {quantity.meaning}", f"supplied by: {quantity.of}"]
-    for engine in (None, *engines.modules()):
-        if formula := facts.formulas(engine).get(quantity.name):
-            needs = ", ".join(facts.parameters(formula))
-            lines += ["", f"{engine or 'all engines'}: from {needs}", "", (formula.__doc__ or "").strip()]
-    if quantity.ask:
-        lines += ["", f"when it is missing: {quantity.ask}"]
-    return "\n".join(lines)
+    try:
+        start = Path.cwd()
+        own = settings.nearest(start, repository.root_of(start)).rules
+        return policy.selected((), (), [*own, *folders])
+    except (settings.SettingsError, rule.RuleError) as error:
+        raise Misuse(str(error)) from None

@@ -88,11 +88,13 @@ _TRIGGERS = (
     ),
     *("verl.", "swift sft", "swift rlhf", "composer ", "ray start"),
 )
+_MARKS = dict.fromkeys(("hcl", "json"), r"(?<!\S)(?:#|//)")
+"""What starts a comment, where that is not `#` alone."""
 _TEMPLATE = r"\{\{|\{%|<%|@\w+@"
 
 
 class Comment(NamedTuple):
-    """A comment: the place of its `#`, and the text after it."""
+    """A comment: the place of its mark, and the text after it."""
 
     line: int
     column: int
@@ -142,21 +144,22 @@ def load(path: str, content: bytes) -> Loaded:
         documents=whole,
         problems=tuple(loading.problems),
         skips=tuple(dict.fromkeys(loading.skips)),
-        comments=comments(text, loading.documents) if "gpulint:" in text else (),
+        comments=comments(text, loading.documents) if "gpulint" in text else (),
     )
 
 
 def comments(text: str, documents: Sequence[Document] = ()) -> tuple[Comment, ...]:
-    """The comments that hold `gpulint:`; a `#` inside a scalar of the documents starts none."""
+    """The comments that speak of gpulint; a mark inside a scalar of the documents starts none."""
+    mark = _MARKS.get(documents[0].format if documents else "", r"(?<!\S)#")
     data = (document for document in documents if document.format not in _TEXTS)
     scalars = sorted(itertools.chain.from_iterable(_scalar_spans(text, document.root) for document in data))
     found, line, counted = [], 1, 0
-    for match in re.finditer("^.*?gpulint:.*", text, re.MULTILINE):
+    for match in re.finditer("^.*?gpulint.*", text, re.MULTILINE):
         line += text.count("\n", counted, match.start())
         counted = match.start()
-        hashes = (counted + item.start() for item in re.finditer(r"(?<!\S)#", match[0]))
-        offset = next((offset for offset in hashes if not _inside(scalars, offset)), None)
-        if offset is not None and "gpulint:" in (body := text[offset + 1 : match.end()].strip()):
+        marks = ((counted + item.start(), counted + item.end()) for item in re.finditer(mark, match[0]))
+        offset, end = next((one for one in marks if not _inside(scalars, one[0])), (-1, 0))
+        if offset >= 0 and "gpulint" in (body := text[end : match.end()].strip()):
             found.append(Comment(line, offset - counted + 1, body))
     return tuple(found)
 

@@ -1,4 +1,7 @@
-"""llama.cpp: `llama-server`, its images, and the server of llama-cpp-python, by command line, environment and image tag."""
+"""llama.cpp: `llama-server`, its images, and the server of llama-cpp-python, by command line, environment and image tag.
+
+Its releases are builds: 0.0.8989 is b8989.
+"""
 
 from __future__ import annotations
 

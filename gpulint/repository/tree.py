@@ -1,72 +1,42 @@
-"""Where bytes come from: the work tree, read within its root, without links and without running git."""
+"""A tree of files with a root: which of them are read, and how those that belong together find each other."""
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import itertools
 import os
 import pathlib
 import re
-import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint import documents
 from gpulint.findings import Skip
+from gpulint.repository import ignored
+from gpulint.repository.ignored import Ignored
+from gpulint.repository.source import FILE_BYTES_MAX, Source
 
 if TYPE_CHECKING:
-    import pathspec
+    from typing import Self
 
     from gpulint.documents import Document
 
 NEVER_ENTERED = frozenset({".git", "node_modules", ".venv"})
-FILE_BYTES_MAX = 5_000_000
 SEARCHED_FILES_MAX = 20_000
 DIRECTORY_DEPTH_MAX = 100
-IGNORE_LINES_MAX = 5_000
-WILDCARDS_MAX = 6
-SEGMENT_WILDCARDS_MAX = 3
-"""Beyond these an ignore pattern is left out: matching it can take time exponential in its wildcards."""
 
-
-_ENDS = ("", "/")
 KIND = re.compile(rb"""kind["']?[ \t]*:[ \t]*["']?(\w+)""")
 NAME = re.compile(rb"""name["']?[ \t]*:[ \t]*["']?([\w.-]+)""")
 DEFINES = b"kind: CustomResourceDefinition"
 """Bundles of definitions are large, and nothing refers to what stands in them."""
 
 
-class Source(NamedTuple):
-    """One file as it is shown to the user, and its bytes."""
+class Entry(NamedTuple):
+    """What a folder holds under a name: a `file`, a `folder`, a `link`, or a `submodule`, which is a commit elsewhere."""
 
-    path: str
-    content: bytes
-
-
-class Repository(Protocol):
-    """What yields the files to check, and finds siblings by path."""
-
-    def sources(self, paths: Sequence[str]) -> Iterator[Source | Skip]: ...
-
-    def rewritten(self, contents: Mapping[str, bytes]) -> Repository: ...
-
-    def read(self, path: str) -> bytes | None: ...
-
-    def exists(self, path: str) -> bool: ...
-
-    def at_root(self, path: str) -> bytes | None: ...
-
-    def head(self, path: str, length: int) -> bytes | None: ...
-
-    def search(self, pattern: str, near: str) -> str | None: ...
-
-    def objects(self, kind: str, name: str, near: str) -> tuple[Document, ...]: ...
-
-    def neighbours(self, kind: str, name: str, near: str) -> tuple[Document, ...]: ...
-
-    def beside(self, near: str) -> Iterator[Source]: ...
-
-    def gathered(self, names: str, words: str, near: str) -> tuple[Document, ...]: ...
+    name: str
+    kind: str
 
 
 class _Held(NamedTuple):
@@ -77,20 +47,13 @@ class _Held(NamedTuple):
     names: frozenset[bytes]
 
 
-class _Ignored(NamedTuple):
-    """The patterns of one .gitignore, and the folder they are relative to."""
-
-    folder: pathlib.Path
-    patterns: pathspec.GitIgnoreSpec
-
-
-class WorkTree:
-    """The files of a repository as they lie on the disk; paths are shown, and asked for, from `base`, the current folder."""
+class Tree(abc.ABC):
+    """Files below a root; paths are shown, and asked for, from `base`, the current folder."""
 
     def __init__(self, root: pathlib.Path, exclude: Sequence[str] = (), base: pathlib.Path | None = None) -> None:
         self.root = pathlib.Path(os.path.abspath(root))
         self.base = pathlib.Path.cwd() if base is None else pathlib.Path(os.path.abspath(base))
-        self.exclude = _spec(exclude) if exclude else None
+        self.exclude = ignored.spec(exclude) if exclude else None
         self._searched: dict[tuple[str, pathlib.Path], str | None] = {}
         self._index: dict[pathlib.Path, tuple[_Held, ...]] = {}
         self._beside: dict[pathlib.Path, tuple[_Held, ...]] = {}
@@ -98,9 +61,45 @@ class WorkTree:
         self._gathered: dict[tuple[str, str, pathlib.Path], tuple[Document, ...]] = {}
         self._rewritten: dict[pathlib.Path, bytes] = {}
 
-    def rewritten(self, contents: Mapping[str, bytes]) -> WorkTree:
-        """The same repository in which files have other contents than on the disk; what is known of the others is kept."""
-        other = WorkTree(self.root, base=self.base)
+    # ---- what a kind of tree has to say
+
+    @abc.abstractmethod
+    def _again(self) -> Self:
+        """The same tree, of which nothing is known yet."""
+
+    @abc.abstractmethod
+    def _kind(self, place: pathlib.Path) -> str:
+        """What lies at a place, as an Entry says it; empty where there is nothing."""
+
+    @abc.abstractmethod
+    def _reached(self, place: pathlib.Path) -> bool:
+        """Whether anything lies at a place below the root that no link leads to."""
+
+    @abc.abstractmethod
+    def _entries(self, folder: pathlib.Path) -> Sequence[Entry]:
+        """What a folder holds, in sorted order; OSError where that cannot be told."""
+
+    @abc.abstractmethod
+    def _content(self, place: pathlib.Path) -> bytes | None:
+        """The bytes of a regular file that is not too large; OSError where they cannot be read."""
+
+    @abc.abstractmethod
+    def _first_bytes(self, place: pathlib.Path, length: int) -> bytes | None:
+        """The first bytes of a regular file of whatever size."""
+
+    @abc.abstractmethod
+    def _ignored_in(self, folder: pathlib.Path) -> tuple[Ignored, ...]:
+        """What the .gitignore of a folder leaves out."""
+
+    @abc.abstractmethod
+    def _is_whole(self) -> bool:
+        """Whether the root is known to be that of a repository, so that all its folders belong together."""
+
+    # ---- what everyone asks
+
+    def rewritten(self, contents: Mapping[str, bytes]) -> Self:
+        """The same repository in which files have other contents; what is known of the others is kept."""
+        other = self._again()
         other.exclude = self.exclude
         other._rewritten = {self.base / os.path.normpath(path): content for path, content in contents.items()}
         other._searched = self._searched
@@ -114,55 +113,43 @@ class WorkTree:
         }
         return other
 
-    def writable(self, path: str) -> pathlib.Path | None:
-        """The place of a regular file inside the root that no link leads to."""
-        place = self._inside(self.base, path)
-        return place if place is not None and stat.S_ISREG(os.lstat(place).st_mode) else None
-
     def sources(self, paths: Sequence[str]) -> Iterator[Source | Skip]:
         """The files named, and those below the folders named that git would not ignore, in sorted order."""
-        for path in paths:
-            if not os.path.lexists(path):
+        places = [pathlib.Path(os.path.normpath(self.base / path)) for path in paths]
+        for path, place in zip(paths, places, strict=True):
+            if not self._kind(place):
                 raise FileNotFoundError(f"there is no file or folder {path}")
         seen: set[str] = set()
-        for path in paths:
-            for source in self._below(pathlib.Path(os.path.abspath(path))):
+        for place in places:
+            for source in self._below(place):
                 if source.path not in seen:
                     seen.add(source.path)
                     yield source
 
     def read(self, path: str) -> bytes | None:
         """A file inside the root, by its path as shown; None where there is none that may be read."""
-        return self._content(self.base, path)
+        return self._told(self.base, path)
 
     def at_root(self, path: str) -> bytes | None:
         """A file by its path from the root; None where there is none that may be read."""
-        return self._content(self.root, path)
+        return self._told(self.root, path)
 
     def head(self, path: str, length: int) -> bytes | None:
         """The first bytes of a file that `read` would find, of whatever size it is."""
         place = self._inside(self.base, path)
         try:
-            return _first_bytes(place, length) if place is not None else None
-        except (OSError, ValueError):
-            return None
-
-    def _content(self, base: pathlib.Path, path: str) -> bytes | None:
-        place = self._inside(base, path)
-        try:
-            return self._rewritten.get(place) or _content(place) if place is not None else None
+            return self._first_bytes(place, length) if place is not None else None
         except (OSError, ValueError):
             return None
 
     def exists(self, path: str) -> bool:
         """Whether `read` would find a file or folder there."""
-        place = self._inside(self.base, path)
-        return place is not None and os.path.lexists(place)
+        return self._inside(self.base, path) is not None
 
     def search(self, pattern: str, near: str) -> str | None:
         """The first file of the repository that a regular expression is found in, looked for once.
 
-        Without `.git` at the root nothing says that its folders belong together: only the one that holds `near` is searched.
+        Where nothing says that the folders of the root belong together, only the one that holds `near` is searched.
         """
         base = self._whole(near)
         if (pattern, base) not in self._searched:
@@ -200,6 +187,15 @@ class WorkTree:
             self._gathered[key] = tuple(document for one in held for document in self._documents(one.path))
         return self._gathered[key]
 
+    # ---- how it is found
+
+    def _told(self, base: pathlib.Path, path: str) -> bytes | None:
+        place = self._inside(base, path)
+        try:
+            return self._rewritten.get(place) or self._content(place) if place is not None else None
+        except (OSError, ValueError):
+            return None
+
     def _indexed(self, base: pathlib.Path) -> tuple[_Held, ...]:
         """What each file below a folder seems to hold, read once."""
         if base not in self._index:
@@ -225,15 +221,15 @@ class WorkTree:
         if self._inside(folder, ".") is None and folder != self.root:
             return
         with contextlib.suppress(OSError):
-            for entry in sorted(os.scandir(folder), key=lambda entry: entry.name):
-                if entry.is_file(follow_symlinks=False) and _wanted(entry):
+            for entry in self._entries(folder):
+                if entry.kind == "file" and self._wanted(folder, entry):
                     source = self._source(folder / entry.name)
                     if isinstance(source, Source):
                         yield source
 
     def _whole(self, near: str) -> pathlib.Path:
         """The folder whose files belong together with that of `near`."""
-        return self.root if os.path.lexists(self.root / ".git") else self._top_folder(near)
+        return self.root if self._is_whole() else self._top_folder(near)
 
     def _top_folder(self, path: str) -> pathlib.Path:
         place = pathlib.Path(os.path.normpath(self.base / path))
@@ -245,50 +241,65 @@ class WorkTree:
         if "\0" in path:
             return None
         place = pathlib.Path(os.path.normpath(base / path))
-        if not place.is_relative_to(self.root) or not os.path.lexists(place):
-            return None
-        steps = (step for step in (place, *place.parents) if step.is_relative_to(self.root) and step != self.root)
-        return None if any(step.is_symlink() for step in steps) else place
+        return place if place.is_relative_to(self.root) and self._reached(place) else None
 
     def _below(self, place: pathlib.Path) -> Iterator[Source | Skip]:
         if self._excluded(place):
             return
-        if place.is_symlink():
+        kind = self._kind(place)
+        if kind == "link":
             yield Skip(self._shown(place), "a symbolic link")
-        elif place.is_dir():
+        elif kind == "submodule":
+            yield Skip(self._shown(place), "a submodule, a repository of its own")
+        elif kind == "folder":
             yield from self._walk(place, self._ignored_above(place), 0)
         else:
             yield self._source(place)
 
-    def _walk(self, folder: pathlib.Path, ignored: tuple[_Ignored, ...], depth: int) -> Iterator[Source | Skip]:
+    def _walk(self, folder: pathlib.Path, above: tuple[Ignored, ...], depth: int) -> Iterator[Source | Skip]:
         if depth > DIRECTORY_DEPTH_MAX:
             yield Skip(self._shown(folder), f"more than {DIRECTORY_DEPTH_MAX} folders deep")
             return
         try:
-            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+            entries = self._entries(folder)
         except OSError as error:
             yield Skip(self._shown(folder), _reason(error))
             return
-        ignored += _patterns(folder)
+        left_out = above + self._ignored_in(folder)
         for entry in entries:
             place = folder / entry.name
-            folder_too = entry.is_dir(follow_symlinks=False)
-            if not _wanted(entry) or self._excluded(place) or _ignores(ignored, place, folder_too):
+            folder_too = entry.kind == "folder"
+            if not self._wanted(folder, entry) or self._excluded(place) or ignored.ignores(left_out, place, folder_too):
                 continue
             if folder_too:
-                yield from self._walk(place, ignored, depth + 1)
+                yield from self._walk(place, left_out, depth + 1)
             else:
                 yield self._source(place)
 
-    def _ignored_above(self, folder: pathlib.Path) -> tuple[_Ignored, ...]:
+    def _ignored_above(self, folder: pathlib.Path) -> tuple[Ignored, ...]:
         """The patterns that hold from the root down to above a folder; none where they ignore the folder itself."""
         above = [parent for parent in reversed(folder.parents) if parent.is_relative_to(self.root)]
-        ignored = tuple(found for parent in above for found in _patterns(parent))
-        return () if _ignores(ignored, folder, is_folder=True) else ignored
+        found = tuple(one for parent in above for one in self._ignored_in(parent))
+        return () if ignored.ignores(found, folder, is_folder=True) else found
+
+    def _wanted(self, folder: pathlib.Path, entry: Entry) -> bool:
+        if entry.kind == "folder":
+            return entry.name not in NEVER_ENTERED
+        if entry.kind != "file":
+            return False
+        suffix = pathlib.PurePath(entry.name).suffix
+        return documents.is_read(entry.name) or (not suffix and self._begins_as_script(folder / entry.name))
+
+    def _begins_as_script(self, place: pathlib.Path) -> bool:
+        """Whether a file without a suffix begins with `#!`."""
+        try:
+            return self._first_bytes(place, 2) == b"#!"
+        except OSError:
+            return False
 
     def _source(self, place: pathlib.Path) -> Source | Skip:
         try:
-            content = self._rewritten.get(place) or _content(place)
+            content = self._rewritten.get(place) or self._content(place)
         except OSError as error:
             return Skip(self._shown(place), _reason(error))
         if content is None:
@@ -297,13 +308,13 @@ class WorkTree:
 
     def _shown(self, place: pathlib.Path) -> str:
         """The path from the base where it lies below, with forward slashes."""
-        return _relative(place, self.base)
+        return ignored.relative(place, self.base)
 
     def _excluded(self, place: pathlib.Path) -> bool:
         if self.exclude is None:
             return False
-        names = {self._shown(place), _relative(place, self.root)}
-        return any(self.exclude.match_file(name.lstrip("/") + end) for name in names for end in _ENDS)
+        shown = {self._shown(place), ignored.relative(place, self.root)}
+        return any(ignored.names(self.exclude, name) for name in shown)
 
 
 def _reheld(
@@ -329,94 +340,5 @@ def _is_named(document: Document, name: str) -> bool:
     return document.get(("metadata", "name")) == name
 
 
-def root_of(start: pathlib.Path) -> pathlib.Path:
-    """The nearest folder upwards that holds `.git`, else the start itself."""
-    place = pathlib.Path(os.path.abspath(start))
-    candidates = (place, *place.parents)
-    return next((folder for folder in candidates if os.path.lexists(folder / ".git")), place)
-
-
-def _relative(place: pathlib.Path, folder: pathlib.Path) -> str:
-    path = (place.relative_to(folder) if place.is_relative_to(folder) else place).as_posix()
-    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-
-
-def _wanted(entry: os.DirEntry[str]) -> bool:
-    if entry.is_symlink():
-        return False
-    if entry.is_dir():
-        return entry.name not in NEVER_ENTERED
-    return documents.is_read(entry.name) or (not pathlib.PurePath(entry.name).suffix and _begins_as_script(entry.path))
-
-
-def _begins_as_script(path: str) -> bool:
-    """Whether a file without a suffix begins with `#!`."""
-    try:
-        with open(path, "rb") as file:
-            return file.read(2) == b"#!"
-    except OSError:
-        return False
-
-
-def _content(place: pathlib.Path) -> bytes | None:
-    """The bytes of a regular file that is not too large; a pipe or device is never opened."""
-    status = os.lstat(place)
-    if not stat.S_ISREG(status.st_mode) or status.st_size > FILE_BYTES_MAX:
-        return None
-    with open(place, "rb") as file:
-        content = file.read(FILE_BYTES_MAX + 1)
-    return content if len(content) <= FILE_BYTES_MAX else None
-
-
-def _first_bytes(place: pathlib.Path, length: int) -> bytes | None:
-    """The first bytes of a regular file; a pipe or device is never opened."""
-    if not stat.S_ISREG(os.lstat(place).st_mode):
-        return None
-    with open(place, "rb") as file:
-        return file.read(length)
-
-
 def _reason(error: OSError) -> str:
     return f"cannot be read: {(error.strerror or str(error)).lower()}"
-
-
-def _patterns(folder: pathlib.Path) -> tuple[_Ignored, ...]:
-    """The .gitignore of a folder, where it has one."""
-    content = None
-    with contextlib.suppress(OSError):
-        content = _content(folder / ".gitignore")
-    if content is None:
-        return ()
-    return (_Ignored(folder, _spec(content.decode("utf-8", "replace").splitlines()[:IGNORE_LINES_MAX])),)
-
-
-def _spec(lines: Sequence[str]) -> pathspec.GitIgnoreSpec:
-    """The patterns git would use; those it would not understand, and those that cost too much, are left out."""
-    from pathspec import GitIgnoreSpec
-
-    return GitIgnoreSpec.from_lines([line for line in lines if not _costly(line) and _understood(line)])
-
-
-def _understood(pattern: str) -> bool:
-    from pathspec import GitIgnoreSpec
-
-    try:
-        GitIgnoreSpec.from_lines([pattern])
-    except (ValueError, re.error):
-        return False
-    return True
-
-
-def _costly(pattern: str) -> bool:
-    counts = [len(re.findall(r"\*+", segment)) for segment in pattern.split("/")]
-    return sum(counts) > WILDCARDS_MAX or max(counts) > SEGMENT_WILDCARDS_MAX
-
-
-def _ignores(ignored: Sequence[_Ignored], place: pathlib.Path, is_folder: bool) -> bool:
-    """Whether git would ignore the place: the deepest .gitignore that says anything decides."""
-    for folder, patterns in reversed(ignored):
-        name = _relative(place, folder) + ("/" if is_folder else "")
-        verdict = patterns.check_file(name).include
-        if verdict is not None:
-            return verdict
-    return False

@@ -1,0 +1,35 @@
+"""Explanations: what the names of gpulint mean (rules, families, facts, adapters, engines), for a terminal and for a page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from gpulint.explanations.parts import Explanation
+from gpulint.policy.rule import Rule
+
+
+def of(name: str, rules: Sequence[Rule]) -> Iterator[Explanation]:
+    """Every meaning that a name has, of the rules given and of all else that has a name."""
+    from gpulint import facts
+    from gpulint.explanations import adapter, engine, fact, family, rule
+
+    yield from (rule.explained(one, rules) for one in rules if one.name == name)
+    if any(one.family == name for one in rules):
+        yield family.explained(name, rules)
+    if name in facts.glossary():
+        yield fact.explained(facts.glossary()[name])
+    if (module := name.replace("-", "_")) in adapter.names():
+        yield adapter.explained(module)
+    if own := engine.named(name.lower()):
+        yield engine.explained(own)
+
+
+def names(rules: Sequence[Rule]) -> Iterator[str]:
+    """Every name that has an explanation."""
+    from gpulint import facts
+    from gpulint.explanations import adapter, engine
+
+    yield from dict.fromkeys(name for one in rules for name in (one.name, one.family))
+    yield from facts.glossary()
+    yield from adapter.names()
+    yield from map(engine.slug, engine.modules())

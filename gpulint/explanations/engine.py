@@ -1,0 +1,197 @@
+"""An engine or trainer, explained: its words, the releases whose arguments are listed, what states what, and its defaults."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
+
+from gpulint import catalog, engines, facts, shipped
+from gpulint.engines.arguments import Grammar
+from gpulint.explanations import sources
+from gpulint.explanations.parts import Explanation, Listing, Part, Table, Text, reference, references, sentence
+from gpulint.policy import rule
+
+VARIABLE = re.compile(r"(?=[A-Z0-9_]*_)[A-Z][A-Z0-9_]{4,}")
+TRAINERS = "trainer_flags"
+
+
+class Word(NamedTuple):
+    """An argument or variable of an engine, the quantity that it states, and the releases that have it."""
+
+    name: str
+    field: str
+    kind: str
+    since: str
+    until: str
+    note: str
+    source: str
+
+
+@functools.cache
+def explained(name: str) -> Explanation:
+    """The engine that a module of this name reads."""
+    module = engines.modules()[name]
+    purpose = getattr(module, "PURPOSE", "inference")
+    summary, further = sources.told(module.__doc__ or "")
+    parts: list[Part] = [Text(one) for one in further]
+    parts.append(Listing("Told by these words in the image or the command", (_quoted(module.MENTIONS),)))
+    parts += [*_releases(module), *_arguments(name), *_variables(module), *_defaults(name), *_formulas(name)]
+    parts += [*_fitted(name), *_rules(name)]
+    return Explanation(slug(name), "engine", sentence(summary), (("", purpose),), tuple(parts))
+
+
+def slug(name: str) -> str:
+    """A module's name as people write it, and as its page is called."""
+    return name.replace("_", "-")
+
+
+def title(name: str) -> str:
+    """What the maker calls the engine: the first words of its module."""
+    return (engines.modules()[name].__doc__ or name).partition(":")[0]
+
+
+def named(name: str) -> str | None:
+    """The module of an engine by any of its spellings: tensorrt-llm, tensorrt_llm, llama.cpp."""
+    found = engines.module_name(name)
+    return found if found in modules() else None
+
+
+def modules() -> tuple[str, ...]:
+    """Every engine and trainer, by its module."""
+    return tuple(sorted(shipped.mentions(engines.HERE)))
+
+
+@functools.cache
+def arguments(name: str) -> tuple[Word, ...]:
+    """The arguments and variables that an engine's tables list."""
+    folder = Path(engines.__path__[0])
+    own = [file for file in sorted(folder.glob("*_flags.csv")) if _is_of(file.stem.removesuffix("_flags"), name)]
+    found = [_word(row) for file in own for row in _read(file)]
+    told = sources.texts(folder / f"{name}.py") if not own else frozenset()
+    shared = (row for row in _read(folder / f"{TRAINERS}.csv") if row["trainer"] in told)
+    return (*found, *(_word(row) for row in shared))
+
+
+def _is_of(table: str, name: str) -> bool:
+    return table == name or table.startswith(f"{name}_")
+
+
+def _read(file: Path) -> list[Mapping[str, str]]:
+    with file.open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines))
+
+
+def _word(row: Mapping[str, str]) -> Word:
+    variable = row.get("environment", "")
+    name = row.get("flag") or row["name"]
+    told = (row.get(key, "") for key in ("field", "kind", "since", "until", "note", "source"))
+    return Word(f"{name}` / `{variable}" if variable else name, *told)
+
+
+def _quoted(words: tuple[str, ...]) -> str:
+    return ", ".join(f"`{word}`" for word in words)
+
+
+def _releases(module: ModuleType) -> Iterator[Part]:
+    if oldest := getattr(module, "OLDEST_ASSUMED", None):
+        yield Text(f"An image whose tag tells no release is taken for {_dotted(oldest)} or later.")
+    for grammar in (one for one in vars(module).values() if isinstance(one, Grammar)):
+        if grammar.newest:
+            yield Text(f"Its arguments are listed up to release {_dotted(grammar.newest)}.")
+
+
+def _dotted(release: tuple[int, ...]) -> str:
+    return ".".join(str(number) for number in release)
+
+
+def _arguments(name: str) -> Iterator[Part]:
+    listed = arguments(name)
+    stating = tuple(
+        (f"`{word.name}`", _stated(word), word.kind, _releases_of(word), word.note) for word in listed if word.field
+    )
+    if stating:
+        head = ("argument or variable", "states", "value", "releases", "note")
+        yield Table("Arguments that state something", head, stating)
+        if any(word.field and word.field not in facts.glossary() for word in listed):
+            yield Text(
+                "A name in italics is no fact: several such settings together make facts, by the engine's rules."
+            )
+    others = tuple((f"`{word.name}`", word.kind, _releases_of(word), word.note) for word in listed if not word.field)
+    if others:
+        known = "Other arguments that are known: to be read, or to be told from a misspelt one"
+        yield Table(known, ("argument or variable", "value", "releases", "note"), others, page_only=True)
+    if read := tuple(dict.fromkeys(word.source for word in listed)):
+        yield Listing("The arguments were read from", read)
+
+
+def _stated(word: Word) -> str:
+    return reference("fact", word.field) if word.field in facts.glossary() else f"*{word.field}*"
+
+
+def _releases_of(word: Word) -> str:
+    return " ".join(filter(None, (word.since and f"since {word.since}", word.until and f"before {word.until}")))
+
+
+def _variables(module: ModuleType) -> Iterator[Part]:
+    folder = Path(engines.__path__[0])
+    files = [folder / f"{module.__name__.rpartition('.')[2]}.py"]
+    files += [file for file in folder.glob("*_settings.py") if file.stem.startswith(files[0].stem)]
+    found = {word for file in files for word in sources.texts(file) if VARIABLE.fullmatch(word)}
+    if found:
+        yield Listing("Environment variables that it looks at", (_quoted(tuple(sorted(found))),))
+
+
+def _defaults(name: str) -> Iterator[Part]:
+    rows = tuple(
+        (
+            reference("fact", row["field"]),
+            row["condition"],
+            _cell(row["value"]),
+            _span(row),
+            f"{row['source']} ({row['date']})",
+        )
+        for row in catalog.rows("engine_defaults")
+        if engines.module_name(row["engine"]) == name
+    )
+    if rows:
+        yield Table("Defaults", ("fact", "where", "value", "releases", "source"), rows)
+
+
+def _cell(value: str) -> str:
+    return f"that of {reference('fact', value[1:])}" if value.startswith("=") else value
+
+
+def _span(row: catalog.Row) -> str:
+    return " ".join(filter(None, (row["since"] and f"since {row['since']}", row["until"] and f"before {row['until']}")))
+
+
+def _formulas(name: str) -> Iterator[Part]:
+    rows = tuple(
+        (reference("fact", fact), sources.told(formula.__doc__ or "")[0])
+        for fact, formula in facts.formulas(name).items()
+    )
+    if rows:
+        yield Table("Facts that are computed for it in a way of its own", ("fact", "formula"), rows)
+
+
+def _fitted(name: str) -> Iterator[Part]:
+    rows = tuple(
+        (reference("fact", row["name"]), row["condition"], _span(row), row["favourable"], row["likely"], row["adverse"])
+        for row in catalog.rows("fitted")
+        if row["engine"] and engines.module_name(row["engine"]) == name
+    )
+    if rows:
+        head = ("fact", "where", "releases", "favourable", "likely", "adverse")
+        yield Table("Terms that were measured or assumed for it, in three worlds", head, rows, page_only=True)
+
+
+def _rules(name: str) -> Iterator[Part]:
+    every = rule.shipped_rules().values()
+    found = sorted(one.name for one in every if name in map(engines.module_name, one.target.engine))
+    if found:
+        yield Text(f"Rules that name it: {references('rule', tuple(found))}.")

@@ -1,0 +1,213 @@
+"""Git: commits and what they hold, read through git's plumbing; no work tree, index, hook, filter or remote is touched."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import subprocess
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+LIMIT_S = 120.0
+AT_ONCE_BYTES, AT_ONCE = 16_000_000, 2_000
+HELD_BYTES_MAX = 256_000_000
+KEPT = ("PATH", "HOME", "XDG_CONFIG_HOME", "USERPROFILE", "SYSTEMROOT", "TMPDIR", "TEMP", "TMP")
+CLOSED = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+"""No object is fetched that a partial clone lacks, also by releases of git that know only the first."""
+ALWAYS = ("--no-pager", "--no-replace-objects", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+KINDS = {"100644": "file", "100755": "file", "100664": "file", "120000": "link", "160000": "submodule"}
+
+
+class GitError(ValueError):
+    """What git cannot answer, with what would help."""
+
+
+class Item(NamedTuple):
+    """What a commit holds at a path: a `file`, a `link` or a `submodule`, and the id of its bytes."""
+
+    kind: str
+    id: str
+
+
+class Git:
+    """One repository's objects; what was read of them is kept, so that two commits share what they have in common."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._sizes: dict[str, int] = {}
+        self._held: dict[str, bytes] = {}
+        self._held_bytes = 0
+        self._order: list[str] = []
+        self._at: dict[str, int] = {}
+        if not os.path.lexists(root / ".git"):
+            bare = (root / "objects").is_dir() and (root / "HEAD").is_file()
+            raise GitError(_outside(root, bare))
+
+    def commit(self, name: str) -> str:
+        """The id of the commit that a name stands for."""
+        if found := self._named(name):
+            return found
+        raise GitError(self._unknown(name))
+
+    def merge_base(self, one: str, other: str) -> str | None:
+        """The commit that two have grown from, the best one where there are several; None where this clone has none."""
+        done = self._run("merge-base", _id(one), _id(other), fine=(0, 1))
+        return done.decode().split("\n")[0] or None
+
+    def is_shallow(self) -> bool:
+        """Whether the clone lacks history."""
+        return self._run("rev-parse", "--is-shallow-repository").strip() == b"true"
+
+    def items(self, commit: str) -> Iterator[tuple[str, Item]]:
+        """What a commit holds, by its path from the root, in git's order."""
+        listed = self._run("ls-tree", "-r", "-z", "--full-tree", _id(commit))
+        for line in listed.split(b"\0"):
+            about, _, path = line.partition(b"\t")
+            mode, _, name = about.decode("ascii").partition(" ")
+            kind = KINDS.get(mode)
+            if kind and not {b"", b".", b".."} & set(path.split(b"/")):
+                yield os.fsdecode(path), Item(kind, name.split(" ")[1])
+
+    def expect(self, every: Iterable[str], soon: Iterable[str]) -> None:
+        """That the sizes of some objects will be asked for, and the bytes of others, in that order."""
+        new = [one for one in dict.fromkeys(every) if one not in self._sizes]
+        for line in self._run("cat-file", "--batch-check", "--buffer", told=_lines(new)).decode("ascii").split("\n"):
+            words = line.split(" ")
+            if len(words) == 3:
+                self._sizes[words[0]] = int(words[2])
+        for one in soon:
+            if one not in self._at and self._sizes.get(one, AT_ONCE_BYTES) < AT_ONCE_BYTES:
+                self._at[one] = len(self._order)
+                self._order.append(one)
+
+    def size(self, id_: str) -> int:
+        """How many bytes an object has; OSError where a partial clone lacks it."""
+        if id_ not in self._sizes:
+            raise OSError("this clone lacks it")
+        return self._sizes[id_]
+
+    def content(self, id_: str) -> bytes:
+        """The bytes of an object; those that are expected next are read with it."""
+        if id_ not in self._held:
+            self._read(self._next(id_))
+        return self._held[id_]
+
+    def head(self, id_: str, length: int) -> bytes:
+        """The first bytes of an object of any size."""
+        if self.size(id_) <= AT_ONCE_BYTES:
+            return self.content(id_)[:length]
+        with self._started("cat-file", "blob", _id(id_)) as running:
+            watch = threading.Timer(LIMIT_S, running.kill)
+            watch.start()
+            try:
+                return running.stdout.read(length) if running.stdout else b""
+            finally:
+                watch.cancel()
+                running.kill()
+
+    def _next(self, id_: str) -> list[str]:
+        """An object and the ones that are expected after it, as many as are read at once."""
+        wanted, size = [id_], self.size(id_)
+        at = self._at.get(id_)
+        for one in self._order[at + 1 : at + AT_ONCE] if at is not None else ():
+            if one in self._held:
+                continue
+            size += self._sizes[one]
+            if size > AT_ONCE_BYTES:
+                break
+            wanted.append(one)
+        return wanted
+
+    def _read(self, wanted: Sequence[str]) -> None:
+        told = self._run("cat-file", "--batch", "--buffer", told=_lines(wanted))
+        at = 0
+        for one in wanted:
+            end = told.index(b"\n", at)
+            words = told[at:end].split(b" ")
+            if len(words) != 3:
+                raise OSError("this clone lacks it")
+            at = end + 1 + int(words[2])
+            self._held[one] = told[end + 1 : at]
+            self._held_bytes += int(words[2])
+            at += 1
+        while self._held_bytes > HELD_BYTES_MAX and len(self._held) > len(wanted):
+            self._held_bytes -= len(self._held.pop(next(iter(self._held))))
+
+    def _named(self, name: str) -> str | None:
+        if not name or not name.isprintable():
+            return None
+        told = self._run("cat-file", "--batch-check", told=os.fsencode(name) + b"^{commit}\n")
+        words = told.decode("utf-8", "replace").split()
+        return words[0] if len(words) == 3 and words[1] == "commit" else None
+
+    def _unknown(self, name: str) -> str:
+        shown = "".join(one if one.isprintable() else "\ufffd" for one in name)
+        if name == "HEAD":
+            return "HEAD names no commit: nothing was committed yet"
+        if self._named(f"origin/{name}"):
+            return f"no commit is called {shown}; did you mean origin/{shown}?"
+        if ID.fullmatch(name):
+            return f"the commit {shown} is not in this clone; fetch it: git fetch --depth=1 origin {shown}"
+        branch = shown.removeprefix("origin/")
+        fetch = f"git fetch --depth=1 origin {branch}:refs/remotes/origin/{branch}"
+        return f"no commit is called {shown} in this clone; if it is a branch of origin, fetch it: {fetch}"
+
+    def _run(self, *words: str, told: bytes = b"", fine: Sequence[int] = (0,)) -> bytes:
+        with self._started(*words) as running:
+            try:
+                said, troubles = running.communicate(told, LIMIT_S)
+            except subprocess.TimeoutExpired:
+                running.kill()
+                raise GitError(f"git {words[0]} took longer than {LIMIT_S:.0f} s") from None
+        if running.returncode in fine:
+            return said
+        lines = troubles.decode("utf-8", "replace").strip().splitlines()
+        raise GitError(f"git {words[0]}: {_said(lines)}")
+
+    def _started(self, *words: str) -> subprocess.Popen[bytes]:
+        kept = {name: os.environ[name] for name in KEPT if name in os.environ}
+        place = {"GIT_CEILING_DIRECTORIES": str(self.root.parent)}
+        pipe = subprocess.PIPE
+        with contextlib.suppress(FileNotFoundError):
+            return subprocess.Popen(  # noqa: S603  no word of it is a stranger's: names go to its stdin
+                ["git", *ALWAYS, *words],  # noqa: S607
+                cwd=self.root,
+                env=kept | CLOSED | place,
+                stdin=pipe,
+                stdout=pipe,
+                stderr=pipe,
+            )
+        raise GitError("there is no git to read commits with; install it, or check without --base")
+
+
+def _id(told: str) -> str:
+    """An object's id as git prints it, which can be taken for nothing else."""
+    if not ID.fullmatch(told):
+        raise GitError(f"{told!r} is no object's id")
+    return told
+
+
+def _lines(ids: Iterable[str]) -> bytes:
+    return "".join(f"{_id(one)}\n" for one in ids).encode("ascii")
+
+
+def _said(lines: Sequence[str]) -> str:
+    """What git says of a failure: its first line, and the command that it advises."""
+    advised = [line.strip() for line in lines[1:] if line.startswith("\tgit ")]
+    return "; ".join([*lines[:1], *(f"run {line}" for line in advised)]) or "it failed without a word"
+
+
+def _outside(root: Path, bare: bool) -> str:
+    if bare:
+        return f"{root} is a bare repository, whose files lie nowhere; run it in a work tree: git worktree add DIR HEAD"
+    return f"{root} lies in no git repository, so there is no commit to compare with"

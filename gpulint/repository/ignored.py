@@ -1,0 +1,72 @@
+"""Patterns of .gitignore and of `exclude`, as git understands them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import pathspec
+
+LINES_MAX = 5_000
+WILDCARDS_MAX = 6
+SEGMENT_WILDCARDS_MAX = 3
+"""Beyond these an ignore pattern is left out: matching it can take time exponential in its wildcards."""
+ENDS = ("", "/")
+
+
+class Ignored(NamedTuple):
+    """The patterns of one .gitignore, and the folder they are relative to."""
+
+    folder: Path
+    patterns: pathspec.GitIgnoreSpec
+
+
+def read(folder: Path, content: bytes) -> Ignored:
+    """The patterns of the .gitignore of a folder."""
+    return Ignored(folder, spec(content.decode("utf-8", "replace").splitlines()[:LINES_MAX]))
+
+
+def spec(lines: Sequence[str]) -> pathspec.GitIgnoreSpec:
+    """The patterns git would use; those it would not understand, and those that cost too much, are left out."""
+    from pathspec import GitIgnoreSpec
+
+    return GitIgnoreSpec.from_lines([line for line in lines if not _costly(line) and _understood(line)])
+
+
+def ignores(ignored: Sequence[Ignored], place: Path, is_folder: bool) -> bool:
+    """Whether git would ignore the place: the deepest .gitignore that says anything decides."""
+    for folder, patterns in reversed(ignored):
+        name = relative(place, folder) + ("/" if is_folder else "")
+        verdict = patterns.check_file(name).include
+        if verdict is not None:
+            return verdict
+    return False
+
+
+def names(patterns: pathspec.GitIgnoreSpec, path: str) -> bool:
+    """Whether a pattern matches a path, be it a file's or a folder's."""
+    return any(patterns.match_file(path.lstrip("/") + end) for end in ENDS)
+
+
+def relative(place: Path, folder: Path) -> str:
+    """A place from a folder where it lies below it, with forward slashes."""
+    path = (place.relative_to(folder) if place.is_relative_to(folder) else place).as_posix()
+    return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def _understood(pattern: str) -> bool:
+    from pathspec import GitIgnoreSpec
+
+    try:
+        GitIgnoreSpec.from_lines([pattern])
+    except (ValueError, re.error):
+        return False
+    return True
+
+
+def _costly(pattern: str) -> bool:
+    counts = [len(re.findall(r"\*+", segment)) for segment in pattern.split("/")]
+    return sum(counts) > WILDCARDS_MAX or max(counts) > SEGMENT_WILDCARDS_MAX

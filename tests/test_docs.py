@@ -1,0 +1,317 @@
+"""The pages of docs/: the generated ones are up to date, and what any page names is there.
+
+`python tests/test_docs.py` writes the generated ones.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import click
+import pages
+import pytest
+
+from gpulint import adapters, cli, engines, explanations, facts, shipped
+from gpulint.explanations import fact, page, terminal
+from gpulint.explanations.parts import Code, Explanation, Listing, Table, Text
+from gpulint.policy import rule
+
+ROOT = pages.ROOT
+GENERATED_ALONE = ("docs/rules", "docs/facts", "docs/adapters")
+"""Folders that hold generated pages only."""
+WRITTEN = sorted(
+    path
+    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("bench/**/*.md"))
+    if path.relative_to(ROOT).as_posix() != "CLAUDE.md"
+)
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)")
+FENCE = re.compile(r"^ *```(?P<language>\w*)\n(?P<text>.*?)^ *```$", re.MULTILINE | re.DOTALL)
+QUOTED = re.compile(r"`[^`\n]*`")
+HEADING = re.compile(r"^#{1,6} +(?P<title>.+?) *$", re.MULTILINE)
+NOT_SHIPPED = frozenset({"bench", ".ci"})
+"""What an sdist leaves out."""
+
+
+@functools.cache
+def generated() -> Mapping[str, str]:
+    return pages.generated()
+
+
+def write() -> None:
+    """Write every generated page, and remove those that nothing generates any longer."""
+    for path in outdated():
+        (ROOT / path).unlink()
+    for path, text in generated().items():
+        (ROOT / path).parent.mkdir(parents=True, exist_ok=True)
+        (ROOT / path).write_text(text, encoding="utf-8")
+
+
+def outdated() -> list[str]:
+    """Pages in the folders of generated ones that nothing generates."""
+    found = (file for folder in GENERATED_ALONE for file in (ROOT / folder).glob("*"))
+    return sorted({file.relative_to(ROOT).as_posix() for file in found} - set(generated()))
+
+
+def named(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def in_groups() -> Iterator[tuple[str, list[Path]]]:
+    """The pages of each folder together."""
+    yield from ((named(folder), list(group)) for folder, group in itertools.groupby(WRITTEN, lambda path: path.parent))
+
+
+every_folder = pytest.mark.parametrize(
+    "paths", [paths for _, paths in in_groups()], ids=[name for name, _ in in_groups()]
+)
+
+
+# ---- the generated pages
+
+
+def test_the_generated_pages_are_up_to_date() -> None:
+    stale = [path for path, text in generated().items() if _read(path) != text]
+    assert stale == [], "run python tests/test_docs.py"
+
+
+def _read(path: str) -> str:
+    file = ROOT / path
+    return file.read_text(encoding="utf-8") if file.is_file() else ""
+
+
+def test_no_generated_page_outlives_what_it_is_about() -> None:
+    assert outdated() == [], "run python tests/test_docs.py"
+
+
+def test_every_rule_fact_adapter_and_engine_has_a_place() -> None:
+    pairs = [
+        *(("rule", name) for name in rule.shipped_rules()),
+        *(("fact", name) for name in facts.glossary()),
+        *(("adapter", name) for name in shipped.mentions(adapters.HERE)),
+        *(("engine", name) for name in shipped.mentions(engines.HERE)),
+    ]
+    assert [pair for pair in pairs if pages.place(*pair).partition("#")[0] not in generated()] == []
+
+
+def test_what_is_written_by_hand_above_a_generated_part_is_kept() -> None:
+    vllm = generated()["docs/engines/vllm.md"]
+    assert vllm.startswith("# vLLM: what it decides, and since when\n")
+    assert vllm.count(pages.BREAK) == 1
+
+
+def test_a_page_of_a_fact_says_what_a_user_needs() -> None:
+    text = generated()["docs/facts/weights.md"]
+    section = text.partition("## weight_bytes_per_gpu\n")[2].partition("\n## ")[0]
+    assert section.startswith("\nWeights on the fullest GPU.\n\nnumber, bytes · computed\n")
+    assert "[`tensor_parallel`](engine.md#tensor_parallel)" in section
+    assert ">>> round(weight_bytes_per_gpu(" in section
+    assert "[`weights-exceed-memory`](../rules/weights-exceed-memory.md)" in section
+
+
+def test_a_page_of_a_rule_says_what_a_user_needs() -> None:
+    text = generated()["docs/rules/weights-exceed-memory.md"]
+    assert "\n# weights-exceed-memory\n\nThe weights alone do not fit in one accelerator's memory.\n" in text
+    assert "\n## Holds when\n\n```cel\nweight_bytes_per_gpu > device_memory_bytes\n```\n" in text
+    assert "[`device_memory_bytes`](../facts/memory.md#device_memory_bytes) | bytes |" in text
+    assert (
+        text.index("\n## Wrong\n") < text.index("- --tensor-parallel-size=2  # <- here\n") < text.index("\n## Right\n")
+    )
+    assert "Speaks instead of [`serving-does-not-fit`](serving-does-not-fit.md)," in text
+    assert "# gpulint: ignore[weights-exceed-memory] REASON\n" in text
+
+
+def test_an_argument_of_an_engine_leads_to_the_fact_that_it_states() -> None:
+    row = "| `--max-model-len` | [`max_model_len`](../facts/engine.md#max_model_len) | human-int |"
+    assert row in generated()["docs/engines/vllm.md"]
+
+
+def test_an_adapter_shows_where_a_fact_is_stated() -> None:
+    row = "| `resources.instance_type` | [`accelerator`](../facts/pod.md#accelerator), "
+    assert row in generated()["docs/adapters/skypilot.md"]
+
+
+# ---- what pages name
+
+
+@every_folder
+def test_no_link_is_broken(paths: list[Path]) -> None:
+    links = ((path, target) for path in paths for target in dict.fromkeys(_links(path)))
+    assert [(named(path), target) for path, target in links if not _leads_somewhere(path, target)] == []
+
+
+def _links(path: Path) -> Iterator[str]:
+    prose = QUOTED.sub("", FENCE.sub("", path.read_text(encoding="utf-8")))
+    yield from (found["target"] for found in LINK.finditer(prose))
+
+
+def _leads_somewhere(path: Path, target: str) -> bool:
+    """Whether a relative link leads to a file or folder of ours, and its anchor to a heading there."""
+    if re.match(r"[a-z]+:", target):
+        return True
+    file, _, anchor = target.partition("#")
+    there = (path.parent / file).resolve() if file else path
+    if not there.exists():
+        return there.relative_to(ROOT).parts[0] in NOT_SHIPPED and not (ROOT / "bench").exists()
+    return not anchor or anchor in _anchors(there)
+
+
+@functools.cache
+def _anchors(path: Path) -> frozenset[str]:
+    """The anchors that GitHub gives the headings of a page."""
+    text = FENCE.sub("", path.read_text(encoding="utf-8"))
+    slugs = (re.sub(r"[^\w\- ]", "", found["title"].lower()).replace(" ", "-") for found in HEADING.finditer(text))
+    seen: dict[str, int] = {}
+    anchors = []
+    for slug in slugs:
+        seen[slug] = seen.get(slug, -1) + 1
+        anchors.append(f"{slug}-{seen[slug]}" if seen[slug] else slug)
+    return frozenset(anchors)
+
+
+def test_every_page_is_reached_from_the_index() -> None:
+    reached: set[Path] = set()
+    ahead = [ROOT / "docs" / "README.md"]
+    while ahead:
+        path = ahead.pop()
+        if path in reached or path.suffix != ".md" or not path.is_file():
+            continue
+        reached.add(path)
+        ahead += [(path.parent / target.partition("#")[0]).resolve() for target in _links(path) if ":" not in target]
+    assert [named(path) for path in WRITTEN if (ROOT / "docs") in path.parents and path not in reached] == []
+
+
+@every_folder
+def test_every_command_and_option_that_a_page_shows_is_there(paths: list[Path]) -> None:
+    shown = ((path, line) for path in paths for line in _shown(path.read_text(encoding="utf-8")))
+    assert [(named(path), line) for path, line in shown if _wrong(line)] == []
+
+
+def _shown(text: str) -> Iterator[str]:
+    """The lines of shell blocks that call gpulint, and what prose quotes of it."""
+    for block in FENCE.finditer(text):
+        if block["language"] in ("sh", "console", "bash", "shell"):
+            joined = block["text"].replace("\\\n", " ")
+            yield from re.findall(r"(?:^|[ /;&|(])(gpulint [^\n|;&)]*)", _typed(joined, block["language"]))
+    yield from (found[1:-1] for found in QUOTED.findall(FENCE.sub("", text)) if found.startswith("`gpulint "))
+
+
+def _typed(text: str, language: str) -> str:
+    """What is typed in a block: of a transcript, the lines behind the prompt."""
+    if language != "console":
+        return text
+    return "\n".join(line[2:] for line in text.splitlines() if line.startswith("$ "))
+
+
+def _wrong(line: str) -> str:
+    """What of a call of gpulint is neither a command nor an option; empty where all of it is."""
+    words = shlex.split(line.replace("…", ""), comments=True)[1:]
+    command: click.Command = cli.main
+    for word in words:
+        option, _, _ = word.partition("=")
+        if word.startswith("--") or (word.startswith("-") and len(word) == 2):
+            if option not in _options(command):
+                return word
+        elif isinstance(command, click.Group) and word.isidentifier() and word.islower():
+            found = command.get_command(click.Context(command), word)
+            if found is None:
+                return word
+            command = found
+    return ""
+
+
+def _options(command: click.Command) -> frozenset[str]:
+    own = (option for option in command.params if isinstance(option, click.Option))
+    return frozenset({"-h", "--help", *(word for one in own for word in (*one.opts, *one.secondary_opts))})
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("gpulint check --format json spec.yaml", ""),
+        ("gpulint explain weights-exceed-memory", ""),
+        ("gpulint check -h", ""),
+        ("gpulint chekc .", "chekc"),
+        ("gpulint check --formatt json", "--formatt"),
+        ("gpulint rules --format json", "--format"),
+    ],
+)
+def test_what_is_wrong_with_a_call(line: str, wrong: str) -> None:
+    assert _wrong(line) == wrong
+
+
+# ---- what is missing at the source
+
+
+def test_every_fact_says_what_it_is() -> None:
+    assert [one.name for one in facts.glossary().values() if not one.meaning] == []
+
+
+def test_it_is_said_in_words_who_supplies_each_fact_and_in_what_unit() -> None:
+    assert {one.of for one in facts.glossary().values()} <= set(fact.SUPPLIED)
+    assert [one.name for one in facts.glossary().values() if "_" in fact.unit(one)] == []
+
+
+def test_every_formula_has_a_worked_example_and_a_source() -> None:
+    told = {name: fact.formulas(name) for name in facts.glossary()}
+    texts = ((name, formula.__doc__ or "") for name, found in told.items() for formula in found.values())
+    assert [name for name, text in texts if not all(word in text for word in (">>>", "Source"))] == []
+
+
+def test_every_adapter_and_engine_says_what_it_reads() -> None:
+    known = tuple(rule.shipped_rules().values())
+    names = [*shipped.mentions(adapters.HERE), *shipped.mentions(engines.HERE)]
+    short = [one.name for name in names for one in explanations.of(name, known) if len(one.summary.split()) < 4]
+    assert short == []
+
+
+# ---- one source, two renderers
+
+EVERY_PART = Explanation(
+    "chat",
+    "fact",
+    "What is said.",
+    (("", "text"), ("about", "services")),
+    (
+        Text("It rests on `fact:layers` and `this`."),
+        Code("Formula", "chat = 2\n  · layers", "text"),
+        Listing("Words", ("`one`", "two")),
+        Table("Rows", ("name", "means"), (("`fact:layers`", "a | b"),)),
+        Table("Long", ("name",), (("x",),), page_only=True),
+    ),
+)
+
+
+def test_a_terminal_shows_an_explanation_as_plain_text() -> None:
+    assert terminal.render(EVERY_PART) == (
+        "chat (text, about services)\n\nWhat is said.\n\nIt rests on layers and this.\n\n"
+        "Formula\n  chat = 2\n    · layers\n\nWords\n  one\n  two\n\nRows\n  layers  a | b"
+    )
+
+
+def test_a_page_shows_the_same_with_links() -> None:
+    assert page.render(EVERY_PART, lambda noun, name: f"{noun}.md#{name}") == (
+        "# chat\n\nWhat is said.\n\ntext · about services\n\nIt rests on [`layers`](fact.md#layers) and `this`.\n\n"
+        "## Formula\n\n```text\nchat = 2\n  · layers\n```\n\n## Words\n\n- `one`\n- two\n\n"
+        "## Rows\n\n| name | means |\n|---|---|\n| [`layers`](fact.md#layers) | a \\| b |\n\n"
+        "## Long\n\n| name |\n|---|\n| x |\n"
+    )
+
+
+def test_a_name_with_several_meanings_is_explained_in_each() -> None:
+    nouns = [one.noun for one in explanations.of("nim", ())]
+    assert nouns == ["adapter", "engine"]
+
+
+def test_every_name_that_is_offered_is_explained() -> None:
+    known = tuple(rule.shipped_rules().values())
+    offered = itertools.islice(explanations.names(known), 0, None, 25)
+    assert [name for name in offered if not list(explanations.of(name, known))] == []
+
+
+if __name__ == "__main__":
+    write()

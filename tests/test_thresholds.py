@@ -1,0 +1,55 @@
+"""Thresholds: the numbers of an organisation have a name and a default, and none of them is about physics."""
+
+from __future__ import annotations
+
+from gpulint import facts, units
+from gpulint.findings import Severity
+from gpulint.policy import cel
+from gpulint.policy.rule import shipped_rules
+
+PHYSICS = frozenset(
+    {"memory", "parallelism", "precision", "nodes", "kubernetes", "serving", "scheduling", "performance"}
+)
+"""Families whose errors say that something cannot work."""
+
+
+def thresholds() -> dict[str, facts.Quantity]:
+    return {one.name: one for one in facts.glossary().values() if one.of == "policy" and one.type == "number"}
+
+
+def test_no_threshold_decides_an_error_about_physics() -> None:
+    configured = {one.name for one in facts.glossary().values() if one.of == "policy"}
+    decided = {
+        rule.name
+        for rule in shipped_rules().values()
+        if rule.family in PHYSICS and rule.severity is Severity.ERROR and configured & set(cel.names(rule.when))
+    }
+    assert decided == set()
+
+
+def test_every_threshold_has_a_default_that_reads_back_in_its_unit_and_a_rule_that_compares_with_it() -> None:
+    compared = {name for rule in shipped_rules().values() for name in cel.names(rule.when)}
+    for name, one in thresholds().items():
+        (default,) = one.absent
+        assert isinstance(default, int | float), name
+        assert units.human(default, one.unit), name
+        assert name in compared, name
+
+
+def test_the_name_of_a_threshold_says_which_side_is_let_pass() -> None:
+    odd = [
+        name
+        for name, one in thresholds().items()
+        if not name.removesuffix(f"_{one.unit}").endswith(("_most", "_least", "_from"))
+    ]
+    assert odd == []
+
+
+def test_capability_capacity_and_divisibility_are_compared_with_what_the_hardware_has() -> None:
+    fixed = {
+        "weights-exceed-memory": "weight_bytes_per_gpu > device_memory_bytes",
+        "heads-not-divisible": "heads_remainder != 0",
+        "bfloat16-unsupported": "weight_dtype == 'bfloat16' && vendor == 'nvidia' && compute_capability < 8.0",
+        "training-does-not-fit": "training_room_bytes < 0.0",
+    }
+    assert {name: shipped_rules()[name].when for name in fixed} == fixed
