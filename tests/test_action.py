@@ -22,7 +22,7 @@ SILENCED = WRONG.replace(
 )
 GH = '''\
 """Keeps the comments of one pull request in a file."""
-import json, os, sys
+import json, os, re, sys
 from pathlib import Path
 
 words, state = sys.argv[1:], Path(os.environ["FAKE_GH"])
@@ -41,15 +41,14 @@ if words[:2] == ["pr", "comment"]:
     held["comments"].append({"id": f"IC_{len(held['comments'])}", "viewerDidAuthor": True, "body": body})
 elif query.startswith("query"):
     assert (fields["owner"], fields["name"], fields["number"]) == ("team", "deploy", "7"), fields
-    assert "select(.viewerDidAuthor and (.body | startswith(\\"MARKER\\")))" in words[words.index("--jq") + 1]
+    asked = words[words.index("--jq") + 1]
+    marker = re.search(r'select\\(.viewerDidAuthor and \\(.body \\| startswith\\("(.*?)"\\)\\)\\)', asked)[1]
     for one in held["comments"]:
-        if one["viewerDidAuthor"] and one["body"].startswith("MARKER"):
+        if one["viewerDidAuthor"] and one["body"].startswith(marker):
             print(one["id"])
 elif "updateIssueComment" in query:
     (one,) = [one for one in held["comments"] if one["id"] == fields["id"]]
     one["body"] = Path(fields["body"].removeprefix("@")).read_text()
-elif "deleteIssueComment" in query:
-    held["comments"] = [one for one in held["comments"] if one["id"] != fields["id"]]
 else:
     sys.exit(f"gh: {words}")
 state.write_text(json.dumps(held))
@@ -85,7 +84,7 @@ class Job(action.Runner):
         self.remember(comments=[])
         program = folder / "bin" / "gh"
         program.parent.mkdir()
-        program.write_text(f"#!{sys.executable}\n" + GH.replace("MARKER", markdown.MARKER), encoding="utf-8")
+        program.write_text(f"#!{sys.executable}\n" + GH, encoding="utf-8")
         program.chmod(0o755)
         own = {"FAKE_GH": str(self.state), "GITHUB_REPOSITORY": "team/deploy", "GITHUB_REF": "refs/pull/7/merge"}
         path = f"{program.parent}:{variables['PATH']}"
@@ -174,10 +173,28 @@ def test_a_change_that_adds_nothing_passes_and_its_comment_is_brought_up_to_date
     job.pull_request({"apps/old.yaml": WRONG}, {"apps/right.yaml": RIGHT})
     job.remember([strange, earlier])
     assert job.checked() == 0, job.log
-    assert job.comments[0] == strange["body"]
-    assert len(job.comments) <= 2
-    assert earlier["body"] not in job.comments
+    assert job.comments == [strange["body"], job.summary.read_text(encoding="utf-8")]
     assert [one["uses"].partition("@")[0] for one in job.used] == ["actions/setup-python"]
+
+
+def test_a_change_that_is_nobodys_concern_gets_no_first_comment(job: Job) -> None:
+    job.pull_request({"apps/old.yaml": WRONG}, {"README.md": "words\n"})
+    assert job.checked() == 0, job.log
+    assert job.comments == []
+
+
+def test_a_change_below_the_threshold_gets_no_first_comment(job: Job) -> None:
+    job.pull_request({"apps/old.yaml": WRONG}, {"apps/right.yaml": RIGHT})
+    assert job.checked(comment_over="10000000") == 0, job.log
+    assert job.comments == []
+
+
+def test_two_gates_of_one_repository_have_a_comment_each(job: Job) -> None:
+    other = {"id": "IC_1", "viewerDidAuthor": True, "body": f"{markdown.MARKER}\nthe other gate's"}
+    job.pull_request({"apps/old.yaml": WRONG}, {"apps/right.yaml": RIGHT})
+    job.remember([other])
+    assert job.checked(comment_key="prod/eu") == 0, job.log
+    assert [body.partition("\n")[0] for body in job.comments] == [markdown.MARKER, "<!-- gpulint report: prod/eu -->"]
 
 
 def test_a_pull_request_cannot_waive_itself(job: Job) -> None:

@@ -44,6 +44,7 @@ if [ -n "$base" ]; then have "$base"; set -- "$@" --base "$base"; fi
 if [ -n "$policy_from" ]; then have "$policy_from"; set -- "$@" --policy-from "$policy_from"; fi
 if [ -n "$FAIL_ON" ]; then set -- "$@" --fail-on "$FAIL_ON"; fi
 if [ -n "$COMMENT_OVER" ]; then set -- "$@" --comment-over "$COMMENT_OVER"; fi
+if [ -n "$COMMENT_KEY" ]; then set -- "$@" --comment-key "$COMMENT_KEY"; fi
 while IFS= read -r line; do set -- "$@" --output "$line"; done < <(lines "$FURTHER_OUTPUTS")
 for format in text github sarif json markdown; do set -- "$@" --output "$format:$reports/gpulint.$format"; done
 set -- "$@" --

@@ -1,17 +1,21 @@
 #!/usr/bin/env bash
-# Writes the comment of a pull request, or brings the one up to date that an earlier run wrote: it begins with the same marker.
+# Writes the comment of a pull request, or brings the one up to date that an earlier run wrote: it begins with the same line.
 # Where the token may not write, as on pull requests from forks, the text stands in the job's summary, and nothing fails.
 set -euo pipefail
 
-marker='<!-- gpulint report -->'
-# shellcheck disable=SC2016 # the variables are GraphQL's
+{ read -r marker; read -r second || true; } <"$COMMENT"
+if [[ ! "$marker" =~ ^'<!-- gpulint report'(': '[[:alnum:]._/-]+)?' -->'$ ]]; then
+  echo "::error title=gpulint::$COMMENT does not begin with the marker of a comment"
+  exit 1
+fi
+
+# The variables below are GraphQL's.
+# shellcheck disable=SC2016
 mine='query($owner: String!, $name: String!, $number: Int!, $endCursor: String) {
   repository(owner: $owner, name: $name) { pullRequest(number: $number) {
     comments(first: 100, after: $endCursor) { nodes { id viewerDidAuthor body } pageInfo { hasNextPage endCursor } } } } }'
 # shellcheck disable=SC2016
 update='mutation($id: ID!, $body: String!) { updateIssueComment(input: {id: $id, body: $body}) { clientMutationId } }'
-# shellcheck disable=SC2016
-delete='mutation($id: ID!) { deleteIssueComment(input: {id: $id}) { clientMutationId } }'
 
 earlier() {
   gh api graphql --paginate -f query="$mine" -F number="$PULL_REQUEST" \
@@ -23,12 +27,10 @@ write() {
   local found
   found="$(earlier)" || return
   found="${found%%$'\n'*}"
-  if [ -s "$COMMENT" ] && [ -n "$found" ]; then
+  if [ -n "$found" ]; then
     gh api graphql --silent -f query="$update" -f id="$found" -F body="@$COMMENT"
-  elif [ -s "$COMMENT" ]; then
+  elif [ "$second" != '<!-- gpulint: quiet -->' ]; then
     gh pr comment "$PULL_REQUEST" --repo "$GITHUB_REPOSITORY" --body-file "$COMMENT"
-  elif [ -n "$found" ]; then
-    gh api graphql --silent -f query="$delete" -f id="$found"
   fi
 }
 

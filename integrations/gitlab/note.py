@@ -1,4 +1,4 @@
-"""The note of a merge request: written once, brought up to date by later pipelines, taken away where there is nothing to say.
+"""The note of a merge request: written where there is something to say, and brought up to date by later pipelines.
 
 It is found again by its author and its first line.
 """
@@ -11,38 +11,37 @@ import sys
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-MARKER = "<!-- gpulint report -->"
+QUIET = "<!-- gpulint: quiet -->"
 PAGE = 100
 PAGES_MAX = 100
 
 
 def main(body: str) -> None:
-    """Make the merge request's note say this."""
+    """Make the merge request's note say this; where it is quiet, only a note that is there."""
     request = (
         f"projects/{os.environ['CI_MERGE_REQUEST_PROJECT_ID']}/merge_requests/{os.environ['CI_MERGE_REQUEST_IID']}"
     )
     notes = f"{request}/notes"
-    earlier = next(mine(notes), None)
-    if body and earlier:
+    marker, second = [*body.splitlines(), "", ""][:2]
+    if earlier := next(mine(notes, marker), None):
         asked("PUT", f"{notes}/{earlier}", {"body": body})
-    elif body:
+    elif second != QUIET:
         asked("POST", notes, {"body": body})
-    elif earlier:
-        asked("DELETE", f"{notes}/{earlier}")
 
 
-def mine(notes: str) -> Iterator[object]:
+def mine(notes: str, marker: str) -> Iterator[int]:
     """The notes of the token's own user that begin with the marker."""
     user = asked("GET", "user")["id"]
     for page in range(1, PAGES_MAX + 1):
         found = asked("GET", f"{notes}?per_page={PAGE}&page={page}")
-        yield from (one["id"] for one in found if one["author"]["id"] == user and one["body"].startswith(MARKER))
+        yield from (one["id"] for one in found if one["author"]["id"] == user and one["body"].startswith(marker))
         if len(found) < PAGE:
             return
 
 
-def asked(method: str, path: str, said: dict[str, str] | None = None) -> dict:
+def asked(method: str, path: str, said: dict[str, str] | None = None) -> Any:
     """What GitLab's API answers."""
     url = f"{os.environ['CI_API_V4_URL']}/{path}"
     headers = {"PRIVATE-TOKEN": os.environ["GITLAB_TOKEN"], "Content-Type": "application/json"}
