@@ -28,10 +28,16 @@ base_of_event() {
   fi
 }
 
-have() {
-  git cat-file -e "$1^{commit}" 2>/dev/null || git fetch --quiet --no-tags --depth=1 origin "$1" ||
-    unusable "the commit $1 is not in this clone and cannot be fetched; set fetch-depth: 2 (or 0) for actions/checkout"
+# What is missing is fetched; a clone that is shallow stays so.
+fetch() {
+  local depth=""
+  if [ "$(git rev-parse --is-shallow-repository)" = true ]; then depth="--depth=2"; fi
+  git fetch --quiet --no-tags ${depth:+"$depth"} origin "$@" || true
 }
+
+joined() { git merge-base "$1" HEAD >/dev/null 2>&1; }
+
+have() { git cat-file -e "$1^{commit}" 2>/dev/null; }
 
 base="${BASE:-}"
 test -n "$base" || test -z "$EVENT_BASE" || base="$(base_of_event)"
@@ -40,8 +46,16 @@ policy_from="${POLICY_FROM:-$base}"
 test "$policy_from" != none || policy_from=""
 
 set -- check
-if [ -n "$base" ]; then have "$base"; set -- "$@" --base "$base"; fi
-if [ -n "$policy_from" ]; then have "$policy_from"; set -- "$@" --policy-from "$policy_from"; fi
+if [ -n "$base" ]; then
+  joined "$base" || fetch "$(git rev-parse HEAD)" "$base"
+  joined "$base" || unusable "this clone does not join $base and HEAD; set fetch-depth: 2 (or 0) for actions/checkout"
+  set -- "$@" --base "$base"
+fi
+if [ -n "$policy_from" ]; then
+  have "$policy_from" || fetch "$policy_from"
+  have "$policy_from" || unusable "the commit $policy_from is not in this clone and cannot be fetched"
+  set -- "$@" --policy-from "$policy_from"
+fi
 if [ -n "$FAIL_ON" ]; then set -- "$@" --fail-on "$FAIL_ON"; fi
 if [ -n "$COMMENT_OVER" ]; then set -- "$@" --comment-over "$COMMENT_OVER"; fi
 if [ -n "$COMMENT_KEY" ]; then set -- "$@" --comment-key "$COMMENT_KEY"; fi
