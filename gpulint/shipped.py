@@ -7,7 +7,13 @@ import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from gpulint.documents import Document
+
+OF_CONCERN = b"\n# gpulint\n"
+"""A comment that makes the reader read a file that names no GPU."""
 PACKAGE = Path(__file__).parent
 
 
@@ -36,12 +42,20 @@ def glossary() -> Mapping[str, Mapping[str, object]]:
 
 def read_yaml(path: Path) -> object:
     """The data of one YAML file of ours."""
+    return document(path).data
+
+
+def document(path: Path) -> Document:
+    """The one document of a YAML file of ours, or of a team's that was held against its contract."""
     from gpulint import documents
 
-    loaded = documents.load(path.name, path.read_bytes())
+    content = path.read_bytes()
+    loaded = documents.load(path.name, content)
+    if not loaded.documents:
+        loaded = documents.load(path.name, content + OF_CONCERN)
     if loaded.problems or len(loaded.documents) != 1:
         raise ValueError(f"{path}: {'; '.join(problem.message for problem in loaded.problems) or 'not one document'}")
-    return loaded.documents[0].data
+    return loaded.documents[0]
 
 
 def built(rules: Path) -> Mapping[str, object]:

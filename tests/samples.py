@@ -3,72 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpulint import documents, fix, lint, splices
-from gpulint.documents import Document
-from gpulint.findings import Edit, Finding, Location, Report, RoleSummary, Severity, Skip, Suggestion
+from gpulint import fix, lint, splices
+from gpulint.findings import Edit, Finding, Location, Report, RoleSummary, Severity, Suggestion
 from gpulint.offers import EVERYTHING
 from gpulint.policy.rule import Rule, shipped_rules
 from gpulint.repository import Source
+from gpulint.samples import MARK, Alone, marked_lines, path_of
 
-MARK = "# <- here"
-
-
-class Alone:
-    """A repository that holds other files only when they are given."""
-
-    def __init__(self, files: Mapping[str, bytes] | None = None) -> None:
-        self.files = files or {}
-
-    def sources(self, paths: Sequence[str]) -> Iterator[Source | Skip]:
-        yield from (Source(path, self.files[path]) for path in paths)
-
-    def rewritten(self, contents: Mapping[str, bytes]) -> Alone:
-        return Alone({**self.files, **contents}) if self.files else self
-
-    def read(self, path: str) -> bytes | None:
-        return self.files.get(path)
-
-    def at_root(self, path: str) -> bytes | None:
-        return self.files.get(path)
-
-    def head(self, path: str, length: int) -> bytes | None:
-        content = self.files.get(path)
-        return None if content is None else content[:length]
-
-    def exists(self, path: str) -> bool:
-        return path in self.files
-
-    def search(self, pattern: str, near: str) -> str | None:
-        return next((path for path, content in self.files.items() if re.search(pattern.encode(), content)), None)
-
-    def objects(self, kind: str, name: str, near: str) -> tuple[Document, ...]:
-        held = self.neighbours(kind, name, near)
-        return tuple(one for one in held if one.get(("metadata", "name")) == name)
-
-    def beside(self, near: str) -> Iterator[Source]:
-        return iter(())
-
-    def neighbours(self, kind: str, name: str, near: str) -> tuple[Document, ...]:
-        held = (one for path, content in self.files.items() for one in documents.load(path, content).documents)
-        return tuple(one for one in held if one.get(("kind",)) == kind and name in one.text)
-
-    def gathered(self, names: str, words: str, near: str) -> tuple[Document, ...]:
-        held = (
-            (path, content)
-            for path, content in self.files.items()
-            if re.search(names, path) or re.search(words.encode(), content)
-        )
-        return tuple(one for path, content in held for one in documents.load(path, content).documents)
-
-
-def path_of(text: str) -> str:
-    """The file of a sample: the one that its first line names in a comment, else a YAML file."""
-    named = re.match(r"# ([\w-]+\.[a-z]+)\n", text)
-    return named[1] if named else "spec.yaml"
+__all__ = ["MARK", "Alone", "marked_lines", "path_of"]
 
 
 def report(
@@ -119,7 +64,7 @@ def not_evaluated(found: Report) -> set[str]:
 
 def marked_line(text: str) -> int | None:
     """The line that carries the mark."""
-    return next((number for number, line in enumerate(text.splitlines(), 1) if line.endswith(MARK)), None)
+    return next(iter(marked_lines(text)), None)
 
 
 # ---- suggestions, carried out as a person would

@@ -258,7 +258,7 @@ def test_a_mistyped_fact_in_a_rule_of_ones_own_is_misuse_with_a_place(run: Run) 
     )
     result = run("check", "--rules", "policies")
     assert result.exit_code == 2
-    assert "policies/cost/dear.yaml:5:1" in result.stderr
+    assert "policies/cost/dear.yaml:5:7: no fact is called gpu_per_pod; did you mean gpus_per_pod?" in result.stderr
     assert "gpu_per_pod" in result.stderr
 
 

@@ -314,87 +314,9 @@ def test_a_teams_rule_and_its_family_can_be_selected(tmp_path: Path) -> None:
     assert [one.name for one in policy.selected(["house"], (), [folder])] == ["own-rule"]
 
 
-def test_a_teams_rule_of_a_shipped_name_replaces_it(tmp_path: Path) -> None:
-    folder = team(tmp_path, name="gpus-left-idle", family="parallelism", summary="ours")
-    (one,) = policy.selected(["gpus-left-idle"], (), [str(folder)])
-    assert one.summary == "ours"
-
-
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RuleError, match="no such directory of rules"):
         list(rule.load_team(tmp_path / "rulez"))
-
-
-@pytest.mark.parametrize(
-    ("change", "place", "said"),
-    [
-        ({"severity": "fatal"}, "2:11", "'fatal' is not one of ['error', 'warning', 'note']"),
-        ({"for": "{scope: galaxy}"}, "3:14", "'galaxy' is not one of"),
-        ({"at": "gpus_per_pod"}, "8:5", "is not of type 'array'"),
-        ({"message": None}, "1:1", "'message' is a required property"),
-        ({"whne": "true"}, "1:1", "'whne' was unexpected"),
-        ({"examples": "{bad: [], good: [b]}"}, "7:12", "should be non-empty"),
-    ],
-)
-def test_a_file_that_breaks_the_contract_is_refused_at_its_place(
-    tmp_path: Path, change: dict[str, Any], place: str, said: str
-) -> None:
-    with pytest.raises(RuleError) as caught:
-        list(rule.load_team(team(tmp_path, **change)))
-    first = str(caught.value).splitlines()[0]
-    assert first.startswith(f"{tmp_path}/house/own-rule.yaml:{place}: "), first
-    assert said in first
-
-
-def test_a_file_that_is_no_yaml_is_refused_at_its_place(tmp_path: Path) -> None:
-    folder = team(tmp_path)
-    (folder / "house" / "own-rule.yaml").write_text("summary: [nvidia.com/gpu\n")
-    with pytest.raises(RuleError, match=r"own-rule\.yaml:\d+:\d+: "):
-        list(rule.load_team(folder))
-
-
-def test_a_mistyped_fact_in_a_condition_is_refused_with_a_caret_and_the_nearest_one(tmp_path: Path) -> None:
-    with pytest.raises(RuleError) as caught:
-        list(rule.load_team(team(tmp_path, when="tensor_paralel > 4")))
-    text = str(caught.value)
-    assert text.startswith(f"{tmp_path}/house/own-rule.yaml:5:1: ")
-    assert " | tensor_paralel > 4\n | ^" in text
-    assert text.endswith("did you mean tensor_parallel?")
-
-
-def test_a_condition_that_is_no_cel_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RuleError, match="Syntax error"):
-        list(rule.load_team(team(tmp_path, when="gpus_per_pod >")))
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "nearest"),
-    [
-        ("message", '"{tensor_paralel} ranks"', "tensor_parallel"),
-        ("at", "[tensor_paralel]", "tensor_parallel"),
-        ("against", "gpu_per_pod", "gpus_per_pod"),
-        ("change", "[max_model_length]", "max_model_len"),
-        ("arithmetic", '["{weight_byte}"]', "weight_bytes"),
-    ],
-)
-def test_a_mistyped_fact_elsewhere_is_refused_with_the_nearest_one(
-    tmp_path: Path, key: str, value: str, nearest: str
-) -> None:
-    with pytest.raises(RuleError) as caught:
-        list(rule.load_team(team(tmp_path, **{key: value})))
-    assert f"did you mean {nearest}?" in str(caught.value)
-
-
-@pytest.mark.parametrize("message", ['"{gpus_per_pod"', '"gpus_per_pod}"', '"{} GPUs"', '"{gpus_per_pod.real}"'])
-def test_a_message_that_cannot_be_filled_is_refused(tmp_path: Path, message: str) -> None:
-    with pytest.raises(RuleError):
-        list(rule.load_team(team(tmp_path, message=message)))
-
-
-@pytest.mark.parametrize(("scope", "when"), [("document", "gpus_per_pod > 0"), ("workload", "object.kind == 'Pod'")])
-def test_a_condition_over_what_its_scope_does_not_know_is_refused(tmp_path: Path, scope: str, when: str) -> None:
-    with pytest.raises(RuleError, match=f"is not known to a rule about a {scope}"):
-        list(rule.load_team(team(tmp_path, **{"for": f"{{scope: {scope}}}", "when": when})))
 
 
 def test_a_change_that_nothing_can_make_gives_no_alternative_and_breaks_nothing(tmp_path: Path) -> None:

@@ -15,8 +15,9 @@ import jsonschema
 import pydantic
 import pytest
 
+from gpulint import shipped
 from gpulint.adapters import native
-from gpulint.policy import rule, schema
+from gpulint.policy import rule, rule_file, schema
 from gpulint.reports import json as json_report
 from gpulint.reports import schema as report_schema
 
@@ -168,7 +169,8 @@ def test_a_run_imports_neither_the_contracts_nor_their_libraries(tmp_path: Path,
 @pytest.mark.parametrize("one", rule.shipped_rules().values(), ids=lambda one: one.name)
 def test_every_shipped_rule_follows_the_contract_for_teams(one: rule.Rule) -> None:
     assert one.path is not None
-    schema.validated(one.path, "rule")
+    assert [error.message for error in validator("rule").iter_errors(shipped.read_yaml(one.path))] == []
+    assert rule_file.load(one.path) == one
 
 
 @pytest.mark.parametrize(

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from gpulint.policy.rule import Rule, load_team, shipped_rules
+from gpulint.policy.rule import Rule, known, load_team
 from gpulint.policy.settings import SettingsError
 
 
 def selected(select: Sequence[str], ignore: Sequence[str], folders: Iterable[str]) -> tuple[Rule, ...]:
     """The rules of this run, by name or family; SettingsError for a word that is neither."""
-    rules = {**shipped_rules()}
-    for folder in folders:
-        rules.update((rule.name, rule) for rule in load_team(Path(folder)))
+    rules = known(rule for folder in folders for rule in load_team(Path(folder)))
     families = {rule.family for rule in rules.values()}
     for word in (*select, *ignore):
         if word not in rules and word not in families:

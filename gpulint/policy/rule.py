@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import functools
 import string
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from gpulint import facts, shipped
-from gpulint.findings import Location, Severity
+from gpulint import shipped
+from gpulint.findings import Severity
 from gpulint.policy import cel
+
+if TYPE_CHECKING:
+    from gpulint.documents import Document
 
 
 class RuleError(ValueError):
@@ -49,6 +52,7 @@ class Rule:
     only_with: str = ""
     references: tuple[str, ...] = ()
     status: str = "stable"
+    replaces: bool = False
     path: Path | None = None
 
     @property
@@ -63,37 +67,60 @@ def shipped_rules() -> Mapping[str, Rule]:
     """The rules of this package by name."""
     built = shipped.index()
     if built is not None:
-        return {row["name"]: _rule(row["name"], row["family"], row) for row in built["rules"]}  # type: ignore[attr-defined]
+        return {row["name"]: of(row["name"], row["family"], row) for row in built["rules"]}  # type: ignore[attr-defined]
     return {rule.name: rule for rule in load(shipped.folder("rules"))}
 
 
 def load(folder: Path) -> Iterator[Rule]:
     """The rules of a folder, by name; RuleError at the first file that is not one."""
     for path in sorted(folder.rglob("*.yaml")):
-        yield _rule(path.stem, path.parent.name, shipped.read_yaml(path), path)
+        yield of(path.stem, path.parent.name, shipped.read_yaml(path), path)
 
 
 def load_team(folder: Path) -> Iterator[Rule]:
-    """A team's own rules: each file is held against schemas/rule.json first, each condition is compiled."""
-    from gpulint.policy import schema
+    """A team's own rules; RuleError at the first file that is not one, with the place of each mistake in it."""
+    from gpulint.policy import rule_file
 
-    if not folder.is_dir():
-        raise RuleError(f"{folder}: no such directory of rules")
-    for path in sorted(folder.rglob("*.yaml")):
-        if not path.resolve().is_relative_to(folder.resolve()):
-            raise RuleError(f"{path}: a symbolic link that leads out of the folder of rules")
-        data = schema.validated(path, "rule")
-        rule = _rule(path.stem, path.parent.name, data, path)
-        _verify(rule)
-        yield rule
+    for path in rule_file.files(folder):
+        yield rule_file.load(path)
+
+
+def known(own: Iterable[Rule]) -> Mapping[str, Rule]:
+    """The shipped rules and a team's own, by name; RuleError where one would hide another unsaid.
+
+    A shipped rule that is only a preview yields: one that comes with a release breaks no folder that has its name already.
+    """
+    rules = dict(shipped_rules())
+    for one in own:
+        other = rules.get(one.name)
+        if other is not None and other.path is not None and one.path is not None and other.path.samefile(one.path):
+            continue
+        if other is not None and (reason := _hidden(one, other)):
+            raise RuleError(f"{one.path}:1:1: {reason}")
+        rules[one.name] = one
+    return rules
+
+
+def _hidden(one: Rule, other: Rule) -> str:
+    """Why a rule may not stand in the place of another of its name."""
+    if other.name not in shipped_rules() or shipped_rules()[other.name] is not other:
+        return f"{other.path} is called {one.name} too: a name is one rule's"
+    if one.replaces or other.status == "preview":
+        return ""
+    return f"gpulint has a rule {one.name} of its own: rename the file, or write replaces: true to stand in its place"
 
 
 def examples(rule: Rule) -> Mapping[str, tuple[object, ...]]:
     """The `bad` and `good` samples of a rule, from its file."""
-    path = rule.path or shipped.folder("rules") / rule.family / f"{rule.name}.yaml"
-    data = shipped.read_yaml(path)
+    data = document(rule).data
     samples = data.get("examples", {}) if isinstance(data, dict) else {}
     return {side: tuple(samples.get(side, ())) for side in ("bad", "good")}
+
+
+def document(rule: Rule) -> Document:
+    """The file of a rule, with the places of all that it states."""
+    path = rule.path or shipped.folder("rules") / rule.family / f"{rule.name}.yaml"
+    return shipped.document(path)
 
 
 def placeholders(text: str) -> tuple[str, ...]:
@@ -101,7 +128,7 @@ def placeholders(text: str) -> tuple[str, ...]:
     return tuple(name for _, name, _, _ in string.Formatter().parse(text) if name is not None)
 
 
-def _rule(name: str, family: str, data: object, path: Path | None = None) -> Rule:
+def of(name: str, family: str, data: object, path: Path | None = None) -> Rule:
     if not isinstance(data, dict):
         raise RuleError(f"{path or name}: a rule is a mapping")
     target = data["for"]
@@ -121,6 +148,7 @@ def _rule(name: str, family: str, data: object, path: Path | None = None) -> Rul
         superfluous=data.get("superfluous", False),
         gives_up=data.get("gives_up", ""),
         status=data.get("status", "stable"),
+        replaces=data.get("replaces", False),
         path=path,
         **many,
     )
@@ -130,43 +158,3 @@ def _several(value: object) -> tuple[str, ...]:
     if value is None:
         return ()
     return tuple(str(item) for item in value) if isinstance(value, list) else (str(value),)
-
-
-def _verify(rule: Rule) -> None:
-    """RuleError unless the condition compiles and every name of the rule is a fact."""
-    try:
-        cel.compiled(rule.when)
-    except cel.ConditionError as error:
-        raise RuleError(f"{_place(rule, 'when')}: {error}") from None
-    try:
-        printed = rule.facts
-    except ValueError as error:
-        raise RuleError(f"{_place(rule, 'message')}: {error}") from None
-    if rule.only_with and not rule.change:
-        raise RuleError(f"{_place(rule, 'only_with')}: nothing is named that an alternative may change")
-    against, instead = (tuple(filter(None, (one,))) for one in (rule.against, rule.instead))
-    stated = {"message": printed, "at": rule.at, "against": against, "change": rule.change, "instead": instead}
-    for key, names in stated.items():
-        for name in names:
-            if name not in facts.glossary():
-                raise RuleError(f"{_place(rule, key)}: no fact is called {name}{_nearest(name)}")
-    for name in printed:
-        if (facts.glossary()[name].of == "document") != (rule.target.scope == "document"):
-            raise RuleError(f"{_place(rule, 'for')}: {name} is not known to a rule about a {rule.target.scope}")
-
-
-def _nearest(name: str) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(name, facts.glossary(), n=1)
-    return f"; did you mean {near[0]}?" if near else ""
-
-
-def _place(rule: Rule, key: str) -> str:
-    if rule.path is None:
-        return rule.name
-    from gpulint import documents
-
-    loaded = documents.load(str(rule.path), rule.path.read_bytes())
-    at: Location = loaded.documents[0].locate((key,), key=True)
-    return f"{at.path}:{at.line}:{at.column}"

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import datetime
 import difflib
-import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pydantic
 
-from gpulint import documents, objectives, shipped, units
-from gpulint.policy.rule import RuleError
+from gpulint import documents, objectives, units
 from gpulint.policy.settings import SettingsError
 
 OF_CONCERN = b"\n# gpulint\n"
@@ -246,6 +244,7 @@ class RuleFile(Strict):
     )
     references: list[str] = []
     status: Literal["stable", "preview", "deprecated"] = "stable"
+    replaces: bool = pydantic.Field(False, description="stands in the place of the shipped rule of its name")
     examples: ExamplesFile
 
 
@@ -265,21 +264,6 @@ def settings(path: Path, table: str) -> PolicyFile:
     except pydantic.ValidationError as error:
         lines = (_line(document, inside, problem) for problem in error.errors())
         raise SettingsError("\n".join(lines)) from None
-
-
-def validated(path: Path, contract: str) -> dict[str, Any]:
-    """The data of a team's rule file, held against schemas/<contract>.json; RuleError with the place of what is wrong."""
-    import jsonschema
-
-    document = _document(path, RuleError)
-    schema = json.loads((shipped.folder("schemas") / f"{contract}.json").read_bytes())
-    errors = sorted(
-        jsonschema.Draft202012Validator(schema).iter_errors(document.data), key=lambda e: list(map(str, e.path))
-    )
-    if errors:
-        raise RuleError("\n".join(_described(document, tuple(error.path), error.message) for error in errors))
-    data: dict[str, Any] = document.data  # type: ignore[assignment]
-    return data
 
 
 def _document(path: Path, error: type[ValueError]) -> documents.Document:

@@ -1,0 +1,55 @@
+"""`gpulint facts`: what a rule can compare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gpulint.cli import TODAY, Misuse, near, prepared
+
+if TYPE_CHECKING:
+    from gpulint.facts import Quantity
+    from gpulint.vocabulary import Held
+
+
+@click.command("facts")
+@click.argument("words", nargs=-1)
+@click.option("--of", "place", metavar="FILE[:WORKLOAD]", help="What they are worth for the workloads of a file.")
+@click.option("--accelerator", metavar="NAME", default="", help="The accelerator of workloads that name none.")
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@TODAY
+def command(words: Sequence[str], place: str | None, accelerator: str, format_: str, today: str) -> None:
+    """List the facts that a rule can compare: all, or those whose name, unit or meaning holds every one of WORDS."""
+    from gpulint import vocabulary
+    from gpulint.facts import glossary
+
+    wanted = vocabulary.found(words)
+    if not wanted:
+        raise Misuse(f"no fact speaks of {' and '.join(words)}{near(words[0], glossary())}")
+    if place is None:
+        click.echo(vocabulary.list_json(wanted) if format_ == "json" else vocabulary.list_text(wanted))
+        return
+    roles = list(_held(place, wanted, accelerator, today))
+    if not roles:
+        raise Misuse(f"{place} holds no workload that gpulint reads")
+    told = vocabulary.values_json(roles) if format_ == "json" else vocabulary.values_text(roles, bool(words))
+    click.echo(told, nl=False)
+
+
+def _held(place: str, wanted: Sequence[Quantity], accelerator: str, today: str) -> Iterator[Held]:
+    """The facts of every role of a file, or of its workloads of one name."""
+    from gpulint import lint, run, vocabulary
+    from gpulint.repository import Source
+    from gpulint.run import Options
+
+    file, _, name = place.rpartition(":") if not Path(place).is_file() and ":" in place else (place, "", "")
+    made = prepared((file,), Options(today, accelerator=accelerator))
+    given = replace(made.given, rules=())
+    for source in run.sources(made, (file,)):
+        if isinstance(source, Source):
+            for one in lint.judged(source, made.tree, given, name or None):
+                yield vocabulary.held(one, wanted)

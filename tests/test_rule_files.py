@@ -1,0 +1,340 @@
+"""A team's rule files: what each mistake of a newcomer is called, where it stands, and which files are rules at all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from gpulint.policy import condition, rule, rule_file
+from gpulint.policy.rule import Rule, RuleError
+
+SOUND = """\
+summary: An instance takes more GPUs than a node holds
+severity: warning
+for: {scope: workload}
+why: The pods wait for nodes that somebody has to reserve.
+when: gpus_per_replica > 8
+at: [gpus_per_pod]
+message: "{gpus_per_replica} GPUs for one instance"
+examples:
+  bad:
+    - |
+      kind: Pod
+  good:
+    - |
+      kind: Pod
+"""
+
+
+def written(folder: Path, old: str = "", new: str = "", name: str = "pod-too-large.yaml") -> Path:
+    """A rule file in which one text stands in the place of another."""
+    assert old in SOUND
+    path = folder / "capacity" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(SOUND.replace(old, new, 1) if old else SOUND, encoding="utf-8")
+    return path
+
+
+def said(path: Path) -> list[str]:
+    """What is said of a file, without the folder that it lies in."""
+    with pytest.raises(RuleError) as caught:
+        rule_file.load(path)
+    return [line.replace(f"{path}:", "") for line in str(caught.value).splitlines()]
+
+
+def test_a_sound_file_is_a_rule_named_by_its_file_and_its_folder(tmp_path: Path) -> None:
+    found = rule_file.load(written(tmp_path))
+    assert (found.name, found.family, found.when) == ("pod-too-large", "capacity", "gpus_per_replica > 8")
+
+
+WHEN = "when: gpus_per_replica > 8"
+MISTAKES = {
+    "a misspelt fact": (
+        WHEN,
+        "when: gpu_per_replica > 8",
+        ["5:7: no fact is called gpu_per_replica; did you mean gpus_per_replica?"],
+    ),
+    "a text compared with a number": (
+        WHEN,
+        "when: engine == 4",
+        ["5:17: engine is a text, never the number 4: write '4'"],
+    ),
+    "one equals sign": (WHEN, "when: gpus_per_replica = 8", ["5:24: one `=` compares nothing: write `==`"]),
+    "no samples": (
+        SOUND[SOUND.index("examples") :],
+        "",
+        [
+            "1:1: examples is missing: samples that show what is found and what is not; "
+            "`gpulint rule new NAME` writes a whole file"
+        ],
+    ),
+    "a second colon": (
+        "why: The pods wait",
+        "why: Hard: the pods wait",
+        ["4:10: a second `: ` on one line; put the value in quotes if the colon belongs to it"],
+    ),
+    "a tab": ("  bad:", "\tbad:", ["9:1: a tab indents this line; YAML allows only spaces there"]),
+    "an unknown key": ("when:", "whne:", ["5:1: unknown key whne; did you mean when?"]),
+    "a placeholder that is no fact": (
+        '"{gpus_per_replica} GPUs',
+        '"{gpus_per_replcia} GPUs',
+        ["7:11: no fact is called gpus_per_replcia; did you mean gpus_per_replica?"],
+    ),
+    "a number compared with a text": (
+        WHEN,
+        "when: gpus_per_replica == 'eight'",
+        ["5:27: gpus_per_replica is a number, never the text 'eight'"],
+    ),
+    "a unit in the condition": (
+        WHEN,
+        "when: device_memory_bytes > 80Gi",
+        ["5:29: device_memory_bytes is in bytes: write 85899345920 for 80Gi"],
+    ),
+    "a unit in quotation marks": (
+        WHEN,
+        "when: device_memory_bytes > '80 Gi'",
+        ["5:29: device_memory_bytes is in bytes: write 85899345920 for 80 Gi"],
+    ),
+    "a key of another tool": ("when:", "condition:", ["5:1: unknown key condition; write when: the condition, in CEL"]),
+    "a key of another place": (
+        "severity:",
+        "name: pod-too-large\nseverity:",
+        ["2:1: unknown key name; the file's name is the rule's name"],
+    ),
+    "an unknown severity": (
+        "severity: warning",
+        "severity: fatal",
+        ["2:11: severity is error, warning or note, not fatal"],
+    ),
+    "an unknown scope": ("scope: workload", "scope: pod", None),
+    "a kind of object as the kind of a workload": (
+        "{scope: workload}",
+        "{scope: workload, kind: Deployment}",
+        [
+            "3:30: a workload's kind is inference or training, not Deployment; "
+            "for the kind of an object write scope: document, or compare the fact task"
+        ],
+    ),
+    "a truth value as the condition": (WHEN, "when: true", ["5:7: when is a text: put quotation marks around true"]),
+    "a message that begins with a brace": (
+        'message: "{gpus_per_replica} GPUs for one instance"',
+        "message: {gpus_per_replica} GPUs for one instance",
+        ["7:29: message begins with `{`, a sign of YAML: put quotation marks around the text"],
+    ),
+    "a condition that begins with !": (
+        WHEN,
+        "when: !whole_node && gpus_per_replica > 8",
+        ["5:20: when begins with `!`, a sign of YAML: put quotation marks around the text"],
+    ),
+    "a brace that is not closed": (
+        '"{gpus_per_replica} GPUs',
+        '"{gpus_per_replica GPUs',
+        ["7:10: a brace is not closed: a fact stands as {gpus_per_pod}, a brace itself as {{"],
+    ),
+    "a layout in a message": (
+        "{gpus_per_replica} GPUs",
+        "{gpus_per_replica:d} GPUs",
+        ["7:10: a fact is printed with its own unit: write {gpus_per_replica} alone"],
+    ),
+    "a list that is a text": ("at: [gpus_per_pod]", "at: gpus_per_pod", ["6:5: at is a list: write [gpus_per_pod]"]),
+    "a sample that is data": (
+        "  bad:\n    - |\n      kind: Pod",
+        "  bad:\n    - kind: Pod",
+        ["10:7: examples.bad.0 is data; a sample is a text: begin it with `- |` and indent the spec below"],
+    ),
+    "a key stated twice": (
+        WHEN,
+        f"{WHEN}\n{WHEN}",
+        ["6:1: `when` is stated twice in one mapping; only the last one counts"],
+    ),
+    "a fact that may be null, without a guard": (
+        WHEN,
+        "when: host_memory_bytes > 1e11",
+        ["5:7: fails where nothing states host_memory_bytes: write host_memory_bytes != null && before it"],
+    ),
+    "a workload's fact in a rule about documents": (
+        "scope: workload",
+        "scope: document",
+        ["3:14: gpus_per_replica is not known to a rule about a document; write scope: workload"],
+    ),
+    "two mistakes": (
+        WHEN,
+        "when: gpu_per_replica > 8 && tensor_paralel > 1",
+        [
+            "5:7: no fact is called gpu_per_replica; did you mean gpus_per_replica?",
+            "5:30: no fact is called tensor_paralel; did you mean tensor_parallel?",
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_one_line_with_its_place_and_what_to_write(tmp_path: Path, mistake: str) -> None:
+    old, new, lines = MISTAKES[mistake]
+    found = said(written(tmp_path, old, new))
+    assert found == lines if lines else found[0].startswith("3:14: for.scope is workload")
+
+
+@pytest.mark.parametrize(
+    ("content", "line"),
+    [
+        ("", "1:1: the file is empty; `gpulint rule new NAME` writes a whole file"),
+        ("- a\n", "1:1: a rule is a mapping of keys such as summary, severity and for; "),
+        (SOUND + "---\n" + SOUND, "1:1: several documents, and a rule is one: the next one is a file of its own"),
+    ],
+)
+def test_a_file_that_is_no_rule_at_all_is_said_to_be_none(tmp_path: Path, content: str, line: str) -> None:
+    path = written(tmp_path)
+    path.write_text(content, encoding="utf-8")
+    (found,) = said(path)
+    assert found.startswith(line)
+
+
+# ---- conditions
+
+
+@pytest.mark.parametrize(
+    ("expression", "offset", "message"),
+    [
+        ("gpus_per_pod > 4 and replicas > 2", 17, "write `&&` for and"),
+        ("gpus_per_pod > 4 OR replicas > 2", 17, "write `||` for or"),
+        ("not packed", 0, "write `!` for not"),
+        ("gpus_per_pod > 4 & replicas > 1", 17, "write `&&` for and"),
+        ("gpus_per_pod <> 4", 13, "write `!=` for differs"),
+        ("gpus_per_pod => 4", 13, "write `>=`"),
+        ("gpus_per_pod is null", 13, "write `==`, or `!=` for is not"),
+        ("gpus_per_pod != nil", 16, "nil is no word of CEL: write null"),
+        ("packed == True", 10, "True is no word of CEL: write true"),
+        ("engine =~ 'v.*'", 7, "write FACT.matches('PATTERN')"),
+        ("engine like 'vllm'", 7, "write FACT.contains('TEXT') or FACT.matches('PATTERN')"),
+        ("if gpus_per_pod > 4", 0, "CEL has no if: write CONDITION ? ONE : OTHER"),
+        ("engine in ('vllm', 'sglang')", 7, "a list stands in brackets: in ['a', 'b']"),
+        ("engine == vllm", 10, "text stands in quotation marks: write 'vllm'"),
+        ("engine in [vllm, 'sglang']", 11, "text stands in quotation marks: write 'vllm'"),
+        ("engine == 'vllm", 10, "a quotation mark is not closed"),
+        ("(gpus_per_pod > 4", 0, "a parenthesis is opened and not closed"),
+        ("gpus_per_pod > 4)", 16, "a parenthesis is closed and was not opened"),
+        ("gpus_per_pod >", 14, "the condition ends too early: what it compares with is missing"),
+        ("gpus_per_pod > 1,000", 15, "a number is written without separators: 1000000 or 1e6"),
+        ("weight_bytes > 1_000", 15, "a number is written without separators: 1000000 or 1e6"),
+        ("gpus_per_pod > 8Gi", 15, "gpus_per_pod is a plain number: write the number alone"),
+        ("target_tpot_s > 50ms", 16, "target_tpot_s is in s: write 0.05 for 50ms"),
+        ("gpu_memory_utilization > 95%", 25, "gpu_memory_utilization is in ratio: write 0.95 for 95%"),
+        ("engine.startswith('v')", 0, "no function is called startswith; did you mean startsWith?"),
+        ("packed == 'yes'", 10, "packed is true or false, never 'yes': write packed or !packed"),
+        ("gpus_per_pod == true", 16, "gpus_per_pod is a number, never true"),
+        ("gpus_per_pod * 2", 0, "is neither true nor false: it gives 2; compare it with something"),
+        ("cloud.startsWith('a')", 0, "fails where nothing states cloud: write cloud != null && before it"),
+    ],
+)
+def test_a_mistake_in_a_condition_is_named_with_what_to_write(expression: str, offset: int, message: str) -> None:
+    found = next(condition.mistakes(expression))
+    assert (found.offset, found.message) == (offset, message)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "gpus_per_pod > 4 && replicas >= 2",
+        "engine in ['vllm', 'sglang']",
+        "engine == 'and' || engine == '80Gi'",
+        "engine != null && engine.matches('^(a|b) = [0-9]+$')",
+        "cloud != null && cloud.startsWith('a')",
+        "cloud == null || cloud == 'aws'",
+        "host_memory_bytes != null && host_memory_bytes > 80 * 1073741824",
+        "weight_bytes > 1e9 && weight_bytes < 2.5e+10",
+        "gpus_per_replica * replicas > 8",
+        "packed ? gpus_per_pod > 1 : gpus_per_pod > 2",
+        "'vllm' == engine",
+        "!packed && engine != null && size(engine) > 3",
+        "[1, 2, 4, 8].exists(n, n == gpus_per_pod)",
+    ],
+)
+def test_a_sound_condition_is_let_pass(expression: str) -> None:
+    assert list(condition.mistakes(expression)) == []
+
+
+@pytest.mark.parametrize("one", rule.shipped_rules().values(), ids=lambda one: one.name)
+def test_no_condition_of_ours_is_taken_for_a_mistake(one: Rule) -> None:
+    assert list(condition.mistakes(one.when, one.target.scope != "document")) == []
+
+
+# ---- which files are rules
+
+
+def known(*folders: Path) -> Mapping[str, Rule]:
+    return rule.known(one for folder in folders for one in rule.load_team(folder))
+
+
+def names(*folders: Path) -> set[str]:
+    return set(known(*folders)) - set(rule.shipped_rules())
+
+
+def test_rules_are_read_from_several_folders_whatever_their_suffix(tmp_path: Path) -> None:
+    written(tmp_path / "one")
+    written(tmp_path / "two", name="pod-too-small.yml")
+    assert names(tmp_path / "one", tmp_path / "two") == {"pod-too-large", "pod-too-small"}
+
+
+def test_a_file_that_two_folders_reach_is_one_rule(tmp_path: Path) -> None:
+    written(tmp_path / "one")
+    assert names(tmp_path, tmp_path / "one") == {"pod-too-large"}
+
+
+def test_settings_and_pages_between_rules_are_no_rules(tmp_path: Path) -> None:
+    written(tmp_path)
+    (tmp_path / "gpulint.yaml").write_text("rules: [.]\n", encoding="utf-8")
+    (tmp_path / "README.md").write_text("# Our rules\n", encoding="utf-8")
+    assert names(tmp_path) == {"pod-too-large"}
+
+
+@pytest.mark.parametrize("where", ["inside", "outside", "folder"])
+def test_a_link_is_refused_wherever_it_leads(tmp_path: Path, where: str) -> None:
+    path = written(tmp_path / "rules")
+    (tmp_path / "other").mkdir()
+    link, target = {
+        "inside": (path.with_name("linked.yaml"), path),
+        "outside": (path.with_name("linked.yaml"), written(tmp_path / "other")),
+        "folder": (path.parent / "linked", tmp_path / "other"),
+    }[where]
+    link.symlink_to(target)
+    with pytest.raises(RuleError, match=rf"^{link}: a symbolic link, which gpulint does not follow$"):
+        list(rule_file.files(tmp_path / "rules"))
+
+
+# ---- names that are taken
+
+
+def test_a_rule_of_a_shipped_name_is_refused_with_the_way_out(tmp_path: Path) -> None:
+    path = written(tmp_path, name="gpus-left-idle.yaml")
+    with pytest.raises(RuleError) as caught:
+        known(tmp_path)
+    assert str(caught.value) == (
+        f"{path}:1:1: gpulint has a rule gpus-left-idle of its own: "
+        "rename the file, or write replaces: true to stand in its place"
+    )
+
+
+def test_a_rule_that_says_so_stands_in_the_place_of_a_shipped_one(tmp_path: Path) -> None:
+    written(tmp_path, "severity: warning", "severity: note\nreplaces: true", "gpus-left-idle.yaml")
+    assert known(tmp_path)["gpus-left-idle"].family == "capacity"
+
+
+def test_a_shipped_preview_yields_so_that_a_release_breaks_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import dataclasses
+
+    new = dataclasses.replace(rule.shipped_rules()["gpus-left-idle"], name="pod-too-large", status="preview")
+    monkeypatch.setattr(rule, "shipped_rules", lambda: {"pod-too-large": new})
+    written(tmp_path)
+    assert known(tmp_path)["pod-too-large"].family == "capacity"
+
+
+def test_two_rules_of_one_name_are_refused_with_both_places(tmp_path: Path) -> None:
+    first, second = written(tmp_path / "one"), written(tmp_path / "two")
+    with pytest.raises(RuleError) as caught:
+        known(tmp_path / "one", tmp_path / "two")
+    assert str(caught.value) == f"{second}:1:1: {first} is called pod-too-large too: a name is one rule's"
