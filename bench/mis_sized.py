@@ -28,6 +28,7 @@ from gpulint.findings import Plan, Suggestion
 from gpulint.lint import Given, Judged
 from gpulint.offers import Available
 from gpulint.policy import availability, check, policy, settings
+from gpulint.policy.reader import Disk
 from gpulint.repository import Source, WorkTree
 from gpulint.splices import Inexact
 
@@ -162,7 +163,7 @@ def outcome(row: Row) -> Outcome:
     """What gpulint says of a spec, held against its row."""
     path = SPECS / row.file
     tree = WorkTree(path.parent, base=path.parent)
-    stated = settings.nearest(path.parent, path.parent)
+    stated = settings.nearest(Disk(path.parent))
     source, given = Source(path.name, path.read_bytes()), _given(stated)
     roles = [one for one in lint.judged(source, tree, given) if not one.known.role.text("part_of")]
     planned = list(zip(roles, plans.of(source, None, tree, given), strict=True))

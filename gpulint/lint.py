@@ -50,7 +50,7 @@ ASKED = re.compile(r"nvidia\.com/(?:gpu|mig-|pgpu)|amd\.com/gpu|habana\.ai/gaudi
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the command line and the settings say beside the files."""
+    """What the command line and the settings say beside the files; `governed` says it of one file, where that differs."""
 
     rules: tuple[Rule, ...]
     every_rule: tuple[str, ...] = ()
@@ -64,6 +64,14 @@ class Given:
     fail_on: Severity = Severity.ERROR
     waivers: tuple[Suppression, ...] = ()
     demands: Demands | None = None
+    governed: Callable[[str], Given] | None = None
+
+    def at(self, path: str) -> Given:
+        """What governs one file: the policy nearest to it, with what that says of its path."""
+        if self.governed is None:
+            return self
+        found = self.governed(path)
+        return found if found.alternatives == self.alternatives else replace(found, alternatives=self.alternatives)
 
 
 class Judged(NamedTuple):
@@ -87,18 +95,21 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
     workloads: list[WorkloadSummary] = []
     skipped: list[Skip] = []
     failures: list[Failure] = []
+    rules: dict[str, Rule] = {}
     files = 0
     for source in sources:
         if isinstance(source, Skip):
             skipped.append(source)
             continue
         files += 1
+        governing = given.at(source.path)
         try:
-            part = _file(source, repository, given)
+            part = _file(source, repository, governing)
         except Exception as error:  # counted: the report and the exit code say so
             failures.append(Failure(source.path, "checking the file", f"{type(error).__name__}: {error}"))
             continue
         findings.extend(part.findings)
+        rules.update((rule.name, rule) for rule in governing.rules if part.findings)
         recognised.extend(part.documents)
         workloads.extend(part.workloads)
         skipped.extend(part.skipped)
@@ -115,7 +126,7 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
         files,
         _asks(workloads),
         catalog.version(),
-        _cards(ordered, given.rules),
+        _cards(ordered, rules.values()),
         fail_on=given.fail_on,
     )
 
@@ -216,7 +227,8 @@ def _of_targets(found: Sequence[Document], repository: Repository, given: Given)
 
         for target in autoscaling.targets(document, repository):
             for workload in adapters.read(target, repository):
-                hinted = hints.applied(_placed(workload, given), (), given.hints, given.accelerator)
+                governing = given.at(target.path)
+                hinted = hints.applied(_placed(workload, governing), (), governing.hints, governing.accelerator)
                 _, own = _workload(hinted, repository, given)
                 yield from (one for one, _ in own if one.location.path == document.path)
 
@@ -437,6 +449,7 @@ def judge(repository: Repository, given: Given) -> Callable[[Source, str], list[
 
 def judged(source: Source, repository: Repository, given: Given, name: str | None = None) -> Iterator[Judged]:
     """Each role of a file, or of its workloads of one name, with its facts, the rules that are about it, and what they said."""
+    given = given.at(source.path)
     loaded = documents.load(source.path, source.content)
     told, _ = hints.commented(loaded.comments)
     services = _services(loaded.documents)

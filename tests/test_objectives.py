@@ -10,7 +10,8 @@ import samples
 
 from gpulint import facts, objectives, units
 from gpulint.facts import glossary
-from gpulint.policy import schema, settings
+from gpulint.policy import settings
+from gpulint.policy.reader import Disk
 from gpulint.policy.settings import Hint, SettingsError
 from gpulint.workload import Role, Unknown
 
@@ -172,7 +173,7 @@ def test_settings_state_objectives_by_path_and_workload(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text(
         "objectives:\n  - {path: 'serving/*', workload: chat, tpot: 50ms, prompt-tokens: 2k, growth: 1.5}\n"
     )
-    (hint,) = settings.nearest(tmp_path, tmp_path).hints
+    (hint,) = settings.nearest(Disk(tmp_path)).hints
     assert (hint.path, hint.workload, hint.matches("serving/a.yaml", "chat")) == ("serving/*", "chat", True)
     assert dict(hint.objective) == {"tpot": "50ms", "prompt-tokens": "2k", "growth": 1.5}
 
@@ -415,7 +416,7 @@ def test_what_is_wrong_with_a_comment_is_said_at_its_place(comment: str, message
 def test_what_is_wrong_with_the_settings_is_said_at_its_place(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "gpulint.yaml").write_text(text)
     with pytest.raises(SettingsError) as error:
-        schema.settings(tmp_path / "gpulint.yaml", "")
+        settings.nearest(Disk(tmp_path))
     assert str(error.value).endswith(message)
 
 

@@ -240,7 +240,7 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Re
         ("available: {cloud: [aws]}", ":1:13: unknown key cloud; did you mean clouds?"),
         ("prices: [{pool: lap, usd-per-hour: 2, date: 2026-11-01}]\npools: [{name: lab, accelerator: l4, gpus: 1}]",
          "no pool under pools: is called lap; did you mean lab?"),
-        ("prices: [{accelerator: l4, usd-per-hour: 2}]", "Field required"),
+        ("prices: [{accelerator: l4, usd-per-hour: 2}]", "date is missing"),
         ("prices: [{accelerator: l4, usd-per-hour: 0, date: 2026-11-01}]", "greater than 0"),
         ("prices: [{accelerator: l4, pool: x, usd-per-hour: 1, date: 2026-11-01}]", "name one of instance-type"),
         ("prices: [{accelerator: l4, usd-per-hour: 1, date: yesterday}]", "valid date"),

@@ -11,6 +11,7 @@ import samples
 
 from gpulint.findings import Report, Severity
 from gpulint.policy import cel, policy, rule, settings
+from gpulint.policy.reader import Disk
 from gpulint.policy.rule import Rule, RuleError, Target
 from gpulint.policy.settings import SettingsError
 
@@ -507,24 +508,24 @@ def test_a_slice_that_is_too_small_gives_one_finding_whatever_is_too_much(checkp
 
 
 def test_there_are_defaults_without_any_file(tmp_path: Path) -> None:
-    found = settings.nearest(tmp_path, tmp_path)
-    assert (found.fail_on, found.select, found.path) == ("error", (), None)
+    found = settings.nearest(Disk(tmp_path))
+    assert (found.fail_on, found.select, found.path) == ("error", (), "")
 
 
 def test_the_nearest_file_decides_alone(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text("ignore: [memory]\nfail-on: note\n")
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
-    assert settings.nearest(inner, tmp_path).ignore == ("memory",)
+    assert settings.nearest(Disk(tmp_path), inner.relative_to(tmp_path).as_posix()).ignore == ("memory",)
     (tmp_path / "a" / "gpulint.yaml").write_text("ignore: [serving]\n")
-    found = settings.nearest(inner, tmp_path)
+    found = settings.nearest(Disk(tmp_path), inner.relative_to(tmp_path).as_posix())
     assert (found.ignore, found.fail_on) == (("serving",), "error")
 
 
 def test_a_file_above_the_root_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text("ignore: [memory]\n")
     (tmp_path / "repository").mkdir()
-    assert settings.nearest(tmp_path / "repository", tmp_path / "repository").ignore == ()
+    assert settings.nearest(Disk(tmp_path / "repository")).ignore == ()
 
 
 def test_a_table_of_pyproject_is_read_too_and_a_pyproject_without_one_is_passed_by(tmp_path: Path) -> None:
@@ -532,25 +533,25 @@ def test_a_table_of_pyproject_is_read_too_and_a_pyproject_without_one_is_passed_
     inner = tmp_path / "a"
     inner.mkdir()
     (inner / "pyproject.toml").write_text("[tool.ruff]\nline-length = 100\n")
-    found = settings.nearest(inner, tmp_path)
+    found = settings.nearest(Disk(tmp_path), inner.relative_to(tmp_path).as_posix())
     assert (found.ignore, found.fail_on) == (("memory",), "warning")
 
 
 def test_gpulint_yaml_goes_before_pyproject_in_one_folder(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.gpulint]\nignore = ["memory"]\n')
     (tmp_path / "gpulint.yaml").write_text("ignore: [serving]\n")
-    assert settings.nearest(tmp_path, tmp_path).ignore == ("serving",)
+    assert settings.nearest(Disk(tmp_path)).ignore == ("serving",)
 
 
 def test_an_empty_file_is_one_of_defaults(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text("")
-    assert settings.nearest(tmp_path, tmp_path).fail_on == "error"
+    assert settings.nearest(Disk(tmp_path)).fail_on == "error"
 
 
 def test_folders_of_rules_are_relative_to_the_file_that_names_them(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text("rules: [policies]\n")
     (tmp_path / "a").mkdir()
-    assert settings.nearest(tmp_path / "a", tmp_path).rules == (str(tmp_path / "policies"),)
+    assert [one.path for one in settings.nearest(Disk(tmp_path), "a").rules] == ["policies"]
 
 
 def test_hints_and_likes_are_read(tmp_path: Path) -> None:
@@ -558,7 +559,7 @@ def test_hints_and_likes_are_read(tmp_path: Path) -> None:
         "accelerator: l4\nlike: {acme/house: meta-llama/Llama-3.1-8B-Instruct}\n"
         "hints:\n  - {path: 'deploy/*.yaml', accelerator: h100-sxm-80gb}\n  - {path: x.yaml, workload: chat, checkpoint: a/b}\n"
     )
-    found = settings.nearest(tmp_path, tmp_path)
+    found = settings.nearest(Disk(tmp_path))
     first, second = found.hints
     assert (found.accelerator, found.like) == ("l4", {"acme/house": "meta-llama/Llama-3.1-8B-Instruct"})
     assert first.matches("deploy/chat.yaml", "anything")
@@ -575,7 +576,7 @@ def test_a_fabric_is_read_in_base_units(tmp_path: Path) -> None:
         "fabric:\n  - {pool: lab, network: 400 Gb/s, kind: roce, nics: 2, oversubscription: 4, rail-optimized: true}\n"
         "  - {cloud: aws, network-per-gpu: 100 Gb/s, nvlink-bridge: false}\n"
     )
-    first, second = settings.nearest(tmp_path, tmp_path).fabrics
+    first, second = settings.nearest(Disk(tmp_path)).fabrics
     assert first.quantities == {
         "network_bytes_per_s": 50e9,
         "network_kind": "roce",
@@ -591,7 +592,7 @@ def test_a_fabric_is_read_in_base_units(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "place", "said"),
     [
-        ("gpulint.yaml", "fabric:\n  - {network: 400}\n", "2:15", "Input should be a valid string"),
+        ("gpulint.yaml", "fabric:\n  - {network: 400}\n", "2:15", "network is a text, not 400"),
         ("gpulint.yaml", "fabric:\n  - {network: 400 Gibps}\n", "2:15", NO_BANDWIDTH),
         ("gpulint.yaml", "fabric:\n  - {netwrk: 400 Gb/s}\n", "2:6", "unknown key netwrk; did you mean network?"),
         ("gpulint.yaml", "ignore: [memory]\nselct: [x]\n", "2:1", "unknown key selct; did you mean select?"),
@@ -602,8 +603,8 @@ def test_a_fabric_is_read_in_base_units(tmp_path: Path) -> None:
             "2:15",
             "unknown key acelerator; did you mean accelerator?",
         ),
-        ("gpulint.yaml", "fail-on: fatal\n", "1:10", "Input should be 'error', 'warning' or 'note'"),
-        ("gpulint.yaml", "ignore: memory\n", "1:9", "Input should be a valid tuple"),
+        ("gpulint.yaml", "fail-on: fatal\n", "1:10", "fail-on is error, warning or note, not fatal"),
+        ("gpulint.yaml", "ignore: memory\n", "1:9", "ignore is a list: write [memory]"),
         (
             "pyproject.toml",
             '[project]\nname = "x"\n[tool.gpulint]\nselct = []\n',
@@ -615,7 +616,7 @@ def test_a_fabric_is_read_in_base_units(tmp_path: Path) -> None:
 def test_a_wrong_setting_is_refused_at_its_place(tmp_path: Path, name: str, text: str, place: str, said: str) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(SettingsError) as caught:
-        settings.nearest(tmp_path, tmp_path)
+        settings.nearest(Disk(tmp_path))
     assert str(caught.value) == f"{tmp_path / name}:{place}: {said}"
 
 
@@ -625,9 +626,9 @@ def test_a_wrong_setting_is_refused_at_its_place(tmp_path: Path, name: str, text
 def test_a_settings_file_that_cannot_be_read_is_refused_at_its_place(tmp_path: Path, text: str) -> None:
     (tmp_path / "gpulint.yaml").write_text(text)
     with pytest.raises(SettingsError, match=r"gpulint\.yaml:\d+:\d+: "):
-        settings.nearest(tmp_path, tmp_path)
+        settings.nearest(Disk(tmp_path))
 
 
 def test_a_settings_file_of_comments_is_one_of_defaults(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text("# nothing yet\n")
-    assert settings.nearest(tmp_path, tmp_path).fail_on == "error"
+    assert settings.nearest(Disk(tmp_path)).fail_on == "error"

@@ -13,7 +13,8 @@ import samples
 from gpulint import adapters, documents, lint, repository
 from gpulint.adapters import slurm_settings
 from gpulint.findings import Report
-from gpulint.policy import schema, settings
+from gpulint.policy import settings
+from gpulint.policy.reader import Disk
 from gpulint.policy.rule import shipped_rules
 from gpulint.policy.settings import NamedPool
 from gpulint.workload import Role, Unknown
@@ -498,13 +499,13 @@ def test_a_pool_of_the_repository_counts_before_one_that_gpulint_yaml_names() ->
 def test_gpulint_yaml_states_pools_and_says_what_is_wrong_with_one(tmp_path: Path) -> None:
     file = tmp_path / "gpulint.yaml"
     file.write_text("pools:\n  - {name: lab, partition: gpu, instance-type: g6e.12xlarge, gpus: 4}\n")
-    (found,) = settings.nearest(tmp_path, tmp_path).pools
+    (found,) = settings.nearest(Disk(tmp_path)).pools
     assert found == NamedPool("lab", partition="gpu", instance_type="g6e.12xlarge", gpus=4, labels={})
     file.write_text("pools:\n  - {name: lab, partitions: gpu}\n")
     with pytest.raises(
         settings.SettingsError, match=r"gpulint.yaml:2:17: unknown key partitions; did you mean partition"
     ):
-        schema.settings(file, "")
+        settings.nearest(Disk(tmp_path))
 
 
 # ---- what is wrong with nodes: the silent half

@@ -27,6 +27,7 @@ OPEN_MAPS = {
     "refused",  # plan: by reason
     "like",  # policy: by checkpoint
     "labels",  # policy: by the key of a node label
+    "severity",  # policy: by rule or family
 }
 """Keys whose mappings hold names that no contract lists."""
 

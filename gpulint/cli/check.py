@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     type=click.Path(),
     help="A values file for --render helm; repeatable.",
 )
+@click.option("--preview", is_flag=True, help="Let rules speak that are still in preview.")
 @click.option("--fix", is_flag=True, help="Write alternatives that give nothing up into the files.")
 @click.option("--unsafe", is_flag=True, help="With --fix or --diff: also those that give something up or cost more.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and write nothing.")
@@ -76,6 +77,7 @@ def command(
     ignore: Sequence[str],
     exclude: Sequence[str],
     folders: Sequence[str],
+    preview: bool,
     accelerator: str | None,
     render: str | None,
     values: Sequence[str],
@@ -106,6 +108,7 @@ def command(
         rules=tuple(folders),
         accelerator=accelerator or "",
         fail_on=fail_on or "",
+        preview=preview,
     )
     try:
         if render or fix or diff or "-" in paths:

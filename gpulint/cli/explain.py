@@ -34,11 +34,13 @@ def command(name: str, folders: Sequence[str]) -> None:
 def _known(folders: Sequence[str]) -> tuple[Rule, ...]:
     """The rules of gpulint, of the nearest gpulint.yaml, and of the folders named."""
     from gpulint import repository
-    from gpulint.policy import policy, rule, settings
+    from gpulint.policy import rule, selection, settings
+    from gpulint.policy.reader import Disk
 
+    start = Path.cwd()
+    root = repository.root_of(start)
     try:
-        start = Path.cwd()
-        own = settings.nearest(start, repository.root_of(start)).rules
-        return policy.selected((), (), [*own, *folders])
+        own = settings.nearest(Disk(root), start.relative_to(root).as_posix())
+        return tuple(selection.known(own, folders).values())
     except (settings.SettingsError, rule.RuleError) as error:
         raise Misuse(str(error)) from None

@@ -96,10 +96,12 @@ def _folders() -> tuple[str, ...]:
     """The folders of rules that the nearest gpulint.yaml names, as they are reached from here."""
     from gpulint import repository
     from gpulint.policy import settings
+    from gpulint.policy.reader import Disk
 
     here = Path.cwd()
+    root = repository.root_of(here)
     try:
-        stated = settings.nearest(here, repository.root_of(here)).rules
+        stated = settings.nearest(Disk(root), here.relative_to(root).as_posix()).rules
     except settings.SettingsError as error:
         raise Misuse(str(error)) from None
-    return tuple(str(Path(one).relative_to(here)) if Path(one).is_relative_to(here) else one for one in stated)
+    return tuple(one.reader.shown(one.path) for one in stated if one.reader.root == root)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from gpulint import catalog, hardware
 from gpulint.offers import Available, Pool, Price
@@ -12,76 +12,90 @@ from gpulint.policy.settings import NamedPool, Settings, SettingsError
 
 def of(settings: Settings) -> Available:
     """What can be had, accelerators by their id; SettingsError says which names the catalog does not have."""
-    pools = tuple(_held(settings, settings.pools))
     stated = settings.available
+    named = [pool.name for pool in settings.pools]
     found = stated._replace(
-        clouds=tuple(_cloud(settings, name) for name in stated.clouds),
-        instance_types=tuple(_machine(settings, name) for name in stated.instance_types),
-        regions=tuple(_region(settings, name) for name in stated.regions),
-        accelerators=tuple(_card(settings, "available", name) for name in stated.accelerators),
-        forbidden=tuple(_card(settings, "available: forbidden", name) for name in stated.forbidden),
-        pools=pools,
-        prices=tuple(_price(settings, price, [pool.name for pool in settings.pools]) for price in stated.prices),
+        clouds=_each(settings, "clouds", stated.clouds, _cloud),
+        instance_types=_each(settings, "instance-types", stated.instance_types, _machine),
+        regions=_each(settings, "regions", stated.regions, lambda place, name: _region(place, name, stated.prices)),
+        accelerators=_each(settings, "accelerators", stated.accelerators, _available_card),
+        forbidden=_each(settings, "forbidden", stated.forbidden, _forbidden_card),
+        pools=tuple(_held(settings, settings.pools)),
+        prices=tuple(
+            _price(settings.place("prices", index), price, named) for index, price in enumerate(stated.prices)
+        ),
     )
     _can_be_had(settings, found)
     return found
 
 
+def _each(settings: Settings, key: str, names: Iterable[str], known: Callable[[str, str], str]) -> tuple[str, ...]:
+    """The names of a list under `available:` as the catalog has them."""
+    return tuple(known(settings.place("available", key, index), name) for index, name in enumerate(names))
+
+
 def _held(settings: Settings, pools: Iterable[NamedPool]) -> Iterator[Pool]:
     """The pools whose card and count are stated, or known by their machine type."""
-    for pool in pools:
-        card = _card(settings, f"the pool {pool.name}", pool.accelerator) if pool.accelerator else ""
-        node = hardware.node(_machine(settings, pool.instance_type)) if pool.instance_type else None
+    for index, pool in enumerate(pools):
+        place = settings.place("pools", index)
+        card = _card(place, f"the pool {pool.name}", pool.accelerator) if pool.accelerator else ""
+        node = hardware.node(_machine(place, pool.instance_type)) if pool.instance_type else None
         gpus = pool.gpus or (node.node_gpus if node else 0)
         card = card or (node.accelerator if node else "")
         if card and gpus:
             yield Pool(pool.name, card, gpus, node.instance_type if node else "", tuple(sorted(pool.labels.items())))
 
 
-def _price(settings: Settings, price: Price, pools: list[str]) -> Price:
+def _price(place: str, price: Price, pools: list[str]) -> Price:
     if price.pool and price.pool not in pools:
-        raise SettingsError(
-            f"{settings.path}: prices: no pool under pools: is called {price.pool}{near(price.pool, pools)}"
-        )
+        raise SettingsError(f"{place}: prices: no pool under pools: is called {price.pool}{near(price.pool, pools)}")
     return price._replace(
-        instance_type=_machine(settings, price.instance_type) if price.instance_type else "",
-        accelerator=_card(settings, "prices", price.accelerator) if price.accelerator else "",
+        instance_type=_machine(place, price.instance_type) if price.instance_type else "",
+        accelerator=_card(place, "prices", price.accelerator) if price.accelerator else "",
     )
 
 
-def _cloud(settings: Settings, name: str) -> str:
+def _cloud(place: str, name: str) -> str:
     known = sorted({node.cloud for node in hardware.nodes()})
     if name not in known:
         said = near(name, known) or f"; it has {', '.join(known)}"
-        raise SettingsError(f"{settings.path}: available: no cloud of the catalog is called {name}{said}")
+        raise SettingsError(f"{place}: available: no cloud of the catalog is called {name}{said}")
     return name
 
 
-def _region(settings: Settings, name: str) -> str:
-    own = {price.region for price in settings.available.prices if price.region}
+def _region(place: str, name: str, prices: Iterable[Price]) -> str:
+    own = {price.region for price in prices if price.region}
     grids = {row["region"] for row in catalog.rows("grids") if row["region"]}
     known = own | grids | {region for _, region in hardware.priced_regions()}
     if name not in known:
         raise SettingsError(
-            f"{settings.path}: available: no region of the catalog is called {name}{near(name, known)}; "
+            f"{place}: available: no region of the catalog is called {name}{near(name, known)}; "
             f"a price under prices: makes one known"
         )
     return name
 
 
-def _machine(settings: Settings, name: str) -> str:
+def _machine(place: str, name: str) -> str:
     node = hardware.node(name)
     if node is None:
         similar = near(name, (node.instance_type for node in hardware.nodes()))
-        raise SettingsError(f"{settings.path}: no machine type of the catalog is called {name}{similar}")
+        raise SettingsError(f"{place}: no machine type of the catalog is called {name}{similar}")
     return node.instance_type
 
 
-def _card(settings: Settings, where: str, name: str) -> str:
+def _available_card(place: str, name: str) -> str:
+    return _card(place, "available", name)
+
+
+def _forbidden_card(place: str, name: str) -> str:
+    return _card(place, "available: forbidden", name)
+
+
+def _card(place: str, where: str, name: str) -> str:
     product = hardware.named(name)
     if product is None:
         similar = near(name, (one.id for one in hardware.accelerators()))
-        raise SettingsError(f"{settings.path}: {where} names {name}, no accelerator of the catalog{similar}")
+        raise SettingsError(f"{place}: {where} names {name}, no accelerator of the catalog{similar}")
     return product.id
 
 
@@ -90,10 +104,11 @@ def _can_be_had(settings: Settings, found: Available) -> None:
     held = {pool.accelerator for pool in found.pools}
     if not found.pools_only:
         held |= {node.accelerator for node in hardware.nodes()}
-    for name in found.accelerators:
+    for index, name in enumerate(found.accelerators):
         if name not in held:
+            place = settings.place("available", "accelerators", index)
             raise SettingsError(
-                f"{settings.path}: available names {name}, which no machine holds: say under pools: how many one node has"
+                f"{place}: available names {name}, which no machine holds: say under pools: how many one node has"
             )
 
 

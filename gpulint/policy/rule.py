@@ -93,12 +93,19 @@ def known(own: Iterable[Rule]) -> Mapping[str, Rule]:
     rules = dict(shipped_rules())
     for one in own:
         other = rules.get(one.name)
-        if other is not None and other.path is not None and one.path is not None and other.path.samefile(one.path):
+        if other is not None and _same(one.path, other.path):
             continue
         if other is not None and (reason := _hidden(one, other)):
             raise RuleError(f"{one.path}:1:1: {reason}")
         rules[one.name] = one
     return rules
+
+
+def _same(one: Path | None, other: Path | None) -> bool:
+    """Whether two paths lead to one file; a file of a commit has none on the disk."""
+    if one is None or other is None:
+        return False
+    return one == other or (one.exists() and other.exists() and one.samefile(other))
 
 
 def _hidden(one: Rule, other: Rule) -> str:

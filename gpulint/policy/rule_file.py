@@ -61,8 +61,13 @@ def files(folder: Path) -> Iterator[Path]:
     for path in sorted(folder.rglob("*")):
         if path.is_symlink() and (path.suffix in SUFFIXES or path.is_dir()):
             raise RuleError(f"{path}: a symbolic link, which gpulint does not follow")
-        if path.suffix in SUFFIXES and path.name != SETTINGS and path.is_file():
+        if is_one(path.as_posix()) and path.is_file():
             yield path
+
+
+def is_one(path: str) -> bool:
+    """Whether a file of a folder of rules is a rule, by its name."""
+    return path.endswith(SUFFIXES) and path.rpartition("/")[2] != SETTINGS
 
 
 def load(path: Path) -> Rule:

@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import datetime
-import difflib
-from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pydantic
 
-from gpulint import documents, objectives, units
-from gpulint.policy.settings import SettingsError
-
-OF_CONCERN = b"\n# gpulint\n"
-"""A comment that makes the reader say what it cannot parse."""
+from gpulint import objectives, units
 
 SeverityWord = Literal["error", "warning", "note"]
 
@@ -176,35 +169,63 @@ class EnergyFile(Strict):
     pue: float | None = pydantic.Field(None, ge=1, description="power of the whole site against that of its machines")
 
 
-class PolicyFile(Strict):
+def _one_or_more(value: object) -> object:
+    return (value,) if isinstance(value, str) else value
+
+
+def _off(value: object) -> object:
+    """`off` as it is meant: to YAML it is false."""
+    return "off" if value is False else value
+
+
+Extended = Annotated[
+    tuple[str, ...],
+    pydantic.BeforeValidator(_one_or_more, json_schema_input_type=str | tuple[str, ...]),
+]
+LevelWord = Annotated[Literal["error", "warning", "note", "off"], pydantic.BeforeValidator(_off)]
+
+
+class GovernedFile(Strict):
+    """What a policy says of all files, and an override of some."""
+
+    select: tuple[str, ...] = pydantic.Field((), description="only these rules or families")
+    ignore: tuple[str, ...] = pydantic.Field((), description="not these rules or families")
+    severity: dict[str, LevelWord] = pydantic.Field(
+        {}, description="rule or family: error, warning, note or off; a rule's own name goes before its family's"
+    )
+    preview: bool = pydantic.Field(False, description="rules in preview speak too")
+    accelerator: str = pydantic.Field("", description="the accelerator of workloads that name none")
+
+
+class OverrideFile(GovernedFile):
+    """What holds in the files that match `paths`; later entries win."""
+
+    paths: tuple[str, ...] = pydantic.Field(
+        min_length=1, description="lines as in .gitignore, relative to the folder of this file"
+    )
+
+
+class PolicyFile(GovernedFile):
     """gpulint.yaml"""
 
-    select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    rules: tuple[str, ...] = ()
-    fail_on: SeverityWord = pydantic.Field("error", alias="fail-on")
-    accelerator: str = ""
-    hints: tuple[HintFile, ...] = ()
-    objectives: tuple[Aim, ...] = ()
-    pools: tuple[PoolFile, ...] = ()
-    fabric: tuple[FabricFile, ...] = ()
-    like: dict[str, str] = {}
-    available: AvailableFile = AvailableFile.model_validate({})
-    prices: tuple[PriceFile, ...] = ()
-    energy: EnergyFile = EnergyFile.model_validate({})
-
-
-INNER: Mapping[str, type[pydantic.BaseModel]] = {
-    "hints": HintFile,
-    "objectives": Aim,
-    "pools": PoolFile,
-    "fabric": FabricFile,
-    "available": AvailableFile,
-    "prices": PriceFile,
-    "energy": EnergyFile,
-}
-"""The mappings that keys of gpulint.yaml hold, alone or in lists."""
+    extends: Extended = pydantic.Field(
+        (), description="packs by name, files of the repository as ./company.yaml, or package:NAME"
+    )
+    summary: str = pydantic.Field("", description="what the policy is for, in one line")
+    exclude: tuple[str, ...] = pydantic.Field((), description="paths to leave out, as lines of .gitignore")
+    rules: tuple[str, ...] = pydantic.Field((), description="folders with rules of your own, relative to this file")
+    fail_on: SeverityWord = pydantic.Field("error", alias="fail-on", description="exit with 1 from this severity on")
+    overrides: tuple[OverrideFile, ...] = pydantic.Field((), description="what holds in some paths; later entries win")
+    hints: tuple[HintFile, ...] = pydantic.Field((), description="what files cannot say; the first that matches counts")
+    objectives: tuple[Aim, ...] = pydantic.Field((), description="what services and runs are there to reach")
+    pools: tuple[PoolFile, ...] = pydantic.Field((), description="nodes that no file of the repository defines")
+    fabric: tuple[FabricFile, ...] = pydantic.Field((), description="what joins nodes and cards")
+    like: dict[str, str] = pydantic.Field({}, description="private checkpoint: the known one whose shape it has")
+    available: AvailableFile = pydantic.Field(
+        AvailableFile.model_validate({}), description="what alternatives may be made of"
+    )
+    prices: tuple[PriceFile, ...] = pydantic.Field((), description="what a team pays, in place of list prices")
+    energy: EnergyFile = pydantic.Field(EnergyFile.model_validate({}), description="what electricity costs and emits")
 
 
 class TargetFile(Strict):
@@ -252,56 +273,3 @@ def json_schema(model: type[pydantic.BaseModel], name: str) -> dict[str, Any]:
     """The JSON Schema of a contract, as `schemas/` holds it."""
     schema = model.model_json_schema(by_alias=True)
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema, "title": name}
-
-
-def settings(path: Path, table: str) -> PolicyFile:
-    """The settings of a file, or of a table of it; SettingsError with the place of what is wrong."""
-    document = _document(path, SettingsError)
-    inside = tuple(table.split(".")) if table else ()
-    data = document.get(inside) if inside else document.data
-    try:
-        return PolicyFile.model_validate(data if data is not None else {})
-    except pydantic.ValidationError as error:
-        lines = (_line(document, inside, problem) for problem in error.errors())
-        raise SettingsError("\n".join(lines)) from None
-
-
-def _document(path: Path, error: type[ValueError]) -> documents.Document:
-    """The one document of a team's own file; what is wrong with it is said although it names no GPU."""
-    content = path.read_bytes()
-    loaded = documents.load(str(path), content)
-    if not loaded.documents:
-        loaded = documents.load(str(path), content + OF_CONCERN)
-    if loaded.problems:
-        raise error("\n".join(_place(problem.location, problem.message) for problem in loaded.problems))
-    if loaded.skips or len(loaded.documents) > 1:
-        raise error(
-            f"{path}:1:1: {loaded.skips[0] if loaded.skips else 'one document is read, the file holds several'}"
-        )
-    return loaded.documents[0] if loaded.documents else documents.load(str(path), b"{}").documents[0]
-
-
-def _line(document: documents.Document, inside: tuple[str, ...], problem: Any) -> str:
-    path = (*inside, *problem["loc"])
-    if problem["type"] != "extra_forbidden":
-        where = path if document.node(path) is not None else path[:-1]
-        return _described(document, where, problem["msg"].removeprefix("Value error, "))
-    if problem["loc"][0] == "hints" and path[-1] in objectives.WORDS:
-        return _described(document, path, f"{path[-1]} is an objective: write it under objectives:", key=True)
-    known = _keys(PolicyFile) if len(problem["loc"]) == 1 else _keys(INNER.get(problem["loc"][0], HintFile))
-    near = difflib.get_close_matches(str(path[-1]), known, n=1)
-    return _described(
-        document, path, f"unknown key {path[-1]}" + (f"; did you mean {near[0]}?" if near else ""), key=True
-    )
-
-
-def _keys(model: type[pydantic.BaseModel]) -> Iterable[str]:
-    return [field.alias or name for name, field in model.model_fields.items()]
-
-
-def _described(document: documents.Document, path: tuple[str | int, ...], message: str, key: bool = False) -> str:
-    return _place(document.locate(path, key=key), message)
-
-
-def _place(location: Any, message: str) -> str:
-    return f"{location.path}:{location.line}:{location.column}: {message}"

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import fnmatch
-from collections.abc import Mapping
-from pathlib import Path
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpulint.offers import EVERYTHING, Available, Energy, Price
+from gpulint.offers import EVERYTHING, Available
+from gpulint.policy.reader import Reader, Refused
 
 if TYPE_CHECKING:
-    from gpulint.policy import schema
+    from gpulint.policy.packs import Layer
 
 FILE = "gpulint.yaml"
 PROJECT = "pyproject.toml"
+TABLE = re.compile(rb"^[ \t]*\[\[?[ \t]*tool[ \t]*\.[ \t]*gpulint[ \t]*[.\]]", re.MULTILINE)
 
 
 class SettingsError(ValueError):
@@ -22,7 +25,10 @@ class SettingsError(ValueError):
 
 
 class Hint(NamedTuple):
-    """What a file cannot say or has as its objective: for workloads of matching files, and of matching names if given."""
+    """What a file cannot say or has as its objective: for workloads of matching files, and of matching names if given.
+
+    `folder` is the one that the path is relative to, from the root; the path as shown counts too.
+    """
 
     path: str
     workload: str = "*"
@@ -31,6 +37,7 @@ class Hint(NamedTuple):
     gpus: int = 0
     nodes: int = 0
     objective: Mapping[str, str | float] = MappingProxyType({})
+    folder: str = ""
 
     def matches(self, path: str, workload: str) -> bool:
         return fnmatch.fnmatchcase(path, self.path) and fnmatch.fnmatchcase(workload, self.workload)
@@ -56,84 +63,114 @@ class NamedFabric(NamedTuple):
     cloud: str = "*"
     pool: str = "*"
     quantities: Mapping[str, float | str | bool] = MappingProxyType({})
+    folder: str = ""
 
     def matches(self, path: str, workload: str, cloud: str, pool: str) -> bool:
         told = ((path, self.path), (workload, self.workload), (cloud, self.cloud), (pool, self.pool))
         return all(fnmatch.fnmatchcase(one, pattern) for one, pattern in told)
 
 
+class Level(NamedTuple):
+    """What a policy says of a rule or family: `on`, `off`, or a severity; `ignored` where `ignore` says it."""
+
+    word: str
+    level: str
+    place: str
+    ignored: bool = False
+
+
+class Folder(NamedTuple):
+    """A folder of a team's rules, and where a policy names it."""
+
+    reader: Reader
+    path: str
+    place: str
+
+
+class Override(NamedTuple):
+    """What holds in the files that match, by the lines of a .gitignore at the root; `layer` and `entry` say where it stands."""
+
+    paths: tuple[str, ...]
+    layer: int
+    entry: int
+
+
 class Settings(NamedTuple):
-    """Defaults that the command line overrides."""
+    """Defaults that the command line overrides.
+
+    `levels` are groups of which the last that names a rule counts, `named` all of them, of every override. `origins` say
+    where each value stands, by its path in the merged settings; `folder` is the one of the policy file, from the root, and
+    `layers` what it is made of.
+    """
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    rules: tuple[str, ...] = ()
+    rules: tuple[Folder, ...] = ()
     fail_on: str = "error"
+    preview: bool = False
+    levels: tuple[tuple[Level, ...], ...] = ()
+    named: tuple[Level, ...] = ()
+    overrides: tuple[Override, ...] = ()
     accelerator: str = ""
     hints: tuple[Hint, ...] = ()
     pools: tuple[NamedPool, ...] = ()
     fabrics: tuple[NamedFabric, ...] = ()
     like: Mapping[str, str] = MappingProxyType({})
     available: Available = EVERYTHING
-    path: Path | None = None
+    path: str = ""
+    folder: str = ""
+    origins: Mapping[tuple[str | int, ...], str] = MappingProxyType({})
+    layers: tuple[Layer, ...] = ()
+
+    def place(self, *path: str | int) -> str:
+        """Where a value stands, else what it belongs to, else the file."""
+        while path and path not in self.origins:
+            path = path[:-1]
+        return self.origins.get(path, self.path)
 
 
-def nearest(start: Path, root: Path) -> Settings:
-    """The settings of the nearest directory that has any, from `start` up to the repository's root."""
-    for folder in (start, *start.parents):
-        if (file := folder / FILE).is_symlink():
-            raise SettingsError(f"{file}: a symbolic link, which gpulint does not follow")
-        if file.is_file():
-            return _checked(file, "", root)
-        file = folder / PROJECT
-        if file.is_file() and not file.is_symlink() and b"[tool.gpulint]" in file.read_bytes():
-            return _checked(file, "tool.gpulint", root)
-        if folder == root:
-            break
-    return Settings()
+DEFAULTS = Settings()
 
 
-def _checked(path: Path, table: str, root: Path) -> Settings:
-    from gpulint.policy import schema
-
-    stated = schema.settings(path, table)
-    hints = tuple(Hint(**{key: value for key, value in hint.model_dump().items() if value}) for hint in stated.hints)
-    aims = tuple(Hint(one.path, one.workload or "*", objective=one.words()) for one in stated.objectives)
-    return Settings(
-        select=tuple(stated.select),
-        ignore=tuple(stated.ignore),
-        exclude=tuple(stated.exclude),
-        rules=tuple(_inside(folder, path, root) for folder in stated.rules),
-        fail_on=stated.fail_on,
-        accelerator=stated.accelerator,
-        hints=(*hints, *aims),
-        pools=tuple(NamedPool(**pool.model_dump()) for pool in stated.pools),
-        fabrics=tuple(NamedFabric(**one.where(), quantities=one.quantities()) for one in stated.fabric),
-        like=dict(stated.like),
-        available=_available(stated),
-        path=path,
-    )
+def nearest(reader: Reader, folder: str = "") -> Settings:
+    """The settings of the nearest folder that has any, from `folder` up to the root; what `overrides` say is left open."""
+    for place in upwards(folder):
+        if found := stated(reader, place):
+            return found
+    return DEFAULTS
 
 
-def _available(stated: schema.PolicyFile) -> Available:
-    """What a team can have and pays, by the names that it gives."""
-    had = stated.available
-    return Available(
-        clouds=had.clouds,
-        regions=had.regions,
-        instance_types=had.instance_types,
-        accelerators=had.accelerators,
-        forbidden=had.forbidden,
-        pools_only=had.pools and not (had.clouds or had.regions or had.instance_types),
-        prices=tuple(Price(**one.model_dump() | {"date": one.date.isoformat()}) for one in stated.prices),
-        energy=Energy(**stated.energy.model_dump()),
-    )
+def stated(reader: Reader, folder: str) -> Settings | None:
+    """The settings of this very folder; None where it has none."""
+    if named := _held(reader, folder):
+        from gpulint.policy import merging, packs
+
+        return merging.settings(packs.layers(reader, *named))
+    return None
 
 
-def _inside(stated: str, path: Path, root: Path) -> str:
-    """A folder of rules as settings name it; they may be a stranger's, so it lies in the same repository."""
-    folder = path.parent / stated
-    if not folder.resolve().is_relative_to(root.resolve()):
-        raise SettingsError(f"{path}: rules: {stated} lies outside the repository; give such a folder with --rules")
-    return str(folder)
+def upwards(folder: str) -> Iterator[str]:
+    """A folder and those above it, up to the root, which is empty."""
+    place = posixpath.normpath(folder) if folder else ""
+    place = "" if place == "." else place
+    while place:
+        yield place
+        place = posixpath.dirname(place)
+    yield ""
+
+
+def _held(reader: Reader, folder: str) -> tuple[str, str] | None:
+    """The policy file of a folder, and the table of it that is meant."""
+    file = posixpath.join(folder, FILE)
+    try:
+        if reader.read(file) is not None:
+            return file, ""
+    except Refused as error:
+        raise SettingsError(str(error)) from None
+    file = posixpath.join(folder, PROJECT)
+    try:
+        content = reader.read(file)
+    except Refused:
+        return None
+    return (file, "tool.gpulint") if content is not None and TABLE.search(content) else None

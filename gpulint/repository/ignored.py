@@ -15,6 +15,7 @@ WILDCARDS_MAX = 6
 SEGMENT_WILDCARDS_MAX = 3
 """Beyond these an ignore pattern is left out: matching it can take time exponential in its wildcards."""
 ENDS = ("", "/")
+SPECIAL = re.compile(r"([\\*?\[\]!#])")
 
 
 class Ignored(NamedTuple):
@@ -55,6 +56,25 @@ def relative(place: Path, folder: Path) -> str:
     """A place from a folder where it lies below it, with forward slashes."""
     path = (place.relative_to(folder) if place.is_relative_to(folder) else place).as_posix()
     return path.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def refused(line: str) -> str:
+    """Why a pattern matches nothing; empty where it may match."""
+    if not line.strip() or line.startswith("#"):
+        return "matches no path"
+    if _costly(line):
+        return f"has more than {WILDCARDS_MAX} wildcards, or more than {SEGMENT_WILDCARDS_MAX} in one name"
+    return "" if _understood(line) else "is no pattern as in .gitignore"
+
+
+def rooted(folder: str, line: str) -> str:
+    """A pattern that is relative to a folder, as it stands in a .gitignore of the root."""
+    if folder in ("", "."):
+        return line
+    negated, pattern = ("!", line[1:]) if line.startswith("!") else ("", line)
+    below = "" if "/" in pattern.rstrip("/") else "**/"
+    place = SPECIAL.sub(r"\\\1", folder)
+    return f"{negated}/{place}/{below}{pattern.lstrip('/')}"
 
 
 def _understood(pattern: str) -> bool:

@@ -130,6 +130,12 @@ class Tree(abc.ABC):
         """A file inside the root, by its path as shown; None where there is none that may be read."""
         return self._told(self.base, path)
 
+    def from_root(self, path: str) -> str | None:
+        """The path from the root of a file by its path as shown; None where it lies elsewhere."""
+        place = os.path.normpath(self.base / path)
+        root = f"{self.root}{os.sep}".replace(os.sep * 2, os.sep)
+        return place.removeprefix(root).replace(os.sep, "/") if place.startswith(root) else None
+
     def at_root(self, path: str) -> bytes | None:
         """A file by its path from the root; None where there is none that may be read."""
         return self._told(self.root, path)

@@ -1,0 +1,95 @@
+"""Selection: which rules speak, and how severely, by what a policy and the command line say."""
+
+from __future__ import annotations
+
+import dataclasses
+import difflib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from gpulint.findings import Severity
+from gpulint.policy import rule
+from gpulint.policy.reader import Refused
+from gpulint.policy.rule import Rule
+from gpulint.policy.settings import Folder, Level, Settings, SettingsError
+
+
+def known(found: Settings, folders: Iterable[str] = ()) -> Mapping[str, Rule]:
+    """Every rule by name: ours, those of a policy's folders, and those of further folders, one in place of another."""
+    own = (rule for folder in found.rules for rule in _of_folder(folder))
+    return rule.known((*own, *(one for path in folders for one in rule.load_team(Path(path)))))
+
+
+def speaking(
+    rules: Mapping[str, Rule],
+    found: Settings,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    preview: bool = False,
+) -> tuple[Rule, ...]:
+    """The rules that speak, with the severity that the policy gives them.
+
+    `select` takes the place of the policy's, `ignore` adds to it. SettingsError for a word that is no rule or family.
+    """
+    _named(rules, found, (*select, *ignore))
+    chosen = frozenset(select or found.select)
+    levels = [tuple(_ordered(group, rules)) for group in found.levels]
+    previewed = preview or found.preview
+    return tuple(
+        spoken
+        for one in rules.values()
+        if (not chosen or {one.name, one.family} & chosen)
+        and not {one.name, one.family} & set(ignore)
+        and (spoken := _levelled(one, levels, previewed or one.name in chosen)) is not None
+    )
+
+
+def _levelled(one: Rule, levels: Iterable[Iterable[Level]], previewed: bool) -> Rule | None:
+    """A rule as the policy has it; None where it is off."""
+    severity, off = one.severity, False
+    for level in (level for group in levels for level in group if level.word in (one.name, one.family)):
+        off = level.level == "off"
+        previewed = previewed or (level.word == one.name and level.level not in ("off", "on"))
+        if level.level not in ("on", "off"):
+            severity = Severity.named(level.level)
+    if off or (one.status == "preview" and not previewed):
+        return None
+    return one if severity == one.severity else dataclasses.replace(one, severity=severity)
+
+
+def _ordered(group: Sequence[Level], rules: Mapping[str, Rule]) -> Iterator[Level]:
+    """What one file says, the least first: what it selects, the severities of families, of rules, and what it ignores."""
+    yield from (one for one in group if one.level == "on")
+    severities = [one for one in group if one.level != "on" and not one.ignored]
+    yield from (one for one in severities if one.word not in rules)
+    yield from (one for one in severities if one.word in rules)
+    yield from (one for one in group if one.ignored)
+
+
+def _named(rules: Mapping[str, Rule], found: Settings, words: Iterable[str]) -> None:
+    """SettingsError for a word that is neither a rule nor a family."""
+    families = {one.family for one in rules.values()}
+    stated = [(level.word, f"{level.place}: ") for level in found.named]
+    for word, place in (*stated, *((word, "") for word in words)):
+        if word not in rules and word not in families:
+            near = difflib.get_close_matches(word, [*rules, *families], n=1)
+            meant = f"; did you mean {near[0]}?" if near else ""
+            raise SettingsError(f"{place}no rule or family is called {word}{meant}")
+
+
+def _of_folder(folder: Folder) -> Iterator[Rule]:
+    """The rules of a folder that a policy names."""
+    from gpulint.policy import rule_file
+
+    found = False
+    try:
+        for path in folder.reader.names(folder.path):
+            if rule_file.is_one(path):
+                found = True
+                yield rule_file.read(Path(folder.reader.shown(path)), folder.reader.read(path) or b"")
+    except Refused as error:
+        raise SettingsError(str(error)) from None
+    if not found:
+        raise SettingsError(
+            f"{folder.place}: {folder.reader.shown(folder.path)} holds no rules; each is a YAML file of it"
+        )
