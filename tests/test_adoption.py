@@ -47,16 +47,31 @@ def transcript(page: str, fleet: Path, variables: Mapping[str, str]) -> Iterator
 
 
 def printed(words: str, fleet: Path, variables: Mapping[str, str]) -> str:
-    """What a command prints: gpulint's own on the day of the catalog, and with its exit code where that is not 0."""
-    if words.startswith("gpulint "):
+    """What a command prints, and its exit code where that is not 0; gpulint runs on the day of the catalog."""
+    first, _, filter_ = words.partition(" | ")
+    if not first.startswith("gpulint "):
+        shown, code = called(words, fleet, variables)
+    else:
         with unittest.mock.patch.object(cli, "now", return_value=DAY), unittest.mock.patch.dict(os.environ, variables):
-            result = CliRunner().invoke(cli.main, shlex.split(words)[1:])
-        return result.output + (f"exit code {result.exit_code}\n" if result.exit_code else "")
+            result = CliRunner().invoke(cli.main, shlex.split(first)[1:])
+        shown, code = result.output, result.exit_code
+        if filter_:
+            shown, code = called(filter_, fleet, variables, shown)
+    return shown + (f"exit code {code}\n" if code else "")
+
+
+def called(words: str, fleet: Path, variables: Mapping[str, str], given: str = "") -> tuple[str, int]:
+    """What bash prints on both of its outputs, and its exit code."""
     with subprocess.Popen(
-        ["bash", "-c", words], cwd=fleet, env=variables, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    ) as done:
-        shown = done.communicate()[0].replace(str(fleet.parent), "/home/you")
-    return shown + (f"exit code {done.returncode}\n" if done.returncode else "")
+        ["bash", "-c", words],
+        cwd=fleet,
+        env=variables,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as program:
+        return program.communicate(given)[0].replace(str(fleet.parent), "/home/you"), program.returncode
 
 
 @pytest.fixture
