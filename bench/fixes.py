@@ -73,7 +73,7 @@ def _one(counts: Counts, folder: Folder, path: str, unsafe: bool, copies: Path) 
     run = rewriting.run([repository.Source(path, folder.content(path))], folder.tree, folder.given, unsafe)
     counts.findings += len(run.report.open)
     counts.offered += sum(bool(one.suggestions) for one in run.report.open)
-    counts.safe += sum(any(map(fix.is_safe, one.suggestions)) for one in run.report.open)
+    counts.safe += sum(any(better.is_safe for better in one.suggestions) for one in run.report.open)
     counts.fixed.update(one.finding.rule for one in run.outcome.done)
     counts.left.update(BRIEF.sub("…", reason) for one in run.outcome.left for reason in {_brief(one.reason)})
     if not run.outcome.contents:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import enum
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Generic, NamedTuple, TypeVar
 
 T = TypeVar("T")
+COUNT = re.compile(r"\d+(?:\.\d+)?$")
+COUNTED = frozenset({"gpus_per_pod", "gpu_request", "replicas", "pods_per_replica", "instance_type", "accelerator"})
+"""Quantities that cost money; where no price is known, more of them is not the same cost."""
 
 
 class Severity(enum.IntEnum):
@@ -88,6 +93,14 @@ class Edit(NamedTuple):
     how: str = "replace"
     exact: Replacement | None = None
 
+    @property
+    def asks_for_more(self) -> bool:
+        """Whether a quantity that costs money grows, or changes in a way that may cost more."""
+        if self.quantity not in COUNTED:
+            return False
+        before, after = COUNT.search(self.old), COUNT.search(self.new)
+        return before is None or after is None or float(after[0]) > float(before[0])
+
 
 class Suggestion(NamedTuple):
     """A right-sized alternative that was checked by the same rules; `prices` says where and when its costs were listed.
@@ -108,6 +121,16 @@ class Suggestion(NamedTuple):
     answers: tuple[str, ...] = ()
     hours: float = 1.0
     learns_otherwise: bool = False
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether it gives nothing up and costs no more, as far as prices are known; else, whether it asks for no more."""
+        before, after = self.cost_before_usd_per_hour, self.cost_after_usd_per_hour
+        if self.gives_up:
+            return False
+        if before is not None and after is not None:
+            return after <= before
+        return not any(edit.asks_for_more for edit in self.edits)
 
 
 class Plan(NamedTuple):
@@ -283,7 +306,10 @@ class Failure(NamedTuple):
 
 
 class RuleCard(NamedTuple):
-    """A rule as a report shows it."""
+    """A rule as a report shows it, with the address of its page.
+
+    `wrong` and `right` are its first samples, which outputs that show them read from its `file`.
+    """
 
     name: str
     family: str
@@ -292,6 +318,10 @@ class RuleCard(NamedTuple):
     why: str
     references: tuple[str, ...] = ()
     status: str = "stable"
+    page: str = ""
+    file: Path | None = None
+    wrong: str = ""
+    right: str = ""
 
 
 class Figures(NamedTuple):

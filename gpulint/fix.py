@@ -24,9 +24,6 @@ GENERATED = re.compile(
 )
 """What tools write at the top of a file that they made: Go's convention, `helm template` and others."""
 COMMENTS = ("#", "//", "/*", "<!--")
-COUNT = re.compile(r"\d+(?:\.\d+)?$")
-COUNTED = frozenset({"gpus_per_pod", "gpu_request", "replicas", "pods_per_replica", "instance_type", "accelerator"})
-"""Quantities that cost money; where no price is known, more of them is not the same cost."""
 MARK_8, MARKS_16 = b"\xef\xbb\xbf", {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
@@ -51,23 +48,6 @@ class Outcome(NamedTuple):
     done: tuple[Done, ...] = ()
     left: tuple[Left, ...] = ()
     unsafe: int = 0
-
-
-def is_safe(one: Suggestion) -> bool:
-    """Whether a suggestion gives nothing up and costs no more, as far as prices are known; else, whether it asks for no more."""
-    before, after = one.cost_before_usd_per_hour, one.cost_after_usd_per_hour
-    if one.gives_up:
-        return False
-    if before is not None and after is not None:
-        return after <= before
-    return not any(_asks_for_more(edit) for edit in one.edits)
-
-
-def _asks_for_more(edit: Edit) -> bool:
-    if edit.quantity not in COUNTED:
-        return False
-    before, after = COUNT.search(edit.old), COUNT.search(edit.new)
-    return before is None or after is None or float(after[0]) > float(before[0])
 
 
 def fixed(path: str, given: Files, linted: Linted, unsafe: bool) -> Outcome:
@@ -111,7 +91,7 @@ def _identity(one: Finding) -> tuple[str, ...]:
 
 def _choice(finding: Finding, unsafe: bool) -> list[Suggestion]:
     """The suggestions that may be written, the safe ones first."""
-    safe = [one for one in finding.suggestions if is_safe(one)]
+    safe = [one for one in finding.suggestions if one.is_safe]
     return safe + [one for one in finding.suggestions if unsafe and one not in safe]
 
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import difflib
-import os
-import pathlib
-import stat
-import tempfile
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from gpulint import fix, lint
+from gpulint import disk, fix, lint
 from gpulint.findings import Report, Skip
 from gpulint.fix import Files, Left, Outcome
 from gpulint.lint import Given
@@ -125,23 +120,6 @@ def write(before: Files, after: Files, tree: WorkTree) -> Iterator[str]:
             yield f"not written {path}: it was changed while it was checked"
         else:
             try:
-                _replace(place, content)
+                disk.write(place, content)
             except OSError as error:
                 yield f"not written {path}: {(error.strerror or str(error)).lower()}"
-
-
-def _replace(place: pathlib.Path, content: bytes) -> None:
-    """Write beside a file, then rename over it: no reader ever sees half of it."""
-    mode = stat.S_IMODE(os.lstat(place).st_mode)
-    handle, name = tempfile.mkstemp(prefix=f".{place.name}.", dir=place.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, mode)
-        os.replace(name, place)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(name)
-        raise

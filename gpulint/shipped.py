@@ -71,7 +71,7 @@ def built(rules: Path) -> Mapping[str, object]:
         package: {name: _declared(PACKAGE / package, name) for name in ("MENTIONS", "READS")}
         for package in ("adapters", "engines")
     }
-    functions = {"sizing": _functions(PACKAGE / "sizing")}
+    functions = {package: _functions(PACKAGE / package) for package in ("sizing", "reports")}
     return {
         "glossary": read_yaml(PACKAGE / "glossary.yaml"),
         "rules": rows,

@@ -447,7 +447,7 @@ def test_a_fix_after_which_the_finding_stays_is_dropped() -> None:
     ],
 )
 def test_safe_is_what_gives_nothing_up_and_costs_no_more(one: Suggestion, safe: bool) -> None:
-    assert fix.is_safe(one) is safe
+    assert one.is_safe is safe
 
 
 # ---- single edits

@@ -10,7 +10,7 @@ import pytest
 from samples import report
 from test_text_report import HOSTILE, SPEC, finding, safe
 
-from gpulint.findings import Failure, Report, Skip
+from gpulint.findings import Change, Comparison, Failure, Figures, Report, Skip
 from gpulint.reports import json as json_report
 
 
@@ -40,6 +40,11 @@ FIRST = {
     "arithmetic": ["tensor parallel 4 × pipeline parallel 1 × data parallel 1 = 4"],
     "workload": "chat",
     "role": "server",
+    "subject": {
+        "object": "Pod chat",
+        "quantity": "tensor_parallel",
+        "value": "4; accelerator h800-sxm-80gb; checkpoint /models/ours; engine vllm; gpus_per_pod 2; gpus_per_replica 2",
+    },
     "facts": {
         "spare_gpus": same(-2),
         "gpus_per_replica": same(2),
@@ -106,6 +111,7 @@ SECOND = {
     "arithmetic": [],
     "workload": "chat",
     "role": "server",
+    "subject": {"object": "Pod chat", "quantity": "unexpanded_variable", "value": "LD_LIBRARY_PATH"},
     "facts": {"unexpanded_variable": same("LD_LIBRARY_PATH")},
     "suggestions": [],
     "fingerprint": "",
@@ -125,8 +131,8 @@ def test_the_head_names_the_format_and_the_tool() -> None:
     data = rendered(SPEC)
     assert data["format"] == "gpulint-report/1"
     assert data["tool"] == {"name": "gpulint", "version": metadata.version("gpulint")}
-    keys = ["format", "tool", "catalog", "findings", "documents", "workloads", "skipped", "failures", "summary"]
-    assert list(data) == keys
+    lists = ["findings", "documents", "workloads", "skipped", "failures", "rules", "comparison"]
+    assert list(data) == ["format", "tool", "catalog", *lists, "summary"]
     assert data["documents"] == [{"path": "spec.yaml", "line": 2, "kind": "Pod", "adapter": "kubernetes"}]
 
 
@@ -167,6 +173,45 @@ def test_a_suppressed_finding_is_given_with_its_reason_and_not_counted() -> None
     ]
     assert data["summary"]["findings"]["warning"] == 0
     assert data["summary"]["suppressed"] == 1
+
+
+def test_the_rules_that_speak_are_listed_once_each() -> None:
+    rules = rendered(SPEC)["rules"]
+    assert [one["name"] for one in rules] == ["parallel-size-exceeds-gpus", "variable-refers-to-itself"]
+    assert rules[0] == {
+        "name": "parallel-size-exceeds-gpus",
+        "family": "parallelism",
+        "severity": "error",
+        "status": "stable",
+        "summary": "The parallelism needs more GPUs than the instance is given",
+        "why": "Start-up fails, or waits for GPUs that never come.",
+        "page": "https://github.com/OWNER/gpulint/blob/main/docs/rules/parallel-size-exceeds-gpus.md",
+        "references": rules[0]["references"],
+    }
+    assert rendered("")["rules"] == []
+
+
+def test_a_comparison_is_given_with_what_cannot_be_told() -> None:
+    after = Figures(gpus=8, cost_usd_per_hour=27.52, power_w=None, headroom=0.25)
+    change = Change("chat", "inference", "a.yaml", None, after)
+    data = json_report.as_data(Report(comparison=Comparison("main", "HEAD", (change,), (finding(),))))
+    told = data["comparison"]
+    assert isinstance(told, dict)
+    assert {**told, "gone": [one["rule"] for one in told["gone"]]} == {
+        "base": "main",
+        "head": "HEAD",
+        "changes": [
+            {
+                "workload": "chat",
+                "kind": "inference",
+                "path": "a.yaml",
+                "before": None,
+                "after": {"gpus": 8, "cost_usd_per_hour": 27.52, "power_w": None, "headroom": 0.25},
+            }
+        ],
+        "gone": ["a-rule"],
+    }
+    assert rendered(SPEC)["comparison"] is None
 
 
 def test_a_fingerprint_survives_a_move_within_the_file() -> None:

@@ -72,7 +72,7 @@ def test_it_says_what_it_gives_up_and_nothing_of_its_speed() -> None:
     assert one.gives_up.startswith("isolation and a steady speed")
     assert "start at the same moment" in one.gives_up
     assert {fact.name for fact in one.facts} <= {"headroom", "kv_cache_tokens"}
-    assert not fix.is_safe(one)
+    assert not one.is_safe
 
 
 def test_it_costs_its_part_of_the_card() -> None:

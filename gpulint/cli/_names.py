@@ -62,5 +62,23 @@ def catalogued(context: click.Context, parameter: click.Parameter, typed: str) -
     return []
 
 
+class Formats(click.ParamType):  # type: ignore[type-arg]
+    """A format of the report; they are listed when somebody asks."""
+
+    name = "format"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
+        """The formats, as a choice is shown."""
+        from gpulint import outputs
+
+        return f"[{'|'.join(outputs.formats())}]"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """The formats that begin so."""
+        from gpulint import outputs
+
+        return [CompletionItem(name) for name in _beginning(outputs.formats(), incomplete)]
+
+
 def _beginning(names: Iterable[str], typed: str) -> list[str]:
     return sorted({name for name in names if name.startswith(typed)})

@@ -8,17 +8,26 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
-from gpulint.cli import BROKEN, CLEAN, FOUND, SEVERITIES, TODAY, Misuse, _names, tell, words
+from gpulint.cli import BROKEN, CLEAN, FOUND, MISUSED, SEVERITIES, TODAY, Misuse, _names, tell, words
 
 if TYPE_CHECKING:
     from gpulint.findings import Report, Skip
+    from gpulint.outputs import Output
     from gpulint.repository import Source
     from gpulint.run import Options, Run
 
 
 @click.command("check")
 @click.argument("paths", nargs=-1, type=click.Path())
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--format", "format_", type=_names.Formats(), help="What stdout shows.  [default: text]")
+@click.option(
+    "--output",
+    "outputs_",
+    multiple=True,
+    type=_names.Formats(),
+    metavar="FORMAT[:FILE]",
+    help="Write the report to a file, or to stdout; repeatable.",
+)
 @click.option("--fail-on", type=SEVERITIES, default=None, help="Exit with 1 from this severity on.  [default: error]")
 @click.option(
     "--select",
@@ -71,7 +80,8 @@ if TYPE_CHECKING:
 @TODAY
 def command(
     paths: Sequence[str],
-    format_: str,
+    format_: str | None,
+    outputs_: Sequence[str],
     fail_on: str | None,
     select: Sequence[str],
     ignore: Sequence[str],
@@ -94,12 +104,16 @@ def command(
     from gpulint import progress
     from gpulint.run import Options
 
+    wanted = _outputs(outputs_, format_, paths)
+
     if values and render != "helm":
         raise Misuse("-f goes with --render helm")
     if unsafe and not (fix or diff):
         raise Misuse("--unsafe goes with --fix or --diff")
     if render and (fix or diff):
         raise Misuse("--fix and --diff are about files; what --render checks is made anew each time")
+    if diff and outputs_:
+        raise Misuse("--output is of a report; --diff shows none")
     options = Options(
         today=today,
         select=words(select),
@@ -117,11 +131,13 @@ def command(
             report = gpulint.check(paths, options, watched=progress.watched)
     except gpulint.Unusable as error:
         raise Misuse(str(error)) from None
-    _print(report, format_, sys.stdout.isatty() if color is None else color, on_stderr=fix and "-" in paths)
+    is_lost = _put(report, wanted, sys.stdout.isatty() if color is None else color, on_stderr=fix and "-" in paths)
     if not report.workloads and not report.findings and not report.failures:
         tell(["nothing here concerns GPUs"])
     if report.failures:
         sys.exit(BROKEN)
+    if is_lost:
+        sys.exit(MISUSED)
     sys.exit(FOUND if report.failing and not exit_zero else CLEAN)
 
 
@@ -175,11 +191,33 @@ def _rendered(run: Run, tool: str, folders: Sequence[str], values: Sequence[str]
     return render.placed(lint.lint([one.source for one in found], run.tree, run.given), found)
 
 
-def _print(report: Report, format_: str, colour: bool, on_stderr: bool = False) -> None:
-    from gpulint.reports import json, text
+# ---- outputs
 
-    rendered = json.render(report) if format_ == "json" else text.render(report, colour)
-    click.echo(rendered, nl=False, color=colour, err=on_stderr)
+
+def _outputs(words: Sequence[str], on_stdout: str | None, paths: Sequence[str]) -> tuple[Output, ...]:
+    from gpulint import outputs
+
+    try:
+        return outputs.asked(words, on_stdout, paths)
+    except outputs.OutputError as error:
+        raise Misuse(str(error)) from None
+
+
+def _put(report: Report, wanted: Sequence[Output], colour: bool, on_stderr: bool) -> bool:
+    """Show and write a report; true where a file could not be written, which stderr then says beside all the rest."""
+    from gpulint import outputs
+    from gpulint.reports import text
+
+    troubles = outputs.write(report, wanted)
+    shown = [one.format for one in wanted if one.file == outputs.STDOUT] or [outputs.TEXT] * bool(troubles)
+    for name in shown:
+        rendered = text.render(report, colour) if name == outputs.TEXT else outputs.rendered(report, name)
+        click.echo(rendered, nl=False, color=colour, err=on_stderr)
+    if not shown:
+        counts, *rest = text.closing(report)
+        tell([f"{counts}; written to {', '.join(one.file for one in wanted)}", *rest])
+    tell(troubles)
+    return bool(troubles)
 
 
 # ---- fixes

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint import units
+from gpulint import shipped, units
 from gpulint.facts import Facts, Missing, glossary
 from gpulint.findings import Edit, Finding, Location, NotEvaluated, Related, RuleCard, Severity, Suggestion, Worlds
 from gpulint.policy import cel
 from gpulint.policy.rule import Rule, placeholders
+from gpulint.version import PROJECT
 from gpulint.workload import Origin, Role, Value, Workload
 
 OF_THE_INSTANCE = frozenset(
@@ -157,7 +158,19 @@ def finding(verdict: Verdict, workload: Workload, facts: Facts) -> Finding:
 
 def card(rule: Rule) -> RuleCard:
     """A rule as a report shows it."""
-    shown = (rule.name, rule.family, rule.severity, rule.summary, rule.why, rule.references, rule.status)
+    is_ours = rule.path is None or rule.path.is_relative_to(shipped.folder("rules"))
+    page = f"{PROJECT}/blob/main/docs/rules/{rule.name}.md" if is_ours else ""
+    shown = (
+        rule.name,
+        rule.family,
+        rule.severity,
+        rule.summary,
+        rule.why,
+        rule.references,
+        rule.status,
+        page,
+        rule.path,
+    )
     return RuleCard(*shown)
 
 

@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable
 
 from gpulint.findings import (
+    Change,
+    Comparison,
     Explanation,
     Fact,
     Finding,
@@ -15,6 +17,7 @@ from gpulint.findings import (
     Replacement,
     Report,
     RoleSummary,
+    RuleCard,
     Suggestion,
     Waiver,
     WorkloadSummary,
@@ -28,7 +31,12 @@ OBEYED = re.compile(r"[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud
 
 def render(report: Report) -> str:
     """One JSON object, ending in a newline."""
-    text = json.dumps(as_data(report), indent=2, ensure_ascii=False) + "\n"
+    return encoded(as_data(report))
+
+
+def encoded(data: object) -> str:
+    """Data as JSON with readable letters, without characters that a terminal would obey, ending in a newline."""
+    text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
     return OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
@@ -43,6 +51,8 @@ def as_data(report: Report) -> dict[str, object]:
         "workloads": [_workload(workload) for workload in report.workloads],
         "skipped": [{"path": skip.path, "reason": skip.reason} for skip in report.skipped],
         "failures": [failure._asdict() for failure in report.failures],
+        "rules": [_rule(card) for _, card in sorted(report.rules.items())],
+        "comparison": report.comparison and _comparison(report.comparison),
         "summary": _summary(report),
     }
 
@@ -75,6 +85,7 @@ def _finding(finding: Finding) -> dict[str, object]:
         "arithmetic": list(finding.arithmetic),
         "workload": finding.workload,
         "role": finding.role,
+        "subject": finding.subject._asdict(),
         "facts": facts(finding.facts),
         "suggestions": [suggestion(one) for one in finding.suggestions],
         "fingerprint": finding.fingerprint,
@@ -84,6 +95,33 @@ def _finding(finding: Finding) -> dict[str, object]:
 
 def _waiver(waiver: Waiver) -> dict[str, object]:
     return {**waiver._asdict(), "location": waiver.location and place(waiver.location)}
+
+
+def _rule(card: RuleCard) -> dict[str, object]:
+    return {
+        "name": card.name,
+        "family": card.family,
+        "severity": card.severity.word,
+        "status": card.status,
+        "summary": card.summary,
+        "why": card.why,
+        "page": card.page,
+        "references": list(card.references),
+    }
+
+
+def _comparison(comparison: Comparison) -> dict[str, object]:
+    return {
+        "base": comparison.base,
+        "head": comparison.head,
+        "changes": [_change(one) for one in comparison.changes],
+        "gone": [_finding(one) for one in comparison.gone],
+    }
+
+
+def _change(change: Change) -> dict[str, object]:
+    sides = {"before": change.before, "after": change.after}
+    return {**change._asdict(), **{name: figures and figures._asdict() for name, figures in sides.items()}}
 
 
 def _replacement(exact: Replacement | None) -> dict[str, object] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as encoder
 from collections.abc import Iterator, Sequence
 
 from gpulint import units
@@ -40,8 +39,7 @@ def as_json(plans: Sequence[Plan], catalog_date: str) -> str:
         "catalog": {"date": catalog_date},
         "plans": [_data(one) for one in plans],
     }
-    written = encoder.dumps(data, indent=2, ensure_ascii=False) + "\n"
-    return json.OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", written)
+    return json.encoded(data)
 
 
 def _data(plan: Plan) -> dict[str, object]:

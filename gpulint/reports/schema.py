@@ -92,6 +92,14 @@ class WaiverEntry(Strict):
     bound: str = pydantic.Field(description="the condition that it holds under")
 
 
+class SubjectEntry(Strict):
+    """What a finding is about, wherever its file lies: the same rule, role and subject are the same debt."""
+
+    object: str = pydantic.Field(description="group/Kind namespace/name, else the workload's name")
+    quantity: str
+    value: str = pydantic.Field(description="the value at fault in base units, as text")
+
+
 class FindingEntry(Place):
     """One defect at its place, with the numbers behind it."""
 
@@ -105,6 +113,7 @@ class FindingEntry(Place):
     arithmetic: list[str]
     workload: str
     role: str
+    subject: SubjectEntry
     facts: dict[str, FactEntry]
     suggestions: list[SuggestionEntry] = pydantic.Field(max_length=3)
     fingerprint: str = pydantic.Field(description="stays the same when the finding moves within its file")
@@ -219,6 +228,47 @@ class FailureEntry(Strict):
     error: str
 
 
+class RuleEntry(Strict):
+    """A rule that speaks in this report."""
+
+    name: str
+    family: str
+    severity: SeverityWord
+    status: str = pydantic.Field(description="stable or preview")
+    summary: str
+    why: str
+    page: str = pydantic.Field(description="the address of its page; empty for a team's own rule")
+    references: list[str]
+
+
+class FiguresEntry(Strict):
+    """What a workload takes; null: it cannot be told."""
+
+    gpus: float | None
+    cost_usd_per_hour: float | None
+    power_w: float | None
+    headroom: float | None = pydantic.Field(description="likely share of the memory budget that is left")
+
+
+class WorkloadChangeEntry(Strict):
+    """A workload before and after a change; null: it is not there."""
+
+    workload: str
+    kind: str
+    path: str
+    before: FiguresEntry | None
+    after: FiguresEntry | None
+
+
+class ComparisonEntry(Strict):
+    """What a change makes of a repository."""
+
+    base: str
+    head: str
+    changes: list[WorkloadChangeEntry]
+    gone: list[FindingEntry] = pydantic.Field(description="what stood before the change and no longer does")
+
+
 class ToolEntry(Strict):
     """What wrote the report."""
 
@@ -263,6 +313,8 @@ class ReportFile(Strict):
     workloads: list[WorkloadEntry]
     skipped: list[SkipEntry]
     failures: list[FailureEntry]
+    rules: list[RuleEntry] = pydantic.Field(description="those that speak")
+    comparison: ComparisonEntry | None
     summary: SummaryEntry
 
 

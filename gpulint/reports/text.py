@@ -35,7 +35,7 @@ def render(report: Report, colour: bool = False) -> str:
     parts = [
         *(_finding(finding, paint, first) for finding, first in _first_of_each_rule(report.open)),
         *_understood(report.workloads),
-        "\n".join(_closing(report)),
+        "\n".join((*closing(report), *_not_evaluated(report))),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -59,6 +59,11 @@ def _painted(text: str, style: str) -> str:
 # ---- findings
 
 
+def shown(finding: Finding) -> str:
+    """One finding whole, with its snippet, arithmetic and alternatives."""
+    return _finding(finding, _plain, explained=True)
+
+
 def _finding(finding: Finding, paint: Paint, explained: bool) -> str:
     return "\n".join(_finding_lines(finding, paint, explained))
 
@@ -67,8 +72,8 @@ def _finding_lines(finding: Finding, paint: Paint, explained: bool) -> Iterator[
     severity = finding.severity.word + SURE[finding.confidence]
     yield f"{paint(severity, STYLES[finding.severity])}[{finding.rule}]: {safe(finding.message)}"
     place = finding.location
-    owner = "/".join(dict.fromkeys(filter(None, (finding.workload, finding.role))))
-    yield f"  --> {safe(place.path)}:{place.line}:{place.column}" + (f"  ({safe(owner)})" if owner else "")
+    whose = owner(finding.workload, finding.role)
+    yield f"  --> {safe(place.path)}:{place.line}:{place.column}" + (f"  ({safe(whose)})" if whose else "")
     yield from _snippet(finding)
     for line in finding.arithmetic:
         yield f"   = {safe(line)}"
@@ -76,6 +81,11 @@ def _finding_lines(finding: Finding, paint: Paint, explained: bool) -> Iterator[
         yield from _suggestion(suggestion, place)
     if explained:
         yield f"   = {finding.help}"
+
+
+def owner(workload: str, role: str) -> str:
+    """Whose finding it is, in one word."""
+    return "/".join(dict.fromkeys(filter(None, (workload, role))))
 
 
 def _snippet(finding: Finding) -> Iterator[str]:
@@ -124,14 +134,19 @@ def _cut(location: Location) -> int:
 
 
 def _suggestion(suggestion: Suggestion, place: Location) -> Iterator[str]:
+    yield f"   = {alternative(suggestion)}"
+    for one in suggestion.edits:
+        yield f"       {edit(one, place)}"
+
+
+def alternative(suggestion: Suggestion) -> str:
+    """What to try, what it costs where that changes, and what it gives up."""
     cost = ""
     if suggestion.cost_before_usd_per_hour is not None and suggestion.cost_after_usd_per_hour is not None:
         before, after = suggestion.cost_before_usd_per_hour, suggestion.cost_after_usd_per_hour
         cost = f", ${before:,.2f}/h to ${after:,.2f}/h ({suggestion.prices})" if before != after else ""
     gives_up = f" (gives up {safe(suggestion.gives_up)})" if suggestion.gives_up else ""
-    yield f"   = try {safe(suggestion.title)}{cost}{gives_up}"
-    for one in suggestion.edits:
-        yield f"       {edit(one, place)}"
+    return f"try {safe(suggestion.title)}{cost}{gives_up}"
 
 
 def edit(edit: Edit, place: Location) -> str:
@@ -261,13 +276,25 @@ def _from_smallest(names: Sequence[str]) -> str:
 # ---- counts
 
 
-def _closing(report: Report) -> Iterator[str]:
-    counts = Counter(finding.severity for finding in report.open)
-    said = ", ".join(_counted(counts[level], level.word) for level in reversed(Severity) if counts[level])
-    parts = [_counted(report.files, "file"), _counted(len(report.workloads), "workload"), said or "no findings"]
+def counts(report: Report) -> str:
+    """Files, workloads and findings in one line."""
+    parts = [_counted(report.files, "file"), _counted(len(report.workloads), "workload"), found(report)]
     if suppressed := len(report.findings) - len(report.open):
         parts.append(f"{suppressed} suppressed")
-    yield ", ".join(parts)
+    return ", ".join(parts)
+
+
+def found(report: Report) -> str:
+    """The findings that nothing suppresses, by severity."""
+    counts = Counter(finding.severity for finding in report.open)
+    return (
+        ", ".join(_counted(counts[level], level.word) for level in reversed(Severity) if counts[level]) or "no findings"
+    )
+
+
+def closing(report: Report) -> Iterator[str]:
+    """The counts, and what was not looked at and why."""
+    yield counts(report)
     for reason, number in sorted(Counter(skip.reason for skip in report.skipped).items()):
         yield f"skipped: {number} × {safe(reason)}"
     for failure in report.failures:
@@ -275,7 +302,12 @@ def _closing(report: Report) -> Iterator[str]:
     roles = [role for workload in report.workloads for role in workload.roles]
     if unread := sum(not role.engine and not role.part_of for role in roles):
         yield f"no engine that gpulint reads: {unread} of {_counted(len(roles), 'role')}; only rules for any program applied"
-    yield from _not_evaluated(report)
+
+
+def lacking(report: Report) -> str:
+    """How many checks lacked a fact; empty where none did."""
+    number = sum(len(role.not_evaluated) for workload in report.workloads for role in workload.roles)
+    return f"not evaluated: {_counted(number, 'check')}" if number else ""
 
 
 def _not_evaluated(report: Report) -> Iterator[str]:
@@ -290,8 +322,7 @@ def _not_evaluated(report: Report) -> Iterator[str]:
                     owners.setdefault(need, {})[workload.name] = role.unknown.get(need, "")
     if not rules:
         return
-    lacking = sum(len(role.not_evaluated) for workload in report.workloads for role in workload.roles)
-    yield f"not evaluated: {_counted(lacking, 'check')}; to have them, add"
+    yield f"{lacking(report)}; to have them, add"
     for need, number in rules.most_common():
         names = [safe(f"{name}, {why}" if why else name) for name, why in owners[need].items()]
         shown = "; ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
