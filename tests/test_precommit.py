@@ -57,9 +57,7 @@ def repository(tmp_path: Path, hook: tuple[Path, str]) -> Path:
 def run(repository: Path, environment: dict[str, str]) -> tuple[int, str]:
     """Exit code and output of pre-commit over all files of a repository."""
     committed(repository, environment)
-    command = [sys.executable, "-m", "pre_commit", "run", "--all-files", "--verbose"]
-    done = subprocess.run(command, cwd=repository, env=environment, capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout + done.stderr
+    return precommit(repository, environment, "--all-files")
 
 
 def test_a_wrong_spec_fails_the_hook_with_the_finding(repository: Path, environment: dict[str, str]) -> None:
@@ -145,8 +143,7 @@ def test_the_hook_can_be_tried_before_it_is_adopted(
 def test_the_fixing_hook_changes_the_file_and_fails_so_that_the_change_is_seen(
     repository: Path, environment: dict[str, str]
 ) -> None:
-    config = repository / ".pre-commit-config.yaml"
-    config.write_text(config.read_text(encoding="utf-8").replace("id: gpulint", "id: gpulint-fix"), encoding="utf-8")
+    use(repository, "gpulint-fix")
     (repository / "chat.yaml").write_text(MISSPELT, encoding="utf-8")
     code, shown = run(repository, environment)
     assert code == 1, shown
@@ -155,3 +152,50 @@ def test_the_fixing_hook_changes_the_file_and_fails_so_that_the_change_is_seen(
         "batched-token=", "batched-tokens="
     )
     assert run(repository, environment)[0] == 0
+
+
+def use(repository: Path, hook_id: str) -> None:
+    config = repository / ".pre-commit-config.yaml"
+    config.write_text(config.read_text(encoding="utf-8").replace("id: gpulint", f"id: {hook_id}"), encoding="utf-8")
+
+
+def precommit(repository: Path, environment: dict[str, str], *words: str) -> tuple[int, str]:
+    command = [sys.executable, "-m", "pre_commit", "run", "--verbose", *words]
+    done = subprocess.run(command, cwd=repository, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_settings_that_change_are_held_against_files_that_do_not(repository: Path, environment: dict[str, str]) -> None:
+    use(repository, "gpulint-settings")
+    shutil.copy(EXAMPLES / "70b-on-two-l4.yaml", repository / "chat.yaml")
+    settings = repository / "gpulint.yaml"
+    settings.write_text("ignore: [weights-exceed-memory]\n", encoding="utf-8")
+    committed(repository, environment)
+    settings.write_text("fail-on: error\n", encoding="utf-8")
+    checkout.git(repository, environment, "add", "gpulint.yaml")
+    code, shown = precommit(repository, environment)
+    assert (code, "--> chat.yaml:24:15" in shown) == (1, True), shown
+
+
+def test_the_hook_of_settings_leaves_other_commits_alone(repository: Path, environment: dict[str, str]) -> None:
+    use(repository, "gpulint-settings")
+    committed(repository, environment)
+    shutil.copy(EXAMPLES / "70b-on-two-l4.yaml", repository / "chat.yaml")
+    checkout.git(repository, environment, "add", "chat.yaml")
+    code, shown = precommit(repository, environment)
+    assert (code, "(no files to check)Skipped" in shown) == (0, True), shown
+
+
+def test_a_push_is_held_to_what_its_branch_adds(
+    repository: Path, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    use(repository, "gpulint-gate")
+    shutil.copy(EXAMPLES / "70b-on-two-l4.yaml", repository / "old.yaml")
+    committed(repository, environment)
+    clone = tmp_path_factory.mktemp("clone")
+    checkout.git(clone, environment, "clone", "-q", str(repository), ".")
+    assert precommit(clone, environment, "--hook-stage", "pre-push")[0] == 0
+    shutil.copy(EXAMPLES / "70b-on-two-l4.yaml", clone / "new.yaml")
+    committed(clone, environment)
+    code, shown = precommit(clone, environment, "--hook-stage", "pre-push")
+    assert (code, "--> new.yaml:24:15" in shown, "--> old.yaml" in shown) == (1, True, False), shown
