@@ -27,7 +27,7 @@ from gpulint.findings import (
     WorkloadSummary,
 )
 from gpulint.offers import EVERYTHING, Available
-from gpulint.policy import cel, check
+from gpulint.policy import check, objects
 from gpulint.policy.rule import Rule
 from gpulint.policy.settings import Hint, NamedFabric, NamedPool
 from gpulint.repository import Repository, Source
@@ -155,7 +155,7 @@ def _file(source: Source, repository: Repository, given: Given) -> Report:
     loaded = documents.load(source.path, source.content)
     found = list(_problems(loaded.problems, given.rules))
     skips = [Skip(source.path, reason) for reason in loaded.skips]
-    for said in _object_rules(loaded.documents, given.rules):
+    for said in objects.findings(loaded.documents, given.rules):
         (skips if isinstance(said, Skip) else found).append(said)  # type: ignore[arg-type]
     summaries: list[WorkloadSummary] = []
     recognised: list[Recognised] = []
@@ -313,7 +313,7 @@ def _asks_for_gpus(value: object, depth: int) -> bool:
 
 def _of_interest(content: bytes, rules: Iterable[Rule]) -> bool:
     """Whether a file can hold anything to say: a word of the trade, or a rule about objects of any kind."""
-    if any(_about_objects(rule) for rule in rules):
+    if any(objects.about(rule) for rule in rules):
         return True
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) or any(kind in content for kind in JOINED):
         return True
@@ -357,27 +357,6 @@ def _problems(problems: Iterable[documents.Problem], rules: Sequence[Rule]) -> I
     for problem in problems:
         if rule := by_name.get(problem.kind):
             yield check.at_document(rule, problem.location, problem.message, problem.related, problem.instead)
-
-
-def _about_objects(rule: Rule) -> bool:
-    return rule.target.scope == "document" and "problem" not in cel.names(rule.when)
-
-
-def _object_rules(found: Iterable[documents.Document], rules: Sequence[Rule]) -> Iterator[Finding | Skip]:
-    """Document rules of a team, whose condition reads `object`; an object that lacks a key it reads is not judged."""
-    about = [rule for rule in rules if _about_objects(rule)]
-    for document in found if about else ():
-        data = document.data
-        for rule in about:
-            if not isinstance(data, dict) or (rule.target.kind and data.get("kind") not in rule.target.kind):
-                continue
-            try:
-                held = cel.evaluate(rule.when, {"object": data})
-            except cel.ConditionError as error:
-                yield Skip(document.path, f"rule {rule.name} was not evaluated: {error}")
-                continue
-            if held:
-                yield check.at_document(rule, document.locate(("kind",)), rule.message)
 
 
 # ---- workloads

@@ -14,7 +14,7 @@ import pydantic
 from gpulint import documents, facts
 from gpulint.documents import Document
 from gpulint.findings import Location
-from gpulint.policy import cel, condition, rule, schema
+from gpulint.policy import cel, condition, objects, rule, schema
 from gpulint.policy.rule import Rule, RuleError
 from gpulint.policy.settings import FILE as SETTINGS
 from gpulint.shipped import OF_CONCERN
@@ -192,8 +192,13 @@ def _mistakes(found: Rule, document: Document) -> Iterator[str]:
     about_workloads = found.target.scope != "document"
     for one in condition.mistakes(found.when, about_workloads):
         yield _at(_inside(document, ("when",), one.offset), one.message)
-    yield from _targeted(found, document)
+    if astray := list(_targeted(found, document)):
+        yield from astray
+        return
     yield from _printed(found, document)
+    if not about_workloads:
+        yield from _pointed(found, document)
+        return
     stated = {"at": found.at, "change": found.change, "against": (found.against,), "instead": (found.instead,)}
     for key, names in stated.items():
         for index, name in enumerate(names):
@@ -237,11 +242,28 @@ def _printed(found: Rule, document: Document) -> Iterator[str]:
             )
             continue
         for one in names:
-            if one not in facts.glossary():
-                yield _at(_inside(document, path, max(text.find("{" + one), 0)), _unknown(one))
+            if said := _unprintable(one, found):
+                yield _at(_inside(document, path, max(text.find("{" + one), 0)), said)
         for _, shown, layout, conversion in string.Formatter().parse(text):
             if shown in facts.glossary() and (layout or conversion):
                 yield _at(document.locate(path), f"a fact is printed with its own unit: write {{{shown}}} alone")
+
+
+def _unprintable(name: str, found: Rule) -> str:
+    """Why a message cannot print what stands in its braces."""
+    if found.target.scope != "document":
+        return "" if name in facts.glossary() else _unknown(name)
+    if objects.path_of(name) is not None or (not objects.about(found) and name in facts.glossary()):
+        return ""
+    return f"{{{name}}}: a rule about documents prints parts of its object: write {{object.spec.replicas}}"
+
+
+def _pointed(found: Rule, document: Document) -> Iterator[str]:
+    """Places of a rule about documents that are no parts of its object."""
+    for index, name in enumerate(found.at):
+        if objects.path_of(name) is None:
+            said = f"{name}: a rule about documents points at parts of its object: write object.spec.replicas"
+            yield _at(document.locate(("at", index)), said)
 
 
 def _unknown(name: str) -> str:
