@@ -29,6 +29,7 @@ def check(
     paths: str | Path | Sequence[str | Path],
     options: Options | None = None,
     *,
+    policy: str | Path | Mapping[str, object] | None = None,
     watched: Callable[[Iterable[Any]], Iterable[Any]] = iter,
 ) -> Report:
     """The report on files and folders, as `gpulint check` makes it.
@@ -36,6 +37,7 @@ def check(
     Args:
         paths: files and folders, from the current one; those that git ignores are left out unless they are named.
         options: what the command line would say; see `gpulint.Options`.
+        policy: a file, or what one would hold, in place of every gpulint.yaml.
         watched: passes the files on, one by one, as they are checked.
 
     Raises:
@@ -44,7 +46,12 @@ def check(
     from gpulint import run
 
     named = tuple(str(path) for path in ([paths] if isinstance(paths, str | Path) else paths))
-    return run.report(run.prepared(named, options or run.Options()), named, watched)
+    chosen = options or run.Options()
+    if chosen.base or chosen.policy_from:
+        from gpulint import gate
+
+        return gate.report(named, chosen, policy, watched)
+    return run.report(run.prepared(named, chosen, policy), named, watched)
 
 
 def size(workload: str | Path | Mapping[str, object], stated: Mapping[str, object] | None = None) -> tuple[Sizing, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpulint import engines, offers, units
 from gpulint.facts import Facts, glossary
-from gpulint.findings import Fact
+from gpulint.findings import Fact, Figures
 
 OF_ANY = ("cost_usd_per_hour", "spot_usd_per_hour", "power_w", "energy_usd_per_hour", "co2_kg_per_hour")
 OF_SERVING = ("delivered_tokens_per_s", "cost_usd_per_million_tokens")
@@ -35,6 +35,24 @@ def per_hour(known: Facts) -> str:
         return ""
     beside = f", spot {units.human(spot, 'usd_per_hour')}" if isinstance(spot, int | float) else ""
     return units.human(on_demand, "usd_per_hour") + beside
+
+
+def figures(known: Facts) -> Figures | None:
+    """What a role takes, as numbers; None of one whose hardware another role counts, or that has no GPU."""
+    if not _pays(known):
+        return None
+    room = "training_room" if engines.trains(known.role) else "headroom"
+    return Figures(
+        gpus=_number(known, "workload_gpus"),
+        cost_usd_per_hour=_number(known, "cost_usd_per_hour") if _placed(known) else None,
+        power_w=_number(known, "power_w"),
+        headroom=_number(known, room),
+    )
+
+
+def _number(known: Facts, name: str) -> float | None:
+    value = known.likely(name)
+    return float(value) if isinstance(value, int | float) else None
 
 
 def of_work(known: Facts) -> str:

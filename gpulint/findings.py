@@ -245,8 +245,20 @@ class Fit(NamedTuple):
     pool: str = ""
 
 
+class Figures(NamedTuple):
+    """What a workload or a role of it takes; None is what cannot be told. The headroom is the likely share of its memory."""
+
+    gpus: float | None = None
+    cost_usd_per_hour: float | None = None
+    power_w: float | None = None
+    headroom: float | None = None
+
+
 class RoleSummary(NamedTuple):
-    """What was understood of one role of a workload; `prices` says whose prices its cost is of, where and how old."""
+    """What was understood of one role of a workload; `prices` says whose prices its cost is of, where and how old.
+
+    `figures` is None of a role whose hardware another one counts.
+    """
 
     name: str
     engine: str = ""
@@ -269,6 +281,7 @@ class RoleSummary(NamedTuple):
     cost: str = ""
     cost_of_work: str = ""
     prices: str = ""
+    figures: Figures | None = None
 
 
 class WorkloadSummary(NamedTuple):
@@ -324,15 +337,6 @@ class RuleCard(NamedTuple):
     right: str = ""
 
 
-class Figures(NamedTuple):
-    """What a workload takes; None is what cannot be told. The headroom is the likely share of the memory budget."""
-
-    gpus: float | None = None
-    cost_usd_per_hour: float | None = None
-    power_w: float | None = None
-    headroom: float | None = None
-
-
 class Change(NamedTuple):
     """A workload before and after a change; None where it does not exist."""
 
@@ -344,18 +348,20 @@ class Change(NamedTuple):
 
 
 class Comparison(NamedTuple):
-    """What a change makes of a repository; `gone` are the findings that it ends."""
+    """What a change makes of a repository: `gone` are the findings that it ends, `untold` those that nobody can tell any more."""
 
     base: str
     head: str
     changes: tuple[Change, ...] = ()
     gone: tuple[Finding, ...] = ()
+    untold: tuple[Finding, ...] = ()
 
 
 class Report(NamedTuple):
     """All that one run found, as every renderer gets it; `asks` says how a missing quantity is supplied.
 
     `rules` are those that speak, by name. From the severity `fail_on` on, a finding fails the run.
+    `unsilenced` are those that waivers and a baseline would silence if they counted.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -369,6 +375,7 @@ class Report(NamedTuple):
     rules: Mapping[str, RuleCard] = MappingProxyType({})
     comparison: Comparison | None = None
     fail_on: Severity = Severity.ERROR
+    unsilenced: int = 0
 
     @property
     def open(self) -> tuple[Finding, ...]:

@@ -24,6 +24,7 @@ CLOSED = {
 }
 """No object is fetched that a partial clone lacks, also by releases of git that know only the first."""
 ALWAYS = ("--no-pager", "--no-replace-objects", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
+FETCH_ALL = "gpulint fetches nothing, so fetch what a partial clone leaves out: git fetch --refetch --no-filter origin"
 ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 KINDS = {"100644": "file", "100755": "file", "100664": "file", "120000": "link", "160000": "submodule"}
 
@@ -59,10 +60,19 @@ class Git:
             return found
         raise GitError(self._unknown(name))
 
-    def merge_base(self, one: str, other: str) -> str | None:
-        """The commit that two have grown from, the best one where there are several; None where this clone has none."""
-        done = self._run("merge-base", _id(one), _id(other), fine=(0, 1))
-        return done.decode().split("\n")[0] or None
+    def merge_base(self, base: str, head: str) -> str | None:
+        """The commit that two have grown from, the best one where there are several; None where this clone has none.
+
+        A shallow clone of a merge does not know its parents as commits; they stand in it all the same.
+        """
+        if base in self._parents(head):
+            return base
+        done = self._run("merge-base", _id(base), _id(head), fine=(0, 1))
+        return done.decode("ascii").split("\n")[0] or None
+
+    def _parents(self, commit: str) -> list[str]:
+        head, _, _ = self._run("cat-file", "commit", _id(commit)).partition(b"\n\n")
+        return [line[7:].decode("ascii") for line in head.split(b"\n") if line.startswith(b"parent ")]
 
     def is_shallow(self) -> bool:
         """Whether the clone lacks history."""
@@ -78,17 +88,32 @@ class Git:
             if kind and not {b"", b".", b".."} & set(path.split(b"/")):
                 yield os.fsdecode(path), Item(kind, name.split(" ")[1])
 
-    def expect(self, every: Iterable[str], soon: Iterable[str]) -> None:
-        """That the sizes of some objects will be asked for, and the bytes of others, in that order."""
+    def expect(self, commit: str, every: Iterable[str], soon: Sequence[str]) -> None:
+        """That the sizes of some objects of a commit will be asked for, and the bytes of others, in that order."""
         new = [one for one in dict.fromkeys(every) if one not in self._sizes]
-        for line in self._run("cat-file", "--batch-check", "--buffer", told=_lines(new)).decode("ascii").split("\n"):
-            words = line.split(" ")
-            if len(words) == 3:
-                self._sizes[words[0]] = int(words[2])
+        try:
+            told = self._run("cat-file", "--batch-check", "--buffer", told=_lines(new))
+        except GitError:
+            lacking = self._lacking(commit)
+            if not lacking.isdisjoint(soon):
+                raise GitError(
+                    f"this clone lacks {len(lacking & {*soon})} files of {commit[:10]}; {FETCH_ALL}"
+                ) from None
+            told = self._run(
+                "cat-file", "--batch-check", "--buffer", told=_lines(one for one in new if one not in lacking)
+            )
+        for line in told.decode("ascii").split("\n")[:-1]:
+            id_, _, size = line.split(" ")
+            self._sizes[id_] = int(size)
         for one in soon:
-            if one not in self._at and self._sizes.get(one, AT_ONCE_BYTES) < AT_ONCE_BYTES:
+            if one not in self._at and self._sizes[one] < AT_ONCE_BYTES:
                 self._at[one] = len(self._order)
                 self._order.append(one)
+
+    def _lacking(self, commit: str) -> set[str]:
+        """The objects of a commit that a partial clone has not fetched."""
+        told = self._run("rev-list", "--objects", "--missing=print", "--no-object-names", "-n1", _id(commit))
+        return {line[1:] for line in told.decode("ascii").split("\n") if line.startswith("?")}
 
     def size(self, id_: str) -> int:
         """How many bytes an object has; OSError where a partial clone lacks it."""
@@ -134,8 +159,6 @@ class Git:
         for one in wanted:
             end = told.index(b"\n", at)
             words = told[at:end].split(b" ")
-            if len(words) != 3:
-                raise OSError("this clone lacks it")
             at = end + 1 + int(words[2])
             self._held[one] = told[end + 1 : at]
             self._held_bytes += int(words[2])

@@ -50,7 +50,10 @@ ASKED = re.compile(r"nvidia\.com/(?:gpu|mig-|pgpu)|amd\.com/gpu|habana\.ai/gaudi
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What the command line and the settings say beside the files; `governed` says it of one file, where that differs."""
+    """What the command line and the settings say beside the files; `governed` says it of one file, where that differs.
+
+    `vouched` passes on what the comments and annotations of a file silence, with those marked that do not count yet.
+    """
 
     rules: tuple[Rule, ...]
     every_rule: tuple[str, ...] = ()
@@ -65,6 +68,7 @@ class Given:
     waivers: tuple[Suppression, ...] = ()
     demands: Demands | None = None
     governed: Callable[[str], Given] | None = None
+    vouched: Callable[[str, Sequence[Suppression], Sequence[Document]], Sequence[Suppression]] | None = None
 
     def at(self, path: str) -> Given:
         """What governs one file: the policy nearest to it, with what that says of its path."""
@@ -335,6 +339,8 @@ def _waived(
     from gpulint.policy import directives, waivers
 
     own, troubles = directives.read(source.path, text, loaded.documents, loaded.comments, given.every_rule)
+    if given.vouched:
+        own = list(given.vouched(source.path, own, loaded.documents))
     judged = waivers.applied(
         found,
         (*own, *given.waivers),

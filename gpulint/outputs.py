@@ -105,11 +105,11 @@ def _module(name: str) -> ModuleType:
 
 def write(report: Report, outputs: Iterable[Output]) -> list[str]:
     """Write the files; of those that could not be written, why."""
-    from gpulint import disk
-
     troubles = []
     for one in outputs:
         if one.file != STDOUT:
+            from gpulint import disk
+
             try:
                 disk.write(Path(one.file), rendered(report, one.format).encode("utf-8", "replace"))
             except OSError as error:

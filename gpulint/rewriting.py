@@ -11,7 +11,7 @@ from gpulint import disk, fix, lint
 from gpulint.findings import Report, Skip
 from gpulint.fix import Files, Left, Outcome
 from gpulint.lint import Given
-from gpulint.repository import Source, WorkTree
+from gpulint.repository import Source, Tree
 
 
 class Run(NamedTuple):
@@ -23,7 +23,7 @@ class Run(NamedTuple):
     outcome: Outcome
 
 
-def run(sources: Iterable[Source | Skip], tree: WorkTree, rules: Given, unsafe: bool) -> Run:
+def run(sources: Iterable[Source | Skip], tree: Tree, rules: Given, unsafe: bool) -> Run:
     """Check sources, and work out what answers their findings; nothing is written."""
     found = list(sources)
     files = {one.path: one.content for one in found if isinstance(one, Source)}
@@ -32,7 +32,7 @@ def run(sources: Iterable[Source | Skip], tree: WorkTree, rules: Given, unsafe: 
     return Run(files, skipped, report, fixed(report, files, tree, rules, unsafe))
 
 
-def remaining(run: Run, tree: WorkTree, rules: Given) -> Report:
+def remaining(run: Run, tree: Tree, rules: Given) -> Report:
     """The report on the files of a run after its fixes."""
     if not run.outcome.contents:
         return run.report
@@ -40,7 +40,7 @@ def remaining(run: Run, tree: WorkTree, rules: Given) -> Report:
     return lint.lint([*sources, *run.skipped], tree.rewritten(run.outcome.contents), rules)
 
 
-def fixed(report: Report, given: Files, tree: WorkTree, rules: Given, unsafe: bool) -> Outcome:
+def fixed(report: Report, given: Files, tree: Tree, rules: Given, unsafe: bool) -> Outcome:
     """What answers the findings of a report changes in the files that were given, file after file."""
     contents: dict[str, bytes] = {}
     outcomes = []
@@ -58,7 +58,7 @@ def fixed(report: Report, given: Files, tree: WorkTree, rules: Given, unsafe: bo
     )
 
 
-def _linter(tree: WorkTree, rules: Given, contents: Files) -> fix.Linted:
+def _linter(tree: Tree, rules: Given, contents: Files) -> fix.Linted:
     def linted(files: Files, alternatives: bool) -> Report:
         seen = tree.rewritten({**contents, **files})
         asked = dataclasses.replace(rules, alternatives=alternatives)
@@ -110,7 +110,7 @@ def _counted(number: int, noun: str) -> str:
 # ---- what is written
 
 
-def write(before: Files, after: Files, tree: WorkTree) -> Iterator[str]:
+def write(before: Files, after: Files, tree: Tree) -> Iterator[str]:
     """Put new contents in the place of old ones; yields why where a file is left as it is."""
     for path, content in sorted(after.items()):
         place = tree.writable(path)

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import fnmatch
+import json
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gpulint import hardware, lint, repository
 from gpulint.findings import Report, Severity, Skip
 from gpulint.lint import Given
 from gpulint.offers import EVERYTHING, Available
-from gpulint.policy import rule, selection
+from gpulint.policy import rule, selection, settings
 from gpulint.policy.governing import Policies
-from gpulint.policy.reader import Disk
+from gpulint.policy.reader import Disk, Reader, Refused, Stated
 from gpulint.policy.rule import Rule
-from gpulint.policy.settings import Hint, NamedFabric, Settings, SettingsError
-from gpulint.repository import Source, WorkTree
+from gpulint.policy.settings import BASELINE, Folder, Hint, NamedFabric, Settings, SettingsError
+from gpulint.repository import Source, Tree, WorkTree
+
+if TYPE_CHECKING:
+    from gpulint.policy.baseline import Baseline
+    from gpulint.policy.waivers import Demands
 
 T = TypeVar("T", Hint, NamedFabric)
+STATED = "policy.json"
+"""What a policy is called that stands in no file."""
+Stands = str | Path | Mapping[str, object] | None
+"""A policy in place of every gpulint.yaml: its file, or what that would hold."""
 Watched = Callable[[Iterable[Source | Skip]], Iterable[Source | Skip]]
 
 
@@ -31,7 +40,11 @@ class Unusable(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a caller says beside the settings; what is empty is left to them. `today` is a day as 2026-11-22."""
+    """What a caller says beside the settings; what is empty is left to them. `today` is a day as 2026-11-22.
+
+    `base` is a commit: what the change from there to the commit `head` introduces counts, and nothing else. Of the commit
+    `policy_from` are the policies and waivers that count.
+    """
 
     today: str = ""
     select: tuple[str, ...] = ()
@@ -40,7 +53,12 @@ class Options:
     rules: tuple[str, ...] = ()
     accelerator: str = ""
     fail_on: str = ""
+    base: str = ""
+    head: str = "HEAD"
+    policy_from: str = ""
     preview: bool = False
+    baseline: str = ""
+    ignores: bool = True
 
 
 class Run(NamedTuple):
@@ -48,23 +66,49 @@ class Run(NamedTuple):
 
     settings: Settings
     given: Given
-    tree: WorkTree
+    tree: Tree
     policies: Policies
+    options: Options
+    baseline: Baseline | None = None
 
 
-def prepared(paths: Sequence[str], options: Options) -> Run:
-    """What governs a run over these paths; Unusable says what is wrong, with its place."""
-    tree = WorkTree(repository.root_of(folder(paths)))
-    policies = Policies(Disk(tree.root))
+def prepared(
+    paths: Sequence[str],
+    options: Options,
+    policy: Stands = None,
+    tree: Tree | None = None,
+    reader: Reader | None = None,
+) -> Run:
+    """What governs a run over these paths; Unusable says what is wrong, with its place.
+
+    A policy is a file, or what one would hold, in place of every gpulint.yaml. Without another `tree` and `reader` of
+    policies the files are those of the work tree, and so are its policies.
+    """
+    tree = tree or WorkTree(repository.root_of(folder(paths)))
     common = _common(paths, tree)
     try:
+        policies = Policies(reader or Disk(tree.root), _only(policy, tree) if policy is not None else None)
         found = policies.nearest(common)
-        given = _Givens(policies, found, options, tree).of(found)
+        inside = _inside(options.rules, tree) if reader else {}
+        beside = [Folder(policies.reader, one, "--rules") for one in inside.values()]
+        left = replace(options, rules=tuple(path for path in options.rules if path not in inside))
+        given = _Givens(policies, found, left, tree, beside).of(found)
         left_out = [line for lines in policies.excluded(common) for line in lines]
-        tree = WorkTree(tree.root, [*left_out, *options.exclude])
+        tree = tree.leaving_out([*left_out, *options.exclude])
+        known = _baseline(found, policies, options)
     except (SettingsError, rule.RuleError) as error:
         raise Unusable(str(error)) from None
-    return Run(found, given, tree, policies)
+    return Run(found, given, tree, policies, options, known)
+
+
+def _only(policy: str | Path | Mapping[str, object], tree: Tree) -> Settings:
+    """The one policy that a caller names."""
+    if isinstance(policy, Mapping):
+        return settings.of(Stated(tree.root, STATED, json.dumps(policy).encode()), STATED)
+    place = Path(os.path.abspath(policy))
+    if place.is_relative_to(tree.root):
+        return settings.of(Disk(tree.root), place.relative_to(tree.root).as_posix())
+    return settings.of(Disk(place.parent), place.name)
 
 
 def sources(run: Run, paths: Sequence[str]) -> Iterator[Source | Skip]:
@@ -83,7 +127,35 @@ def sources(run: Run, paths: Sequence[str]) -> Iterator[Source | Skip]:
 
 def report(run: Run, paths: Sequence[str], watched: Watched = iter) -> Report:
     """The report on the files that the paths name, which `watched` passes on one by one."""
-    return lint.lint(watched(sources(run, paths)), run.tree, run.given)
+    found, seen = looked(run, watched(sources(run, paths)))
+    return settled(run, found, seen, paths or ["."])
+
+
+def checked(run: Run, files: Iterable[Source | Skip]) -> Report:
+    """The report on files that do not come from folders, settled."""
+    return settled(run, *looked(run, files))
+
+
+def looked(run: Run, files: Iterable[Source | Skip]) -> tuple[Report, tuple[str, ...]]:
+    """The report on files before it is settled, and the paths of those that were checked."""
+    seen: list[str] = []
+    return lint.lint(_noted(files, seen), run.tree, run.given), tuple(seen)
+
+
+def settled(run: Run, found: Report, seen: Iterable[str] = (), walked: Iterable[str] = ()) -> Report:
+    """A report with what the baseline accepts, and what is useless in it and in the waivers of policies."""
+    if run.baseline is None and run.options.ignores and not any(one.waivers for one in run.policies.met()):
+        return found
+    from gpulint import acceptance
+
+    return acceptance.settled(found, run, acceptance.scope(run, seen, walked))
+
+
+def _noted(files: Iterable[Source | Skip], seen: list[str]) -> Iterator[Source | Skip]:
+    for source in files:
+        if isinstance(source, Source):
+            seen.append(source.path)
+        yield source
 
 
 def folder(paths: Sequence[str]) -> Path:
@@ -96,7 +168,7 @@ def _folder(path: str) -> Path:
     return (place if place.is_dir() else place.parent).resolve()
 
 
-def _common(paths: Sequence[str], tree: WorkTree) -> str:
+def _common(paths: Sequence[str], tree: Tree) -> str:
     """The folder that holds all paths, from the root; paths of other repositories are passed by."""
     places = [place for path in paths or ("-",) if (place := _folder(path)).is_relative_to(tree.root)]
     common = Path(os.path.commonpath(places)).relative_to(tree.root).as_posix()
@@ -106,11 +178,14 @@ def _common(paths: Sequence[str], tree: WorkTree) -> str:
 class _Givens:
     """What governs each file of a run; what follows from one policy is worked out once."""
 
-    def __init__(self, policies: Policies, whole: Settings, options: Options, tree: WorkTree) -> None:
+    def __init__(
+        self, policies: Policies, whole: Settings, options: Options, tree: Tree, folders: Sequence[Folder]
+    ) -> None:
         self.policies = policies
         self.whole = whole
         self.options = options
         self.tree = tree
+        self._folders = folders
         self._known: dict[str, Mapping[str, Rule]] = {}
         self._made: dict[int, Given] = {}
 
@@ -119,7 +194,20 @@ class _Givens:
         inside = self.tree.from_root(path)
         if inside is None:
             return self.of(self.whole)
-        return _placed(self.of(self.policies.at(inside)), path, inside)
+        found = self.policies.at(inside)
+        return self._waived(_placed(self.of(found), path, inside), found, inside)
+
+    def _waived(self, given: Given, found: Settings, inside: str) -> Given:
+        """What governs a file, with what its policy accepts there."""
+        if not found.waivers:
+            return given
+        from gpulint.policy.waivers import Suppression
+
+        reaching = [one for one in found.waivers if self.policies.reaches(one, inside)]
+        accepted = (
+            Suppression(name, one.waiver, None, one.workload, one.object) for one in reaching for name in one.rules
+        )
+        return replace(given, waivers=tuple(accepted))
 
     def of(self, found: Settings) -> Given:
         """What follows from a policy."""
@@ -130,8 +218,10 @@ class _Givens:
     def _given(self, found: Settings) -> Given:
         options = self.options
         if found.path not in self._known:
-            self._known[found.path] = selection.known(found, options.rules)
+            both = found._replace(rules=(*found.rules, *self._folders))
+            self._known[found.path] = selection.known(both, options.rules)
         known = self._known[found.path]
+        selection.accepted(known, found)
         return Given(
             selection.speaking(known, found, options.select, options.ignore, options.preview),
             tuple(known),
@@ -142,8 +232,14 @@ class _Givens:
             fabrics=found.fabrics,
             fail_on=Severity.named(options.fail_on or found.fail_on),
             available=_available(found)._replace(today=options.today or time.strftime("%Y-%m-%d")),
+            demands=_demands(found),
             governed=self.at,
         )
+
+
+def _inside(paths: Iterable[str], tree: Tree) -> dict[str, str]:
+    """The folders of rules that lie in the repository, by their paths as they were given, with those from its root."""
+    return {path: inside for path in paths if (inside := tree.from_root(path)) is not None}
 
 
 def _placed(given: Given, path: str, inside: str) -> Given:
@@ -164,6 +260,41 @@ def _about(said: Iterable[T], path: str, inside: str) -> tuple[T, ...]:
 
 def _relative(path: str, folder: str) -> str:
     return path.removeprefix(f"{folder}/") if folder else path
+
+
+def _demands(found: Settings) -> Demands | None:
+    """What a policy wants of waivers; None where it wants nothing."""
+    if not found.waivers_need and found.waivers_last_s is None:
+        return None
+    from gpulint.policy.waivers import Demands
+
+    return Demands(found.waivers_need, found.waivers_last_s)
+
+
+def _baseline(found: Settings, policies: Policies, options: Options) -> Baseline | None:
+    """The baseline that the options or the policy name, else that of the root; SettingsError where it is unusable."""
+    named = found.baseline or BASELINE
+    try:
+        content = _content(options.baseline) if options.baseline else policies.reader.read(named)
+    except Refused as error:
+        raise SettingsError(str(error)) from None
+    if content is None and found.baseline:
+        raise SettingsError(f"{found.place('baseline')}: there is no file {policies.reader.shown(named)}")
+    if content is None:
+        return None
+    from gpulint.policy import baseline
+
+    try:
+        return baseline.read(options.baseline or policies.reader.shown(named), content)
+    except baseline.BaselineError as error:
+        raise SettingsError(str(error)) from None
+
+
+def _content(path: str) -> bytes:
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise SettingsError(f"--baseline {path} cannot be read: {(error.strerror or str(error)).lower()}") from None
 
 
 def _accelerator(found: Settings, options: Options) -> str:

@@ -64,6 +64,7 @@ def of(
         cost=costs.per_hour(known),
         cost_of_work=costs.of_work(known),
         prices=costs.prices(known),
+        figures=costs.figures(known),
     )
 
 

@@ -173,10 +173,10 @@ def _engines() -> Iterator[tuple[str, str]]:
         if not above:
             yield path, NOTE.format(f" from gpulint/engines/{name}.py") + page.render(explanation, _from(path))
         else:
-            marks = page.render(explanation._replace(name="Reference"), _from(path), level=2)
-            yield path, above + BREAK + "\n" + marks
+            yield path, above + BREAK + "\n" + page.parts(explanation, _from(path), level=2)
     rows = tuple(
-        (reference("engine", name), _purpose(name), engine.explained(name).summary) for name in engine.modules()
+        (reference("engine", engine.slug(name)), _purpose(name), engine.explained(name).summary)
+        for name in engine.modules()
     )
     lines = ["# Engines and trainers", "", ENGINES_INTRODUCTION, "", *page.table(("name", "for", "reads"), rows)]
     text = page.linked("\n".join(lines) + "\n", _from("docs/engines/README.md"))
@@ -301,5 +301,9 @@ def place(noun: str, name: str) -> str:
         return f"docs/rules/{name}.md" if name in rule.shipped_rules() else ""
     if noun == "adapter":
         return f"docs/adapters/{name}.md" if name in adapter.names() else ""
+    if noun == "family":
+        return f"docs/rules/README.md#{name}"
+    if noun == "page":
+        return f"docs/{name}.md"
     own = engine.named(name)
     return f"docs/engines/{engine.slug(own)}.md" if own else ""

@@ -125,3 +125,57 @@ def test_importing_gpulint_imports_nothing_else_of_it() -> None:
 
 def test_every_public_name_is_there() -> None:
     assert [name for name in gpulint.__all__ if not hasattr(gpulint, name)] == []
+
+
+# ---- a policy that is named
+
+
+def spoken(report: gpulint.Report) -> list[str]:
+    return [finding.rule for finding in report.open]
+
+
+def test_a_policy_that_is_named_stands_in_place_of_every_other(folder: Path) -> None:
+    (folder / "gpulint.yaml").write_text("accelerator: a100-sxm-80gb\nignore: [memory]\n")
+    (folder / "policies").mkdir()
+    (folder / "policies" / "own.yaml").write_text("exclude: [chat.yaml]\n")
+    (folder / "policies" / "plain.yaml").write_text("fail-on: note\n")
+    assert spoken(gpulint.check(".")) == []
+    assert spoken(gpulint.check(".", policy="policies/plain.yaml")) == ["weights-exceed-memory"]
+    assert gpulint.check(".", policy=folder / "policies" / "own.yaml").workloads == ()
+
+
+def test_a_policy_may_be_stated_instead_of_written(folder: Path) -> None:
+    report = gpulint.check(".", policy={"severity": {"weights-exceed-memory": "note"}, "fail-on": "warning"})
+    assert [(one.rule, one.severity) for one in report.open] == [("weights-exceed-memory", gpulint.Severity.NOTE)]
+    assert report.failing == ()
+
+
+def test_a_policy_outside_the_repository_is_read_where_it_is_named(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    place = tmp_path_factory.mktemp("company") / "gate.yaml"
+    place.write_text("extends: [./base.yaml]\n")
+    (place.parent / "base.yaml").write_text("ignore: [memory]\n")
+    (folder / ".git").mkdir()
+    assert spoken(gpulint.check(".", policy=place)) == []
+
+
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        ("nowhere.yaml", "there is no policy nowhere.yaml"),
+        ({"fail-in": "note"}, "policy.json:1:2: unknown key fail-in; did you mean fail-on?"),
+        ({"ignore": ["memroy"]}, "policy.json:1:13: no rule or family is called memroy; did you mean memory?"),
+    ],
+)
+def test_a_policy_that_cannot_be_used_is_refused(folder: Path, policy: str | Mapping[str, object], said: str) -> None:
+    with pytest.raises(gpulint.Unusable) as caught:
+        gpulint.check(".", policy=policy)
+    assert str(caught.value) == said
+
+
+def test_the_command_line_names_a_policy_too(folder: Path) -> None:
+    (folder / "quiet.yaml").write_text("ignore: [memory]\n")
+    assert CliRunner().invoke(cli.main, ["check", "--policy", "quiet.yaml", "chat.yaml"]).exit_code == 0
+    result = CliRunner().invoke(cli.main, ["check", "--policy", "loud.yaml", "chat.yaml"])
+    assert (result.exit_code, result.stderr) == (2, "gpulint: there is no policy loud.yaml\n")

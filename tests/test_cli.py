@@ -502,3 +502,14 @@ def test_siblings_are_looked_for_in_the_repository_of_the_checked_path_not_of_th
     (tmp_path / ".git").mkdir()
     result = CliRunner().invoke(cli.main, ["check", "."])
     assert "gpus-left-idle" not in result.output
+
+
+def test_a_check_imports_neither_what_completes_words_nor_what_writes_files(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text("apiVersion: v1\nkind: Pod\nmetadata: {name: x}\n# nvidia.com/gpu\n")
+    script = (
+        "import sys; from click.testing import CliRunner; from gpulint import cli\n"
+        "assert CliRunner().invoke(cli.main, ['check', 'pod.yaml']).exit_code == 0\n"
+        "print(sorted({'click.shell_completion', 'gpulint.disk', 'gpulint.git', 'subprocess'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

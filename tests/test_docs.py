@@ -15,9 +15,10 @@ from pathlib import Path
 import click
 import pages
 import pytest
+import samples
 
-from gpulint import adapters, cli, engines, explanations, facts, shipped
-from gpulint.explanations import fact, page, terminal
+from gpulint import adapters, cli, documents, engines, explanations, facts, shipped
+from gpulint.explanations import fact, page, seen, terminal
 from gpulint.explanations.parts import Code, Explanation, Listing, Table, Text
 from gpulint.policy import rule
 
@@ -126,13 +127,44 @@ def test_a_page_of_a_rule_says_what_a_user_needs() -> None:
 
 
 def test_an_argument_of_an_engine_leads_to_the_fact_that_it_states() -> None:
-    row = "| `--max-model-len` | [`max_model_len`](../facts/engine.md#max_model_len) | human-int |"
+    row = "| `--max-model-len` | [`max_model_len`](../facts/engine.md#max_model_len) | whole number, also 4k |"
     assert row in generated()["docs/engines/vllm.md"]
 
 
 def test_an_adapter_shows_where_a_fact_is_stated() -> None:
     row = "| `resources.instance_type` | [`accelerator`](../facts/pod.md#accelerator), "
     assert row in generated()["docs/adapters/skypilot.md"]
+
+
+# ---- the small file of each format
+
+
+every_adapter = pytest.mark.parametrize("name", shipped.mentions(adapters.HERE))
+HOLD_NO_WORKLOAD = frozenset(
+    ("blueprint", "helm_chart", "kustomize", "look_alikes", "mig", "parallel_cluster", "slurm_settings", "terraform")
+)
+
+
+@every_adapter
+def test_the_small_file_of_a_format_is_read_by_its_adapter_and_has_no_finding(name: str) -> None:
+    text = seen.sample(name)
+    path = seen.path_of(name, text)
+    report = samples.report(text, path)
+    claiming = [adapters.claiming(document) for document in documents.load(path, text.encode()).documents]
+    assert {adapters.name(one) for one in claiming if one} == {name}
+    assert [workload.adapter for workload in report.workloads] == [] if name in HOLD_NO_WORKLOAD else [name]
+    assert [finding.rule for finding in report.open] == []
+
+
+def test_every_small_file_is_of_an_adapter() -> None:
+    assert {file.stem for file in shipped.folder("formats").iterdir()} == set(shipped.mentions(adapters.HERE))
+
+
+def test_an_adapter_shows_the_key_of_the_file_where_a_chart_or_an_operator_makes_something_else_of_it() -> None:
+    assert "pods_per_replica" in seen.places("kubernetes")["spec.leaderWorkerTemplate.size"]
+    assert "gpus_per_pod" in seen.places("helm_values")["servingEngineSpec.modelSpec[].requestGPU"]
+    assert "checkpoint" in seen.places("kserve")["spec.predictor.model.storageUri"]
+    assert "gpus_per_pod" in seen.places("script")["#SBATCH --gpus-per-node"]
 
 
 # ---- what pages name

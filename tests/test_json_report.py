@@ -156,6 +156,7 @@ def test_the_summary_counts_everything() -> None:
         "workloads": 1,
         "findings": {"error": 1, "warning": 1, "note": 0},
         "suppressed": 0,
+        "unsilenced": 0,
         "skipped": 0,
         "failures": 0,
         "not_evaluated": 12,

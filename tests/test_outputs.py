@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from test_cli import ELSEWHERE, RIGHT, WRONG, Run, run, write
 
-from gpulint import disk, documents, outputs
+from gpulint import cli, disk, documents, outputs
 from gpulint.outputs import Output
 
 __all__ = ["run"]
@@ -238,3 +238,17 @@ def test_a_plain_run_imports_no_further_renderer(run: Run) -> None:
 def test_help_lists_the_formats(run: Run) -> None:
     shown = " ".join(run("check", "--help").stdout.split())
     assert f"[{'|'.join(outputs.formats())}]" in shown.replace("| ", "|")
+
+
+def completed(*words: str, typed: str) -> list[str]:
+    from click.shell_completion import ShellComplete
+
+    shell = ShellComplete(cli.main, {}, "gpulint", "_GPULINT_COMPLETE")
+    return [one.value for one in shell.get_completions(list(words), typed)]
+
+
+@pytest.mark.parametrize("option", ["--format", "--output"])
+def test_a_shell_completes_the_formats(option: str) -> None:
+    assert completed("check", option, typed="") == list(outputs.formats())
+    assert completed("check", option, typed="gi") == ["github", "gitlab"]
+    assert completed("check", option, typed="yaml") == []

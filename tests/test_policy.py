@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -475,6 +476,23 @@ def test_a_milder_finding_does_not_absorb_a_graver_one() -> None:
         made("effect", "gpus_per_pod > 0"),
     ]
     assert spoken(samples.report(WORLDS, rules=rules)) == ["cause", "effect"]
+
+
+def remapped(one: Rule, severity: Severity) -> Rule:
+    """The rule with the severity that a policy gives it."""
+    return dataclasses.replace(one, severity=severity, stated=one.severity)
+
+
+def test_a_rule_that_a_policy_lowers_still_absorbs() -> None:
+    rules = [made("cause", "gpus_per_pod == 1", absorbs=["effect"]), made("effect", "gpus_per_pod > 0")]
+    assert spoken(samples.report(WORLDS, rules=[remapped(rules[0], Severity.NOTE), rules[1]])) == ["cause"]
+
+
+def test_a_rule_that_a_policy_raises_is_not_absorbed_by_a_milder_one() -> None:
+    cause = made("cause", "gpus_per_pod == 1", Severity.WARNING, absorbs=["effect"])
+    effect = made("effect", "gpus_per_pod > 0", Severity.NOTE)
+    assert spoken(samples.report(WORLDS, rules=[cause, effect])) == ["cause"]
+    assert spoken(samples.report(WORLDS, rules=[cause, remapped(effect, Severity.ERROR)])) == ["cause", "effect"]
 
 
 SLICE = """\

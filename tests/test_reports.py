@@ -192,13 +192,16 @@ def test_gitlab_gets_an_issue_a_finding_a_fault_and_an_unread_file() -> None:
     assert json.loads(gitlab.render(CLEAN)) == []
 
 
-def test_gitlab_knows_a_finding_again_wherever_it_stands_and_tells_two_alike_apart() -> None:
+def test_gitlab_knows_a_finding_again_wherever_in_its_file_it_stands_and_tells_two_alike_apart() -> None:
     def marks(*findings: Any) -> list[str]:
         return [one["fingerprint"] for one in json.loads(gitlab.render(Report(findings=findings)))]
 
     one = nasty.ERROR
-    moved = one._replace(location=one.location._replace(path="moved.yaml", line=40, end_line=40), message="reworded")
+    moved = one._replace(location=one.location._replace(line=40, end_line=40), message="reworded")
     assert marks(one) == marks(moved)
+    copied = one._replace(location=one.location._replace(path="a copy.yaml"))
+    assert marks(one)[0] in marks(copied, one)
+    assert len(set(marks(copied, one))) == 2
     assert len(set(marks(one, one))) == 2
     assert marks(one, one)[0] == marks(one)[0]
     assert marks(one) != marks(one._replace(subject=one.subject._replace(value="16")))

@@ -40,6 +40,7 @@ def contracts() -> dict[str, type[pydantic.BaseModel]]:
         "rule": schema.RuleFile,
         "report": report_schema.ReportFile,
         "plan": report_schema.PlanFile,
+        "baseline": schema.BaselineFile,
     }
 
 
@@ -68,7 +69,44 @@ def reported(text: str) -> dict[str, object]:
 
 
 def bad_samples() -> list[tuple[str, str]]:
-    return [(one.name, str(text)) for one in rule.shipped_rules().values() for text in rule.examples(one)["bad"]]
+    """All but those of what a run compares with a file beside it."""
+    rules = [one for one in rule.shipped_rules().values() if one.name != "stale-baseline-entry"]
+    return [(one.name, str(text)) for one in rules for text in rule.examples(one)["bad"]]
+
+
+def baselines() -> list[tuple[str, str]]:
+    """The samples of what is said of a baseline."""
+    samples = rule.examples(rule.shipped_rules()["stale-baseline-entry"])
+    return [(side, str(text)) for side in ("bad", "good") for text in samples[side]]
+
+
+@pytest.mark.parametrize(("side", "text"), baselines())
+def test_a_baseline_follows_its_contract_and_is_read(side: str, text: str) -> None:
+    from gpulint.policy import baseline
+
+    assert [error.message for error in validator("baseline").iter_errors(json.loads(text))] == []
+    assert len(baseline.read("b.json", text.encode()).entries) == (side == "bad")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("gpulint-baseline/1", "gpulint-baseline/2"),
+        ('"count": 1', '"count": 0'),
+        ('"count": 1', '"count": "1"'),
+        ('"rule": "gpu-limit-missing"', '"rule": ""'),
+        ('"value": "1"', '"value": 1'),
+        ('"value"', '"valve"'),
+        ('"gpulint": "0.1.0",', ""),
+    ],
+)
+def test_what_the_contract_of_baselines_refuses_the_reader_refuses(old: str, new: str) -> None:
+    from gpulint.policy import baseline
+
+    text = baselines()[0][1].replace(old, new)
+    assert list(validator("baseline").iter_errors(json.loads(text)))
+    with pytest.raises(baseline.BaselineError):
+        baseline.read("b.json", text.encode())
 
 
 # ---- the files

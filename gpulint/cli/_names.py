@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import click
-from click.shell_completion import CompletionItem
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 
 def rules(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
@@ -56,6 +59,8 @@ def engines(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
 
 def checkpoints(context: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
     """Checkpoints of the catalog that begin so; a shell that is told of files forgets the rest, so they come where none does."""
+    from click.shell_completion import CompletionItem
+
     from gpulint import architecture
 
     names = _beginning(architecture.ids(), typed) if typed else []
@@ -89,6 +94,8 @@ class Formats(click.ParamType):  # type: ignore[type-arg]
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         """The formats that begin so."""
+        from click.shell_completion import CompletionItem
+
         from gpulint import outputs
 
         return [CompletionItem(name) for name in _beginning(outputs.formats(), incomplete)]

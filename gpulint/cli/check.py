@@ -68,10 +68,23 @@ if TYPE_CHECKING:
     type=click.Path(),
     help="A values file for --render helm; repeatable.",
 )
+@click.option(
+    "--base", metavar="COMMIT", help="Only what was changed since HEAD left COMMIT counts; both are read from git."
+)
+@click.option("--head", metavar="COMMIT", help="With --base: the commit to check.  [default: HEAD]")
+@click.option("--policy-from", metavar="COMMIT", help="Policies and waivers count as COMMIT has them.")
+@click.option("--policy", metavar="FILE", type=click.Path(), help="A policy in place of every gpulint.yaml.")
 @click.option("--preview", is_flag=True, help="Let rules speak that are still in preview.")
 @click.option("--fix", is_flag=True, help="Write alternatives that give nothing up into the files.")
 @click.option("--unsafe", is_flag=True, help="With --fix or --diff: also those that give something up or cost more.")
 @click.option("--diff", is_flag=True, help="Show what --fix would change, and write nothing.")
+@click.option(
+    "--baseline",
+    metavar="FILE",
+    type=click.Path(),
+    help="Accept what this file lists.  [default: .gpulint-baseline.json at the repository's root]",
+)
+@click.option("--no-ignores", is_flag=True, help="Let waivers and baseline silence nothing; say how much they would.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
 @click.option(
     "--stdin-filename", metavar="PATH", type=click.Path(), help="What to call the text given on stdin (path -)."
@@ -87,13 +100,19 @@ def command(
     ignore: Sequence[str],
     exclude: Sequence[str],
     folders: Sequence[str],
+    policy: str | None,
     preview: bool,
     accelerator: str | None,
     render: str | None,
     values: Sequence[str],
+    base: str | None,
+    head: str | None,
+    policy_from: str | None,
     fix: bool,
     unsafe: bool,
     diff: bool,
+    baseline: str | None,
+    no_ignores: bool,
     exit_zero: bool,
     stdin_filename: str | None,
     color: bool | None,
@@ -112,6 +131,10 @@ def command(
         raise Misuse("--unsafe goes with --fix or --diff")
     if render and (fix or diff):
         raise Misuse("--fix and --diff are about files; what --render checks is made anew each time")
+    if head and not base:
+        raise Misuse("--head goes with --base")
+    if (base or policy_from) and (render or fix or diff or "-" in paths):
+        raise Misuse("--base and --policy-from are about commits: no --render, --fix, --diff or - with them")
     if diff and outputs_:
         raise Misuse("--output is of a report; --diff shows none")
     options = Options(
@@ -122,13 +145,18 @@ def command(
         rules=tuple(folders),
         accelerator=accelerator or "",
         fail_on=fail_on or "",
+        base=base or "",
+        head=head or "HEAD",
+        policy_from=policy_from or "",
         preview=preview,
+        baseline=baseline or "",
+        ignores=not no_ignores,
     )
     try:
         if render or fix or diff or "-" in paths:
-            report = _otherwise(paths, options, render, values, fix, unsafe, diff, exit_zero, stdin_filename)
+            report = _otherwise(paths, options, policy, render, values, fix, unsafe, diff, exit_zero, stdin_filename)
         else:
-            report = gpulint.check(paths, options, watched=progress.watched)
+            report = gpulint.check(paths, options, policy=policy, watched=progress.watched)
     except gpulint.Unusable as error:
         raise Misuse(str(error)) from None
     is_lost = _put(report, wanted, sys.stdout.isatty() if color is None else color, on_stderr=fix and "-" in paths)
@@ -144,6 +172,7 @@ def command(
 def _otherwise(
     paths: Sequence[str],
     options: Options,
+    policy: str | None,
     render: str | None,
     values: Sequence[str],
     fix: bool,
@@ -153,16 +182,15 @@ def _otherwise(
     stdin_filename: str | None,
 ) -> Report:
     """The report on what is rendered, fixed, or given on stdin."""
-    from gpulint import lint
-    from gpulint.run import prepared
+    from gpulint.run import checked, prepared
 
-    run = prepared(paths, options)
+    run = prepared(paths, options, policy)
     if render:
         return _rendered(run, render, paths, values)
     sources = _sources(run, paths, stdin_filename)
     if diff:
         _show_diff(run, sources, unsafe, exit_zero)
-    return _fixed(run, sources, unsafe, to_stdout="-" in paths) if fix else lint.lint(sources, run.tree, run.given)
+    return _fixed(run, sources, unsafe, to_stdout="-" in paths) if fix else checked(run, sources)
 
 
 def _sources(run: Run, paths: Sequence[str], stdin_filename: str | None) -> Iterator[Source | Skip]:
@@ -182,13 +210,14 @@ def _sources(run: Run, paths: Sequence[str], stdin_filename: str | None) -> Iter
 def _rendered(run: Run, tool: str, folders: Sequence[str], values: Sequence[str]) -> Report:
     """The report on what a tool makes of folders, with its places in their files where that is certain."""
     from gpulint import lint, render
+    from gpulint.run import settled
 
     try:
         found = [render.rendered(tool, folder, values) for folder in folders or ["."]]
     except render.RenderError as error:
         raise Misuse(str(error)) from None
     tell(f"{len(one.documents)} objects rendered from {one.shown} by {tool}" for one in found)
-    return render.placed(lint.lint([one.source for one in found], run.tree, run.given), found)
+    return settled(run, render.placed(lint.lint([one.source for one in found], run.tree, run.given), found))
 
 
 # ---- outputs
@@ -238,6 +267,7 @@ def _show_diff(run: Run, sources: Iterator[Source | Skip], unsafe: bool, exit_ze
 def _fixed(run: Run, sources: Iterator[Source | Skip], unsafe: bool, to_stdout: bool) -> Report:
     """The report on what is left after the fixes are written: into the files, or to stdout what came from stdin."""
     from gpulint import rewriting
+    from gpulint.run import settled
 
     found = rewriting.run(sources, run.tree, run.given, unsafe)
     tell(rewriting.said(found.outcome, preview=False))
@@ -245,4 +275,4 @@ def _fixed(run: Run, sources: Iterator[Source | Skip], unsafe: bool, to_stdout: 
         click.echo(next(iter({**found.files, **found.outcome.contents}.values())), nl=False)
     else:
         tell(rewriting.write(found.files, found.outcome.contents, run.tree))
-    return rewriting.remaining(found, run.tree, run.given)
+    return settled(run, rewriting.remaining(found, run.tree, run.given))

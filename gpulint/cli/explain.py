@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from gpulint.cli import Misuse, _names, near
+from gpulint.cli import Misuse, _names, near, prepared
 
 if TYPE_CHECKING:
     from gpulint.policy.rule import Rule
@@ -33,14 +32,8 @@ def command(name: str, folders: Sequence[str]) -> None:
 
 def _known(folders: Sequence[str]) -> tuple[Rule, ...]:
     """The rules of gpulint, of the nearest gpulint.yaml, and of the folders named."""
-    from gpulint import repository
-    from gpulint.policy import rule, selection, settings
-    from gpulint.policy.reader import Disk
+    from gpulint.policy import selection
+    from gpulint.run import Options
 
-    start = Path.cwd()
-    root = repository.root_of(start)
-    try:
-        own = settings.nearest(Disk(root), start.relative_to(root).as_posix())
-        return tuple(selection.known(own, folders).values())
-    except (settings.SettingsError, rule.RuleError) as error:
-        raise Misuse(str(error)) from None
+    run = prepared((), Options(rules=tuple(folders)))
+    return tuple(selection.known(run.settings, folders).values())

@@ -9,8 +9,8 @@ from pathlib import Path
 from types import ModuleType
 
 from gpulint import adapters, catalog, facts, shipped
-from gpulint.explanations import seen, sources
-from gpulint.explanations.parts import Explanation, Listing, Part, Table, Text, reference, references, sentence
+from gpulint.explanations import rule, seen, sources
+from gpulint.explanations.parts import Code, Explanation, Listing, Part, Table, Text, reference, references, sentence
 
 PACKAGE = "gpulint.adapters"
 DOCUMENTS: Mapping[str, str] = {
@@ -34,7 +34,15 @@ def explained(name: str) -> Explanation:
     parts: list[Part] = [Text(one) for one in further]
     words = ", ".join(f"`{word}`" for word in module.MENTIONS)
     parts.append(Listing("Tried where one of these stands in the text", (words,)))
-    parts += [*_kinds(module), *_keys(name), *_seen(name), *_stated(name), *_added(module), *_changed(name)]
+    parts += [
+        *_kinds(module),
+        *_sample(name),
+        *_keys(name),
+        *_seen(name),
+        *_stated(name),
+        *_added(module),
+        *_changed(name),
+    ]
     marks = (("reads", ", ".join(DOCUMENTS.get(one, one) for one in reads)),)
     return Explanation(name, "adapter", sentence(summary), marks, tuple(parts))
 
@@ -85,15 +93,20 @@ def _keys(name: str) -> Iterator[Part]:
         )
 
 
+def _sample(name: str) -> Iterator[Part]:
+    if text := seen.sample(name):
+        yield Code("A small one", text, rule.language(seen.path_of(name, text)))
+
+
 def _seen(name: str) -> Iterator[Part]:
     rows = tuple((f"`{path}`", references("fact", stated)) for path, stated in seen.places(name).items())
     if rows:
-        yield Table("Where facts are stated in the samples of the rules", ("place", "states"), rows)
+        yield Table("Where facts are stated, in it and in the samples of rules", ("place", "states"), rows)
 
 
 def _stated(name: str) -> Iterator[Part]:
     if own := stating(_file(name)):
-        yield Text(f"What it states by itself, not by a table: {references('fact', own)}.")
+        yield Listing("Facts that it states by itself, not by a table", (references("fact", own),))
     beside = shared()
     used = [one for one in sources.imported(_file(name), PACKAGE) if one in beside]
     if used:

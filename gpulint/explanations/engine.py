@@ -20,6 +20,23 @@ VARIABLE = re.compile(r"(?=[A-Z0-9_]*_)[A-Z][A-Z0-9_]{4,}")
 TRAINERS = "trainer_flags"
 
 
+KINDS: Mapping[str, str] = {
+    "bool": "present: true",
+    "false": "present: false",
+    "optional-value": "with or without a value",
+    "int": "whole number",
+    "human-int": "whole number, also 4k",
+    "from-zero": "whole number, also 0",
+    "float": "number",
+    "gib": "GiB",
+    "string": "text",
+    "dtype": "number format",
+    "json": "JSON",
+    "unsettles": "makes it unknown",
+}
+"""How the value of an argument is read, in words where the table's own need one."""
+
+
 class Word(NamedTuple):
     """An argument or variable of an engine, the quantity that it states, and the releases that have it."""
 
@@ -39,8 +56,12 @@ def explained(name: str) -> Explanation:
     purpose = getattr(module, "PURPOSE", "inference")
     summary, further = sources.told(module.__doc__ or "")
     parts: list[Part] = [Text(one) for one in further]
-    parts.append(Listing("Told by these words in the image or the command", (_quoted(module.MENTIONS),)))
-    parts += [*_releases(module), *_arguments(name), *_variables(module), *_defaults(name), *_formulas(name)]
+    parts.append(
+        Listing(
+            "How it is told", (f"by one of {_quoted(module.MENTIONS)} in the image or the command", *_releases(module))
+        )
+    )
+    parts += [*_arguments(name), *_variables(module), *_defaults(name), *_formulas(name)]
     parts += [*_fitted(name), *_rules(name)]
     return Explanation(slug(name), "engine", sentence(summary), (("", purpose),), tuple(parts))
 
@@ -97,12 +118,12 @@ def _quoted(words: tuple[str, ...]) -> str:
     return ", ".join(f"`{word}`" for word in words)
 
 
-def _releases(module: ModuleType) -> Iterator[Part]:
+def _releases(module: ModuleType) -> Iterator[str]:
     if oldest := getattr(module, "OLDEST_ASSUMED", None):
-        yield Text(f"An image whose tag tells no release is taken for {_dotted(oldest)} or later.")
+        yield f"an image whose tag tells no release is taken for {_dotted(oldest)} or later"
     for grammar in (one for one in vars(module).values() if isinstance(one, Grammar)):
         if grammar.newest:
-            yield Text(f"Its arguments are listed up to release {_dotted(grammar.newest)}.")
+            yield f"its arguments are listed up to release {_dotted(grammar.newest)}"
 
 
 def _dotted(release: tuple[int, ...]) -> str:
@@ -112,7 +133,7 @@ def _dotted(release: tuple[int, ...]) -> str:
 def _arguments(name: str) -> Iterator[Part]:
     listed = arguments(name)
     stating = tuple(
-        (f"`{word.name}`", _stated(word), word.kind, _releases_of(word), word.note) for word in listed if word.field
+        (f"`{word.name}`", _stated(word), _value(word), _releases_of(word), word.note) for word in listed if word.field
     )
     if stating:
         head = ("argument or variable", "states", "value", "releases", "note")
@@ -121,12 +142,18 @@ def _arguments(name: str) -> Iterator[Part]:
             yield Text(
                 "A name in italics is no fact: several such settings together make facts, by the engine's rules."
             )
-    others = tuple((f"`{word.name}`", word.kind, _releases_of(word), word.note) for word in listed if not word.field)
+    others = tuple((f"`{word.name}`", _value(word), _releases_of(word), word.note) for word in listed if not word.field)
     if others:
-        known = "Other arguments that are known: to be read, or to be told from a misspelt one"
+        known = "Other arguments that are known, so that a misspelt one is told from them"
         yield Table(known, ("argument or variable", "value", "releases", "note"), others, page_only=True)
     if read := tuple(dict.fromkeys(word.source for word in listed)):
         yield Listing("The arguments were read from", read)
+
+
+def _value(word: Word) -> str:
+    kind, _, stated = word.kind.partition(":")
+    told = {"switch": f"present: {stated}", "boolean": "true or false: " + stated.replace("|", " or ")}
+    return told.get(kind) or KINDS.get(kind, kind)
 
 
 def _stated(word: Word) -> str:
@@ -142,8 +169,9 @@ def _variables(module: ModuleType) -> Iterator[Part]:
     files = [folder / f"{module.__name__.rpartition('.')[2]}.py"]
     files += [file for file in folder.glob("*_settings.py") if file.stem.startswith(files[0].stem)]
     found = {word for file in files for word in sources.texts(file) if VARIABLE.fullmatch(word)}
+    found -= {word.name for word in arguments(files[0].stem)}
     if found:
-        yield Listing("Environment variables that it looks at", (_quoted(tuple(sorted(found))),))
+        yield Listing("Further environment variables that it looks at", (_quoted(tuple(sorted(found))),))
 
 
 def _defaults(name: str) -> Iterator[Part]:
@@ -194,4 +222,4 @@ def _rules(name: str) -> Iterator[Part]:
     every = rule.shipped_rules().values()
     found = sorted(one.name for one in every if name in map(engines.module_name, one.target.engine))
     if found:
-        yield Text(f"Rules that name it: {references('rule', tuple(found))}.")
+        yield Listing("Rules that name it", (references("rule", tuple(found)),))

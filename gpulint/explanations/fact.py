@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 
-from gpulint import catalog, engines, facts
+from gpulint import catalog, engines, facts, units
 from gpulint.explanations import engine
 from gpulint.explanations.parts import Code, Explanation, Part, Table, Text, reference, references, sentence
 from gpulint.facts import Quantity
@@ -28,6 +28,7 @@ SUPPLIED: Mapping[str, str] = {
     "document": "read from the text of the document",
 }
 """Who supplies a fact, by `of` of the glossary."""
+WORLDS = ("favourable", "likely", "adverse")
 COMPUTED = frozenset({"derived", "fitted", "measured"})
 """What nobody states."""
 UNITS: Mapping[str, str] = {
@@ -76,7 +77,7 @@ def absent(quantity: Quantity) -> str:
         return "there is none, and it compares as `null`"
     if isinstance(value, str | bool):
         return f"`{str(value).lower()}`"
-    return str(value) if isinstance(value, int | float) else "there are none"
+    return units.human(value, quantity.unit) if isinstance(value, int | float) else "there are none"
 
 
 @functools.cache
@@ -126,7 +127,7 @@ def _stating(name: str) -> Iterator[tuple[str, str]]:
     for each in engines.modules():
         words = [f"`{row.name}`" for row in engine.arguments(each) if row.field == name]
         if words:
-            yield reference("engine", each), ", ".join(dict.fromkeys(words))
+            yield reference("engine", engine.slug(each)), ", ".join(dict.fromkeys(words))
 
 
 def _formulas(name: str) -> Iterator[Part]:
@@ -146,21 +147,45 @@ def _inputs(formula: Callable[..., object]) -> str:
 def _rows(quantity: Quantity) -> Iterator[Part]:
     """What tables say of a fact: its values in three worlds, or the defaults of engines."""
     fitted = tuple(
-        (_whose(row), row["condition"], row["favourable"], row["likely"], row["adverse"], row["cases"], row["source"])
+        (_whose(row), row["condition"], *(_human(row[world], quantity.unit) for world in WORLDS), _cases(row))
         for row in catalog.rows("fitted")
         if row["name"] == quantity.name
     )
     if fitted:
-        head = ("engine", "where", "favourable", "likely", "adverse", "cases", "source")
-        yield Table("Values in the three worlds", head, fitted, page_only=True)
-        yield Table("Values in the three worlds", head[:5], tuple(row[:5] for row in fitted))
+        yield Table("Values in the three worlds", ("engine", "where", *WORLDS, "cases and source"), fitted)
+    yield from _measured(quantity.name)
     defaults = tuple(
-        (_whose(row), row["condition"], _default(row["value"]), row["source"])
+        (_whose(row), row["condition"], _default(row["value"], quantity), row["source"])
         for row in catalog.rows("engine_defaults")
         if row["field"] == quantity.name
     )
     if defaults:
         yield Table("Defaults of engines", ("engine", "where", "value", "source"), defaults)
+
+
+def _human(cell: str, unit: str) -> str:
+    return units.human(float(cell), unit)
+
+
+def _cases(row: catalog.Row) -> str:
+    return f"{row['cases']}: {row['source']}"
+
+
+def _measured(name: str) -> Iterator[Part]:
+    """The rows of `catalog/collectives.csv` for what one kind of parallelism does together."""
+    axis, _, column = name.partition("_")
+    if axis not in facts.AXES or column not in ("slowdown", "hop_s"):
+        return
+    ranks, operation = facts.AXES[axis]
+    unit = facts.glossary()[name].unit
+    rows = tuple(
+        (row["medium"], row["engine"], row["ranks_from"], *(_human(row[f"{column}_{world}"], unit) for world in WORLDS))
+        for row in catalog.rows("collectives")
+        if row["operation"] == operation
+    )
+    by = references("fact", (f"{axis}_medium", ranks))
+    yield Text(f"By {by}, for {operation}; the sources stand in `gpulint/catalog/collectives.csv`.")
+    yield Table("Values in the three worlds", ("joined by", "engine", "ranks from", *WORLDS), rows)
 
 
 def _whose(row: catalog.Row) -> str:
@@ -172,8 +197,10 @@ def releases(since: str, until: str) -> str:
     return " ".join(filter(None, (since and f"since {since}", until and f"before {until}")))
 
 
-def _default(cell: str) -> str:
-    return f"that of {reference('fact', cell[1:])}" if cell.startswith("=") else cell
+def _default(cell: str, quantity: Quantity) -> str:
+    if cell.startswith("="):
+        return f"that of {reference('fact', cell[1:])}"
+    return _human(cell, quantity.unit) if quantity.type == "number" else cell
 
 
 def _use(name: str) -> Iterator[Part]:

@@ -13,9 +13,13 @@ Link = Callable[[str, str], str]
 def render(explanation: Explanation, link: Link, level: int = 1) -> str:
     """The explanation as a section whose heading has that level."""
     marks = " · ".join(f"{name} {value}" if name else value for name, value in explanation.marks)
-    blocks = [f"{'#' * level} {explanation.name}", f"{explanation.summary}", marks]
-    blocks += ["\n".join(_lines(part, level + 1)) for part in explanation.parts]
-    return "\n\n".join(linked(block, link) for block in blocks if block) + "\n"
+    head = "\n\n".join((f"{'#' * level} {explanation.name}", explanation.summary, marks))
+    return linked(f"{head}\n\n", link) + parts(explanation, link, level + 1)
+
+
+def parts(explanation: Explanation, link: Link, level: int) -> str:
+    """The parts of the explanation alone, whose headings have that level."""
+    return "\n\n".join(linked("\n".join(_lines(part, level)), link) for part in explanation.parts) + "\n"
 
 
 def table(head: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Iterator[str]:
@@ -30,7 +34,8 @@ def linked(text: str, link: Link) -> str:
 
     def written(noun: str, name: str) -> str:
         target = link(noun, name)
-        return f"[`{name}`]({target})" if target else f"`{name}`"
+        label = name if noun == "page" else f"`{name}`"
+        return f"[{label}]({target})" if target else label
 
     return REFERENCE.sub(lambda found: written(found["noun"], found["name"]), text)
 
@@ -42,7 +47,7 @@ def _lines(part: Part, level: int) -> Iterator[str]:
     if part.title:
         yield from (f"**{part.title}**" if level > 2 else f"{'#' * level} {part.title}", "")
     if isinstance(part, Code):
-        yield from (f"```{part.language}", part.text.rstrip("\n"), "```")
+        yield from (f"```{part.language or 'text'}", part.text.rstrip("\n"), "```")
     elif isinstance(part, Listing):
         yield from (f"- {_shown(item)}" for item in part.items)
     else:

@@ -1,7 +1,7 @@
 """The parts of an explanation, which a terminal and a page both show.
 
-Words between backticks are names or code; `fact:NAME`, `rule:NAME`, `adapter:NAME` and `engine:NAME` between backticks are
-names that have an explanation of their own.
+Words between backticks are names or code; `fact:NAME`, `rule:NAME`, `family:NAME`, `adapter:NAME` and `engine:NAME` between
+backticks are names that have an explanation of their own, `page:NAME` is a page of docs/.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-REFERENCE = re.compile(r"`(?P<noun>fact|rule|adapter|engine):(?P<name>[^`]+)`")
+REFERENCE = re.compile(r"`(?P<noun>fact|rule|family|adapter|engine|page):(?P<name>[^`]+)`")
 
 
 class Text(NamedTuple):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from gpulint import facts
+from gpulint import facts, samples
 from gpulint.explanations import fact
 from gpulint.explanations.parts import Code, Explanation, Listing, Part, Table, Text, reference, references, sentence
-from gpulint.policy import rule
+from gpulint.policy import cel, rule
 from gpulint.policy.rule import Rule
 
 ROLES: Mapping[tuple[str, ...], str] = {
@@ -20,17 +20,24 @@ SCOPES: Mapping[str, str] = {
     "repository": "all workloads of a repository",
     "facility": "the facility",
 }
+LANGUAGES: Mapping[str, str] = {
+    **dict.fromkeys(("yaml", "yml"), "yaml"),
+    **dict.fromkeys(("sh", "sbatch", "slurm", "bash"), "sh"),
+    **dict.fromkeys(("tf", "tfvars"), "hcl"),
+    "toml": "toml",
+    "json": "json",
+}
+"""How Markdown calls what a file of a sample is written in, by its suffix."""
 
 
 def explained(one: Rule, known: Iterable[Rule]) -> Explanation:
     """A rule among those that are known, which it may speak instead of."""
-    samples = rule.examples(one)
-    parts: list[Part] = [Text(one.why), Text(f"About {about(one)}."), *_condition(one), Code("Message", one.message)]
-    if one.arithmetic:
-        parts.append(Code("Arithmetic below the message", "\n".join(one.arithmetic)))
+    sides = rule.examples(one)
+    parts: list[Part] = [Text(one.why), Text(f"About {about(one)}."), *(_found(one) or _condition(one))]
+    if told := (*_place(one), *_alternatives(one), *_beside(one, known)):
+        parts.append(Listing("What it marks, changes and speaks instead of", told))
     for side, title in (("bad", "Wrong"), ("good", "Right")):
-        parts += [Code(title, str(sample), "yaml") for sample in samples[side]]
-    parts += [*_place(one), *_alternatives(one), *_beside(one, known)]
+        parts += [Code(title, str(sample), _language(str(sample))) for sample in sides[side]]
     if one.references:
         parts.append(Listing("See", one.references))
     parts += list(_silence(one))
@@ -45,50 +52,70 @@ def about(one: Rule) -> str:
 
 
 def _marks(one: Rule) -> Iterator[tuple[str, str]]:
-    yield "", one.family
+    yield "", reference("family", one.family)
     yield "", one.severity.word
     if one.status != "stable":
         yield "", one.status
+
+
+def _found(one: Rule) -> tuple[Part, ...]:
+    """What stands in place of a condition that only names a problem of the text."""
+    problem = cel.names(one.when) == ("problem",)
+    return (Text("It is found while the document is read; the message says what is wrong there."),) if problem else ()
 
 
 def _condition(one: Rule) -> Iterator[Part]:
     yield Code("Holds when", one.when.strip(), "cel")
     named = [facts.glossary()[name] for name in one.facts if name in facts.glossary()]
     rows = tuple((reference("fact", each.name), fact.measure(each), each.meaning) for each in named)
-    if rows and one.target.scope != "document":
+    if rows:
         yield Table("Facts in it and in its message", ("fact", "unit", "meaning"), rows)
         yield Text("Where one of them cannot be known, the rule is not evaluated, and the report says what to add.")
+    limits = tuple((reference("fact", each.name), fact.absent(each)) for each in named if each.of == "policy")
+    if limits:
+        yield Table("Of these, gpulint.yaml may say another value than", ("fact", "value"), limits)
+    yield Code("Message", one.message)
+    if one.arithmetic:
+        yield Code("Arithmetic below the message", "\n".join(one.arithmetic))
 
 
-def _place(one: Rule) -> Iterator[Part]:
+def _language(sample: str) -> str:
+    """The language of a sample, by its first line or by the file that it is."""
+    return "sh" if sample.startswith("#!") else language(samples.path_of(sample))
+
+
+def language(path: str) -> str:
+    """How Markdown calls what a file is written in."""
+    return LANGUAGES.get(path.rpartition(".")[2], "text")
+
+
+def _place(one: Rule) -> Iterator[str]:
     if one.at:
-        told = f"The finding stands where the first of these is stated: {references('fact', one.at)}."
-        yield Text(told + (f" It is held against {reference('fact', one.against)}." if one.against else ""))
+        beside = f"; beside it, {reference('fact', one.against)}" if one.against else ""
+        yield f"It marks the first of these that is stated: {references('fact', one.at)}{beside}."
 
 
-def _alternatives(one: Rule) -> Iterator[Part]:
+def _alternatives(one: Rule) -> Iterator[str]:
     if one.change:
-        yield Text(f"Alternatives change {references('fact', one.change)}; each is checked by the same rules.")
+        yield f"Alternatives change {references('fact', one.change)}; each is checked by the same rules."
     if one.only_with:
-        yield Text("It speaks only where one of them passes all the other rules.")
+        yield "It speaks only where one of them passes all the other rules."
     if one.instead:
-        yield Text(f"The alternative writes {reference('fact', one.instead)} in its place.")
+        yield f"The alternative writes {reference('fact', one.instead)} in its place."
     if one.superfluous:
-        yield Text("The alternative takes the setting out.")
+        yield "The alternative takes the setting out."
     if one.gives_up:
-        yield Text(f"The alternative gives up {one.gives_up}.")
+        yield f"The alternative gives up {one.gives_up}."
 
 
-def _beside(one: Rule, known: Iterable[Rule]) -> Iterator[Part]:
+def _beside(one: Rule, known: Iterable[Rule]) -> Iterator[str]:
     above = tuple(sorted(other.name for other in known if one.name in other.absorbs))
     if one.absorbs:
-        yield Text(f"Speaks instead of {references('rule', one.absorbs)}.")
+        yield f"Speaks instead of {references('rule', one.absorbs)}."
     if above:
-        yield Text(f"Left out where one of these speaks: {references('rule', above)}.")
+        yield f"Left out where one of these speaks: {references('rule', above)}."
 
 
 def _silence(one: Rule) -> Iterator[Part]:
-    lines = [f"# gpulint: ignore[{one.name}] REASON"]
-    if one.target.scope != "document":
-        lines.append(f'gpulint/ignore: "{one.name}: REASON"')
-    yield Code("Silence one place, or a whole object by its annotation", "\n".join(lines), "yaml")
+    lines = (f"# gpulint: ignore[{one.name}] REASON", f'gpulint/ignore: "{one.name}: REASON"')
+    yield Code("Silence one place by a comment, or a whole object by an annotation", "\n".join(lines), "yaml")

@@ -64,4 +64,8 @@ def _wrapped(words: str, first: str = "", further: str = "") -> list[str]:
 
 def _plain(words: str) -> str:
     """Words without the marks of links, code and emphasis."""
-    return EMPHASIS.sub(r"\1", REFERENCE.sub(lambda found: found["name"], words).replace("`", ""))
+    return EMPHASIS.sub(r"\1", REFERENCE.sub(_named, words).replace("`", ""))
+
+
+def _named(reference: re.Match[str]) -> str:
+    return f"docs/{reference['name']}.md" if reference["noun"] == "page" else reference["name"]

@@ -75,8 +75,23 @@ def judged(rules: Iterable[Rule], facts: Facts) -> Outcome:
 
 
 def _absorbed(verdict: Verdict, others: Iterable[Verdict]) -> bool:
-    """Whether another rule speaks of the same cause, at least as severely."""
-    return any(verdict.rule.name in one.rule.absorbs and one.severity >= verdict.severity for one in others)
+    """Whether another rule speaks of the same cause, at least as severely.
+
+    What the files state decides, so that lowering one rule does not call up another; a rule that a policy raises speaks.
+    """
+    raised = verdict.rule.stated is not None and verdict.rule.stated < verdict.rule.severity
+    return any(
+        verdict.rule.name in one.rule.absorbs
+        and _stated_level(one) >= _stated_level(verdict)
+        and not (raised and verdict.severity > one.severity)
+        for one in others
+    )
+
+
+def _stated_level(verdict: Verdict) -> int:
+    """How severe a verdict is without what a policy says of its rule."""
+    stated = verdict.rule.stated or verdict.rule.severity
+    return stated.lowered(3 - verdict.confidence) or 0
 
 
 def _worlds_held(rule: Rule, facts: Facts) -> int | Missing:

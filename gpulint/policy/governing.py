@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from gpulint.policy import settings
 from gpulint.policy.reader import Reader
-from gpulint.policy.settings import Settings
+from gpulint.policy.settings import Accepted, Override, Settings
 from gpulint.repository import ignored
 
 if TYPE_CHECKING:
@@ -17,14 +17,15 @@ NOTHING: tuple[tuple[str, ...], ...] = ()
 
 
 class Policies:
-    """The policies of a repository by their folders; paths are from its root."""
+    """The policies of a repository by their folders; paths are from its root. `only` is in the place of all of them."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, only: Settings | None = None) -> None:
         self.reader = reader
+        self.only = only
         self._nearest: dict[str, Settings] = {}
         self._excluding: dict[str, tuple[tuple[str, ...], ...]] = {}
         self._specs: dict[tuple[str, ...], pathspec.GitIgnoreSpec] = {}
-        self._over: dict[tuple[str, tuple[int, ...]], Settings] = {}
+        self._over: dict[tuple[str, tuple[Override, ...]], Settings] = {}
 
     def nearest(self, folder: str) -> Settings:
         """The policy of a folder, else of the nearest above it, without what it says of single paths."""
@@ -36,6 +37,9 @@ class Policies:
     def _read(self, folder: str) -> None:
         """The policy of one folder; one that lies in what a policy above leaves out is passed by."""
         above, lines = settings.DEFAULTS, NOTHING
+        if self.only is not None:
+            self._nearest[folder], self._excluding[folder] = self.only, (self.only.exclude,)
+            return
         if folder:
             parent = posixpath.dirname(folder)
             above, lines = self.nearest(parent), self._excluding[parent]
@@ -47,15 +51,28 @@ class Policies:
     def at(self, path: str) -> Settings:
         """What governs one file: its nearest policy, with the overrides that match it."""
         found = self.nearest(posixpath.dirname(path))
-        numbers = tuple(number for number, one in enumerate(found.overrides) if self._matches(one.paths, path))
-        if not numbers:
+        chosen = self.overrides(path)
+        if not chosen:
             return found
-        key = found.path, numbers
+        key = found.path, chosen
         if key not in self._over:
             from gpulint.policy import merging
 
-            self._over[key] = merging.settings(found.layers, [found.overrides[number] for number in numbers])
+            self._over[key] = merging.settings(found.layers, chosen)
         return self._over[key]
+
+    def overrides(self, path: str) -> tuple[Override, ...]:
+        """The overrides of its policy that match a file."""
+        found = self.nearest(posixpath.dirname(path))
+        return tuple(one for one in found.overrides if self._matches(one.paths, path))
+
+    def met(self) -> tuple[Settings, ...]:
+        """The policies that were read, each once."""
+        return tuple({found.path: found for found in self._nearest.values() if found.path}.values())
+
+    def reaches(self, accepted: Accepted, path: str) -> bool:
+        """Whether what a policy accepts is about a file."""
+        return not accepted.paths or self._matches(accepted.paths, path)
 
     def excludes(self, path: str) -> bool:
         """Whether a policy above a file leaves it out."""

@@ -5,14 +5,27 @@ Of single values the last layer's counts, mappings are merged key by key, and li
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
+from gpulint import units
 from gpulint.documents import Path
+from gpulint.findings import Waiver
 from gpulint.offers import Available, Energy, Price
 from gpulint.policy import schema
 from gpulint.policy.packs import Layer
-from gpulint.policy.settings import Folder, Hint, Level, NamedFabric, NamedPool, Override, Settings, SettingsError
+from gpulint.policy.settings import (
+    Accepted,
+    Folder,
+    Hint,
+    Level,
+    NamedFabric,
+    NamedPool,
+    Override,
+    Settings,
+    SettingsError,
+)
 
 T = TypeVar("T", Hint, NamedFabric)
 FIRST_COUNTS = frozenset({"hints", "objectives", "fabric", "pools", "prices"})
@@ -45,8 +58,8 @@ def settings(layers: Sequence[Layer], chosen: Sequence[Override] = ()) -> Settin
     parts = [Part(one, one.stated) for one in layers]
     parts += [_of_override(layers[one.layer], one.entry) for one in chosen]
     tree = merged(parts)
-    origins = dict(_places(tree, ()))
-    stated = schema.PolicyFile.model_validate(_plain(tree))
+    whole = _plain(tree)
+    stated = schema.PolicyFile.model_validate(whole)
     own = layers[-1]
     return _settings(stated, tree)._replace(
         exclude=tuple(line for one in layers for line in one.globs(("exclude",))),
@@ -54,9 +67,11 @@ def settings(layers: Sequence[Layer], chosen: Sequence[Override] = ()) -> Settin
         levels=tuple(tuple(_levels(part)) for part in parts),
         named=tuple(level for part in _all_parts(layers) for level in _levels(part)),
         overrides=tuple(_overrides(layers)),
+        waivers=tuple(accepted for layer in layers for accepted in _accepted(layer)),
         path=own.document.path,
         folder=own.folder,
-        origins=origins,
+        stated=whole,
+        origins=dict(_places(tree, ())),
         layers=tuple(layers),
     )
 
@@ -141,6 +156,22 @@ def _folders(layers: Iterable[Layer]) -> Iterator[Folder]:
             yield Folder(layer.reader, "" if path == "." else path, place)
 
 
+def _accepted(layer: Layer) -> Iterator[Accepted]:
+    for index, entry in enumerate(layer.stated.get("waivers", ())):
+        until = entry.get("until")
+        waiver = Waiver(
+            "policy",
+            entry["reason"],
+            layer.document.locate((*layer.inside, "waivers", index)),
+            entry.get("owner", ""),
+            until.isoformat() if until else "",
+            entry.get("while", ""),
+        )
+        paths = tuple(layer.globs(("waivers", index, "paths")))
+        about = (entry.get("workload") or "*", entry.get("object") or "*")
+        yield Accepted(tuple(entry["rules"]), waiver, paths, *about, layer.folder)
+
+
 def _levels(part: Part) -> Iterator[Level]:
     """What one part says of rules, the least first: what is selected, what has a severity, what is ignored."""
     for index, word in enumerate(part.stated.get("select", ())):
@@ -170,6 +201,11 @@ def _settings(stated: schema.PolicyFile, tree: Mapping[str, Any]) -> Settings:
         fabrics=tuple(_from(tree, "fabric", fabrics)),
         like=dict(stated.like),
         available=_available(stated),
+        waivers_need=stated.waivers_need,
+        waivers_last_s=units.seconds_of(stated.waivers_last) if stated.waivers_last else None,
+        baseline=posixpath.normpath(posixpath.join(tree["baseline"].folder, stated.baseline))
+        if stated.baseline
+        else "",
     )
 
 

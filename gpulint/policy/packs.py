@@ -66,9 +66,13 @@ class Layer(NamedTuple):
         return self.realm, self.path, self.inside
 
 
-def layers(reader: Reader, path: str, table: str = "") -> tuple[Layer, ...]:
-    """A policy file and all that it extends, the least first; each file once, where it is first named."""
-    own = _layer(reader, path, REPOSITORY, posixpath.dirname(path), tuple(table.split(".")) if table else ())
+def layers(reader: Reader, path: str, table: str = "", folder: str | None = None) -> tuple[Layer, ...]:
+    """A policy file and all that it extends, the least first; each file once, where it is first named.
+
+    Its globs are relative to `folder`, where that is said, else to its own.
+    """
+    place = posixpath.dirname(path) if folder is None else folder
+    own = _layer(reader, path, REPOSITORY, place, tuple(table.split(".")) if table else ())
     found: dict[tuple[str, str, documents.Path], Layer] = {}
     _collect(own, (), found)
     return tuple(found.values())

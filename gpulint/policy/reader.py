@@ -84,6 +84,23 @@ class Disk:
         return (place.relative_to(here) if place.is_relative_to(here) else place).as_posix()
 
 
+class Stated(Disk):
+    """The files below a folder of the disk, of which one is what a caller states."""
+
+    def __init__(self, root: Path, file: str, content: bytes) -> None:
+        super().__init__(root)
+        self.file = file
+        self.content = content
+
+    def read(self, path: str) -> bytes | None:
+        """That file, or one of the disk."""
+        return self.content if path == self.file else super().read(path)
+
+    def shown(self, path: str) -> str:
+        """That file by its name, one of the disk by its path."""
+        return path if path == self.file else super().shown(path)
+
+
 def within(path: str) -> str | None:
     """A path without `.` and `..`; None where it leaves the root."""
     found = posixpath.normpath(path)

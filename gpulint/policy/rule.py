@@ -31,7 +31,10 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule as its file states it; the stem is its name, the folder its family."""
+    """A rule as its file states it; the stem is its name, the folder its family.
+
+    `stated` is the severity of the file, where a policy gives it another.
+    """
 
     name: str
     family: str
@@ -54,6 +57,7 @@ class Rule:
     status: str = "stable"
     replaces: bool = False
     path: Path | None = None
+    stated: Severity | None = None
 
     @property
     def facts(self) -> tuple[str, ...]:
@@ -157,6 +161,7 @@ def of(name: str, family: str, data: object, path: Path | None = None) -> Rule:
         status=data.get("status", "stable"),
         replaces=data.get("replaces", False),
         path=path,
+        stated=None,
         **many,
     )
 

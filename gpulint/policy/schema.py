@@ -185,6 +185,35 @@ Extended = Annotated[
 LevelWord = Annotated[Literal["error", "warning", "note", "off"], pydantic.BeforeValidator(_off)]
 
 
+def _bound(text: str) -> str:
+    from gpulint.policy import bound
+
+    if text and (wrong := bound.wrong(text)):
+        raise ValueError(wrong)
+    return text
+
+
+def _time(text: str) -> str:
+    if text:
+        units.seconds_of(text)
+    return text
+
+
+class WaiverFile(Strict):
+    """What is accepted, and why: these rules, in the files, workloads and objects that match."""
+
+    rules: Extended = pydantic.Field(min_length=1, description="names of rules; one, or a list")
+    paths: Extended = pydantic.Field((), description="lines as in .gitignore, relative to the folder of this file")
+    workload: str = pydantic.Field("", description="name of the workload, * for any characters")
+    object: str = pydantic.Field("", description="the object, as apps/Deployment ml/chat, * for any characters")
+    reason: str = pydantic.Field(min_length=1, description="why it is accepted")
+    owner: str = pydantic.Field("", description="who answers for it")
+    until: datetime.date | None = pydantic.Field(None, description="the last day that it holds on, as 2027-03-31")
+    bound: Annotated[str, pydantic.AfterValidator(_bound)] = pydantic.Field(
+        "", alias="while", description="condition over facts that it holds under, in CEL"
+    )
+
+
 class GovernedFile(Strict):
     """What a policy says of all files, and an override of some."""
 
@@ -226,6 +255,36 @@ class PolicyFile(GovernedFile):
     )
     prices: tuple[PriceFile, ...] = pydantic.Field((), description="what a team pays, in place of list prices")
     energy: EnergyFile = pydantic.Field(EnergyFile.model_validate({}), description="what electricity costs and emits")
+    waivers: tuple[WaiverFile, ...] = pydantic.Field((), description="what is accepted, and why")
+    waivers_need: tuple[Literal["owner", "until", "while"], ...] = pydantic.Field(
+        (), alias="waivers-need", description="words without which a waiver silences nothing"
+    )
+    waivers_last: Annotated[str, pydantic.AfterValidator(_time)] = pydantic.Field(
+        "", alias="waivers-last", description="how long a waiver may hold from today on, as 180d"
+    )
+    baseline: str = pydantic.Field(
+        "", description="file of accepted findings, relative to this one; else .gpulint-baseline.json at the root"
+    )
+
+
+class EntryFile(Strict):
+    """Findings that are accepted, wherever their object is moved to."""
+
+    rule: str = pydantic.Field(min_length=1)
+    path: str = pydantic.Field("", description="file that they stood in, from the repository's root")
+    object: str = pydantic.Field("", description="group/Kind namespace/name, else the workload or the file")
+    role: str = ""
+    quantity: str = pydantic.Field("", description="the quantity at fault, or the keys that lead to the place")
+    value: str = pydantic.Field("", description="what is stated of it, and of what the rule compares it with")
+    count: int = pydantic.Field(1, ge=1, strict=True, description="how many of them")
+
+
+class BaselineFile(Strict):
+    """.gpulint-baseline.json"""
+
+    format: Literal["gpulint-baseline/1"]
+    gpulint: str = pydantic.Field(description="the release that wrote it")
+    findings: list[EntryFile]
 
 
 class TargetFile(Strict):

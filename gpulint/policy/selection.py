@@ -44,17 +44,26 @@ def speaking(
     )
 
 
+def decided(one: Rule, found: Settings, rules: Mapping[str, Rule]) -> Level | None:
+    """What a policy said last of a rule, or of its family; None where it says nothing."""
+    return next(reversed(_about(one, [tuple(_ordered(group, rules)) for group in found.levels])), None)
+
+
+def _about(one: Rule, levels: Iterable[Iterable[Level]]) -> list[Level]:
+    return [level for group in levels for level in group if level.word in (one.name, one.family)]
+
+
 def _levelled(one: Rule, levels: Iterable[Iterable[Level]], previewed: bool) -> Rule | None:
     """A rule as the policy has it; None where it is off."""
     severity, off = one.severity, False
-    for level in (level for group in levels for level in group if level.word in (one.name, one.family)):
+    for level in _about(one, levels):
         off = level.level == "off"
         previewed = previewed or (level.word == one.name and level.level not in ("off", "on"))
         if level.level not in ("on", "off"):
             severity = Severity.named(level.level)
     if off or (one.status == "preview" and not previewed):
         return None
-    return one if severity == one.severity else dataclasses.replace(one, severity=severity)
+    return one if severity == one.severity else dataclasses.replace(one, severity=severity, stated=one.severity)
 
 
 def _ordered(group: Sequence[Level], rules: Mapping[str, Rule]) -> Iterator[Level]:
@@ -75,6 +84,16 @@ def _named(rules: Mapping[str, Rule], found: Settings, words: Iterable[str]) -> 
             near = difflib.get_close_matches(word, [*rules, *families], n=1)
             meant = f"; did you mean {near[0]}?" if near else ""
             raise SettingsError(f"{place}no rule or family is called {word}{meant}")
+
+
+def accepted(rules: Mapping[str, Rule], found: Settings) -> None:
+    """SettingsError for what a policy accepts that is no rule."""
+    for one in found.waivers:
+        for name in one.rules:
+            if name not in rules:
+                near = difflib.get_close_matches(name, rules, n=1)
+                place = f"{one.waiver.location.path}:{one.waiver.location.line}: " if one.waiver.location else ""
+                raise SettingsError(f"{place}no rule is called {name}" + (f"; did you mean {near[0]}?" if near else ""))
 
 
 def _of_folder(folder: Folder) -> Iterator[Rule]:

@@ -7,8 +7,9 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from gpulint.findings import Waiver
 from gpulint.offers import EVERYTHING, Available
 from gpulint.policy.reader import Reader, Refused
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 FILE = "gpulint.yaml"
 PROJECT = "pyproject.toml"
+BASELINE = ".gpulint-baseline.json"
 TABLE = re.compile(rb"^[ \t]*\[\[?[ \t]*tool[ \t]*\.[ \t]*gpulint[ \t]*[.\]]", re.MULTILINE)
 
 
@@ -95,12 +97,26 @@ class Override(NamedTuple):
     entry: int
 
 
+class Accepted(NamedTuple):
+    """What a policy accepts: rules, in files by the lines of a .gitignore at the root, of workloads and objects by name.
+
+    `folder` is the one that its lines are about.
+    """
+
+    rules: tuple[str, ...]
+    waiver: Waiver
+    paths: tuple[str, ...] = ()
+    workload: str = "*"
+    object: str = "*"
+    folder: str = ""
+
+
 class Settings(NamedTuple):
     """Defaults that the command line overrides.
 
-    `levels` are groups of which the last that names a rule counts, `named` all of them, of every override. `origins` say
-    where each value stands, by its path in the merged settings; `folder` is the one of the policy file, from the root, and
-    `layers` what it is made of.
+    `levels` are groups of which the last that names a rule counts, `named` all of them, of every override. `stated` is what
+    the layers say together, `origins` where each value of it stands, by its path; `folder` is the one of the policy file,
+    from the root, and `layers` what it is made of.
     """
 
     select: tuple[str, ...] = ()
@@ -118,8 +134,13 @@ class Settings(NamedTuple):
     fabrics: tuple[NamedFabric, ...] = ()
     like: Mapping[str, str] = MappingProxyType({})
     available: Available = EVERYTHING
+    waivers: tuple[Accepted, ...] = ()
+    waivers_need: tuple[str, ...] = ()
+    waivers_last_s: float | None = None
+    baseline: str = ""
     path: str = ""
     folder: str = ""
+    stated: Mapping[str, Any] = MappingProxyType({})
     origins: Mapping[tuple[str | int, ...], str] = MappingProxyType({})
     layers: tuple[Layer, ...] = ()
 
@@ -148,6 +169,18 @@ def stated(reader: Reader, folder: str) -> Settings | None:
 
         return merging.settings(packs.layers(reader, *named))
     return None
+
+
+def of(reader: Reader, file: str) -> Settings:
+    """The settings of one policy file wherever it lies; its globs are relative to the root."""
+    from gpulint.policy import merging, packs
+
+    try:
+        if reader.read(file) is None:
+            raise SettingsError(f"there is no policy {reader.shown(file)}")
+    except Refused as error:
+        raise SettingsError(str(error)) from None
+    return merging.settings(packs.layers(reader, file, "tool.gpulint" if file.endswith(".toml") else "", ""))
 
 
 def upwards(folder: str) -> Iterator[str]:

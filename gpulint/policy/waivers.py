@@ -19,13 +19,17 @@ FIELDS = {"while": "bound"}
 
 
 class Suppression(NamedTuple):
-    """A rule that a waiver silences: in these lines of its file, or for the workloads and objects that match."""
+    """A rule that a waiver silences: in these lines of its file, or for the workloads and objects that match.
+
+    `pending` says why it does not count yet.
+    """
 
     rule: str
     waiver: Waiver
     lines: tuple[int, int] | None = None
     workload: str = ANY
     object: str = ANY
+    pending: str = ""
 
     def reaches(self, finding: Finding) -> bool:
         if self.rule != finding.rule:
@@ -101,7 +105,7 @@ def _judged(
     """A finding under the waivers that reach it: silenced by the first that holds, else with why they do not."""
     why = []
     for one in reaching:
-        against = _against(one.waiver, finding, today, facts)
+        against = one.pending or _against(one.waiver, finding, today, facts)
         if not against:
             return finding._replace(suppressed=one.waiver)
         why.append(Related(against, one.waiver.location or finding.location))

@@ -27,7 +27,7 @@ def _issue(finding: Finding, mark: str) -> dict[str, object]:
     return {
         "description": finding.message,
         "check_name": finding.rule,
-        "fingerprint": mark,
+        "fingerprint": identity.hashed(place.path, mark),
         "severity": GRADES[finding.severity],
         "location": {"path": place.path, "lines": lines},
     }

@@ -10,12 +10,12 @@ from gpulint.findings import Finding, Subject
 
 
 def told_apart(findings: Iterable[Finding]) -> Iterator[tuple[Finding, str]]:
-    """Each finding with a mark of its own: of several that say the same of the same, the later ones are numbered."""
-    seen: Counter[str] = Counter()
+    """Each finding with a mark of its own in its file: of several that say the same of the same, the later ones are numbered."""
+    seen: Counter[tuple[str, str]] = Counter()
     for finding in findings:
         mark = of(finding)
-        seen[mark] += 1
-        yield finding, f"{mark}:{seen[mark]}"
+        seen[finding.location.path, mark] += 1
+        yield finding, f"{mark}:{seen[finding.location.path, mark]}"
 
 
 def of(finding: Finding) -> str:

@@ -66,6 +66,7 @@ def _summary(report: Report) -> dict[str, object]:
         "workloads": len(report.workloads),
         "findings": counts,
         "suppressed": len(report.findings) - len(report.open),
+        "unsilenced": report.unsilenced,
         "skipped": len(report.skipped),
         "failures": len(report.failures),
         "not_evaluated": sum(len(role.not_evaluated) for workload in report.workloads for role in workload.roles),

@@ -297,6 +297,9 @@ class SummaryEntry(Strict):
     workloads: int
     findings: CountsEntry
     suppressed: int
+    unsilenced: int = pydantic.Field(
+        description="findings that count although waivers or a baseline would silence them"
+    )
     skipped: int
     failures: int
     not_evaluated: int

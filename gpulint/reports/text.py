@@ -279,9 +279,21 @@ def _from_smallest(names: Sequence[str]) -> str:
 def counts(report: Report) -> str:
     """Files, workloads and findings in one line."""
     parts = [_counted(report.files, "file"), _counted(len(report.workloads), "workload"), found(report)]
-    if suppressed := len(report.findings) - len(report.open):
-        parts.append(f"{suppressed} suppressed")
-    return ", ".join(parts)
+    return ", ".join([*parts, *_silenced(report)])
+
+
+def _silenced(report: Report) -> Iterator[str]:
+    """How many findings do not count, by who says so; or how many would not, where nothing is to be ignored."""
+    waivers = [one.suppressed for one in report.findings if one.suppressed is not None]
+    files = Counter(one.location.path for one in waivers if one.kind == "baseline" and one.location is not None)
+    before = sum(one.kind == "base" for one in waivers)
+    if others := len(waivers) - before - files.total():
+        yield f"{others} suppressed"
+    yield from (f"{number:,} accepted by {safe(path)}" for path, number in sorted(files.items()))
+    if before:
+        yield f"{before:,} stood before"
+    if report.unsilenced:
+        yield f"{report.unsilenced:,} of them silenced without --no-ignores"
 
 
 def found(report: Report) -> str:

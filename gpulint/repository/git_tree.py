@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -27,7 +26,7 @@ class Held:
             folder, _, name = path.rpartition("/")
             self._folder(folder)[name] = item.kind
         files = [(path, item.id) for path, item in self.items.items() if item.kind == "file"]
-        git.expect((one for _, one in files), (one for path, one in files if _may_be_read(path)))
+        git.expect(commit, (one for _, one in files), [one for path, one in files if _may_be_read(path)])
 
     def _folder(self, path: str) -> dict[str, str]:
         if path not in self.folders:
@@ -51,9 +50,12 @@ class GitTree(Tree):
         self.commit = commit
         self.held = held or Held(git, commit)
 
-    def has(self, path: str) -> bool:
-        """Whether the commit holds a file or folder at a path as `sources` is asked for."""
-        return bool(self._kind(Path(os.path.normpath(self.base / path))))
+    def writable(self, path: str) -> Path | None:
+        return None
+
+    def shown(self, path: str) -> str:
+        """A path from the root as `sources` shows it."""
+        return self._shown(self.root / path)
 
     def _again(self) -> Self:
         return type(self)(self.git, self.commit, base=self.base, held=self.held)

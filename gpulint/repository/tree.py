@@ -95,7 +95,17 @@ class Tree(abc.ABC):
     def _is_whole(self) -> bool:
         """Whether the root is known to be that of a repository, so that all its folders belong together."""
 
+    @abc.abstractmethod
+    def writable(self, path: str) -> pathlib.Path | None:
+        """The place on the disk of a regular file inside the root that no link leads to; None where there is none."""
+
     # ---- what everyone asks
+
+    def leaving_out(self, lines: Sequence[str]) -> Self:
+        """The same tree without what lines of a .gitignore at the root, or at `base`, match."""
+        other = self._again()
+        other.exclude = ignored.spec(lines) if lines else None
+        return other
 
     def rewritten(self, contents: Mapping[str, bytes]) -> Self:
         """The same repository in which files have other contents; what is known of the others is kept."""
@@ -125,6 +135,10 @@ class Tree(abc.ABC):
                 if source.path not in seen:
                     seen.add(source.path)
                     yield source
+
+    def has(self, path: str) -> bool:
+        """Whether anything lies at a path that `sources` is asked for."""
+        return bool(self._kind(pathlib.Path(os.path.normpath(self.base / path))))
 
     def read(self, path: str) -> bytes | None:
         """A file inside the root, by its path as shown; None where there is none that may be read."""

@@ -1,0 +1,55 @@
+"""`gpulint policy`: what governs a path, and the packs that a policy can extend."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from gpulint.cli import Misuse, near
+
+
+@click.group("policy")
+def command() -> None:
+    """Show the settings that govern a path, and the packs that settings can extend."""
+
+
+@command.command("show")
+@click.argument("path", default=".", type=click.Path())
+@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+def show(path: str, format_: str) -> None:
+    """Show what governs PATH (default: the current folder), each value with the file and line that says it."""
+    from gpulint import repository
+    from gpulint.policy import effective, rule, settings
+    from gpulint.policy.governing import Policies
+    from gpulint.policy.reader import Disk
+
+    place = Path(path).resolve()
+    folder = place if place.is_dir() else place.parent
+    root = repository.root_of(folder)
+    policies, inside = Policies(Disk(root)), place.relative_to(root).as_posix()
+    try:
+        left_out = policies.excludes(inside)
+        found = policies.nearest(inside) if place.is_dir() else policies.at(inside)
+        over = [] if place.is_dir() else policies.overrides(inside)
+        shown = effective.of(path, found, over, left_out)
+    except (settings.SettingsError, rule.RuleError) as error:
+        raise Misuse(str(error)) from None
+    click.echo(effective.as_json(shown) if format_ == "json" else effective.as_text(shown), nl=False)
+
+
+@command.command("packs")
+@click.argument("name", required=False)
+def list_packs(name: str | None) -> None:
+    """List the packs that `extends` can name, or print one."""
+    from gpulint.policy import packs
+
+    names = packs.names()
+    if name is None:
+        width = max(map(len, names))
+        for one in names:
+            click.echo(f"{one:<{width}}  {packs.pack(one).stated.get('summary', '')}")
+    elif name in names:
+        click.echo((packs.shipped_packs().read(f"{name}.yaml") or b"").decode(), nl=False)
+    else:
+        raise Misuse(f"no pack is called {name}{near(name, names)}")

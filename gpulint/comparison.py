@@ -1,0 +1,254 @@
+"""Comparison: what head has that base had not, what it has no more, and what that changes in hardware and cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import count
+from types import MappingProxyType
+from typing import NamedTuple
+
+from gpulint.findings import (
+    Change,
+    Comparison,
+    Figures,
+    Finding,
+    Report,
+    RoleSummary,
+    Waiver,
+    WorkloadSummary,
+)
+
+Holds = Callable[[str, str], bool]
+Key = Callable[[Finding], object]
+
+
+class Side(NamedTuple):
+    """One side of a comparison: the commit as it was named, the report on it, and whether a file of it holds an object."""
+
+    name: str
+    report: Report
+    holds: Holds
+
+
+class Known(NamedTuple):
+    """What is known of a change beside its two reports: files that were only renamed, and which rules speak instead of which."""
+
+    renamed: Mapping[str, str] = MappingProxyType({})
+    absorbed: Mapping[str, frozenset[str]] = MappingProxyType({})
+
+
+def compared(base: Side, head: Side, known: Known) -> Report:
+    """The report on head, in which what stood on base is marked, with what the change makes of the whole."""
+    paired = _Pairs(base, head, known.renamed)
+    stood = paired.found(base.report.open, head.report.open, louder=False)
+    stands = {id(one) for one in stood.values()}
+    left = [one for one in base.report.open if id(one) not in stands]
+    others = [one for one in head.report.findings if id(one) not in stood]
+    speaking = {id(one) for one in paired.found(left, others, louder=True).values()}
+    ended = [one for one in left if id(one) not in speaking and not _stays(one, head.report, known.absorbed)]
+    untold = [one for one in ended if _is_untold(one, head, known.renamed)]
+    told = {id(one) for one in untold}
+    return head.report._replace(
+        findings=tuple(_marked(one, stood.get(id(one)), base.name) for one in head.report.findings),
+        failures=(
+            *head.report.failures,
+            *(one._replace(path=f"{base.name}:{one.path}") for one in base.report.failures),
+        ),
+        comparison=Comparison(
+            base.name,
+            head.name,
+            tuple(changes(base, head, known.renamed)),
+            gone=tuple(one for one in ended if id(one) not in told),
+            untold=tuple(untold),
+        ),
+    )
+
+
+def _marked(finding: Finding, partner: Finding | None, base: str) -> Finding:
+    if partner is None:
+        return finding
+    return finding._replace(suppressed=Waiver("base", f"it stands in {base} too", partner.location))
+
+
+# ---- partners
+
+
+class _Pairs(NamedTuple):
+    """Which findings of two sides are the same debt: in one file, in a renamed one, or where their object moved to."""
+
+    base: Side
+    head: Side
+    renamed: Mapping[str, str]
+
+    def found(self, before: Sequence[Finding], after: Sequence[Finding], louder: bool) -> dict[int, Finding]:
+        """The partners of later findings, by their identity; none is less severe than its own unless it may be `louder`."""
+        paired: dict[int, Finding] = {}
+        for earlier, later in self._ways():
+            taken = {id(one) for one in paired.values()}
+            heap: dict[object, list[Finding]] = {}
+            for one in before:
+                if id(one) not in taken:
+                    heap.setdefault(earlier(one), []).append(one)
+            for one in after:
+                if id(one) not in paired and (partner := self._taken(heap.get(later(one), []), one, louder)):
+                    paired[id(one)] = partner
+        return paired
+
+    def _ways(self) -> Iterator[tuple[Key, Key]]:
+        yield _in_its_file, _in_its_file
+        yield _in_its_file, lambda one: (*_what(one), self._before(one))
+        yield _at_its_place, lambda one: (*_where(one), self._before(one))
+        yield _what, _what
+
+    def _before(self, one: Finding) -> str:
+        return self.renamed.get(one.location.path, "")
+
+    def _taken(self, heap: list[Finding], later: Finding, louder: bool) -> Finding | None:
+        for at, earlier in enumerate(heap):
+            if (louder or earlier.severity >= later.severity) and self._moved(earlier, later):
+                return heap.pop(at)
+        return None
+
+    def _moved(self, earlier: Finding, later: Finding) -> bool:
+        """Whether two findings stand in one file or a renamed one, or their object left the one and came into the other."""
+        here, there = earlier.location.path, later.location.path
+        if here in (there, self.renamed.get(there)):
+            return True
+        return not self.head.holds(here, earlier.subject.object) and not self.base.holds(there, later.subject.object)
+
+
+def _what(one: Finding) -> tuple[object, ...]:
+    return one.rule, one.role, one.subject
+
+
+def _in_its_file(one: Finding) -> tuple[object, ...]:
+    return *_what(one), one.location.path
+
+
+def _where(one: Finding) -> tuple[object, ...]:
+    return one.rule, one.location.line, one.location.column, one.location.text
+
+
+def _at_its_place(one: Finding) -> tuple[object, ...]:
+    return *_where(one), one.location.path
+
+
+# ---- what ended
+
+
+def _stays(one: Finding, head: Report, absorbed: Mapping[str, frozenset[str]]) -> bool:
+    """Whether the same is wrong with another value, or another rule speaks of the same cause now."""
+    instead = absorbed.get(one.rule, frozenset())
+    owner, quantity = (one.subject.object, one.role), one.subject.quantity
+    beside = [other for other in head.findings if (other.subject.object, other.role) == owner]
+    return any(
+        other.rule in instead or (other.rule == one.rule and other.subject.quantity == quantity) for other in beside
+    )
+
+
+def _is_untold(one: Finding, head: Side, renamed: Mapping[str, str]) -> bool:
+    """Whether head cannot say that a finding of base is cured: nothing there is judged, or not by that rule."""
+    paths = {one.location.path, *(later for later, earlier in renamed.items() if earlier == one.location.path)}
+    unread = {one.path for one in head.report.skipped} | {one.path for one in head.report.failures}
+    if paths & unread:
+        return True
+    if not one.workload:
+        return False
+    roles = [role for role in _roles(head.report, one) if one.rule in {lacking.rule for lacking in role.not_evaluated}]
+    named = any(other.name == one.workload and other.location.path in paths for other in head.report.workloads)
+    stays = not named and any(head.holds(path, one.subject.object) for path in paths)
+    return bool(roles) or (stays and not any(_is(other, one) for other in head.report.workloads))
+
+
+def _roles(report: Report, one: Finding) -> Iterator[RoleSummary]:
+    for workload in report.workloads:
+        if _is(workload, one):
+            yield from (role for role in workload.roles if role.name == one.role or len(workload.roles) == 1)
+
+
+def _is(workload: WorkloadSummary, one: Finding) -> bool:
+    return workload.name == one.workload
+
+
+# ---- figures
+
+
+def changes(base: Side, head: Side, renamed: Mapping[str, str]) -> Iterator[Change]:
+    """The workloads whose hardware or cost a change touches: as head has them, then those that it has no more."""
+    before = _by_identity(base.report.workloads)
+    left = dict(before)
+    for (path, kind, name, number), after in _by_identity(head.report.workloads).items():
+        earlier = left.pop((path, kind, name, number), None) or left.pop(
+            (renamed.get(path, ""), kind, name, number), None
+        )
+        if earlier is None and (moved := _moved(kind, name, left, head)):
+            earlier = left.pop(moved)
+        if _differs(earlier, after):
+            yield Change(name, kind, path, figures(earlier) if earlier else None, figures(after))
+    for (path, kind, name, _), earlier in left.items():
+        if _takes(earlier):
+            yield Change(name, kind, path, figures(earlier), None)
+
+
+def _differs(earlier: WorkloadSummary | None, after: WorkloadSummary) -> bool:
+    """Whether what a workload takes is another amount, or may be."""
+    if earlier is None or not _takes(earlier):
+        return _takes(after)
+    was, now = figures(earlier), figures(after)
+    return was != now or (_lacks(now) and _read(earlier) != _read(after))
+
+
+def _takes(workload: WorkloadSummary) -> bool:
+    """Whether a workload has hardware of its own."""
+    return any(role.figures is not None for role in workload.roles)
+
+
+def figures(workload: WorkloadSummary) -> Figures:
+    """What all roles of a workload take; of one without GPUs nothing."""
+    own = [role.figures for role in workload.roles if role.figures is not None]
+    return Figures(
+        gpus=_sum(one.gpus for one in own),
+        cost_usd_per_hour=_sum(one.cost_usd_per_hour for one in own),
+        power_w=_sum(one.power_w for one in own),
+        headroom=min((one.headroom for one in own if one.headroom is not None), default=None)
+        if all(one.headroom is not None for one in own)
+        else None,
+    )
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    """The sum; None where one of them cannot be told."""
+    total = 0.0
+    for value in values:
+        if value is None:
+            return None
+        total += value
+    return total
+
+
+def _lacks(one: Figures) -> bool:
+    return None in (one.gpus, one.cost_usd_per_hour, one.power_w)
+
+
+def _read(workload: WorkloadSummary) -> object:
+    """What decides a workload's hardware, as far as it was read."""
+    return [(role.name, role.accelerator, role.prices) for role in workload.roles]
+
+
+Identity = tuple[str, str, str, int]
+
+
+def _by_identity(workloads: Iterable[WorkloadSummary]) -> dict[Identity, WorkloadSummary]:
+    """Workloads by path, kind, name, and their number among those that share them."""
+    numbers: dict[tuple[str, str, str], count[int]] = {}
+    found: dict[Identity, WorkloadSummary] = {}
+    for one in workloads:
+        key = one.location.path, one.kind, one.name
+        found[*key, next(numbers.setdefault(key, count()))] = one
+    return found
+
+
+def _moved(kind: str, name: str, left: Mapping[Identity, WorkloadSummary], head: Side) -> Identity | None:
+    """The workload of base that head has elsewhere, and no more where it was."""
+    stands = {(one.location.path, one.kind, one.name) for one in head.report.workloads}
+    return next((one for one in left if one[1:3] == (kind, name) and one[:3] not in stands), None)
