@@ -43,7 +43,7 @@ SHARING = {
 """A device plugin's configuration, by the resource it offers; on GKE a node label says it instead."""
 JOINED = tuple(f"kind: {kind}".encode() for kind in adapters.SCALERS)
 """Objects that say something of a workload elsewhere without a word of GPUs."""
-IGNORED = "gpulint/ignore"
+IGNORED = ("gpulint/ignore", "gpulint:")
 DEPTH = 24
 ASKED = re.compile(r"nvidia\.com/(?:gpu|mig-|pgpu)|amd\.com/gpu|habana\.ai/gaudi|gpu\.intel\.com/")
 
@@ -334,7 +334,7 @@ def _waived(
 ) -> tuple[Finding, ...]:
     """Findings with what the waivers of a file and of its policy make of them, and what is wrong with the file's own."""
     text = loaded.documents[0].text if loaded.documents else source.content.decode("utf-8-sig", "replace")
-    if not loaded.comments and not given.waivers and IGNORED not in text:
+    if not loaded.comments and not given.waivers and not any(mark in text for mark in IGNORED):
         return found
     from gpulint.policy import directives, waivers
 

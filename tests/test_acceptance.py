@@ -358,6 +358,14 @@ def test_what_waivers_accept_and_what_is_wrong_with_waivers_is_not_taken_into_a_
     assert findings(run("check", "--format=json"))["eval.yaml"] == ["unused-suppression", "-gpu-limit-missing"]
 
 
+def test_what_a_waiver_accepts_from_now_on_leaves_the_baseline(run: Run) -> None:
+    write("train.yaml", POD)
+    run("baseline")
+    write("train.yaml", COMMENTED.replace("WORDS", "the webhook adds it"))
+    assert run("baseline", "--update").exit_code == 0
+    assert json.loads(Path(BASELINE).read_text())["findings"] == []
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

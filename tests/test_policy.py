@@ -650,3 +650,13 @@ def test_a_settings_file_that_cannot_be_read_is_refused_at_its_place(tmp_path: P
 def test_a_settings_file_of_comments_is_one_of_defaults(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text("# nothing yet\n")
     assert settings.nearest(Disk(tmp_path)).fail_on == "error"
+
+
+# ---- the status of a rule
+
+
+def test_a_deprecated_rule_speaks_with_a_word_about_it() -> None:
+    old = dataclasses.replace(made("house-rule", "gpus_per_pod >= 1"), status="deprecated")
+    (found,) = samples.report(BARE, rules=[old]).findings
+    assert found.message == "m (the rule is deprecated and will be dropped)"
+    assert samples.report(BARE, rules=[old]).rules["house-rule"].status == "deprecated"

@@ -110,6 +110,14 @@ def test_a_reason_may_hold_an_equals_sign(words: str) -> None:
             "while=gpus_per_pod a reason",
             '`gpus_per_pod` compares nothing; write the whole of it in quotes: while="gpus_per_replica <= 8"',
         ),
+        (
+            'while="[1].all(x, x < gpus_per_pod)" a reason',
+            "`[1].all(x, x < gpus_per_pod)` goes over a list; compare facts with one another and with numbers",
+        ),
+        (
+            f'while="{"(" * 200}gpus_per_pod < 1{")" * 200}" a reason',
+            "a condition of 416 characters; 300 are read",
+        ),
         ('while="1 < 2" a reason', "`1 < 2` names no fact; `gpulint facts` lists them"),
     ],
 )
@@ -181,6 +189,20 @@ def test_a_comment_of_terraform_may_begin_with_two_slashes() -> None:
         'resource "x" "gpu" {\n  // gpulint: ignore[gpu-limits-missing] a reason\n  a = "http://gpulint: ignore"\n}\n'
     )
     assert spoken(samples.report(text, path="main.tf")) == ["malformed-suppression"]
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        (
+            "templates/pod.yaml",
+            BARE.replace("name: train}", "name: {{ .x }} }") + "{{- /* gpulint: ignore[gpu-limit-missing] r */}}\n",
+        ),
+        ("main.tf", 'resource "x" "gpu" {\n  /* gpulint: ignore[gpu-limit-missing] a reason */\n  a = 1\n}\n'),
+    ],
+)
+def test_a_waiver_in_a_comment_that_is_not_read_is_said(path: str, text: str) -> None:
+    assert "malformed-suppression" in spoken(samples.report(text, path=path))
 
 
 # ---- how long

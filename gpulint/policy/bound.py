@@ -13,6 +13,10 @@ from gpulint.policy import cel
 COMPARES = re.compile(r"[<>!=]=|[<>!]|\bin\b|\.\w+\(")
 WHOLE = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|(?<![\w.])(\d+)(?![\w.])")
 
+LONGEST = 300
+OVER_LISTS = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*\(")
+"""Conditions that nest these take time exponential in their length, and a bound may be a stranger's."""
+
 
 class Told(NamedTuple):
     """Whether a bound holds, None where that cannot be told; what it is now, and what would have to be stated."""
@@ -24,6 +28,10 @@ class Told(NamedTuple):
 
 def wrong(bound: str) -> str:
     """What is wrong with a bound; empty when nothing is."""
+    if len(bound) > LONGEST:
+        return f"a condition of {len(bound):,} characters; {LONGEST} are read"
+    if OVER_LISTS.search(bound):
+        return f"`{bound}` goes over a list; compare facts with one another and with numbers"
     if not COMPARES.search(bound):
         return f'`{bound}` compares nothing; write the whole of it in quotes: while="gpus_per_replica <= 8"'
     try:

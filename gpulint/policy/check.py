@@ -157,7 +157,7 @@ def finding(verdict: Verdict, workload: Workload, facts: Facts) -> Finding:
         family=rule.family,
         severity=verdict.severity,
         confidence=verdict.confidence,
-        message=filled(rule.message, facts),
+        message=_said(rule, filled(rule.message, facts)),
         location=location,
         label=_label(*primary, facts) if primary else "",
         related=(Related(_label(*second, facts), second[1].location()),) if second and second != primary else (),
@@ -192,6 +192,11 @@ def card(rule: Rule) -> RuleCard:
 def _compared(rule: Rule) -> tuple[str, ...]:
     """The quantities whose change makes another defect of it: those it points at and compares, and what it judges."""
     return (rule.against, *rule.at, *cel.names(rule.when), *(SHAPE if rule.family in OF_THE_INSTANCE else ()))
+
+
+def _said(rule: Rule, message: str) -> str:
+    """A message, with a word about a rule that will be dropped."""
+    return f"{message} (the rule is deprecated and will be dropped)" if rule.status == "deprecated" else message
 
 
 def fingerprint(*identity: str) -> str:
@@ -244,7 +249,7 @@ def at_document(
         family=rule.family,
         severity=rule.severity,
         confidence=3,
-        message=message,
+        message=_said(rule, message),
         location=location,
         related=tuple(Related(label, place) for label, place in related),
         fingerprint=fingerprint(rule.name, location.path, location.text.strip()),

@@ -16,10 +16,13 @@ HINT = re.compile(r"gpulint:\s*(?P<words>[\w-]+=.*)")
 IGNORE = re.compile(r"ignore\[(?P<names>[\w-]+(?:\s*,\s*[\w-]+)*)\](?:\s+(?P<rest>\S.*))?")
 MEANT = re.compile(r"gpulint\W{0,2}\s*(?:ignore|disable|suppress|waive)\s*[\[(:]|gpulint:\s*ignore\b", re.IGNORECASE)
 """A comment that is meant to silence something, however it is written."""
+ENCLOSED = re.compile(r"/\*\s*gpulint\W{0,2}\s*(?:ignore|disable|suppress|waive)\b")
 WORD = re.compile(r"""(?<!\S)(?P<name>[A-Za-z-]+)=(?P<value>"[^"]*"|'[^']*'|\S*)\s*""")
 WORDS = ("owner", "until", "while")
 MISTAKEN = {**dict.fromkeys(("expires", "expiry", "expire", "end", "date"), "until"), "if": "while", "by": "owner"}
 ANNOTATION = "gpulint/ignore"
+MARKED = {"template": "#", "hcl": "# or //"}
+"""Formats with comments that are not read, and how those begin that are."""
 FORM = "write ignore[rule-name] and a reason"
 
 
@@ -45,6 +48,7 @@ def read(
     known = tuple(names)
     found: list[Suppression] = []
     troubles: list[Trouble] = []
+    troubles += _outside(path, text, documents, comments)
     for one in (*_comments(path, text, documents, comments), *_annotations(documents)):
         for part in _parts(one, known):
             (found if isinstance(part, Suppression) else troubles).append(part)  # type: ignore[arg-type]
@@ -148,6 +152,23 @@ def _comments(path: str, text: str, documents: Sequence[Document], comments: Seq
         place = Location(path, comment.line, comment.column, comment.line, len(line) + 1, line)
         first = comment.line + 1 + _comment_lines(lines[comment.line :]) if alone else comment.line
         yield Written(told, "comment", place, (comment.line, max(first, _end_of_scalar(text, documents, first))))
+
+
+def _outside(path: str, text: str, documents: Sequence[Document], comments: Sequence[Comment]) -> Iterator[Trouble]:
+    """What is meant as a directive and stands in no comment that is read: those of templates, and of several lines."""
+    if not documents or documents[0].format not in MARKED:
+        return
+    read = {comment.line for comment in comments}
+    for match in ENCLOSED.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        if line not in read:
+            shown = text.split("\n")[line - 1].removesuffix("\r")
+            place = Location(path, line, 1, line, len(shown) + 1, shown)
+            yield Trouble(
+                "malformed-suppression",
+                f"this is no comment that is read; write it behind {MARKED[documents[0].format]}",
+                place,
+            )
 
 
 def _directive(comment: str) -> str | None:
