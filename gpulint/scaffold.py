@@ -51,9 +51,13 @@ spec:
 """
 
 HEAD = """\
-# Settings of gpulint; every key is optional. The nearest gpulint.yaml above a file counts.
+# Settings of gpulint; every key is optional. The nearest gpulint.yaml above a file counts; gpulint policy show FILE tells which.
+# extends: [recommended]      # packs to begin with: gpulint policy packs
 # fail-on: error              # error, warning or note
 # ignore: [oversizing]        # rules or families that shall not speak
+# severity: {gpus-left-idle: error}
+# overrides:                  # what holds in some paths only
+#   - {paths: ["dev/"], ignore: [performance]}
 # exclude: [third_party/]     # paths to leave out, as in .gitignore
 # rules: [policies/gpulint]   # folders with rules of your own
 # accelerator: h100-sxm-80gb  # of workloads that name none
