@@ -177,26 +177,6 @@ def test_a_change_that_adds_nothing_passes_and_its_comment_is_brought_up_to_date
     assert [one["uses"].partition("@")[0] for one in job.used] == ["actions/setup-python"]
 
 
-def test_a_change_that_is_nobodys_concern_gets_no_first_comment(job: Job) -> None:
-    job.pull_request({"apps/old.yaml": WRONG}, {"README.md": "words\n"})
-    assert job.checked() == 0, job.log
-    assert job.comments == []
-
-
-def test_a_change_below_the_threshold_gets_no_first_comment(job: Job) -> None:
-    job.pull_request({"apps/old.yaml": WRONG}, {"apps/right.yaml": RIGHT})
-    assert job.checked(comment_over="10000000") == 0, job.log
-    assert job.comments == []
-
-
-def test_two_gates_of_one_repository_have_a_comment_each(job: Job) -> None:
-    other = {"id": "IC_1", "viewerDidAuthor": True, "body": f"{markdown.MARKER}\nthe other gate's"}
-    job.pull_request({"apps/old.yaml": WRONG}, {"apps/right.yaml": RIGHT})
-    job.remember([other])
-    assert job.checked(comment_key="prod/eu") == 0, job.log
-    assert [body.partition("\n")[0] for body in job.comments] == [markdown.MARKER, "<!-- gpulint report: prod/eu -->"]
-
-
 def test_a_pull_request_cannot_waive_itself(job: Job) -> None:
     change = {"apps/new.yaml": SILENCED, "gpulint.yaml": "ignore: [weights-exceed-memory]\nfail-on: error\n"}
     job.pull_request({"apps/right.yaml": RIGHT}, change)
