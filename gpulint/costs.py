@@ -21,14 +21,14 @@ def shown(known: Facts) -> Iterator[Fact]:
     """The facts of cost and energy that can be told."""
     if not _pays(known):
         return
-    for name in (*(OF_ANY if _placed(known) else ("power_w",)), *_of_work(known)):
+    for name in (*(OF_ANY if placed(known) else ("power_w",)), *_of_work(known)):
         if fact := known.shown(name):
             yield fact
 
 
 def per_hour(known: Facts) -> str:
     """What a role costs an hour, in words, and on spot where that is known; empty where nobody knows."""
-    if not _pays(known) or not _placed(known):
+    if not _pays(known) or not placed(known):
         return ""
     on_demand, spot = (known.likely(name) for name in ("cost_usd_per_hour", "spot_usd_per_hour"))
     if not isinstance(on_demand, int | float):
@@ -44,7 +44,7 @@ def figures(known: Facts) -> Figures | None:
     room = "training_room" if engines.trains(known.role) else "headroom"
     return Figures(
         gpus=_number(known, "workload_gpus"),
-        cost_usd_per_hour=_number(known, "cost_usd_per_hour") if _placed(known) else None,
+        cost_usd_per_hour=_number(known, "cost_usd_per_hour") if placed(known) else None,
         power_w=_number(known, "power_w"),
         headroom=_number(known, room),
     )
@@ -76,7 +76,7 @@ def _pays(known: Facts) -> bool:
     return known.role.value("device") in (None, "gpu") and not known.role.text("part_of")
 
 
-def _placed(known: Facts) -> bool:
+def placed(known: Facts) -> bool:
     """Whether it is known where a role runs: the cheapest machine of any cloud is nobody's cost."""
     role = known.role
     if role.text("instance_type") or role.text("cloud") or role.available.clouds:
@@ -89,7 +89,7 @@ def _of_work(known: Facts) -> tuple[str, ...]:
     stated = known.role.fields.keys()
     if engines.trains(known.role):
         return OF_TRAINING if RUN & stated else ()
-    return OF_SERVING if stated >= REQUEST and _placed(known) else ()
+    return OF_SERVING if stated >= REQUEST and placed(known) else ()
 
 
 def _interval(known: Facts, name: str) -> str:

@@ -385,7 +385,21 @@ class Facts:
                 return self._of_offer(name, quantity)
             case _, "bytes_per_weight":
                 return self._bytes_per_weight()
+            case "policy", ("accelerator_permitted" | "missing_facts" | "missing_facts_ask") as name:
+                return self._of_policy(name)
         return None
+
+    def _of_policy(self, name: str) -> Known | Missing:
+        """What follows from the demands of gpulint.yaml and from what is known of the role."""
+        if name == "accelerator_permitted":
+            barred, product = self.role.available.barred, hardware.accelerator(self.role.text("accelerator"))
+            if barred and product is None:
+                return Missing(frozenset({"accelerator"}))
+            return _same(product is None or product.id not in barred, "accelerators in gpulint.yaml")
+        required = self.role.value("required_facts")
+        missing = self.missing(required if isinstance(required, tuple) else ())
+        told = sorted(missing) if name == "missing_facts" else [glossary()[one].ask for one in sorted(missing)]
+        return _same(tuple(filter(None, dict.fromkeys(told))), "require in gpulint.yaml")
 
     def _of_architecture(self, name: str, quantity: Quantity) -> Known | Missing | None:
         if self.resolved is None:

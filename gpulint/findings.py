@@ -310,6 +310,22 @@ class Skip(NamedTuple):
     reason: str
 
 
+class Spent(NamedTuple):
+    """How much of one limit of a budget the workloads of a run take, in the limit's unit: all of it, or the least.
+
+    The verdict is "exceeded", "within" or "cannot tell", where `reason` says what is not known.
+    """
+
+    budget: str
+    unit: str
+    limit: float
+    least: float
+    verdict: str
+    reason: str
+    workloads: int
+    location: Location
+
+
 class Failure(NamedTuple):
     """An exception of ours, caught at the pipeline's boundary and counted."""
 
@@ -375,6 +391,7 @@ class Report(NamedTuple):
     rules: Mapping[str, RuleCard] = MappingProxyType({})
     comparison: Comparison | None = None
     fail_on: Severity = Severity.ERROR
+    budgets: tuple[Spent, ...] = ()
     unsilenced: int = 0
 
     @property

@@ -23,9 +23,11 @@ from gpulint.findings import (
     RuleCard,
     Severity,
     Skip,
+    Spent,
     Suggestion,
     WorkloadSummary,
 )
+from gpulint.governance import NONE, Budget, Governance
 from gpulint.offers import EVERYTHING, Available
 from gpulint.policy import check, objects
 from gpulint.policy.rule import Rule
@@ -34,6 +36,7 @@ from gpulint.repository import Repository, Source
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 if TYPE_CHECKING:
+    from gpulint.budgets import Consumer
     from gpulint.policy.waivers import Demands, Suppression
 
 SHARING = {
@@ -44,6 +47,7 @@ SHARING = {
 JOINED = tuple(f"kind: {kind}".encode() for kind in adapters.SCALERS)
 """Objects that say something of a workload elsewhere without a word of GPUs."""
 IGNORED = ("gpulint/ignore", "gpulint:")
+UNREAD = "asks for GPUs in an object that is not read yet"
 DEPTH = 24
 ASKED = re.compile(r"nvidia\.com/(?:gpu|mig-|pgpu)|amd\.com/gpu|habana\.ai/gaudi|gpu\.intel\.com/")
 
@@ -67,6 +71,7 @@ class Given:
     fail_on: Severity = Severity.ERROR
     waivers: tuple[Suppression, ...] = ()
     demands: Demands | None = None
+    governance: Governance = NONE
     governed: Callable[[str], Given] | None = None
     vouched: Callable[[str, Sequence[Suppression], Sequence[Document]], Sequence[Suppression]] | None = None
 
@@ -76,6 +81,21 @@ class Given:
             return self
         found = self.governed(path)
         return found if found.alternatives == self.alternatives else replace(found, alternatives=self.alternatives)
+
+
+class Part(NamedTuple):
+    """What one file adds to a report, and to what budgets are held against."""
+
+    report: Report
+    consumers: tuple[Consumer, ...] = ()
+
+
+class Understood(NamedTuple):
+    """A workload as reports show it, its findings with the facts behind each, and the facts of its roles."""
+
+    summary: WorkloadSummary
+    findings: tuple[tuple[Finding, facts.Facts], ...]
+    known: tuple[facts.Facts, ...]
 
 
 class Judged(NamedTuple):
@@ -99,6 +119,8 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
     workloads: list[WorkloadSummary] = []
     skipped: list[Skip] = []
     failures: list[Failure] = []
+    consumers: list[Consumer] = []
+    held: dict[str, Budget] = {}
     rules: dict[str, Rule] = {}
     files = 0
     for source in sources:
@@ -108,7 +130,7 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
         files += 1
         governing = given.at(source.path)
         try:
-            part = _file(source, repository, governing)
+            part, taken = _file(source, repository, governing)
         except Exception as error:  # counted: the report and the exit code say so
             failures.append(Failure(source.path, "checking the file", f"{type(error).__name__}: {error}"))
             continue
@@ -117,6 +139,11 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
         recognised.extend(part.documents)
         workloads.extend(part.workloads)
         skipped.extend(part.skipped)
+        consumers.extend(taken)
+        held.update((one.place, one) for one in governing.governance.budgets)
+    exceeded, spent = _budgets(given, held, consumers, skipped)
+    rules.update((rule.name, rule) for rule in given.rules if exceeded)
+    findings.extend(exceeded)
     said_once: dict[object, Finding] = {}
     for one in findings:
         said_once.setdefault((one.rule, one.location, one.message, one.severity), one)
@@ -132,7 +159,20 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
         catalog.version(),
         _cards(ordered, rules.values()),
         fail_on=given.fail_on,
+        budgets=tuple(spent),
     )
+
+
+def _budgets(
+    given: Given, held: Mapping[str, Budget], consumers: Sequence[Consumer], skipped: Iterable[Skip]
+) -> tuple[list[Finding], list[Spent]]:
+    """What is said of budgets once every file is read: those of the run's policy, and of others that govern a file."""
+    if not (every := {one.place: one for one in given.governance.budgets} | {**held}):
+        return [], []
+    from gpulint import budgets
+
+    unread = sum(skip.reason == UNREAD for skip in skipped)
+    return budgets.judged(every.values(), consumers, given.rules, unread)
 
 
 def _placed_at(one: Finding) -> tuple[str, int, int, str]:
@@ -153,9 +193,9 @@ def _asks(workloads: Iterable[WorkloadSummary]) -> dict[str, str]:
     return {name: glossary()[name].ask or glossary()[name].meaning for name in sorted(needed)}
 
 
-def _file(source: Source, repository: Repository, given: Given) -> Report:
+def _file(source: Source, repository: Repository, given: Given) -> Part:
     if not _of_interest(source.content, given.rules):
-        return Report()
+        return Part(Report())
     loaded = documents.load(source.path, source.content)
     found = list(_problems(loaded.problems, given.rules))
     skips = [Skip(source.path, reason) for reason in loaded.skips]
@@ -164,6 +204,7 @@ def _file(source: Source, repository: Repository, given: Given) -> Report:
     summaries: list[WorkloadSummary] = []
     recognised: list[Recognised] = []
     known: dict[tuple[str, str], facts.Facts] = {}
+    taking: list[tuple[Workload, facts.Facts]] = []
     services = _services(loaded.documents)
     told, mistaken = hints.commented(loaded.comments)
     for document in loaded.documents:
@@ -173,18 +214,29 @@ def _file(source: Source, repository: Repository, given: Given) -> Report:
         recognised.append(_recognised(adapter, document))
         found.extend(_problems(adapters.problems(adapter, document, repository), given.rules))
         for workload in adapters.workloads(adapter, document, repository):
-            understood, own = _workload(_hinted(workload, services, told, given), repository, given)
-            summaries.append(understood)
-            found.extend(finding for finding, _ in own)
-            known.update(((finding.subject.object, finding.role), facts) for finding, facts in own)
+            hinted = _hinted(workload, services, told, given)
+            understood = _workload(hinted, repository, given)
+            summaries.append(understood.summary)
+            taking.extend((hinted, one) for one in understood.known)
+            found.extend(finding for finding, _ in understood.findings)
+            known.update(((finding.subject.object, finding.role), facts) for finding, facts in understood.findings)
     found.extend(_of_targets(loaded.documents, repository, given))
     found.extend(_malformed(mistaken, loaded, given.rules))
     about = _told(_answered(found, source, repository, given), loaded.documents)
     unread = filter(_is_unread, loaded.documents)
     if not summaries and any(_asks_for_gpus(document.data, DEPTH) for document in unread):
-        skips.append(Skip(source.path, "asks for GPUs in an object that is not read yet"))
+        skips.append(Skip(source.path, UNREAD))
     spoken = _waived(about, source, loaded, given, summaries, known)
-    return Report(spoken, tuple(summaries), tuple(skips), documents=tuple(recognised))
+    part = Report(spoken, tuple(summaries), tuple(skips), documents=tuple(recognised))
+    return Part(part, _consumers(taking, given))
+
+
+def _consumers(taking: Sequence[tuple[Workload, facts.Facts]], given: Given) -> tuple[Consumer, ...]:
+    if not given.governance.budgets:
+        return ()
+    from gpulint import budgets
+
+    return tuple(budgets.consumers(taking, given.governance))
 
 
 def _malformed(
@@ -233,7 +285,7 @@ def _of_targets(found: Sequence[Document], repository: Repository, given: Given)
             for workload in adapters.read(target, repository):
                 governing = given.at(target.path)
                 hinted = hints.applied(_placed(workload, governing), (), governing.hints, governing.accelerator)
-                _, own = _workload(hinted, repository, given)
+                own = _workload(hinted, repository, given).findings
                 yield from (one for one, _ in own if one.location.path == document.path)
 
 
@@ -245,6 +297,10 @@ def _placed(workload: Workload, given: Given) -> Workload:
         from gpulint.adapters import pools
 
         workload = pools.joined_with(workload, tuple(pools.named(**one._asdict()) for one in given.pools))
+    if given.governance is not NONE:
+        from gpulint import governed
+
+        workload = governed.governed(workload, given.governance)
     return hints.wired(workload, given.fabrics)
 
 
@@ -368,13 +424,13 @@ def _problems(problems: Iterable[documents.Problem], rules: Sequence[Rule]) -> I
 # ---- workloads
 
 
-def _workload(
-    workload: Workload, repository: Repository, given: Given
-) -> tuple[WorkloadSummary, list[tuple[Finding, facts.Facts]]]:
+def _workload(workload: Workload, repository: Repository, given: Given) -> Understood:
     summaries: list[RoleSummary] = []
+    known: list[facts.Facts] = []
     found: list[tuple[Finding, facts.Facts]] = []
     for role in workload.roles:
         one = _judged(role, workload, repository, given)
+        known.append(one.known)
         standing, better = _standing(one)
         for verdict in standing.verdicts:
             finding = check.finding(verdict, workload, one.known)
@@ -383,7 +439,8 @@ def _workload(
             found.append((finding._replace(suggestions=better.get(verdict.rule.name, ())), one.known))
         summaries.append(summary.of(one.known.role, one.known, one.known.resolved, standing, one.rules))
     where = workload.location()
-    return WorkloadSummary(workload.name, workload.kind, workload.adapter, where, tuple(summaries)), found
+    understood = WorkloadSummary(workload.name, workload.kind, workload.adapter, where, tuple(summaries))
+    return Understood(understood, tuple(found), tuple(known))
 
 
 def _standing(one: Judged) -> tuple[check.Outcome, dict[str, tuple[Suggestion, ...]]]:

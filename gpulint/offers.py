@@ -62,7 +62,8 @@ class Energy(NamedTuple):
 class Available(NamedTuple):
     """What a team can have and what it pays; empty is the whole catalog, at its prices, in the cloud of the file.
 
-    `today` is the day on which the age of prices is told, empty where it is not.
+    `today` is the day on which the age of prices is told, empty where it is not. `barred` are the accelerators that its
+    organisation lets nobody use.
     """
 
     clouds: tuple[str, ...] = ()
@@ -75,10 +76,13 @@ class Available(NamedTuple):
     prices: tuple[Price, ...] = ()
     energy: Energy = Energy()
     today: str = ""
+    barred: frozenset[str] = frozenset()
 
     def allows(self, accelerator: str) -> bool:
         """Whether a team may use a product at all."""
-        return accelerator not in self.forbidden and (not self.accelerators or accelerator in self.accelerators)
+        if accelerator in self.forbidden or accelerator in self.barred:
+            return False
+        return not self.accelerators or accelerator in self.accelerators
 
 
 EVERYTHING = Available()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gpulint import hardware, lint, repository
 from gpulint.findings import Report, Severity, Skip
+from gpulint.governance import Governance
 from gpulint.lint import Given
 from gpulint.offers import EVERYTHING, Available
 from gpulint.policy import rule, selection, settings
@@ -92,7 +93,7 @@ def prepared(
         inside = _inside(options.rules, tree) if reader else {}
         beside = [Folder(policies.reader, one, "--rules") for one in inside.values()]
         left = replace(options, rules=tuple(path for path in options.rules if path not in inside))
-        given = _Givens(policies, found, left, tree, beside).of(found)
+        given = _Givens(policies, found, left, tree, beside, _whole_folders(paths, tree)).of(found)
         left_out = [line for lines in policies.excluded(common) for line in lines]
         tree = tree.leaving_out([*left_out, *options.exclude])
         known = _baseline(found, policies, options)
@@ -168,6 +169,13 @@ def _folder(path: str) -> Path:
     return (place if place.is_dir() else place.parent).resolve()
 
 
+def _whole_folders(paths: Sequence[str], tree: Tree) -> tuple[str, ...]:
+    """The folders that are read whole, from the root."""
+    places = [Path(path).resolve() for path in paths or (".",) if path != "-" and Path(path).is_dir()]
+    inside = (place.relative_to(tree.root).as_posix() for place in places if place.is_relative_to(tree.root))
+    return tuple("" if one == "." else one for one in inside)
+
+
 def _common(paths: Sequence[str], tree: Tree) -> str:
     """The folder that holds all paths, from the root; paths of other repositories are passed by."""
     places = [place for path in paths or ("-",) if (place := _folder(path)).is_relative_to(tree.root)]
@@ -179,13 +187,20 @@ class _Givens:
     """What governs each file of a run; what follows from one policy is worked out once."""
 
     def __init__(
-        self, policies: Policies, whole: Settings, options: Options, tree: Tree, folders: Sequence[Folder]
+        self,
+        policies: Policies,
+        whole: Settings,
+        options: Options,
+        tree: Tree,
+        folders: Sequence[Folder],
+        whole_folders: tuple[str, ...],
     ) -> None:
         self.policies = policies
         self.whole = whole
         self.options = options
         self.tree = tree
         self._folders = folders
+        self._whole_folders = whole_folders
         self._known: dict[str, Mapping[str, Rule]] = {}
         self._made: dict[int, Given] = {}
 
@@ -193,9 +208,15 @@ class _Givens:
         """What governs a file by its path as shown; one outside the repository has the policy of the run."""
         inside = self.tree.from_root(path)
         if inside is None:
-            return self.of(self.whole)
+            return self._demanded(self.of(self.whole), None)
         found = self.policies.at(inside)
-        return self._waived(_placed(self.of(found), path, inside), found, inside)
+        given = self._demanded(_placed(self.of(found), path, inside), inside)
+        return self._waived(given, found, inside)
+
+    def _demanded(self, given: Given, inside: str | None) -> Given:
+        """What governs a file, with what its policy demands there."""
+        about = given.governance.about(lambda lines: inside is not None and self.policies.matches(lines, inside))
+        return given if about is given.governance else replace(given, governance=about)
 
     def _waived(self, given: Given, found: Settings, inside: str) -> Given:
         """What governs a file, with what its policy accepts there."""
@@ -234,7 +255,13 @@ class _Givens:
             available=_available(found)._replace(today=options.today or time.strftime("%Y-%m-%d")),
             demands=_demands(found),
             governed=self.at,
+            governance=self._governance(found),
         )
+
+    def _governance(self, found: Settings) -> Governance:
+        """What a policy demands; its budgets hold for the whole sum where the run reads all that the policy governs."""
+        whole = any(f"{found.folder}/".startswith(f"{one}/" if one else "") for one in self._whole_folders)
+        return found.governance.read_whole() if whole else found.governance
 
 
 def _inside(paths: Iterable[str], tree: Tree) -> dict[str, str]:
@@ -311,7 +338,8 @@ def _accelerator(found: Settings, options: Options) -> str:
 
 def _available(found: Settings) -> Available:
     """What gpulint.yaml says that the team has; of the settings of most repositories, everything."""
-    if found.available == EVERYTHING and not found.pools:
+    permitted = found.governance.permitted
+    if found.available == EVERYTHING and not found.pools and not (permitted.allowed or permitted.forbidden):
         return EVERYTHING
     from gpulint.policy import availability
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import NamedTuple
 
 from gpulint import documents, lint
 from gpulint.documents import Document
 from gpulint.findings import Report, Skip
 from gpulint.policy.rule import Rule
+from gpulint.policy.settings import FILE
 from gpulint.repository import Source
 
 MARK = "# <- here"
@@ -66,6 +69,24 @@ class Alone:
         return tuple(one for path, content in held for one in documents.load(path, content).documents)
 
 
+class Held:
+    """The files of a sample, as policies are read."""
+
+    root = Path("/")
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self.files = files
+
+    def read(self, path: str) -> bytes | None:
+        return self.files.get(path)
+
+    def names(self, folder: str) -> Iterator[str]:
+        return iter(sorted(path for path in self.files if path.startswith(folder)))
+
+    def shown(self, path: str) -> str:
+        return path
+
+
 class File(NamedTuple):
     """One file of a sample: its path, its text, and how many lines of the sample stand above it."""
 
@@ -106,7 +127,26 @@ def sources_of(text: str) -> tuple[list[Source], Alone]:
 def report(text: str, given: lint.Given) -> Report:
     """What the pipeline says of a sample."""
     sources, repository = sources_of(text)
-    return lint.lint(sources, repository, given)
+    return lint.lint(sources, repository, under(text, given))
+
+
+def under(text: str, given: lint.Given) -> lint.Given:
+    """What a sample is checked with, and what a gpulint.yaml among its files demands besides."""
+    files = {one.path: one.text.encode() for one in files_of(text)}
+    if FILE not in files:
+        return given
+    from gpulint.policy import availability
+    from gpulint.policy.governing import Policies
+
+    policies = Policies(Held(files))
+
+    def governed(path: str) -> lint.Given:
+        found = policies.at(path)
+        about = found.governance.about(lambda lines: policies.matches(lines, path))
+        return replace(given, governance=about.read_whole(), available=availability.of(found))
+
+    whole = policies.nearest("").governance.read_whole()
+    return replace(given, governance=whole, governed=governed)
 
 
 def given(rules: Sequence[Rule], known: Sequence[Rule], alternatives: bool = True) -> lint.Given:

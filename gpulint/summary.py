@@ -75,8 +75,13 @@ def _verdict(known: Facts, outcome: check.Outcome, undersized: str) -> str:
     fits = verdict(known)
     if fits not in ("fits", "likely fits"):
         return fits
-    failing = (one.rule.family for one in outcome.verdicts if one.severity is Severity.ERROR)
-    return "does not run" if any(family != "performance" for family in failing) else undersized or fits
+    failing = (one.rule for one in outcome.verdicts if one.severity is Severity.ERROR)
+    return "does not run" if any(map(_stops, failing)) else undersized or fits
+
+
+def _stops(rule: Rule) -> bool:
+    """Whether an error says that a role does not run: not one about its objectives, nor what an organisation forbids."""
+    return rule.family not in ("performance", "governance") and rule.name in shipped_rules()
 
 
 def verdict(known: Facts) -> str:

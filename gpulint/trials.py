@@ -327,7 +327,7 @@ def _about(rule: Rule, text: str, given: lint.Given) -> bool:
 
 def _roles(text: str, given: lint.Given) -> list[Judged]:
     sources, repository = samples.sources_of(text)
-    return [one for source in sources for one in lint.judged(source, repository, given)]
+    return [one for source in sources for one in lint.judged(source, repository, samples.under(text, given))]
 
 
 def _lines(rule: Rule) -> Mapping[tuple[str, int], int]:

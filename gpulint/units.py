@@ -296,6 +296,7 @@ _FORMATS: dict[str, Callable[[float], str]] = {
     "s": _duration,
     "tokens_per_s": _worded("", " tokens/s"),
     "requests_per_s": _worded("", " requests/s"),
+    "gpus": _worded("", " GPUs"),
     "gpu_hours": _worded("", " GPU-hours"),
     "usd": lambda value: f"${float(value):,.2f}",
     "usd_per_million_tokens": lambda value: f"${_cents(value)} per million tokens",

@@ -89,12 +89,17 @@ NOTE = WARNING._replace(
     location=Location("b.json", 1, 5_001, 1, 5_006, LONG),
 )
 WAIVED = ERROR._replace(
-    suppressed=Waiver("comment", "latency | test", Location("apps/chat.yaml", 2, 7, 2, 30, "      # gpulint: ignore…")),
+    suppressed=Waiver(
+        "comment",
+        "latency | test",
+        Location("apps/chat.yaml", 2, 7, 2, 30, "      # gpulint: ignore…"),
+        owner="@octocat",
+        until="2027-01-31",
+        bound="headroom < 0.1",
+    ),
     suggestions=(),
 )
-ACCEPTED = NOTE._replace(
-    suppressed=Waiver("baseline", "old debt", owner="@octocat", until="2027-01-31", bound="headroom < 0.1")
-)
+ACCEPTED = NOTE._replace(suppressed=Waiver("baseline", "old debt"))
 
 CARD = RuleCard(
     "parallel-size-exceeds-gpus",

@@ -134,7 +134,7 @@ def _fact_index(by_topic: Mapping[str, list[Quantity]]) -> str:
 
 FACTS_INTRODUCTION = """\
 A fact is a named quantity of a role, a document or what they rest on. Conditions and messages of
-[rules](../rules/README.md) use the names below, in base units: bytes, bytes/s, FLOP/s, s, W, USD; a share is 0.9
+[rules](../rules/README.md) use the names below, in base units: bytes, bytes/s, FLOP/s, s, W, USD; a ratio is 0.9
 for 90 %. `gpulint explain NAME` prints what stands here; `gpulint size FILE` shows the values for a workload.
 
 A fact that nothing states is *unknown*, and a rule that needs it is not evaluated; or it is *none* (`null`), where

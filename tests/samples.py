@@ -6,7 +6,7 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpulint import fix, lint, splices
+from gpulint import fix, lint, samples, splices
 from gpulint.findings import Edit, Finding, Location, Report, RoleSummary, Severity, Suggestion
 from gpulint.offers import EVERYTHING
 from gpulint.policy.rule import Rule, shipped_rules
@@ -24,11 +24,13 @@ def report(
     today: str = "",
     **given: Any,
 ) -> Report:
-    """The report on one text under the shipped rules, or under those given."""
+    """The report on one text, or on the files that it holds, under the shipped rules or under those given."""
     if today:
         given["available"] = given.get("available", EVERYTHING)._replace(today=today)
     chosen = tuple(shipped_rules().values()) if rules is None else tuple(rules)
     every = tuple(dict.fromkeys((*shipped_rules(), *(rule.name for rule in chosen))))
+    if not path and not files and len(samples.files_of(text)) > 1:
+        return samples.report(text, lint.Given(chosen, every, **given))
     source = Source(path or path_of(text), text.encode())
     return lint.lint([source], Alone(files), lint.Given(chosen, every, **given))
 

@@ -131,7 +131,7 @@ def test_the_head_names_the_format_and_the_tool() -> None:
     data = rendered(SPEC)
     assert data["format"] == "gpulint-report/1"
     assert data["tool"] == {"name": "gpulint", "version": metadata.version("gpulint")}
-    lists = ["findings", "documents", "workloads", "skipped", "failures", "rules", "comparison"]
+    lists = ["findings", "documents", "workloads", "skipped", "failures", "rules", "budgets", "comparison"]
     assert list(data) == ["format", "tool", "catalog", *lists, "summary"]
     assert data["documents"] == [{"path": "spec.yaml", "line": 2, "kind": "Pod", "adapter": "kubernetes"}]
 
@@ -238,7 +238,11 @@ def test_the_output_ends_in_one_newline_and_keeps_letters_readable() -> None:
     assert " × " in shown
 
 
-@pytest.mark.parametrize("name", [HOSTILE, "\ud800", "\u2028"], ids=["controls", "surrogate", "line separator"])
+@pytest.mark.parametrize(
+    "name",
+    [HOSTILE, "\ud800", "\u2028", "\u061c\U000e0041\ufff9\xad"],
+    ids=["controls", "surrogate", "line separator", "letter mark and tags"],
+)
 def test_control_characters_are_escaped_and_survive_the_round_trip(name: str) -> None:
     shown = json_report.render(Report(findings=(finding(message=name),)))
     assert safe(shown)

@@ -10,7 +10,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from nasty import PAGE, REPORT, SHOWN
 
-from gpulint.findings import Report
+from gpulint.findings import Report, Waiver
 from gpulint.reports import markdown
 
 LINE = SHOWN.replace("two\ufffdlines", "two lines").replace("\\|", "\\ |")
@@ -68,19 +68,27 @@ def test_the_comment_is_shown_whole() -> None:
     )
     assert shown[1].split("\n```\n")[1] == (
         "\n</details>\n\n"
-        "<details><summary>2 suppressed</summary>\n\n"
-        "- `parallel-size-exceeds-gpus` at `apps/chat.yaml:3`: comment, `latency \\| test`\n"
-        "- `team-rule` at `b.json:1`: baseline, `old debt`, by `@octocat`, until `2027-01-31`\n\n"
+        "<details><summary>1 suppressed</summary>\n\n"
+        "- `parallel-size-exceeds-gpus` at `apps/chat.yaml:3`: comment, `latency \\| test`, by `@octocat`, until `2027-01-31`\n\n"
         "</details>\n\n"
         "<details><summary>1 not read</summary>\n\n- `charts/a.yaml`: `a template`\n\n</details>\n\n"
-        "5 files, 2 workloads, 1 error, 1 warning, 1 note, 2 suppressed  \nnot evaluated: 2 checks\n"
+        "`5 files, 2 workloads, 1 error, 1 warning, 1 note, 2 suppressed`  \nnot evaluated: 2 checks\n"
     )
 
 
 def test_nothing_found_is_said_in_two_lines() -> None:
     assert markdown.render(Report(files=2)) == (
-        "<!-- gpulint report -->\n\n### gpulint: no findings\n\n2 files, 0 workloads, no findings\n"
+        "<!-- gpulint report -->\n\n### gpulint: no findings\n\n`2 files, 0 workloads, no findings`\n"
     )
+
+
+def test_old_debt_is_counted_and_not_listed() -> None:
+    old = [nasty.ERROR._replace(suppressed=Waiver(kind, "x", nasty.COUNT)) for kind in ("base", "baseline")]
+    shown = markdown.render(Report(findings=tuple(old)))
+    assert shown.split("\n\n")[1:] == [
+        "### gpulint: no findings",
+        "``0 files, 0 workloads, no findings, 1 accepted by apps/ä %,\\|`.yaml, 1 stood before``\n",
+    ]
 
 
 # ---- words of strangers
@@ -171,7 +179,7 @@ def test_a_comment_is_never_longer_than_github_takes(words: str) -> None:
     assert 50_000 < units(shown) <= GITHUB_MAX
     told = len(rows(shown))
     assert f"… and {2_000 - told} more, in the log" in shown
-    assert shown.endswith("0 files, 0 workloads, 2,000 errors\n")
+    assert shown.endswith("`0 files, 0 workloads, 2,000 errors`\n")
 
 
 def test_many_faults_of_ours_do_not_make_it_longer_either() -> None:

@@ -15,7 +15,7 @@ import pytest
 from nasty import EVIL, PAGE, REPORT, SHOWN
 
 from gpulint import outputs
-from gpulint.findings import Report, Severity
+from gpulint.findings import Report, Severity, Waiver
 from gpulint.reports import checkstyle, concise, github, gitlab, junit, rdjson
 
 CLEAN = Report(files=2, workloads=(nasty.workload("clean"),))
@@ -80,6 +80,36 @@ def test_a_fault_of_ours_is_said_in_every_format(name: str) -> None:
     shown = outputs.rendered(Report(failures=REPORT.failures), name)
     assert "checking the file" in shown
     assert "c.yaml" in shown
+
+
+# ---- text and JSON
+
+
+def test_the_text_shows_every_finding_at_its_place_and_the_counts() -> None:
+    shown = outputs.rendered(REPORT, "text").split("\n\n")
+    assert [one.splitlines()[0] for one in shown[:3]] == [
+        f"error[parallel-size-exceeds-gpus]: {SHOWN}",
+        "warning (likely)[team-rule]: over several lines",
+        "note (possible)[team-rule]: far to the right",
+    ]
+    assert shown[-1].splitlines()[:3] == [
+        "5 files, 2 workloads, 1 error, 1 warning, 1 note, 2 suppressed",
+        "skipped: 1 × a template",
+        "internal error in c.yaml while checking the file: RuntimeError: ]]> \ufffd",
+    ]
+
+
+def test_json_keeps_every_word_as_it_is() -> None:
+    data = json.loads(outputs.rendered(REPORT, "json"))
+    assert [one["message"] for one in data["findings"]] == [one.message for one in REPORT.findings]
+    assert [one["suppressed"] and one["suppressed"]["reason"] for one in data["findings"]] == [
+        None,
+        None,
+        None,
+        "latency | test",
+        "old debt",
+    ]
+    assert data["failures"] == [{"path": "c.yaml", "doing": "checking the file", "error": "RuntimeError: ]]> \x00"}]
 
 
 # ---- concise
@@ -207,6 +237,14 @@ def test_gitlab_knows_a_finding_again_wherever_in_its_file_it_stands_and_tells_t
     assert marks(one) != marks(one._replace(subject=one.subject._replace(value="16")))
 
 
+def test_gitlab_compares_by_itself_and_gets_what_stood_before() -> None:
+    kinds = [nasty.ERROR._replace(suppressed=Waiver(kind, "x")) for kind in ("base", "baseline", "comment", "policy")]
+    assert len(json.loads(gitlab.render(Report(findings=tuple(kinds))))) == 1
+    assert json.loads(gitlab.render(Report(findings=(kinds[0],)))) == json.loads(
+        gitlab.render(Report(findings=(nasty.ERROR,)))
+    )
+
+
 # ---- Checkstyle and JUnit
 
 
@@ -282,6 +320,11 @@ def test_junit_counts_what_it_lists() -> None:
         {"name": "c.yaml", "tests": "1", "failures": "0", "errors": "1", "skipped": "0"},
         {"name": "charts/a.yaml", "tests": "1", "failures": "0", "errors": "0", "skipped": "1"},
     ]
+
+
+def test_junit_has_a_test_even_where_there_is_nothing_to_test() -> None:
+    assert outcomes(Report()) == {("gpulint", "check"): ("skipped", "nothing here concerns GPUs")}
+    assert outcomes(CLEAN) == {("apps/chat.yaml", "checks (clean/server)"): ("passed", "")}
 
 
 HELD = {

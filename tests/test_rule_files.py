@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from gpulint.policy import condition, rule, rule_file
+from gpulint.policy import cel, condition, rule, rule_file
 from gpulint.policy.rule import Rule, RuleError
 
 SOUND = """\
@@ -225,7 +225,17 @@ def test_a_file_that_is_no_rule_at_all_is_said_to_be_none(tmp_path: Path, conten
         ("engine.startswith('v')", 0, "no function is called startswith; did you mean startsWith?"),
         ("packed == 'yes'", 10, "packed is true or false, never 'yes': write packed or !packed"),
         ("gpus_per_pod == true", 16, "gpus_per_pod is a number, never true"),
-        ("gpus_per_pod * 2", 0, "is neither true nor false: it gives 2; compare it with something"),
+        ("gpus_per_pod * 2", 0, "is neither true nor false: it gives 2.0; compare it with something"),
+        (
+            "stated_objectives[0] == 'tpot'",
+            0,
+            "reads an item that may not be there: write size(LIST) > 0 && before it, or 'ITEM' in LIST",
+        ),
+        (
+            "engine != null && engine.matches('[')",
+            0,
+            "fails where every fact is known: invalid regular expression: missing ]: [",
+        ),
         ("cloud.startsWith('a')", 0, "fails where nothing states cloud: write cloud != null && before it"),
     ],
 )
@@ -246,6 +256,12 @@ def test_a_mistake_in_a_condition_is_named_with_what_to_write(expression: str, o
         "host_memory_bytes != null && host_memory_bytes > 80 * 1073741824",
         "weight_bytes > 1e9 && weight_bytes < 2.5e+10",
         "gpus_per_replica * replicas > 8",
+        "weight_bytes > 0.5 * device_memory_bytes",
+        "2 * gpus_per_pod > 7 && gpus_per_pod in [4, 8]",
+        "gpus_per_pod % 2 == 1",
+        "'team' in labels && labels['team'] in ['search', 'ads']",
+        "'tpot' in stated_objectives || size(stated_objectives) > 2",
+        "labels.exists(key, key.startsWith('billing'))",
         "packed ? gpus_per_pod > 1 : gpus_per_pod > 2",
         "'vllm' == engine",
         "!packed && engine != null && size(engine) > 3",
@@ -259,6 +275,31 @@ def test_a_sound_condition_is_let_pass(expression: str) -> None:
 @pytest.mark.parametrize("one", rule.shipped_rules().values(), ids=lambda one: one.name)
 def test_no_condition_of_ours_is_taken_for_a_mistake(one: Rule) -> None:
     assert list(condition.mistakes(one.when, one.target.scope != "document")) == []
+
+
+@pytest.mark.parametrize(
+    ("expression", "values", "held"),
+    [
+        ("2 * gpus_per_pod > 7", {"gpus_per_pod": 4}, True),
+        ("2 * gpus_per_pod > 7", {"gpus_per_pod": 3.5}, False),
+        ("gpus_per_pod / 3 > 1.3", {"gpus_per_pod": 4}, True),
+        ("gpus_per_pod / 3 == 1", {"gpus_per_pod": 4}, False),
+        ("gpus_per_pod * replicas == 8", {"gpus_per_pod": 0.5, "replicas": 16}, True),
+        ("gpus_per_pod - 1 in [1, 2, 4]", {"gpus_per_pod": 5}, True),
+        ("gpus_per_pod > -1", {"gpus_per_pod": 0}, True),
+        ("gpus_per_pod % 2 == 1", {"gpus_per_pod": 3}, True),
+        (
+            "gpus_per_pod * 2 > 1 && stated_objectives[0] == '2 * 2'",
+            {"gpus_per_pod": 1, "stated_objectives": ["2 * 2"]},
+            True,
+        ),
+        ("object.spec.replicas * 2 > 3", {"object": {"spec": {"replicas": 2}}}, True),
+    ],
+)
+def test_whole_numbers_and_fractions_are_computed_with_alike(
+    expression: str, values: dict[str, object], held: bool
+) -> None:
+    assert cel.evaluate(expression, values) is held
 
 
 # ---- which files are rules

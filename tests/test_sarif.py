@@ -185,6 +185,17 @@ def test_a_result_has_its_region_its_line_and_the_second_place() -> None:
         }
     ]
     assert (one["ruleId"], one["ruleIndex"], one["level"]) == ("parallel-size-exceeds-gpus", 0, "error")
+    places = {"locations", "relatedLocations"}
+    said = {"ruleId", "ruleIndex", "level", "message", "partialFingerprints", "suppressions", "fixes", "properties"}
+    assert set(one) == places | said
+    assert one["properties"] == {
+        "family": "parallelism",
+        "confidence": 3,
+        "facts": {"spare_gpus": {"unit": "", "favourable": -4, "likely": -4, "adverse": -4}},
+        "object": "apps/Deployment default/chat",
+        "quantity": "tensor_parallel",
+        "value": "8",
+    }
 
 
 def test_a_span_over_several_lines_is_cut_at_both_ends_and_a_very_long_line_is_not_repeated() -> None:
@@ -272,7 +283,8 @@ def test_suppressions_say_who_accepted_what_until_when() -> None:
     told = [one["suppressions"] for one in results(REPORT)]
     comment = told[3][0].pop("location")
     assert comment["physicalLocation"]["region"]["startLine"] == 2
-    stated = {"kind": "baseline", "owner": "@octocat", "until": "2027-01-31", "bound": "headroom < 0.1"}
+    stated = {"kind": "comment", "owner": "@octocat", "until": "2027-01-31", "bound": "headroom < 0.1"}
+    old = {"kind": "baseline"}
     assert told == [
         [],
         [],
@@ -282,10 +294,10 @@ def test_suppressions_say_who_accepted_what_until_when() -> None:
                 "kind": "inSource",
                 "status": "accepted",
                 "justification": "latency | test",
-                "properties": {"kind": "comment"},
+                "properties": stated,
             }
         ],
-        [{"kind": "external", "status": "accepted", "justification": "old debt", "properties": stated}],
+        [{"kind": "external", "status": "accepted", "justification": "old debt", "properties": old}],
     ]
 
 

@@ -1,4 +1,4 @@
-"""Explanations: what the names of gpulint mean (rules, families, facts, adapters, engines), for a terminal and for a page."""
+"""Explanations: what names mean (rules, families, packs, facts, adapters, engines), for a terminal and for a page."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from gpulint.policy.rule import Rule
 def of(name: str, rules: Sequence[Rule]) -> Iterator[Explanation]:
     """Every meaning that a name has, of the rules given and of all else that has a name."""
     from gpulint import facts
-    from gpulint.explanations import adapter, engine, fact, family, rule
+    from gpulint.explanations import adapter, engine, fact, family, pack, rule
+    from gpulint.policy import packs
 
     yield from (rule.explained(one, rules) for one in rules if one.name == name)
+    if name in packs.names():
+        yield pack.explained(name)
     if any(one.family == name for one in rules):
         yield family.explained(name, rules)
     if name in facts.glossary():
@@ -28,8 +31,10 @@ def names(rules: Sequence[Rule]) -> Iterator[str]:
     """Every name that has an explanation."""
     from gpulint import facts
     from gpulint.explanations import adapter, engine
+    from gpulint.policy import packs
 
     yield from dict.fromkeys(name for one in rules for name in (one.name, one.family))
     yield from facts.glossary()
+    yield from packs.names()
     yield from adapter.names()
     yield from map(engine.slug, engine.modules())

@@ -10,14 +10,16 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
-from gpulint import catalog, engines, facts, shipped
+from gpulint import catalog, engines, facts, shipped, units
 from gpulint.engines.arguments import Grammar
 from gpulint.explanations import sources
 from gpulint.explanations.parts import Explanation, Listing, Part, Table, Text, reference, references, sentence
+from gpulint.facts import Quantity
 from gpulint.policy import rule
 
 VARIABLE = re.compile(r"(?=[A-Z0-9_]*_)[A-Z][A-Z0-9_]{4,}")
 TRAINERS = "trainer_flags"
+WORLDS = ("favourable", "likely", "adverse")
 
 
 KINDS: Mapping[str, str] = {
@@ -62,7 +64,7 @@ def explained(name: str) -> Explanation:
         )
     )
     parts += [*_arguments(name), *_variables(module), *_defaults(name), *_formulas(name)]
-    parts += [*_fitted(name), *_rules(name)]
+    parts += [*_fitted(name), *_rules(name), *_other_arguments(name)]
     return Explanation(slug(name), "engine", sentence(summary), (("", purpose),), tuple(parts))
 
 
@@ -133,7 +135,9 @@ def _dotted(release: tuple[int, ...]) -> str:
 def _arguments(name: str) -> Iterator[Part]:
     listed = arguments(name)
     stating = tuple(
-        (f"`{word.name}`", _stated(word), _value(word), _releases_of(word), word.note) for word in listed if word.field
+        (f"`{word.name}`", _stated(word), _value(word), releases(word.since, word.until), word.note)
+        for word in listed
+        if word.field
     )
     if stating:
         head = ("argument or variable", "states", "value", "releases", "note")
@@ -142,7 +146,15 @@ def _arguments(name: str) -> Iterator[Part]:
             yield Text(
                 "A name in italics is no fact: several such settings together make facts, by the engine's rules."
             )
-    others = tuple((f"`{word.name}`", _value(word), _releases_of(word), word.note) for word in listed if not word.field)
+
+
+def _other_arguments(name: str) -> Iterator[Part]:
+    listed = arguments(name)
+    others = tuple(
+        (f"`{word.name}`", _value(word), releases(word.since, word.until), word.note)
+        for word in listed
+        if not word.field
+    )
     if others:
         known = "Other arguments that are known, so that a misspelt one is told from them"
         yield Table(known, ("argument or variable", "value", "releases", "note"), others, page_only=True)
@@ -160,8 +172,9 @@ def _stated(word: Word) -> str:
     return reference("fact", word.field) if word.field in facts.glossary() else f"*{word.field}*"
 
 
-def _releases_of(word: Word) -> str:
-    return " ".join(filter(None, (word.since and f"since {word.since}", word.until and f"before {word.until}")))
+def releases(since: str, until: str) -> str:
+    """Since which release, and until before which."""
+    return " ".join(filter(None, (since and f"since {since}", until and f"before {until}")))
 
 
 def _variables(module: ModuleType) -> Iterator[Part]:
@@ -179,8 +192,8 @@ def _defaults(name: str) -> Iterator[Part]:
         (
             reference("fact", row["field"]),
             row["condition"],
-            _cell(row["value"]),
-            _span(row),
+            value(row["value"], facts.glossary()[row["field"]]),
+            releases(row["since"], row["until"]),
             f"{row['source']} ({row['date']})",
         )
         for row in catalog.rows("engine_defaults")
@@ -190,12 +203,11 @@ def _defaults(name: str) -> Iterator[Part]:
         yield Table("Defaults", ("fact", "where", "value", "releases", "source"), rows)
 
 
-def _cell(value: str) -> str:
-    return f"that of {reference('fact', value[1:])}" if value.startswith("=") else value
-
-
-def _span(row: catalog.Row) -> str:
-    return " ".join(filter(None, (row["since"] and f"since {row['since']}", row["until"] and f"before {row['until']}")))
+def value(cell: str, quantity: Quantity) -> str:
+    """A table's cell as people read it; `=name` is the value of that fact."""
+    if cell.startswith("="):
+        return f"that of {reference('fact', cell[1:])}"
+    return units.human(float(cell), quantity.unit) if quantity.type == "number" else cell
 
 
 def _formulas(name: str) -> Iterator[Part]:
@@ -209,13 +221,18 @@ def _formulas(name: str) -> Iterator[Part]:
 
 def _fitted(name: str) -> Iterator[Part]:
     rows = tuple(
-        (reference("fact", row["name"]), row["condition"], _span(row), row["favourable"], row["likely"], row["adverse"])
+        (reference("fact", row["name"]), row["condition"], releases(row["since"], row["until"]), *_worlds(row))
         for row in catalog.rows("fitted")
         if row["engine"] and engines.module_name(row["engine"]) == name
     )
     if rows:
-        head = ("fact", "where", "releases", "favourable", "likely", "adverse")
+        head = ("fact", "where", "releases", *WORLDS)
         yield Table("Terms that were measured or assumed for it, in three worlds", head, rows, page_only=True)
+
+
+def _worlds(row: catalog.Row) -> tuple[str, ...]:
+    quantity = facts.glossary()[row["name"]]
+    return tuple(value(row[world], quantity) for world in WORLDS)
 
 
 def _rules(name: str) -> Iterator[Part]:

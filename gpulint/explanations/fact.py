@@ -28,14 +28,12 @@ SUPPLIED: Mapping[str, str] = {
     "document": "read from the text of the document",
 }
 """Who supplies a fact, by `of` of the glossary."""
-WORLDS = ("favourable", "likely", "adverse")
 COMPUTED = frozenset({"derived", "fitted", "measured"})
 """What nobody states."""
 UNITS: Mapping[str, str] = {
     "": "",
     "w": "W",
     "j": "J",
-    "ratio": "share",
     "usd": "USD",
     "flop": "FLOP",
     "gpu_hours": "GPU-hours",
@@ -95,7 +93,7 @@ def uses() -> Mapping[str, tuple[str, ...]]:
         needs = (each for formula in formulas(name).values() for each in facts.parameters(formula))
         for each in dict.fromkeys(needs):
             found.setdefault(each, []).append(name)
-    return {name: tuple(others) for name, others in found.items()}
+    return {name: tuple(sorted(others)) for name, others in found.items()}
 
 
 @functools.cache
@@ -114,12 +112,22 @@ def _opened(words: str) -> str:
 
 def _supply(quantity: Quantity) -> Iterator[Part]:
     if quantity.of not in COMPUTED:
-        yield Text(f"Where nothing states it: {absent(quantity)}.")
+        told = "as below where there is a default or a formula, else " if _has_default(quantity.name) else ""
+        yield Text(f"Where nothing states it: {told}{absent(quantity)}.")
+    if stands_for := facts.AT_CAPACITY.get(quantity.name):
+        yield Text(f"It is {reference('fact', stands_for)} of a replica that has as many requests as it admits.")
+    if stands_for := facts.DRAFT_FACTS.get(quantity.name):
+        yield Text(f"Of a draft with a checkpoint of its own, it is {reference('fact', stands_for)} of that network.")
     if quantity.ask:
         yield Text(f"To supply it: {sentence(quantity.ask)}")
-    stating = tuple(_stating(quantity.name))
-    if stating:
+    if stating := tuple(_stating(quantity.name)):
         yield Table("Stated by", ("engine", "argument or variable"), stating)
+    if keyed := tuple(_keyed(quantity.name)):
+        yield Table("Stated by a key of", ("configuration", "keys"), keyed)
+
+
+def _has_default(name: str) -> bool:
+    return bool(formulas(name)) or any(row["field"] == name for row in catalog.rows("engine_defaults"))
 
 
 def _stating(name: str) -> Iterator[tuple[str, str]]:
@@ -128,6 +136,15 @@ def _stating(name: str) -> Iterator[tuple[str, str]]:
         words = [f"`{row.name}`" for row in engine.arguments(each) if row.field == name]
         if words:
             yield reference("engine", engine.slug(each)), ", ".join(dict.fromkeys(words))
+
+
+def _keyed(name: str) -> Iterator[tuple[str, str]]:
+    """The keys of configuration files that state a fact, by format."""
+    found: dict[str, list[str]] = {}
+    for row in catalog.rows("setting_keys"):
+        if row["quantity"] == name:
+            found.setdefault(row["format"], []).append(f"`{row['key']}`")
+    yield from ((format_, ", ".join(dict.fromkeys(keys))) for format_, keys in found.items())
 
 
 def _formulas(name: str) -> Iterator[Part]:
@@ -147,15 +164,15 @@ def _inputs(formula: Callable[..., object]) -> str:
 def _rows(quantity: Quantity) -> Iterator[Part]:
     """What tables say of a fact: its values in three worlds, or the defaults of engines."""
     fitted = tuple(
-        (_whose(row), row["condition"], *(_human(row[world], quantity.unit) for world in WORLDS), _cases(row))
+        (_whose(row), row["condition"], *(engine.value(row[world], quantity) for world in engine.WORLDS), _cases(row))
         for row in catalog.rows("fitted")
         if row["name"] == quantity.name
     )
     if fitted:
-        yield Table("Values in the three worlds", ("engine", "where", *WORLDS, "cases and source"), fitted)
-    yield from _measured(quantity.name)
+        yield Table("Values in the three worlds", ("engine", "where", *engine.WORLDS, "cases and source"), fitted)
+    yield from _measured(quantity)
     defaults = tuple(
-        (_whose(row), row["condition"], _default(row["value"], quantity), row["source"])
+        (_whose(row), row["condition"], engine.value(row["value"], quantity), row["source"])
         for row in catalog.rows("engine_defaults")
         if row["field"] == quantity.name
     )
@@ -163,44 +180,33 @@ def _rows(quantity: Quantity) -> Iterator[Part]:
         yield Table("Defaults of engines", ("engine", "where", "value", "source"), defaults)
 
 
-def _human(cell: str, unit: str) -> str:
-    return units.human(float(cell), unit)
-
-
 def _cases(row: catalog.Row) -> str:
     return f"{row['cases']}: {row['source']}"
 
 
-def _measured(name: str) -> Iterator[Part]:
+def _measured(quantity: Quantity) -> Iterator[Part]:
     """The rows of `catalog/collectives.csv` for what one kind of parallelism does together."""
-    axis, _, column = name.partition("_")
+    axis, _, column = quantity.name.partition("_")
     if axis not in facts.AXES or column not in ("slowdown", "hop_s"):
         return
     ranks, operation = facts.AXES[axis]
-    unit = facts.glossary()[name].unit
     rows = tuple(
-        (row["medium"], row["engine"], row["ranks_from"], *(_human(row[f"{column}_{world}"], unit) for world in WORLDS))
+        (
+            row["medium"],
+            row["engine"],
+            row["ranks_from"],
+            *(engine.value(row[f"{column}_{world}"], quantity) for world in engine.WORLDS),
+        )
         for row in catalog.rows("collectives")
         if row["operation"] == operation
     )
     by = references("fact", (f"{axis}_medium", ranks))
     yield Text(f"By {by}, for {operation}; the sources stand in `gpulint/catalog/collectives.csv`.")
-    yield Table("Values in the three worlds", ("joined by", "engine", "ranks from", *WORLDS), rows)
+    yield Table("Values in the three worlds", ("joined by", "engine", "ranks from", *engine.WORLDS), rows)
 
 
 def _whose(row: catalog.Row) -> str:
-    return " ".join(filter(None, (row["engine"] or "any", releases(row["since"], row["until"]))))
-
-
-def releases(since: str, until: str) -> str:
-    """Since which release, and until before which."""
-    return " ".join(filter(None, (since and f"since {since}", until and f"before {until}")))
-
-
-def _default(cell: str, quantity: Quantity) -> str:
-    if cell.startswith("="):
-        return f"that of {reference('fact', cell[1:])}"
-    return _human(cell, quantity.unit) if quantity.type == "number" else cell
+    return " ".join(filter(None, (row["engine"] or "any", engine.releases(row["since"], row["until"]))))
 
 
 def _use(name: str) -> Iterator[Part]:

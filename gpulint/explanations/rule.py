@@ -73,7 +73,7 @@ def _condition(one: Rule) -> Iterator[Part]:
         yield Text("Where one of them cannot be known, the rule is not evaluated, and the report says what to add.")
     limits = tuple((reference("fact", each.name), fact.absent(each)) for each in named if each.of == "policy")
     if limits:
-        yield Table("Of these, gpulint.yaml may say another value than", ("fact", "value"), limits)
+        yield Table("Thresholds of these, which gpulint.yaml may change", ("fact", "value"), limits)
     yield Code("Message", one.message)
     if one.arithmetic:
         yield Code("Arithmetic below the message", "\n".join(one.arithmetic))

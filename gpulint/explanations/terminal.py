@@ -39,8 +39,9 @@ def _lines(part: Part) -> Iterator[str]:
 
 
 def _rows(table: Table) -> Iterator[str]:
-    """One line a row; a row that is longer than a line has its last cell below it."""
-    rows = [tuple(_plain(cell) for cell in row) for row in table.rows]
+    """One line a row, under a head where there are more than two columns; a row that is longer has its last cell below it."""
+    shown = (table.head, *table.rows) if len(table.head) > 2 else table.rows
+    rows = [tuple(_plain(cell) for cell in row) for row in shown]
     widths = [min(CELL, max(len(row[at]) for row in rows)) for at in range(len(table.head) - 1)]
     for *first, last in rows:
         lead = "  " + "  ".join(f"{cell:<{width}}" for cell, width in zip(first, widths, strict=True))

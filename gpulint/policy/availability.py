@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from gpulint import catalog, hardware
 from gpulint.offers import Available, Pool, Price
+from gpulint.policy import organisation
 from gpulint.policy.settings import NamedPool, Settings, SettingsError
 
 
@@ -21,6 +22,7 @@ def of(settings: Settings) -> Available:
         accelerators=_each(settings, "accelerators", stated.accelerators, _available_card),
         forbidden=_each(settings, "forbidden", stated.forbidden, _forbidden_card),
         pools=tuple(_held(settings, settings.pools)),
+        barred=organisation.barred(settings),
         prices=tuple(
             _price(settings.place("prices", index), price, named) for index, price in enumerate(stated.prices)
         ),

@@ -15,6 +15,11 @@ UNDECLARED = re.compile(r"(?:undeclared reference to '|reserved identifier: )(\w
 TEXT = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'")
 GROUP = re.compile(r"\w*(\.\w+)?\([^()]*\)")
 KEY = re.compile(r'Key not found in map : "?(.+?)"?$', re.DOTALL)
+EXPONENT = re.compile(r"(?<=\d)[eE][+-]?\d+")
+OPERATION = re.compile(r"[\w)\]]\s*[+*/]|[\w)\]]\s*-")
+WORD = re.compile(
+    r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|[\w.)\]]+\[\d+\]|[\d.]+[eE][+-]\d+|(?P<whole>(?<![\w.])\d+(?![\w.]))|[\w.]+"
+)
 WHOLE_MAX = 2**63
 
 
@@ -54,9 +59,18 @@ def guards(expression: str) -> Mapping[str, bool | None]:
 def compiled(expression: str) -> cel.Expression:
     """The checked expression; ConditionError names the place and the nearest fact when it does not compile."""
     try:
-        return _environment().compile(expression)
+        return _environment().compile(_with_floats(expression) if arithmetic(expression) else expression)
     except RuntimeError as error:
-        raise ConditionError(_explained(str(error))) from None
+        raise ConditionError(_explained(_as_written(expression) or str(error))) from None
+
+
+def _as_written(expression: str) -> str:
+    """The error of an expression whose places are those of the file; empty where there is none."""
+    try:
+        _environment().compile(expression)
+    except RuntimeError as error:
+        return str(error)
+    return ""
 
 
 def evaluate(expression: str, values: Mapping[str, object]) -> bool | None:
@@ -64,7 +78,9 @@ def evaluate(expression: str, values: Mapping[str, object]) -> bool | None:
 
     Raises KeyAbsent where a map lacks a key that is read, ConditionError for any other error: that is a defect of the rule.
     """
-    result = compiled(expression).eval(data={name: _narrowed(value) for name, value in values.items()})
+    floats = arithmetic(expression)
+    read = {name: _floated(value) if floats else _narrowed(value) for name, value in values.items()}
+    result = compiled(expression).eval(data=read)
     if result.type() == cel.Type.BOOL:
         return bool(result.value())
     if set(names(expression)) - set(values):
@@ -72,6 +88,23 @@ def evaluate(expression: str, values: Mapping[str, object]) -> bool | None:
     if absent := KEY.search(str(result.value())):
         raise KeyAbsent(absent[1])
     raise ConditionError(f"{result.value()}")
+
+
+@functools.cache
+def arithmetic(expression: str) -> bool:
+    """Whether a condition computes with facts: CEL does not mix whole numbers and fractions, so that then all are fractions."""
+    outside = EXPONENT.sub("", TEXT.sub("''", expression))
+    return "object" not in names(expression) and "%" not in outside and bool(OPERATION.search(outside))
+
+
+@functools.cache
+def _with_floats(expression: str) -> str:
+    """A condition whose numbers are fractions, 2.0 * gpus > 8.0 for 2 * gpus > 8; those that count into a list stay whole."""
+    return WORD.sub(lambda match: f"{match[0]}.0" if match["whole"] else match[0], expression)
+
+
+def _floated(value: object) -> object:
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else _narrowed(value)
 
 
 def _narrowed(value: object) -> object:

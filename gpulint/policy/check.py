@@ -233,7 +233,10 @@ def _stated(role: Role, names: Sequence[str]) -> tuple[str, Origin] | None:
 def _label(name: str, origin: Origin, facts: Facts) -> str:
     if origin.span is None and not origin.key and isinstance(origin.path[-1], str):
         return f"{origin.path[-1]}: {origin.text().splitlines()[0] if origin.text() else ''} here"
-    return f"{name.removesuffix('_s').replace('_', ' ')} {shown(name, facts)} here"
+    if name.endswith("_place"):
+        return f"{shown(name, facts)} here"
+    value = "" if glossary()[name].of == "policy" and facts.likely(name) is True else f" {shown(name, facts)}"
+    return f"{name.removesuffix('_s').replace('_', ' ')}{value} here"
 
 
 def at_document(

@@ -194,6 +194,8 @@ def _unbearing(expression: str) -> Iterator[Mistake]:
         for absent in itertools.combinations(nullable, count):
             try:
                 cel.evaluate(expression, {**present, **dict.fromkeys(absent)})
+            except cel.KeyAbsent:
+                continue
             except cel.ConditionError as error:
                 yield _unbearable(expression, absent, str(error))
                 return
@@ -201,15 +203,23 @@ def _unbearing(expression: str) -> Iterator[Mistake]:
 
 def _unbearable(expression: str, absent: tuple[str, ...], error: str) -> Mistake:
     if not absent:
-        if "no such key" in error.lower():
-            return Mistake(0, "a key may be missing: write 'KEY' in MAP && MAP['KEY'] == …")
-        if "matching overloads" in error or "regular expression" in error:
-            return Mistake(0, f"fails where every fact is known: {error.partition(': ')[2]}")
+        if "Index error" in error:
+            return Mistake(
+                0, "reads an item that may not be there: write size(LIST) > 0 && before it, or 'ITEM' in LIST"
+            )
+        if "matching overload" in error or "regular expression" in error:
+            return Mistake(0, f"fails where every fact is known: {_reason(error)}")
         return Mistake(0, f"is neither true nor false: it gives {error}; compare it with something")
     guards = " && ".join(f"{name} != null" for name in absent)
     at = expression.find(absent[0])
     reason = f"nothing states {absent[0]}" if len(absent) == 1 else f"neither {' nor '.join(absent)} is stated"
     return Mistake(max(at, 0), f"fails where {reason}: write {guards} && before it")
+
+
+def _reason(error: str) -> str:
+    """What CEL says, without its codes and its drawing."""
+    said = ERROR.search(error)
+    return said[3] if said else error.partition(": ")[2]
 
 
 def may_be_null(name: str) -> bool:

@@ -43,7 +43,7 @@ class Policies:
         if folder:
             parent = posixpath.dirname(folder)
             above, lines = self.nearest(parent), self._excluding[parent]
-        left_out = any(self._matches(part, f"{folder}/") for part in lines)
+        left_out = any(self.matches(part, f"{folder}/") for part in lines)
         own = None if left_out else settings.stated(self.reader, folder)
         self._nearest[folder] = own or above
         self._excluding[folder] = (*lines, own.exclude) if own and own.exclude else lines
@@ -64,7 +64,7 @@ class Policies:
     def overrides(self, path: str) -> tuple[Override, ...]:
         """The overrides of its policy that match a file."""
         found = self.nearest(posixpath.dirname(path))
-        return tuple(one for one in found.overrides if self._matches(one.paths, path))
+        return tuple(one for one in found.overrides if self.matches(one.paths, path))
 
     def met(self) -> tuple[Settings, ...]:
         """The policies that were read, each once."""
@@ -72,18 +72,19 @@ class Policies:
 
     def reaches(self, accepted: Accepted, path: str) -> bool:
         """Whether what a policy accepts is about a file."""
-        return not accepted.paths or self._matches(accepted.paths, path)
+        return not accepted.paths or self.matches(accepted.paths, path)
 
     def excludes(self, path: str) -> bool:
         """Whether a policy above a file leaves it out."""
-        return any(self._matches(lines, path) for lines in self.excluded(posixpath.dirname(path)))
+        return any(self.matches(lines, path) for lines in self.excluded(posixpath.dirname(path)))
 
     def excluded(self, folder: str) -> tuple[tuple[str, ...], ...]:
         """What the policies of a folder and of those above it leave out, as lines of a .gitignore at the root."""
         self.nearest(folder)
         return self._excluding[folder]
 
-    def _matches(self, lines: tuple[str, ...], path: str) -> bool:
+    def matches(self, lines: tuple[str, ...], path: str) -> bool:
+        """Whether a path is among those that lines of a .gitignore at the root name."""
         if not lines:
             return False
         if lines not in self._specs:

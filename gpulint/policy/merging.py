@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from gpulint import units
 from gpulint.documents import Path
 from gpulint.findings import Waiver
+from gpulint.governance import Governance
 from gpulint.offers import Available, Energy, Price
 from gpulint.policy import schema
 from gpulint.policy.packs import Layer
@@ -73,7 +74,14 @@ def settings(layers: Sequence[Layer], chosen: Sequence[Override] = ()) -> Settin
         stated=whole,
         origins=dict(_places(tree, ())),
         layers=tuple(layers),
+        governance=_governance(stated, layers, parts),
     )
+
+
+def _governance(stated: schema.PolicyFile, layers: Sequence[Layer], parts: Sequence[Part]) -> Governance:
+    from gpulint.policy import organisation
+
+    return organisation.of(stated, layers, parts)
 
 
 def merged(parts: Iterable[Part]) -> dict[str, Any]:

@@ -102,10 +102,14 @@ def _document(path: str, content: bytes) -> Document:
 
 def _unread(problem: documents.Problem) -> str:
     """What keeps YAML from being read, where a text begins with a sign of YAML's own."""
-    begins = BEGINS.match(problem.location.text)
-    if problem.kind == "invalid-syntax" and begins:
-        return f"{begins[1]} begins with `{begins[2]}`, a sign of YAML: put quotation marks around the text"
-    return problem.message
+    return (_beginning(problem.location.text) if problem.kind == "invalid-syntax" else "") or problem.message
+
+
+def _beginning(line: str) -> str:
+    begins = BEGINS.match(line)
+    return (
+        f"{begins[1]} begins with `{begins[2]}`, a sign of YAML: put quotation marks around the text" if begins else ""
+    )
 
 
 # ---- the shape
@@ -189,6 +193,9 @@ def _meant(path: tuple[str | int, ...]) -> str:
 
 def _mistakes(found: Rule, document: Document) -> Iterator[str]:
     """A line for each name that is no fact, and for a condition that cannot hold."""
+    if not found.when.strip():
+        yield _at(document.locate(("when",)), _beginning(document.locate(("when",), key=True).text) or "when is empty")
+        return
     about_workloads = found.target.scope != "document"
     for one in condition.mistakes(found.when, about_workloads):
         yield _at(_inside(document, ("when",), one.offset), one.message)

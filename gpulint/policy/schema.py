@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import datetime
+import difflib
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pydantic
 
-from gpulint import objectives, units
+from gpulint import governance, objectives, shipped, units
 
 SeverityWord = Literal["error", "warning", "note"]
 
@@ -185,6 +186,87 @@ Extended = Annotated[
 LevelWord = Annotated[Literal["error", "warning", "note", "off"], pydantic.BeforeValidator(_off)]
 
 
+def _facts(named: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of quantities, each of which is one."""
+    for name in named:
+        if name not in shipped.glossary():
+            near = difflib.get_close_matches(name, shipped.glossary(), n=1)
+            raise ValueError(f"no fact is called {name}" + (f"; did you mean {near[0]}?" if near else ""))
+    return named
+
+
+def _threshold(name: str) -> Any:
+    """Reads a value in the unit of its threshold, so that what is wrong with it has its place."""
+    row = shipped.glossary()[name]
+
+    def checked(value: Any) -> Any:
+        units.parse(value, str(row["unit"]))
+        return value
+
+    said = (
+        f"{row['meaning']} (here {units.human(row['absent'], str(row['unit']))})" if "absent" in row else row["meaning"]
+    )
+    return Annotated[int | float | str, pydantic.BeforeValidator(checked)], pydantic.Field(None, description=str(said))
+
+
+if TYPE_CHECKING:
+    Thresholds = Strict
+else:
+    Thresholds = pydantic.create_model(
+        "Thresholds",
+        __base__=Strict,
+        __doc__="The numbers that an organisation's policy sets in place of ours, by name, each in its unit.",
+        **{name: _threshold(name) for name in governance.thresholds()},
+    )
+
+
+class AcceleratorsFile(Strict):
+    """What workloads may run on; alternatives stay within it. What alternatives may be made of stands under available."""
+
+    allowed: tuple[str, ...] = pydantic.Field(
+        (), description="only these, as `gpulint catalog accelerators` lists them, or patterns as h100-*"
+    )
+    forbidden: tuple[str, ...] = pydantic.Field((), description="never these")
+
+
+class RequireFile(Strict):
+    """What the workloads that match are to state."""
+
+    paths: Extended = pydantic.Field((), description="lines as in .gitignore; every file where they are left out")
+    workload: str = pydantic.Field("*", description="name of the workload, or a pattern")
+    task: Literal["", "inference", "training"] = pydantic.Field("", description="only services, or only training runs")
+    labels: Extended = pydantic.Field((), description="labels that are to have a value")
+    annotations: Extended = pydantic.Field((), description="annotations that are to have a value")
+    objective: bool = pydantic.Field(False, description="an objective is to be stated")
+    facts: Annotated[Extended, pydantic.AfterValidator(_facts)] = pydantic.Field(
+        (), description="quantities that are to be known: accelerator, checkpoint …"
+    )
+
+    @pydantic.model_validator(mode="after")
+    def _of_something(self) -> RequireFile:
+        if not (self.labels or self.annotations or self.objective or self.facts):
+            raise ValueError("require says nothing: name labels, annotations, objective or facts")
+        return self
+
+
+class BudgetFile(Strict):
+    """How much the workloads of a team, or of the files that match, may take together."""
+
+    paths: Extended = pydantic.Field((), description="lines as in .gitignore; every file where they are left out")
+    team: str = pydantic.Field("", description="value of the label that team-label names")
+    gpus: float | None = pydantic.Field(None, ge=0, description="GPUs; a slice counts as its share of a card")
+    usd_per_hour: float | None = pydantic.Field(None, ge=0, alias="usd-per-hour", description="cost on demand")
+    kw: float | None = pydantic.Field(None, ge=0, description="power of the accelerators while all are busy, in kW")
+
+    @pydantic.model_validator(mode="after")
+    def _of_somebody(self) -> BudgetFile:
+        if not (self.team or self.paths):
+            raise ValueError("a budget says whose it is: team or paths")
+        if self.gpus is None and self.usd_per_hour is None and self.kw is None:
+            raise ValueError("a budget limits something: gpus, usd-per-hour or kw")
+        return self
+
+
 def _bound(text: str) -> str:
     from gpulint.policy import bound
 
@@ -224,6 +306,12 @@ class GovernedFile(Strict):
     )
     preview: bool = pydantic.Field(False, description="rules in preview speak too")
     accelerator: str = pydantic.Field("", description="the accelerator of workloads that name none")
+    thresholds: Thresholds = pydantic.Field(
+        Thresholds.model_validate({}), description="numbers of an organisation that rules compare with, by name"
+    )
+    accelerators: AcceleratorsFile = pydantic.Field(
+        AcceleratorsFile.model_validate({}), description="what workloads may run on"
+    )
 
 
 class OverrideFile(GovernedFile):
@@ -255,6 +343,11 @@ class PolicyFile(GovernedFile):
     )
     prices: tuple[PriceFile, ...] = pydantic.Field((), description="what a team pays, in place of list prices")
     energy: EnergyFile = pydantic.Field(EnergyFile.model_validate({}), description="what electricity costs and emits")
+    require: tuple[RequireFile, ...] = pydantic.Field((), description="what workloads are to state")
+    budgets: tuple[BudgetFile, ...] = pydantic.Field((), description="how much workloads may take together")
+    team_label: str = pydantic.Field(
+        governance.TEAM_LABEL, alias="team-label", min_length=1, description="label or annotation that names a team"
+    )
     waivers: tuple[WaiverFile, ...] = pydantic.Field((), description="what is accepted, and why")
     waivers_need: tuple[Literal["owner", "until", "while"], ...] = pydantic.Field(
         (), alias="waivers-need", description="words without which a waiver silences nothing"
@@ -290,7 +383,7 @@ class BaselineFile(Strict):
 class TargetFile(Strict):
     """What a rule is about; only a matching rule can be not evaluated."""
 
-    scope: Literal["workload", "document"]
+    scope: Literal["workload", "document", "repository"]
     kind: str | list[str] = []
     engine: str | list[str] = []
 

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpulint.findings import Waiver
+from gpulint.governance import NONE, Governance
 from gpulint.offers import EVERYTHING, Available
 from gpulint.policy.reader import Reader, Refused
 
@@ -143,6 +144,7 @@ class Settings(NamedTuple):
     stated: Mapping[str, Any] = MappingProxyType({})
     origins: Mapping[tuple[str | int, ...], str] = MappingProxyType({})
     layers: tuple[Layer, ...] = ()
+    governance: Governance = NONE
 
     def place(self, *path: str | int) -> str:
         """Where a value stands, else what it belongs to, else the file."""

@@ -17,7 +17,9 @@ def render(report: Report) -> str:
 
 
 def _issues(report: Report) -> Iterator[dict[str, object]]:
-    for finding, mark in identity.told_apart(report.open):
+    """What counts, and what stood before a change: GitLab compares by itself, and would show as fixed what is not there."""
+    standing = [one for one in report.findings if one.suppressed is None or one.suppressed.kind == "base"]
+    for finding, mark in identity.told_apart(standing):
         yield _issue(finding, mark)
 
 

@@ -18,6 +18,7 @@ from gpulint.findings import (
     Report,
     RoleSummary,
     RuleCard,
+    Spent,
     Suggestion,
     Waiver,
     WorkloadSummary,
@@ -25,7 +26,9 @@ from gpulint.findings import (
 from gpulint.version import __version__
 
 FORMAT = "gpulint-report/1"
-OBEYED = re.compile(r"[\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+OBEYED = re.compile(
+    r"[\x7f-\x9f\xad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"
+)
 """Characters that JSON lets stand and a terminal may obey or hide."""
 
 
@@ -37,7 +40,7 @@ def render(report: Report) -> str:
 def encoded(data: object) -> str:
     """Data as JSON with readable letters, without characters that a terminal would obey, ending in a newline."""
     text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
-    return OBEYED.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    return OBEYED.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 
 def as_data(report: Report) -> dict[str, object]:
@@ -52,9 +55,15 @@ def as_data(report: Report) -> dict[str, object]:
         "skipped": [{"path": skip.path, "reason": skip.reason} for skip in report.skipped],
         "failures": [failure._asdict() for failure in report.failures],
         "rules": [_rule(card) for _, card in sorted(report.rules.items())],
+        "budgets": [_budget(one) for one in report.budgets],
         "comparison": report.comparison and _comparison(report.comparison),
         "summary": _summary(report),
     }
+
+
+def _budget(one: Spent) -> dict[str, object]:
+    taken = {key: getattr(one, key) for key in ("budget", "unit", "limit", "least", "verdict", "reason", "workloads")}
+    return {**taken, **place(one.location)}
 
 
 def _summary(report: Report) -> dict[str, object]:

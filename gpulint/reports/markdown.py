@@ -18,6 +18,7 @@ UNITS_MAX = 64_000
 """GitHub takes 65,536; characters beyond the basic plane may count twice."""
 CELL_CHARACTERS_MAX = 400
 LISTED_MAX = 50
+OLD = frozenset({"baseline", "base"})
 HEAD = ("| | rule | where | what |", "|---|---|---|---|")
 MARKUP = re.compile(r"([\\`*_\[\]<>&|~$@#])")
 
@@ -26,7 +27,7 @@ def render(report: Report) -> str:
     """The worst first, then what is behind it, folded, as far as a comment may be long."""
     rows = [_row(one, report.rules.get(one.rule)) for one in _worst_first(report.open)]
     head = [MARKER, f"### gpulint: {_verdict(report)}", *_faults(report.failures)]
-    foot = [text.counts(report), *filter(None, (text.lacking(report),))]
+    foot = [code(text.counts(report)), *filter(None, (text.lacking(report),))]
     room = UNITS_MAX - _units("\n\n".join((*head, *HEAD, *foot)))
     shown = _fitting(rows, room)
     room -= _units("\n".join(shown))
@@ -80,8 +81,9 @@ def _details(report: Report, room: int) -> tuple[str, str]:
 
 
 def _lists(report: Report) -> Iterator[tuple[str, str]]:
-    suppressed = [one for one in report.findings if one.suppressed is not None]
-    yield f"{len(suppressed)} suppressed", _listed([_suppressed(one) for one in suppressed])
+    """What somebody waives, and what was not read; old debt is counted in the last line."""
+    waived = [one for one in report.findings if one.suppressed is not None and one.suppressed.kind not in OLD]
+    yield f"{len(waived)} suppressed", _listed([_suppressed(one) for one in waived])
     yield f"{len(report.skipped)} not read", _listed([_skipped(one) for one in report.skipped])
 
 

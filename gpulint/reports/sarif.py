@@ -50,7 +50,6 @@ def render(report: Report) -> str:
     driver = {
         "name": "gpulint",
         "version": __version__,
-        "semanticVersion": __version__,
         "informationUri": PROJECT,
         "rules": [_rule(card) for card in cards.values()],
         "notifications": [{"id": name, "shortDescription": {"text": said}} for name, said in NOTIFICATIONS.items()],

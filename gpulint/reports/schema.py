@@ -269,6 +269,18 @@ class ComparisonEntry(Strict):
     gone: list[FindingEntry] = pydantic.Field(description="what stood before the change and no longer does")
 
 
+class BudgetEntry(Place):
+    """How much of one limit of a budget the workloads of a run take, and where the policy states it."""
+
+    budget: str = pydantic.Field(description="whose it is: a team, or the paths")
+    unit: str = pydantic.Field(description="gpus, usd_per_hour or w")
+    limit: float
+    least: float = pydantic.Field(description="what the workloads take whose figure is known")
+    verdict: Literal["exceeded", "within", "cannot tell"]
+    reason: str = pydantic.Field(description="what is not known; empty where all is")
+    workloads: int
+
+
 class ToolEntry(Strict):
     """What wrote the report."""
 
@@ -317,6 +329,7 @@ class ReportFile(Strict):
     skipped: list[SkipEntry]
     failures: list[FailureEntry]
     rules: list[RuleEntry] = pydantic.Field(description="those that speak")
+    budgets: list[BudgetEntry] = pydantic.Field(description="of the policies that govern the files")
     comparison: ComparisonEntry | None
     summary: SummaryEntry
 

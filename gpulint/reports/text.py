@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
+from gpulint import units
 from gpulint.findings import (
     Aim,
     Edit,
@@ -307,6 +308,7 @@ def found(report: Report) -> str:
 def closing(report: Report) -> Iterator[str]:
     """The counts, and what was not looked at and why."""
     yield counts(report)
+    yield from budgets(report)
     for reason, number in sorted(Counter(skip.reason for skip in report.skipped).items()):
         yield f"skipped: {number} × {safe(reason)}"
     for failure in report.failures:
@@ -314,6 +316,15 @@ def closing(report: Report) -> Iterator[str]:
     roles = [role for workload in report.workloads for role in workload.roles]
     if unread := sum(not role.engine and not role.part_of for role in roles):
         yield f"no engine that gpulint reads: {unread} of {_counted(len(roles), 'role')}; only rules for any program applied"
+
+
+def budgets(report: Report) -> Iterator[str]:
+    """How much of each budget is taken, and why more cannot be told."""
+    for one in report.budgets:
+        least, limit = (units.human(amount, one.unit) for amount in (one.least, one.limit))
+        known = "at least " if one.verdict == "cannot tell" else ""
+        why = f" ({safe(one.reason)})" if one.verdict == "cannot tell" else ""
+        yield f"budget {safe(one.budget)}: {known}{least.removesuffix(' GPUs')} of {limit}, {one.verdict}{why}"
 
 
 def lacking(report: Report) -> str:

@@ -96,7 +96,7 @@ def training_gpu_hours(workload_gpus: float, training_run_s: float) -> float:
     return workload_gpus * training_run_s / units.HOUR_S
 
 
-def missing_labels(required_labels: tuple[str, ...], labels: Mapping[str, str]) -> tuple[str, ...]:
+def missing_labels(required_labels: tuple[str, ...] | None, labels: Mapping[str, str]) -> tuple[str, ...]:
     """Labels that gpulint.yaml demands and that neither the object nor a comment states.
 
     missing_labels = required_labels − labels
@@ -112,10 +112,12 @@ def missing_labels(required_labels: tuple[str, ...], labels: Mapping[str, str]) 
 
     Source: definition.
     """
-    return tuple(name for name in required_labels if not labels.get(name))
+    return tuple(name for name in required_labels or () if not labels.get(name))
 
 
-def missing_annotations(required_annotations: tuple[str, ...], annotations: Mapping[str, str]) -> tuple[str, ...]:
+def missing_annotations(
+    required_annotations: tuple[str, ...] | None, annotations: Mapping[str, str]
+) -> tuple[str, ...]:
     """Annotations that gpulint.yaml demands and that neither the object nor a comment states.
 
     missing_annotations = required_annotations − annotations
@@ -131,4 +133,4 @@ def missing_annotations(required_annotations: tuple[str, ...], annotations: Mapp
 
     Source: definition.
     """
-    return tuple(name for name in required_annotations if not annotations.get(name))
+    return tuple(name for name in required_annotations or () if not annotations.get(name))

@@ -1,0 +1,449 @@
+"""What an organisation's policy demands: accelerators, thresholds, what is to be stated, budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from gpulint import lint, samples
+from gpulint.findings import Finding, Report, Severity, Spent
+from gpulint.policy import rule
+from gpulint.policy.settings import SettingsError
+
+RULES = tuple(rule.shipped_rules().values())
+OURS = [one for one in RULES if one.family == "governance"]
+POD = """\
+apiVersion: v1
+kind: Pod
+metadata: {{name: {name}, namespace: lab, labels: {{{labels}}}, annotations: {{{annotations}}}}}
+spec:
+  nodeSelector: {{{selector}}}
+  containers:
+    - name: server
+      image: vllm/vllm-openai:v0.11.0
+      args: [--model=Qwen/Qwen3-4B, --max-model-len=4096]
+      resources: {{limits: {{nvidia.com/gpu: {gpus}}}}}
+"""
+L4 = "nvidia.com/gpu.product: NVIDIA-L4"
+H100 = "nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3"
+RENTED = "node.kubernetes.io/instance-type: g6.xlarge"
+BATCH = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --gpus-per-node=8
+#SBATCH --time=24:00:00
+{comment}
+srun torchrun --nproc_per_node=8 train.py
+"""
+VALUES = """\
+servingEngineSpec:
+  modelSpec:
+    - {name: chat, repository: vllm/vllm-openai, tag: v0.11.0, modelURL: Qwen/Qwen3-4B, replicaCount: 1, requestGPU: 1}
+"""
+
+
+def pod(name: str = "chat", selector: str = L4, labels: str = "", annotations: str = "", gpus: object = 1) -> str:
+    return POD.format(name=name, selector=selector, labels=labels, annotations=annotations, gpus=gpus)
+
+
+def report(policy: str, files: dict[str, str]) -> Report:
+    """The report of all shipped rules on files under a policy."""
+    parts = {"gpulint.yaml": policy, **files}
+    text = "".join(f"# file: {path}\n{content.rstrip()}\n" for path, content in parts.items())
+    found = samples.report(text, samples.given(RULES, RULES))
+    assert found.failures == ()
+    return found
+
+
+def ours(found: Report, name: str = "") -> list[Finding]:
+    """The findings about governance, or those of one rule."""
+    return [one for one in found.open if one.family == "governance" and name in ("", one.rule)]
+
+
+def said(found: Report) -> list[tuple[str, str, int]]:
+    return [(one.rule, one.location.path, one.location.line) for one in ours(found)]
+
+
+def needs(found: Report) -> set[tuple[str, tuple[str, ...]]]:
+    """The rules about governance that lacked facts."""
+    names = {one.name for one in OURS}
+    return {
+        (one.rule, one.needs)
+        for workload in found.workloads
+        for role in workload.roles
+        for one in role.not_evaluated
+        if one.rule in names
+    }
+
+
+def test_without_a_policy_none_of_these_rules_speaks_or_lacks_anything() -> None:
+    found = report("{}", {"a.yaml": pod(selector=""), "values.yaml": VALUES, "t.sbatch": BATCH.format(comment="")})
+    assert (ours(found), needs(found), found.budgets) == ([], set(), ())
+
+
+@pytest.mark.parametrize(
+    ("one", "text"),
+    [(one, str(text)) for one in OURS for text in rule.examples(one)["bad"]],
+    ids=[one.name for one in OURS],
+)
+def test_a_bad_sample_shows_nothing_but_its_defect_beside_all_other_rules(one: rule.Rule, text: str) -> None:
+    found = samples.report(text, samples.given(RULES, RULES))
+    assert [(each.rule, each.severity) for each in found.open] == [(one.name, Severity.ERROR)]
+
+
+@pytest.mark.parametrize("text", [str(text) for one in OURS for text in rule.examples(one)["good"]])
+def test_a_good_sample_is_clean_beside_all_other_rules(text: str) -> None:
+    found = samples.report(text, samples.given(RULES, RULES))
+    assert (list(found.open), needs(found)) == ([], set())
+
+
+# ---- accelerators
+
+
+@pytest.mark.parametrize(
+    ("policy", "card", "speaks"),
+    [
+        ("{allowed: [l4]}", H100, True),
+        ("{allowed: [l4]}", L4, False),
+        ("{allowed: [L4 24GB]}", L4, False),
+        ("{allowed: ['h100-*']}", H100, False),
+        ("{forbidden: ['h100-*']}", H100, True),
+        ("{forbidden: ['h100-*']}", L4, False),
+        ("{allowed: ['*'], forbidden: [h100-sxm-80gb]}", H100, True),
+    ],
+)
+def test_accelerators_are_allowed_or_forbidden_by_name_or_pattern(policy: str, card: str, speaks: bool) -> None:
+    found = report(f"accelerators: {policy}", {"a.yaml": pod(selector=card)})
+    assert said(found) == ([("accelerator-not-allowed", "a.yaml", 5)] if speaks else [])
+
+
+def test_the_finding_says_what_is_permitted_and_points_at_the_policy() -> None:
+    (found,) = ours(report("accelerators: {allowed: [l4, l40s]}", {"a.yaml": pod(selector=H100)}))
+    assert found.message == "H100 SXM5 80GB is not permitted here: l4, l40s"
+    assert [(one.location.path, one.location.line) for one in found.related] == [("gpulint.yaml", 1)]
+
+
+def test_alternatives_stay_within_what_is_allowed() -> None:
+    (found,) = ours(report("accelerators: {allowed: [l40s, a10g]}", {"a.yaml": pod(selector=H100)}))
+    cards = {str(one.values["accelerator"]) for one in found.suggestions}
+    assert cards
+    assert cards <= {"l40s", "a10g"}
+
+
+def test_an_accelerator_that_nobody_names_is_not_judged() -> None:
+    found = report("accelerators: {allowed: [l4]}", {"a.yaml": pod(selector="")})
+    assert ours(found) == []
+    assert ("accelerator-not-allowed", ("accelerator",)) in needs(found)
+
+
+def test_an_override_allows_more_or_forbids_some_in_its_paths() -> None:
+    policy = """\
+accelerators: {allowed: [l4]}
+overrides:
+  - {paths: [research/], accelerators: {allowed: ['h100-*']}}
+  - {paths: [dev/], accelerators: {forbidden: [l4]}}
+"""
+    files = {"research/a.yaml": pod(selector=H100), "dev/a.yaml": pod(), "prod/a.yaml": pod()}
+    assert said(report(policy, files)) == [("accelerator-not-allowed", "dev/a.yaml", 5)]
+
+
+def test_a_name_that_the_catalog_lacks_is_refused_with_its_place() -> None:
+    with pytest.raises(
+        SettingsError, match=r"gpulint.yaml:1:\d+: no accelerator of the catalog is called h10; did you mean"
+    ):
+        report("accelerators: {allowed: [h10]}", {"a.yaml": pod()})
+
+
+# ---- thresholds
+
+
+PIPELINE = """\
+apiVersion: gpulint/v1
+kind: TrainingJob
+metadata: {name: pretrain}
+spec:
+  roles:
+    - name: worker
+      engine: megatron-lm
+      checkpoint: meta-llama/Llama-3.1-8B
+      accelerator: h100-sxm-80gb
+      gpus_per_pod: 8
+      gpus_per_replica: 8
+      pods_per_replica: 1
+      replicas: 1
+      tensor_parallel: 2
+      pipeline_parallel: 4
+      micro_batch_size: 1
+      global_batch_size: 16
+      sequence_length: 4096
+"""
+
+
+@pytest.mark.parametrize(("threshold", "speaks"), [("15 %", True), ("0.15", True), ("20 %", False), ("{}", False)])
+def test_a_threshold_moves_the_verdict_that_compares_with_it(threshold: str, speaks: bool) -> None:
+    policy = "{}" if threshold == "{}" else f"thresholds: {{pipeline_bubble_most: {threshold}}}"
+    found = report(policy, {"a.yaml": PIPELINE})
+    assert ("pipeline-bubble" in {one.rule for one in found.open}) is speaks
+
+
+def test_a_threshold_of_an_override_holds_in_its_paths() -> None:
+    policy = "overrides: [{paths: [own/], thresholds: {pipeline_bubble_most: 10 %}}]"
+    found = report(policy, {"own/a.yaml": PIPELINE, "a.yaml": PIPELINE})
+    assert [one.location.path for one in found.open if one.rule == "pipeline-bubble"] == ["own/a.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("stated", "message"),
+    [
+        (
+            "pipeline_buble_most: 0.1",
+            r"gpulint.yaml:1:\d+: unknown key pipeline_buble_most; did you mean pipeline_bubble_most\?",
+        ),
+        ("pipeline_bubble_most: often", r'gpulint.yaml:1:\d+: .*"often" is not a share such as 0.15 or 15 %'),
+        ("weight_load_most_s: 900", r'gpulint.yaml:1:\d+: .*"900" is not a time with its unit; write 900ms or 900s'),
+        ("pipeline_bubble_most: true", r"gpulint.yaml:1:\d+: .*true is not a number"),
+        ("weight_bytes: 3", r"gpulint.yaml:1:\d+: unknown key weight_bytes"),
+    ],
+)
+def test_a_threshold_that_cannot_be_used_is_refused_with_its_place(stated: str, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        report(f"thresholds: {{{stated}}}", {"a.yaml": pod()})
+
+
+# ---- what is to be stated
+
+
+def test_labels_that_lack_are_named_together_where_they_would_go() -> None:
+    files = {"a.yaml": pod(labels="tier: gold")}
+    (found,) = ours(report("require: [{labels: [team, tier, cost]}]", files))
+    assert (found.rule, found.location.line) == ("required-label-missing", 3)
+    assert found.message == "missing among the labels: team, cost; state it in metadata.labels"
+
+
+def test_an_empty_label_is_none() -> None:
+    assert said(report("require: [{labels: team}]", {"a.yaml": pod(labels="team: ''")})) == [
+        ("required-label-missing", "a.yaml", 3)
+    ]
+
+
+def test_a_batch_script_states_its_labels_in_a_comment() -> None:
+    policy = "require: [{labels: [team]}]"
+    (found,) = ours(report(policy, {"t.sbatch": BATCH.format(comment="")}))
+    assert found.message == "missing among the labels: team; state it in a comment, as # gpulint: labels=NAME:VALUE"
+    assert ours(report(policy, {"t.sbatch": BATCH.format(comment="# gpulint: labels=team:search")})) == []
+
+
+def test_labels_that_a_chart_writes_are_not_judged() -> None:
+    found = report("require: [{labels: [team]}]", {"values.yaml": VALUES})
+    assert ours(found) == []
+    assert needs(found) == {("required-label-missing", ("labels",))}
+
+
+def test_a_requirement_is_about_its_paths_names_and_task() -> None:
+    policy = """\
+require:
+  - {paths: [prod/], labels: [team]}
+  - {workload: "train-*", annotations: [approved-by]}
+  - {task: training, labels: [project]}
+"""
+    files = {"prod/a.yaml": pod(), "dev/a.yaml": pod(), "b.yaml": pod("train-it")}
+    assert said(report(policy, files)) == [
+        ("required-annotation-missing", "b.yaml", 3),
+        ("required-label-missing", "prod/a.yaml", 3),
+    ]
+
+
+@pytest.mark.parametrize("annotation", ["gpulint/tpot: 50ms", "gpulint/requests-per-s: '3'"])
+def test_an_objective_in_any_word_will_do(annotation: str) -> None:
+    policy = "require: [{objective: true}]"
+    assert said(report(policy, {"a.yaml": pod()})) == [("objective-missing", "a.yaml", 3)]
+    assert "objective-missing" not in {one.rule for one in report(policy, {"a.yaml": pod(annotations=annotation)}).open}
+
+
+def test_the_length_of_a_prompt_is_no_objective() -> None:
+    files = {"a.yaml": pod(annotations="gpulint/prompt-tokens: '100'")}
+    assert said(report("require: [{objective: true}]", files)) == [("objective-missing", "a.yaml", 3)]
+
+
+def test_facts_that_lack_are_named_with_how_to_state_them() -> None:
+    (found,) = ours(report("require: [{facts: [accelerator, checkpoint]}]", {"a.yaml": pod(selector="")}))
+    assert found.rule == "required-fact-missing"
+    assert found.message.startswith("cannot be told here: accelerator; name it: a nodeSelector, the annotation")
+
+
+@pytest.mark.parametrize(
+    ("policy", "message"),
+    [
+        (
+            "require: [{facts: [acelerator]}]",
+            r"gpulint.yaml:1:\d+: .*no fact is called acelerator; did you mean accelerator\?",
+        ),
+        ("require: [{paths: [a/]}]", r"gpulint.yaml:1:\d+: .*require says nothing"),
+        ("require: [{label: [a]}]", r"gpulint.yaml:1:\d+: unknown key label; did you mean labels\?"),
+        ("budgets: [{gpus: 3}]", r"gpulint.yaml:1:\d+: .*a budget says whose it is: team or paths"),
+        ("budgets: [{team: a}]", r"gpulint.yaml:1:\d+: .*a budget limits something"),
+        ("budgets: [{team: a, gpus: -1}]", r"gpulint.yaml:1:\d+: "),
+    ],
+)
+def test_demands_that_say_nothing_are_refused_with_their_place(policy: str, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        report(policy, {"a.yaml": pod()})
+
+
+# ---- budgets
+
+
+def budget(found: Report) -> list[tuple[str, str, float, float, str]]:
+    return [(one.budget, one.unit, one.least, one.limit, one.verdict) for one in found.budgets]
+
+
+def team(name: str, gpus: object, of: str = "search", selector: str = L4) -> str:
+    return pod(name, selector=selector, labels=f"team: {of}" if of else "", gpus=gpus)
+
+
+def test_a_team_takes_what_its_workloads_take_together() -> None:
+    files = {
+        "a.yaml": team("a", 2),
+        "b.yaml": team("b", 1),
+        "c.yaml": team("c", 4, of="ads"),
+        "d.yaml": team("d", 8, of=""),
+    }
+    found = report("budgets: [{team: search, gpus: 2}, {team: ads, gpus: 4}]", files)
+    assert budget(found) == [
+        ("team search", "gpus", 3, 2, "exceeded"),
+        ("team ads", "gpus", 4, 4, "within"),
+    ]
+    (one,) = ours(found)
+    assert (one.rule, one.location.path, one.location.line) == ("gpu-budget-exceeded", "a.yaml", 10)
+    assert one.message == "team search: 3 GPUs are asked for, 2 are budgeted"
+    assert one.arithmetic == ("2 a (a.yaml) + 1 b (b.yaml)",)
+    assert [(place.label, place.location.path, place.location.line) for place in one.related] == [
+        ("the budget of team search", "gpulint.yaml", 1)
+    ]
+
+
+def test_the_largest_five_are_named_and_the_others_summed() -> None:
+    files = {f"{name}.yaml": team(name, gpus) for name, gpus in zip("abcdefg", (1, 2, 3, 4, 5, 6, 7), strict=True)}
+    (one,) = ours(report("budgets: [{team: search, gpus: 9}]", files))
+    assert one.arithmetic == ("7 g (g.yaml) + 6 f (f.yaml) + 5 e (e.yaml) + 4 d (d.yaml) + 3 c (c.yaml) + 3 2 others",)
+
+
+def test_a_budget_of_paths_takes_what_stands_in_them() -> None:
+    files = {"dev/a.yaml": pod(gpus=2), "dev/b.yaml": pod("b", gpus=1), "prod/a.yaml": pod(gpus=8)}
+    found = report("budgets: [{paths: [dev/], gpus: 2}]", files)
+    assert budget(found) == [("dev/", "gpus", 3, 2, "exceeded")]
+
+
+def test_known_parts_beyond_a_budget_are_an_error_whatever_else_is_unknown() -> None:
+    files = {"a.yaml": team("a", 4), "b.yaml": team("b", "$COUNT")}
+    found = report("budgets: [{team: search, gpus: 3}]", files)
+    assert [one.rule for one in ours(found)] == ["gpu-budget-exceeded"]
+
+
+def test_known_parts_below_a_budget_are_no_verdict_where_others_are_unknown() -> None:
+    files = {"a.yaml": team("a", 2), "b.yaml": team("b", "$COUNT")}
+    found = report("budgets: [{team: search, gpus: 3}]", files)
+    assert ours(found) == []
+    assert budget(found) == [("team search", "gpus", 2, 3, "cannot tell")]
+    assert [one.reason for one in found.budgets] == ["1 of 2 workloads cannot be counted"]
+
+
+def test_a_workload_whose_team_cannot_be_told_leaves_every_team_open() -> None:
+    found = report("budgets: [{team: search, gpus: 3}]", {"a.yaml": team("a", 2), "values.yaml": VALUES})
+    assert budget(found) == [("team search", "gpus", 2, 3, "cannot tell")]
+
+
+def test_the_team_stands_in_the_label_that_the_policy_names_or_in_gpulints_own() -> None:
+    files = {
+        "a.yaml": pod("a", labels="owner: search"),
+        "b.yaml": pod("b", labels="gpulint/owner: search"),
+        "c.yaml": pod("c", annotations="owner: search"),
+        "d.yaml": pod("d", labels="team: search"),
+    }
+    found = report("{team-label: owner, budgets: [{team: search, gpus: 9}]}", files)
+    assert budget(found) == [("team search", "gpus", 3, 9, "within")]
+
+
+DEPLOYMENT = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: chat, labels: {team: search}}
+spec:
+  replicas: 3
+  template:
+    spec:
+      nodeSelector: {node.kubernetes.io/instance-type: g6.xlarge}
+      containers:
+        - name: server
+          image: vllm/vllm-openai:v0.11.0
+          args: [--model=Qwen/Qwen3-4B, --max-model-len=4096]
+          resources: {limits: {nvidia.com/gpu: 1}}
+"""
+GROUP = """\
+apiVersion: leaderworkerset.x-k8s.io/v1
+kind: LeaderWorkerSet
+metadata: {name: big, labels: {team: search}}
+spec:
+  replicas: 2
+  leaderWorkerTemplate:
+    size: 2
+    leaderTemplate:
+      spec:
+        nodeSelector: {nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3}
+        containers:
+          - name: leader
+            image: vllm/vllm-openai:v0.11.0
+            command: [vllm, serve, meta-llama/Llama-3.3-70B-Instruct]
+            args: [--tensor-parallel-size=8, --pipeline-parallel-size=2]
+            resources: {limits: {nvidia.com/gpu: 8}}
+    workerTemplate:
+      spec:
+        nodeSelector: {nvidia.com/gpu.product: NVIDIA-H100-80GB-HBM3}
+        containers:
+          - name: worker
+            image: vllm/vllm-openai:v0.11.0
+            command: [sh, -c, "ray start --address=$(LWS_LEADER_ADDRESS) --block"]
+            resources: {limits: {nvidia.com/gpu: 8}}
+"""
+SLICE = pod("slice", labels="team: search").replace("nvidia.com/gpu: 1", "nvidia.com/mig-3g.40gb: 2").replace(L4, H100)
+
+
+@pytest.mark.parametrize(("text", "gpus"), [(DEPLOYMENT, 3), (GROUP, 32), (SLICE, 1), (BATCH.format(comment=""), 16)])
+def test_instances_count_once_each_and_slices_as_their_share(text: str, gpus: float) -> None:
+    found = report("budgets: [{paths: ['*'], gpus: 100}]", {"t.sbatch" if "SBATCH" in text else "a.yaml": text})
+    assert [(one.least, one.verdict) for one in found.budgets] == [(gpus, "within")]
+
+
+def test_cost_is_counted_where_the_machine_is_known() -> None:
+    policy = "budgets: [{team: search, usd-per-hour: 2}]"
+    (one,) = ours(report(policy, {"a.yaml": DEPLOYMENT}))
+    assert one.message == "team search: $2.41/h are spent, $2.00/h are budgeted"
+    unknown = report(policy, {"a.yaml": team("a", 1)})
+    assert budget(unknown) == [("team search", "usd_per_hour", 0, 2, "cannot tell")]
+
+
+def test_power_is_the_least_that_busy_cards_draw() -> None:
+    found = report("budgets: [{team: search, kw: 30}]", {"a.yaml": DEPLOYMENT})
+    (one,) = found.budgets
+    assert (one.unit, one.limit, one.verdict) == ("w", 30000, "within")
+    assert 0 < one.least <= 3 * 72
+
+
+def test_a_run_over_some_files_does_not_pass_a_budget() -> None:
+    def some(policy: str, files: dict[str, str]) -> Sequence[Spent]:
+        text = "".join(
+            f"# file: {path}\n{content}" for path, content in {"gpulint.yaml": policy + "\n", **files}.items()
+        )
+        given = samples.under(text, samples.given(RULES, RULES))
+        partial = given.governance._replace(
+            budgets=tuple(one._replace(whole=False) for one in given.governance.budgets)
+        )
+        sources, repository = samples.sources_of(text)
+        return lint.lint(sources, repository, replace(given, governance=partial, governed=None)).budgets
+
+    (one,) = some("budgets: [{team: search, gpus: 3}]", {"a.yaml": team("a", 2)})
+    assert (one.verdict, one.reason) == ("cannot tell", "the run reads some files only")
+    (one,) = some("budgets: [{team: search, gpus: 1}]", {"a.yaml": team("a", 2)})
+    assert one.verdict == "exceeded"
