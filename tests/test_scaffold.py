@@ -15,9 +15,7 @@ from gpulint.findings import Report
 
 def uncommented(text: str) -> str:
     """The settings with every offered key in force."""
-    lines = (
-        line for line in text.splitlines() if re.match(r"# (?:[a-z-]+:(?: |$)|  )", line) and "$schema" not in line
-    )
+    lines = (line for line in text.splitlines() if re.match(r"# (?:[a-z-]+:(?: |$)|  )", line))
     return "".join(f"{line.removeprefix('# ')}\n" for line in lines)
 
 
@@ -27,7 +25,7 @@ def test_each_line_that_the_settings_offer_is_one_that_they_take(
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".git").mkdir()
     shutil.copytree(Path(__file__).parent.parent / "examples" / "policies", tmp_path / "policies" / "gpulint")
-    settings = uncommented(scaffold.settings_file(Report(), "0.1.0"))
+    settings = uncommented(scaffold.settings_file(Report()))
     assert len(re.findall(r"^[a-z-]+:", settings, re.MULTILINE)) == 11
     Path("gpulint.yaml").write_text(settings, encoding="utf-8")
     (tmp_path / "chat.yaml").write_text("apiVersion: v1\nkind: Service\n", encoding="utf-8")
@@ -36,8 +34,5 @@ def test_each_line_that_the_settings_offer_is_one_that_they_take(
 
 
 def test_the_settings_say_nothing_by_themselves() -> None:
-    text = scaffold.settings_file(Report(), "0.1.0")
+    text = scaffold.settings_file(Report())
     assert all(line.startswith("#") or not line for line in text.splitlines())
-    assert text.startswith(
-        "# yaml-language-server: $schema=https://github.com/OWNER/gpulint/raw/v0.1.0/schemas/policy.json\n"
-    )
