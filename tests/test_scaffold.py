@@ -15,7 +15,7 @@ from gpulint.findings import Report
 
 def uncommented(text: str) -> str:
     """The settings with every offered key in force."""
-    lines = (line for line in text.splitlines() if re.match(r"# (?:[a-z-]+:(?: |$)|  )", line))
+    lines = (line for line in text.splitlines() if re.match(r"# (?:[a-z-]+:(?: |$)|  [-/])", line))
     return "".join(f"{line.removeprefix('# ')}\n" for line in lines)
 
 
