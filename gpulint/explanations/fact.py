@@ -26,6 +26,7 @@ SUPPLIED: Mapping[str, str] = {
     "object": "stated by the object that declares the workload, for all of its roles",
     "policy": "stated by the policy, for the path of the file",
     "document": "read from the text of the document",
+    "repository": "summed over the workloads of a run, for each budget of the policy",
 }
 """Who supplies a fact, by `of` of the glossary."""
 COMPUTED = frozenset({"derived", "fitted", "measured"})
