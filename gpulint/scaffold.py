@@ -51,9 +51,15 @@ spec:
 """
 
 HEAD = """\
-# Settings of gpulint; every key is optional. The nearest gpulint.yaml above a file counts.
+# Settings of gpulint; every key is optional. The nearest gpulint.yaml above a file counts: gpulint policy show FILE
+# For completion in an editor: gpulint policy schema > gpulint.schema.json, and as the first line of this file
+#   yaml-language-server: $schema=gpulint.schema.json
+# extends: [recommended]      # packs by name (gpulint policy packs), ./files of this repository, package:NAME
 # fail-on: error              # error, warning or note
 # ignore: [oversizing]        # rules or families that shall not speak
+# severity: {util-too-high: error, interconnect: note}    # error, warning, note or off
+# overrides:                  # what holds in some paths; later entries win
+#   - {paths: [dev/], severity: {oversizing: off}}
 # exclude: [third_party/]     # paths to leave out, as in .gitignore
 # rules: [policies/gpulint]   # folders with rules of your own
 # accelerator: h100-sxm-80gb  # of workloads that name none

@@ -11,9 +11,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gpulint import cli
-from gpulint.policy import packs, settings
+from gpulint.policy import packs, selection, settings
 from gpulint.policy.governing import Policies
 from gpulint.policy.reader import Disk
+from gpulint.policy.rule import shipped_rules
 from gpulint.policy.settings import SettingsError
 
 POD = """\
@@ -400,6 +401,13 @@ def test_an_override_selects_for_its_paths_alone(check: Callable[..., Result]) -
     assert spoken(check(files, "--format", "json")) == [("pod.yaml", "gpu-limit-missing", "error")]
 
 
+def test_an_override_narrows_what_may_be_used_on_its_paths(tmp_path: Path) -> None:
+    policy = "accelerators: {allowed: [l4, h100-*]}\noverrides: [{paths: [dev/], accelerators: {allowed: [l4]}}]\n"
+    policies = Policies(Disk(laid(tmp_path, {"gpulint.yaml": policy})))
+    assert policies.at("dev/chat.yaml").governance.permitted.allowed == ("l4",)
+    assert policies.at("chat.yaml").governance.permitted.allowed == ("l4", "h100-*")
+
+
 def test_an_override_names_the_accelerator_of_its_paths(check: Callable[..., Result]) -> None:
     policy = "accelerator: h200-sxm-141gb\noverrides: [{paths: [small/], accelerator: l4}]\n"
     files = {"gpulint.yaml": policy, "chat.yaml": UNPLACED, "small/chat.yaml": UNPLACED}
@@ -485,9 +493,99 @@ def test_stdin_stands_under_the_policy_of_the_name_it_is_given(tmp_path: Path, m
 
 # ---- the shipped packs
 
+LATEST = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: chat}
+spec:
+  nodeSelector: {cloud.google.com/gke-accelerator: nvidia-h100-80gb}
+  containers:
+    - name: server
+      image: vllm/vllm-openai:latest
+      args: [--model=Qwen/Qwen3-8B, --max-model-len=16384]
+      resources: {limits: {nvidia.com/gpu: 1}}
+"""
+"""One note: engine-image-unpinned."""
+ENDLESS = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --gpus-per-node=8
+#SBATCH --cpus-per-task=64
+srun torchrun --nnodes=2 --nproc_per_node=8 --rdzv_backend=c10d --rdzv_endpoint=$MASTER:29500 train.py
+"""
+"""One note: time-limit-missing."""
+PRIVILEGED = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: chat}
+spec:
+  nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}
+  containers:
+    - name: server
+      image: vllm/vllm-openai:v0.11.0
+      args: [--model=Qwen/Qwen2.5-7B-Instruct, --max-model-len=4096]
+      securityContext: {privileged: true}
+      resources: {limits: {nvidia.com/gpu: 1}}
+"""
+"""One warning: privileged-gpu-container."""
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "text", "said", "code"),
+    [
+        ("", "chat.yaml", LATEST, {"engine-image-unpinned": "note"}, 0),
+        ("recommended", "chat.yaml", LATEST, {"engine-image-unpinned": "note"}, 0),
+        ("strict", "chat.yaml", LATEST, {"engine-image-unpinned": "warning"}, 1),
+        ("serving", "chat.yaml", LATEST, {"engine-image-unpinned": "warning", "objective-missing": "note"}, 0),
+        ("training", "chat.yaml", LATEST, {"engine-image-unpinned": "note"}, 0),
+        ("", "run.sbatch", ENDLESS, {"time-limit-missing": "note"}, 0),
+        ("training", "run.sbatch", ENDLESS, {"time-limit-missing": "warning"}, 0),
+        ("serving", "run.sbatch", ENDLESS, {"time-limit-missing": "note"}, 0),
+        ("finops", "run.sbatch", ENDLESS, {"time-limit-missing": "warning", "required-label-missing": "warning"}, 0),
+        ("", "chat.yaml", PRIVILEGED, {"privileged-gpu-container": "warning"}, 0),
+        ("facility", "chat.yaml", PRIVILEGED,
+         {"privileged-gpu-container": "error", "required-label-missing": "warning"}, 1),
+        ("facility", "chat.yaml", PRIVILEGED.replace("{name: chat}", "{name: chat, labels: {team: search}}"),
+         {"privileged-gpu-container": "error"}, 1),
+        ("finops", "chat.yaml", PRIVILEGED.replace("{name: chat}", "{name: chat, labels: {team: search}}"),
+         {"privileged-gpu-container": "warning"}, 0),
+    ],
+)  # fmt: skip
+def test_what_a_pack_changes_on_a_sample(
+    check: Callable[..., Result], name: str, file: str, text: str, said: dict[str, str], code: int
+) -> None:
+    policy = {"gpulint.yaml": f"extends: {name}\n"} if name else {}
+    result = check({**policy, file: text}, "--format", "json", file)
+    assert ({rule: severity for _, rule, severity in spoken(result)}, result.exit_code) == (said, code)
+
 
 @pytest.mark.parametrize("name", packs.names())
 def test_every_pack_loads_says_what_it_is_for_and_names_what_exists(check: Callable[..., Result], name: str) -> None:
     assert packs.pack(name).stated["summary"]
     result = check({"gpulint.yaml": f"extends: {name}\n", "pod.yaml": POD})
     assert result.exit_code in (0, 1), result.output
+
+
+@pytest.mark.parametrize("name", packs.names())
+def test_a_pack_gives_its_rules_the_severity_that_it_states_and_none_that_they_have(tmp_path: Path, name: str) -> None:
+    found = read(tmp_path, {"gpulint.yaml": f"extends: {name}\n"})
+    rules = {one.name: one for one in selection.speaking(shipped_rules(), found)}
+    for word, level in packs.pack(name).stated.get("severity", {}).items():
+        if word in shipped_rules():
+            assert (rules[word].severity.word, shipped_rules()[word].severity.word != level) == (level, True), word
+        else:
+            assert {one.severity.word for one in rules.values() if one.family == word} == {level}, word
+
+
+def test_a_waiver_without_owner_and_end_silences_nothing_under_the_strict_pack(check: Callable[..., Result]) -> None:
+    waived = POD.rstrip() + "  # gpulint: ignore[gpu-limit-missing] the webhook adds it\n"
+    assert check({"pod.yaml": waived}).exit_code == 0
+    result = check({"gpulint.yaml": "extends: strict\n", "pod.yaml": waived}, "--format", "json")
+    assert result.exit_code == 1
+    assert "gpu-limit-missing" in {rule for _, rule, _ in spoken(result)}
+
+
+def test_packs_add_up(check: Callable[..., Result]) -> None:
+    result = check({"gpulint.yaml": "extends: [strict, serving, finops]\n", "chat.yaml": LATEST}, "--format", "json")
+    said = {"engine-image-unpinned": "warning", "objective-missing": "note", "required-label-missing": "warning"}
+    assert ({rule: severity for _, rule, severity in spoken(result)}, result.exit_code) == (said, 1)

@@ -25,6 +25,7 @@ SUPPLIED: Mapping[str, str] = {
     "derived": "computed",
     "object": "stated by the object that declares the workload, for all of its roles",
     "policy": "stated by the policy, for the path of the file",
+    "repository": "summed up over the workloads of a run",
     "document": "read from the text of the document",
     "repository": "summed over the workloads of a run, for each budget of the policy",
 }
