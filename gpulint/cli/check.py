@@ -256,8 +256,7 @@ def _put(report: Report, wanted: Sequence[Output], colour: bool, on_stderr: bool
         rendered = text.render(report, colour) if name == outputs.TEXT else outputs.rendered(report, name)
         click.echo(rendered, nl=False, color=colour, err=on_stderr)
     if not shown:
-        counts, *rest = text.closing(report)
-        tell([f"{counts}; written to {', '.join(one.file for one in wanted)}", *rest])
+        tell([f"{text.counts(report)}; written to {', '.join(one.file for one in wanted)}", *text.faults(report)])
     tell(troubles)
     return bool(troubles)
 

@@ -362,11 +362,16 @@ def closing(report: Report) -> Iterator[str]:
     yield from budgets(report)
     for reason, number in sorted(Counter(skip.reason for skip in report.skipped).items()):
         yield f"skipped: {number} × {safe(reason)}"
-    for failure in report.failures:
-        yield f"internal error in {safe(failure.path)} while {failure.doing}: {safe(failure.error)}"
+    yield from faults(report)
     roles = [role for workload in report.workloads for role in workload.roles]
     if unread := sum(not role.engine and not role.part_of for role in roles):
         yield f"no engine that gpulint reads: {unread} of {_counted(len(roles), 'role')}; only rules for any program applied"
+
+
+def faults(report: Report) -> Iterator[str]:
+    """A line for each fault of ours."""
+    for failure in report.failures:
+        yield f"internal error in {safe(failure.path)} while {failure.doing}: {safe(failure.error)}"
 
 
 def budgets(report: Report) -> Iterator[str]:
