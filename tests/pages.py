@@ -34,7 +34,6 @@ GROUPS: Mapping[str, str] = {
     "fitted": "Fitted and assumed facts, in three worlds",
     "measured": "Measured facts of what joins the ranks, in three worlds",
     "document": "Facts of a document's text",
-    "repository": "Facts of a budget: what the workloads of a run take together",
     "by_engine": "Facts that each engine computes in its own way, or that tables give",
 }
 """The titles of pages of facts that are no topic of `gpulint/sizing`."""

@@ -27,7 +27,6 @@ SUPPLIED: Mapping[str, str] = {
     "policy": "stated by the policy, for the path of the file",
     "repository": "summed up over the workloads of a run",
     "document": "read from the text of the document",
-    "repository": "summed over the workloads of a run, for each budget of the policy",
 }
 """Who supplies a fact, by `of` of the glossary."""
 COMPUTED = frozenset({"derived", "fitted", "measured"})
