@@ -172,7 +172,22 @@ def _budgets(
     from gpulint import budgets
 
     unread = sum(skip.reason == UNREAD for skip in skipped)
-    return budgets.judged(every.values(), consumers, given.rules, unread)
+    found, spent = budgets.judged(every.values(), consumers, given.rules, unread)
+    return [said for one, known in found for said in _accepted(one, known, given)], spent
+
+
+def _accepted(finding: Finding, known: facts.Facts, given: Given) -> Iterator[Finding]:
+    """A finding about several files, with what the policy of its place accepts, and what is wrong with that."""
+    governing = given.at(finding.location.path)
+    if not governing.waivers:
+        yield finding
+        return
+    from gpulint.policy import waivers
+
+    today = governing.available.today
+    judged = waivers.applied([finding], governing.waivers, today, lambda _: known, governing.demands)
+    yield from judged.findings
+    yield from waivers.as_findings(judged.troubles, governing.rules)
 
 
 def _placed_at(one: Finding) -> tuple[str, int, int, str]:
