@@ -30,7 +30,8 @@ def render(report: Report) -> str:
     rows = [_row(one, report.rules.get(one.rule)) for one in _worst_first(report.open)]
     head = [_marker(report), f"### gpulint: {_verdict(report)}", *_faults(report.failures)]
     against = f"Compared with {code(report.comparison.base)}." if report.comparison else ""
-    foot = [code(text.counts(report)), *filter(None, (text.lacking(report), against))]
+    budgets = [code(text.budget(one)) for one in report.budgets[:LISTED_MAX]]
+    foot = [code(text.counts(report)), *budgets, *filter(None, (text.lacking(report), against))]
     room = UNITS_MAX - _units("\n\n".join((*head, *HEAD, *foot)))
     shown = _fitting(rows, room)
     room -= _units("\n".join(shown))

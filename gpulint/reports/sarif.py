@@ -18,6 +18,7 @@ from gpulint.findings import (
     RoleSummary,
     RuleCard,
     Skip,
+    Spent,
     Suggestion,
     Waiver,
     WorkloadSummary,
@@ -268,6 +269,7 @@ def _invocation(report: Report) -> Object:
         *map(_fault, report.failures),
         *map(_unread, report.skipped),
         *(_lacking(workload, role) for workload, role in roles),
+        *(_untold(one) for one in report.budgets if one.verdict == text.UNTOLD),
     ]
     return {"executionSuccessful": not report.failures, "toolExecutionNotifications": notifications}
 
@@ -287,6 +289,10 @@ def _lacking(workload: WorkloadSummary, role: RoleSummary) -> Object:
     said = f"{whose}: {len(checks)} checks were not evaluated; to have them, add {', '.join(needs)}"
     told = _notification("not-evaluated", "note", said, workload.location.path)
     return {**told, "properties": {"checks": checks}}
+
+
+def _untold(spent: Spent) -> Object:
+    return _notification("not-evaluated", "note", text.budget(spent), spent.location.path)
 
 
 def _notification(name: str, level: str, said: str, path: str) -> Object:

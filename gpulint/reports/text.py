@@ -16,6 +16,7 @@ from gpulint.findings import (
     Report,
     RoleSummary,
     Severity,
+    Spent,
     Suggestion,
     WorkloadSummary,
 )
@@ -23,6 +24,7 @@ from gpulint.findings import (
 STYLES = {Severity.ERROR: "31;1", Severity.WARNING: "33;1", Severity.NOTE: "36;1"}
 MARKS = {"primary": "^", "second": "-"}
 NAMED = 8
+UNTOLD = "cannot tell"
 CHANGED_MAX = 20
 UNREAD_MAX = 20
 WIDTH_MAX = 120
@@ -359,7 +361,7 @@ def found(report: Report) -> str:
 def closing(report: Report) -> Iterator[str]:
     """The counts, and what was not looked at and why."""
     yield counts(report)
-    yield from budgets(report)
+    yield from map(budget, report.budgets)
     for reason, number in sorted(Counter(skip.reason for skip in report.skipped).items()):
         yield f"skipped: {number} × {safe(reason)}"
     yield from faults(report)
@@ -374,13 +376,12 @@ def faults(report: Report) -> Iterator[str]:
         yield f"internal error in {safe(failure.path)} while {failure.doing}: {safe(failure.error)}"
 
 
-def budgets(report: Report) -> Iterator[str]:
-    """How much of each budget is taken, and why more cannot be told."""
-    for one in report.budgets:
-        least, limit = (units.human(amount, one.unit) for amount in (one.least, one.limit))
-        known = "at least " if one.verdict == "cannot tell" else ""
-        why = f" ({safe(one.reason)})" if one.verdict == "cannot tell" else ""
-        yield f"budget {safe(one.budget)}: {known}{least.removesuffix(' GPUs')} of {limit}, {one.verdict}{why}"
+def budget(one: Spent) -> str:
+    """How much of a budget is taken, and why more cannot be told."""
+    least, limit = (units.human(amount, one.unit) for amount in (one.least, one.limit))
+    known = "at least " if one.verdict == UNTOLD else ""
+    why = f" ({safe(one.reason)})" if one.verdict == UNTOLD else ""
+    return f"budget {safe(one.budget)}: {known}{least.removesuffix(' GPUs')} of {limit}, {one.verdict}{why}"
 
 
 def lacking(report: Report) -> str:
