@@ -20,7 +20,7 @@ import samples
 from gpulint import adapters, cli, documents, engines, explanations, facts, shipped
 from gpulint.explanations import fact, page, seen, terminal
 from gpulint.explanations.parts import Code, Explanation, Listing, Table, Text
-from gpulint.policy import rule
+from gpulint.policy import rule, schema
 
 ROOT = pages.ROOT
 GENERATED_ALONE = ("docs/rules", "docs/facts", "docs/adapters")
@@ -274,6 +274,22 @@ def _options(command: click.Command) -> frozenset[str]:
 )
 def test_what_is_wrong_with_a_call(line: str, wrong: str) -> None:
     assert _wrong(line) == wrong
+
+
+def test_every_policy_that_a_page_shows_is_one() -> None:
+    """A block of YAML that is neither an object nor a rule, and has a key of gpulint.yaml."""
+    keys = {field.alias or name for name, field in schema.PolicyFile.model_fields.items()}
+    shown = [
+        (named(path), data)
+        for path in WRITTEN
+        for block in FENCE.finditer(path.read_text(encoding="utf-8"))
+        if block["language"] == "yaml" and named(path) not in generated()
+        for document in documents.load("gpulint.yaml", block["text"].encode()).documents
+        if isinstance(data := document.data, dict) and keys & data.keys() and not {"apiVersion", "when"} & data.keys()
+    ]
+    assert len(shown) >= 8
+    for path, data in shown:
+        assert schema.PolicyFile.model_validate(data), path
 
 
 # ---- what is missing at the source
