@@ -309,6 +309,18 @@ def test_it_is_said_in_words_who_supplies_each_fact_and_in_what_unit() -> None:
     assert [one.name for one in facts.glossary().values() if "_" in fact.unit(one)] == []
 
 
+def test_every_command_and_option_says_what_it_does() -> None:
+    listed = tuple(pages.every_command())
+    silent = [
+        (*words, option.opts[0])
+        for words, one in listed
+        for option in one.params
+        if isinstance(option, click.Option) and not option.help
+    ]
+    assert [words for words, one in listed if not one.help] == []
+    assert silent == []
+
+
 def test_every_formula_has_a_worked_example_and_a_source() -> None:
     told = {name: fact.formulas(name) for name in facts.glossary()}
     texts = ((name, formula.__doc__ or "") for name, found in told.items() for formula in found.values())
