@@ -71,6 +71,7 @@ def _case(case: Case) -> str:
 def _cases(report: Report) -> Iterator[Case]:
     yield from map(_fault, report.failures)
     yield from (_finding(one, one.severity >= report.fail_on) for one in report.findings)
+    yield from map(_untold, report.comparison.untold if report.comparison else ())
     yield from (_role(workload, role) for workload in report.workloads for role in workload.roles)
     yield from map(_budget, report.budgets)
     yield from map(_unread, report.skipped)
@@ -81,8 +82,7 @@ def _fault(failure: Failure) -> Case:
 
 
 def _finding(finding: Finding, fails: bool) -> Case:
-    whose = text.owner(finding.workload, finding.role)
-    test = Case(finding.location.path, f"{finding.rule} ({whose})" if whose else finding.rule)
+    test = _named(finding)
     if finding.suppressed is not None:
         said = f"suppressed ({finding.suppressed.kind}): {finding.suppressed.reason}"
         return test._replace(outcome="skipped", message=said)
@@ -90,6 +90,15 @@ def _finding(finding: Finding, fails: bool) -> Case:
         return test._replace(outcome="system-out", words=text.shown(finding))
     kind = finding.severity.word
     return test._replace(outcome="failure", message=finding.message, kind=kind, words=text.shown(finding))
+
+
+def _named(finding: Finding) -> Case:
+    whose = text.owner(finding.workload, finding.role)
+    return Case(finding.location.path, f"{finding.rule} ({whose})" if whose else finding.rule)
+
+
+def _untold(finding: Finding) -> Case:
+    return _named(finding)._replace(outcome="skipped", message="it stood before, and cannot be told any more")
 
 
 def _role(workload: WorkloadSummary, role: RoleSummary) -> Case:
