@@ -285,6 +285,9 @@ def test_what_cannot_be_told_any_more_is_fixed_nowhere() -> None:
         ("warning", "team-rule stood before, and cannot be told any more: over several lines")
     ]
     assert "1 no longer told" in outputs.rendered(report, "markdown")
+    line = "change from main: no change in GPUs, cost or power, 1 finding no longer told"
+    assert concise.render(report) == f"{line}\n0 files, 0 workloads, no findings\n"
+    assert command(github.render(report).strip())[2] == f"{line}\n0 files, 0 workloads, no findings"
 
 
 # ---- Checkstyle and JUnit

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from gpulint.findings import Failure, Finding, Report, RoleSummary, Skip, Spent, WorkloadSummary
-from gpulint.reports import text, xml
+from gpulint.reports import counts, text, xml
 
 
 class Case(NamedTuple):
@@ -35,19 +35,19 @@ def render(report: Report) -> str:
     for case in tuple(_cases(report)) or (NOTHING,):
         suites.setdefault(case.path, []).append(case)
     every = [case for cases in suites.values() for case in cases]
-    stated = {"name": "gpulint", "tests": len(every), **_counts(every)}
+    stated = {"name": "gpulint", "tests": len(every), **_sums(every)}
     inside = [_suite(path, cases) for path, cases in sorted(suites.items())]
     return xml.HEAD + xml.element("testsuites", stated, inside) + "\n"
 
 
-def _counts(cases: Iterable[Case]) -> dict[str, int]:
+def _sums(cases: Iterable[Case]) -> dict[str, int]:
     outcomes = Counter(case.outcome for case in cases)
     return {"failures": outcomes["failure"], "errors": outcomes["error"]}
 
 
 def _suite(path: str, cases: list[Case]) -> str:
     skipped = sum(case.outcome == "skipped" for case in cases)
-    stated = {"name": path, "tests": len(cases), **_counts(cases), "skipped": skipped}
+    stated = {"name": path, "tests": len(cases), **_sums(cases), "skipped": skipped}
     return xml.element("testsuite", stated, map(_case, _told_apart(cases)))
 
 
@@ -113,9 +113,9 @@ def _role(workload: WorkloadSummary, role: RoleSummary) -> Case:
 def _budget(spent: Spent) -> Case:
     """A limit that holds, or cannot be told; one that is exceeded has a finding of its own, and its figures stand here."""
     test = Case(spent.location.path, f"budget of {spent.budget} ({spent.unit or 'gpus'})")
-    if spent.verdict == text.UNTOLD:
-        return test._replace(outcome="skipped", message=text.budget(spent))
-    return test._replace(outcome="system-out", words=text.budget(spent))
+    if spent.verdict == counts.UNTOLD:
+        return test._replace(outcome="skipped", message=counts.budget(spent))
+    return test._replace(outcome="system-out", words=counts.budget(spent))
 
 
 def _unread(skip: Skip) -> Case:
