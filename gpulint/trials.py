@@ -121,7 +121,7 @@ def _is_ours(rule: Rule, other: Rule) -> bool:
 def tested(rule: Rule, known: Sequence[Rule]) -> Tested:
     """A rule held against each of its samples, in the company of the rules that decide with it what is said."""
     company = _company(rule, known)
-    given = samples.given(company, (*known, rule), alternatives=bool(rule.change or rule.only_with))
+    given = samples.given(company, (*known, rule), alternatives=bool(rule.only_with))
     lines = _lines(rule)
     trials = tuple(
         _trial(rule, side, number, lines.get((side, number), 0), str(text), given)
@@ -135,9 +135,9 @@ def tested(rule: Rule, known: Sequence[Rule]) -> Tested:
 
 
 def _company(rule: Rule, known: Sequence[Rule]) -> tuple[Rule, ...]:
-    """All rules where alternatives decide or are shown; else the rule and those that would speak in its place."""
+    """All rules where an alternative decides whether it speaks; else the rule and those that would speak in its place."""
     others = [one for one in known if one.name != rule.name]
-    if rule.change or rule.only_with:
+    if rule.only_with:
         return (*others, rule)
     return (*(one for one in others if rule.name in one.absorbs), rule)
 
