@@ -11,7 +11,8 @@ from gpulint.findings import Finding, Location, Report, RuleCard
 from gpulint.lint import Given
 from gpulint.policy import baseline, check, subject, waivers
 from gpulint.policy.baseline import Baseline, Entry, Held
-from gpulint.policy.waivers import Trouble
+from gpulint.policy.settings import Accepted
+from gpulint.policy.waivers import Suppression, Trouble
 from gpulint.repository import Repository
 from gpulint.version import __version__
 
@@ -77,29 +78,34 @@ def _under(known: Baseline, report: Report, run: Run, scope: Scope) -> Report:
 
 def _unused(report: Report, run: Run, scope: Scope) -> Iterator[Trouble]:
     """What policies accept and no finding needs, where the run looked at all that it could reach and judged it."""
-    met = {one.suppressed.location for one in report.findings if one.suppressed is not None}
-    met |= {related.location for one in report.findings for related in one.related}
-    met |= {one.location for one in report.findings if one.family == baseline.ALWAYS_SAID}
-    lacking = {
-        (one.rule, scope.place(workload.location.path))
+    told = {one.location for one in report.findings if one.family == baseline.ALWAYS_SAID}
+    needing = [(one.rule, scope.place(one.location.path), one) for one in report.findings]
+    lacking = _unjudged(report, scope)
+    for one in (accepted for policy in run.policies.met() for accepted in policy.waivers):
+        place = one.waiver.location
+        if place is None or place in told or not scope.walks(one.folder):
+            continue
+        active = {rule.name for rule in run.given.at(place.path).rules}
+        open_to_doubt = {name for path, name in lacking if run.policies.reaches(one, path)}
+        needed = {name for name, path, finding in needing if name in one.rules and _reaches(one, path, finding, run)}
+        if idle := [name for name in one.rules if name in active - needed - open_to_doubt]:
+            yield Trouble("unused-suppression", f"nothing that it reaches is {' or '.join(idle)}", place)
+
+
+def _reaches(accepted: Accepted, path: str, finding: Finding, run: Run) -> bool:
+    about = Suppression(finding.rule, accepted.waiver, None, accepted.workload, accepted.object)
+    governs = accepted in run.policies.at(path).waivers
+    return governs and run.policies.reaches(accepted, path) and about.reaches(finding)
+
+
+def _unjudged(report: Report, scope: Scope) -> set[tuple[str, str]]:
+    """The files and rules of which some role lacked facts."""
+    return {
+        (scope.place(workload.location.path), one.rule)
         for workload in report.workloads
         for role in workload.roles
         for one in role.not_evaluated
     }
-    active = {rule.name for rule in run.given.rules}
-    for policy in run.policies.met():
-        for one in policy.waivers:
-            unjudged = any(name in one.rules and run.policies.reaches(one, path) for name, path in lacking)
-            if (
-                one.waiver.location in met
-                or unjudged
-                or not active.issuperset(one.rules)
-                or not scope.walks(one.folder)
-            ):
-                continue
-            if one.waiver.location is not None:
-                message = f"nothing that it reaches is {' or '.join(one.rules)}"
-                yield Trouble("unused-suppression", message, one.waiver.location)
 
 
 def against(report: Report, known: Baseline, scope: Scope, repository: Repository) -> Held:
@@ -118,12 +124,7 @@ def stale_entries(
 
     Nothing is said of an entry whose rule did not run, or lacked facts in that file, nor of a file that may lie elsewhere.
     """
-    unjudged = {
-        (scope.place(workload.location.path), one.rule)
-        for workload in report.workloads
-        for role in workload.roles
-        for one in role.not_evaluated
-    }
+    unjudged = _unjudged(report, scope)
     failed = {*(one.path for one in report.failures), *(one.path for one in report.skipped)}
     unread = {scope.place(path) for path in failed}
     active = {rule.name for rule in given.rules}

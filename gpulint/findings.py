@@ -373,6 +373,14 @@ class Comparison(NamedTuple):
     untold: tuple[Finding, ...] = ()
 
 
+class Comment(NamedTuple):
+    """What the comment on a pull request is called among others, and from what change on it is made; None is no threshold."""
+
+    key: str = ""
+    usd_per_month: float | None = None
+    gpus: float | None = None
+
+
 class Report(NamedTuple):
     """All that one run found, as every renderer gets it; `asks` says how a missing quantity is supplied.
 
@@ -393,6 +401,7 @@ class Report(NamedTuple):
     fail_on: Severity = Severity.ERROR
     budgets: tuple[Spent, ...] = ()
     unsilenced: int = 0
+    comment: Comment = Comment()
 
     @property
     def open(self) -> tuple[Finding, ...]:

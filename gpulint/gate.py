@@ -74,9 +74,10 @@ def _of_side(found: Run, other: GitTree, asked: Sequence[str], watched: Watched)
     if not found.options.policy_from:
         return settled
     elsewhere = f"{found.options.policy_from}:"
-    return settled._replace(
-        findings=tuple(one for one in settled.findings if not one.location.path.startswith(elsewhere))
-    )
+    left = tuple(one for one in settled.findings if not one.location.path.startswith(elsewhere))
+    speaking = {one.rule for one in left}
+    cards = {name: card for name, card in settled.rules.items() if name in speaking}
+    return settled._replace(findings=left, rules=cards)
 
 
 # ---- what governs

@@ -48,11 +48,11 @@ class Told(NamedTuple):
 
 def commented(comments: Iterable[Comment]) -> tuple[list[Told], list[tuple[Comment, str]]]:
     """The hints of a file's comments, and those that cannot be read, with the reason."""
-    from gpulint.policy import directives
-
     found: list[Told] = []
     mistaken: list[tuple[Comment, str]] = []
     for comment in comments:
+        from gpulint.policy import directives
+
         words = directives.hint(comment.text).split()
         wrong = next(filter(None, map(_wrong, words)), "")
         if wrong:

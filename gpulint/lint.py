@@ -143,7 +143,7 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
         held.update((one.place, one) for one in governing.governance.budgets)
     exceeded, spent = _budgets(given, held, consumers, skipped)
     rules.update((rule.name, rule) for rule in given.rules if exceeded)
-    findings.extend(exceeded)
+    findings.extend(_accepted(exceeded, given))
     said_once: dict[object, Finding] = {}
     for one in findings:
         said_once.setdefault((one.rule, one.location, one.message, one.severity), one)
@@ -173,6 +173,19 @@ def _budgets(
 
     unread = sum(skip.reason == UNREAD for skip in skipped)
     return budgets.judged(every.values(), consumers, given.rules, unread)
+
+
+def _accepted(exceeded: Iterable[Finding], given: Given) -> Iterator[Finding]:
+    """Findings about budgets, which no file's own directive reaches, with what the policy of their place accepts."""
+    for finding in exceeded:
+        governing = given.at(finding.location.path)
+        if not governing.waivers:
+            yield finding
+            continue
+        from gpulint.policy import waivers
+
+        today, demands = governing.available.today, governing.demands
+        yield from waivers.applied((finding,), governing.waivers, today, lambda _: None, demands).findings
 
 
 def _placed_at(one: Finding) -> tuple[str, int, int, str]:
@@ -214,7 +227,7 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
         recognised.append(_recognised(adapter, document))
         found.extend(_problems(adapters.problems(adapter, document, repository), given.rules))
         for workload in adapters.workloads(adapter, document, repository):
-            hinted = _hinted(workload, services, told, given)
+            hinted = _hinted(workload, services, told, repository, given)
             understood = _workload(hinted, repository, given)
             summaries.append(understood.summary)
             taking.extend((hinted, one) for one in understood.known)
@@ -284,14 +297,16 @@ def _of_targets(found: Sequence[Document], repository: Repository, given: Given)
         for target in autoscaling.targets(document, repository):
             for workload in adapters.read(target, repository):
                 governing = given.at(target.path)
-                hinted = hints.applied(_placed(workload, governing), (), governing.hints, governing.accelerator)
+                hinted = hints.applied(
+                    _placed(workload, repository, governing), (), governing.hints, governing.accelerator
+                )
                 own = _workload(hinted, repository, given).findings
                 yield from (one for one, _ in own if one.location.path == document.path)
 
 
-def _placed(workload: Workload, given: Given) -> Workload:
+def _placed(workload: Workload, repository: Repository, given: Given) -> Workload:
     """A workload with what its object says of itself, and the pools, fabrics and machines to be had that gpulint.yaml names."""
-    workload = metadata.described(workload)
+    workload = metadata.described(workload, repository.read)
     workload = replace(workload, roles=tuple(_having(role, given.available) for role in workload.roles))
     if given.pools:
         from gpulint.adapters import pools
@@ -500,16 +515,20 @@ def judged(source: Source, repository: Repository, given: Given, name: str | Non
         for workload in adapters.workloads(adapter, document, repository) if adapter else ():
             if name is not None and workload.name != name:
                 continue
-            hinted = _hinted(workload, services, told, given)
+            hinted = _hinted(workload, services, told, repository, given)
             for role in hinted.roles:
                 yield _judged(role, hinted, repository, given)
 
 
 def _hinted(
-    workload: Workload, services: Mapping[tuple[str, str], Origin], told: Sequence[hints.Told], given: Given
+    workload: Workload,
+    services: Mapping[tuple[str, str], Origin],
+    told: Sequence[hints.Told],
+    repository: Repository,
+    given: Given,
 ) -> Workload:
     """A workload with all that stands beside it: Services, pools, fabrics, and hints."""
-    return hints.applied(_placed(_beside(workload, services), given), told, given.hints, given.accelerator)
+    return hints.applied(_placed(_beside(workload, services), repository, given), told, given.hints, given.accelerator)
 
 
 def _shares(role: Role, outcome: check.Outcome, repository: Repository) -> str | None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
+from gpulint import documents
 from gpulint.documents import Document, Path
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
@@ -21,12 +24,24 @@ BY_CHART = "the chart's own templates decide it"
 BY_MODULE = "expressions of the module decide it"
 
 
-def described(workload: Workload) -> Workload:
-    """The workload with what its object says of itself, beside what its roles state."""
-    return replace(workload, roles=tuple(_described(role, workload) for role in workload.roles))
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 
-def _described(role: Role, workload: Workload) -> Role:
+class Added(NamedTuple):
+    """What a Kustomization adds to the objects of the files that it lists."""
+
+    path: str
+    maps: Mapping[str, Mapping[str, str]]
+    namespace: str = ""
+
+
+def described(workload: Workload, read: Callable[[str], bytes | None]) -> Workload:
+    """The workload with what its object, and a Kustomization beside its file, say of it, beside what its roles state."""
+    added = _kustomized(workload.document, read) if _is_object(workload.document) else None
+    return replace(workload, roles=tuple(_described(role, workload, added) for role in workload.roles))
+
+
+def _described(role: Role, workload: Workload, added: Added | None) -> Role:
     document, kind = workload.document, workload.document.get((*workload.path, "kind"))
     own: dict[str, Field] = {
         "path": Field(document.path, source="the file's own"),
@@ -37,7 +52,45 @@ def _described(role: Role, workload: Workload) -> Role:
     }
     if (image := _image(role.anchor)) is not None:
         own["image"] = image
+    if added is not None:
+        own |= _overlaid(own, added)
     return role.having(**{name: field for name, field in own.items() if name not in role.fields})
+
+
+def _kustomized(document: Document, read: Callable[[str], bytes | None]) -> Added | None:
+    """What the Kustomization of the same folder adds, where it lists the file of an object."""
+    folder, name = posixpath.split(document.path)
+    for file in KUSTOMIZATIONS:
+        path = posixpath.join(folder, file)
+        if name == file or (content := read(path)) is None:
+            continue
+        for one in documents.load(path, content).documents:
+            listed = one.get(("resources",))
+            names = [posixpath.normpath(str(each)) for each in listed] if isinstance(listed, list) else []
+            if name in names:
+                return _added(one)
+    return None
+
+
+def _added(one: Document) -> Added:
+    labels = _entries(one.get(("commonLabels",)))
+    groups = one.get(("labels",))
+    for group in groups if isinstance(groups, list) else ():
+        labels |= _entries(group.get("pairs")) if isinstance(group, dict) else {}
+    namespace = one.get(("namespace",))
+    maps = {"labels": labels, "annotations": _entries(one.get(("commonAnnotations",)))}
+    return Added(one.path, maps, namespace if isinstance(namespace, str) else "")
+
+
+def _overlaid(own: Mapping[str, Field], added: Added) -> dict[str, Field]:
+    """The fields that a Kustomization changes: its own words count, and its overlays may add more."""
+    changed = {"kustomization": Field(added.path, source="the same folder")}
+    for name in MAPS:
+        if isinstance(before := own[name].value, Mapping):
+            changed[name] = replace(own[name], value={**before, **added.maps[name]})
+    if added.namespace:
+        changed["object_namespace"] = Field(added.namespace, source=added.path)
+    return changed
 
 
 def _holders(role: Role, workload: Workload) -> Iterator[Origin]:

@@ -114,11 +114,12 @@ def _only(policy: str | Path | Mapping[str, object], tree: Tree) -> Settings:
 
 def sources(run: Run, paths: Sequence[str]) -> Iterator[Source | Skip]:
     """The files that the paths name; Unusable where one is not there, or what governs it cannot be used."""
+    accepting = run.baseline.path if run.baseline else None
     try:
         for source in run.tree.sources(list(paths) or ["."]):
             path = run.tree.from_root(source.path)
             if isinstance(source, Source) and path is not None:
-                if run.policies.excludes(path):
+                if run.policies.excludes(path) or source.path == accepting:
                     continue
                 run.given.at(source.path)
             yield source

@@ -24,6 +24,7 @@ GROUPS: Mapping[str, str] = {
     "pod": "Facts that the object, script or task states",
     "object": "Facts that the object states of itself",
     "policy": "Facts that the policy states",
+    "repository": "Facts of a repository, summed up over a run",
     "engine": "Facts that the engine's arguments, environment and defaults state",
     "checkpoint": "Facts of a checkpoint",
     "architecture": "Facts of the network's shape",
@@ -99,7 +100,9 @@ def _facts() -> Iterator[tuple[str, str]]:
 
 def title(name: str) -> str:
     """The title of a page of facts."""
-    return GROUPS.get(name) or _docstring(name)[0].partition(":")[0]
+    return GROUPS.get(name) or (
+        _docstring(name)[0].partition(":")[0] if name in _topics().values() else f"Facts of {name}"
+    )
 
 
 def _docstring(name: str) -> tuple[str, ...]:
@@ -108,7 +111,7 @@ def _docstring(name: str) -> tuple[str, ...]:
 
 
 def _intent(name: str) -> Iterator[str]:
-    if name not in GROUPS:
+    if name in _topics().values() and name not in GROUPS:
         for paragraph in _docstring(name):
             yield from (paragraph, "")
 

@@ -166,6 +166,31 @@ def test_entries_of_a_policy_that_is_extended_add_up(run: Run) -> None:
     }
 
 
+def test_each_rule_of_an_entry_is_needed_or_said(run: Run) -> None:
+    write("train.yaml", POD)
+    write("gpulint.yaml", "waivers:\n  - {rules: [gpu-limit-missing, heads-not-divisible], reason: r}\n")
+    result = run("check", "--format=json")
+    assert findings(result) == {"gpulint.yaml": ["unused-suppression"], "train.yaml": ["-gpu-limit-missing"]}
+    assert json.loads(result.stdout)["findings"][0]["message"] == "nothing that it reaches is heads-not-divisible"
+
+
+def test_of_two_entries_for_the_same_finding_none_is_called_unused(run: Run) -> None:
+    write("train.yaml", POD)
+    entry = "  - {rules: gpu-limit-missing, reason: REASON}\n"
+    write("gpulint.yaml", "waivers:\n" + entry.replace("REASON", "one") + entry.replace("REASON", "two"))
+    assert findings(run("check", "--format=json")) == {"train.yaml": ["-gpu-limit-missing"]}
+
+
+def test_an_entry_does_not_reach_below_a_policy_of_its_own(run: Run) -> None:
+    write("team/train.yaml", POD)
+    write("team/gpulint.yaml", "preview: false\n")
+    write("gpulint.yaml", waivers("reason: r"))
+    assert findings(run("check", "--format=json")) == {
+        "gpulint.yaml": ["unused-suppression"],
+        "team/train.yaml": ["gpu-limit-missing"],
+    }
+
+
 # ---- what a policy wants of waivers
 
 COMMENTED = POD.replace("gpu: 1}", "gpu: 1}  # gpulint: ignore[gpu-limit-missing] WORDS")

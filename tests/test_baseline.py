@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 
 import pytest
 import samples
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gpulint.findings import Finding, Subject
 from gpulint.policy import baseline
@@ -167,6 +170,24 @@ def test_what_did_not_stand_is_not_accepted(now: dict[str, str], seen: set[str] 
     assert accepted({"k8s/train.yaml": POD}, now, seen) == []
 
 
+VALUES = """\
+servingEngineSpec:
+  modelSpec:
+    - name: chat
+      repository: vllm/vllm-openai
+      tag: v0.10.1
+      modelURL: Qwen/Qwen3-8B
+      requestGPU: 1
+      nodeSelector: {pool: gpu}
+"""
+
+
+def test_what_goes_by_the_name_of_its_file_follows_it_to_another_name() -> None:
+    assert {one.subject.object for one in found({"a/values.yaml": VALUES})} == {"values.yaml"}
+    assert set(accepted({"a/values.yaml": VALUES}, {"b/prod.yaml": VALUES})) == {"b/prod.yaml"}
+    assert accepted({"a/values.yaml": VALUES}, {"b/prod.yaml": VALUES.replace("nodeSelector", "extraArgs")}) == []
+
+
 def test_a_copy_of_what_is_accepted_is_new() -> None:
     assert accepted({"b.yaml": POD}, {"a.yaml": POD, "b.yaml": POD, "c.yaml": POD}) == ["b.yaml"]
 
@@ -202,3 +223,41 @@ def test_a_baseline_of_another_release_is_compared_by_the_quantities_that_both_k
 def test_a_changed_value_is_new_whatever_release_told_the_baseline() -> None:
     findings = found({"a.yaml": POD})
     assert not baseline.held(stood("2", "0.0.9"), findings, str, lambda path: False, "0.1.0").accepted
+
+
+# ---- whatever somebody writes
+
+
+@given(st.binary(max_size=300) | st.text(max_size=300).map(str.encode))
+def test_any_bytes_are_a_baseline_or_refused(content: bytes) -> None:
+    with contextlib.suppress(BaselineError):
+        baseline.read("b.json", content)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(baseline.TEXTS) | st.text(), inner, max_size=4)
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.lists(JSON, max_size=4), JSON)
+def test_any_entries_are_read_or_refused(findings: list[object], release: object) -> None:
+    with contextlib.suppress(BaselineError):
+        text = json.dumps({"format": baseline.FORMAT, "gpulint": release, "findings": findings})
+        assert len(baseline.read("b.json", text.encode()).entries) == len(findings)
+
+
+SUBJECT = st.builds(Subject, st.text(), st.text(), st.text())
+ENTRIES = st.builds(
+    Entry, st.text(min_size=1), st.text(), st.text(), SUBJECT, number=st.integers(1, 99), line=st.just(1)
+)
+
+
+@given(st.lists(ENTRIES))
+def test_what_is_written_is_read_as_it_was(entries: list[Entry]) -> None:
+    text = baseline.rendered(entries, "0.1.0")
+    read = [one._replace(line=1) for one in baseline.read("b.json", text.encode()).entries]
+    assert sorted(map(str, read)) == sorted(map(str, entries))

@@ -283,6 +283,11 @@ def test_every_fact_says_what_it_is() -> None:
     assert [one.name for one in facts.glossary().values() if not one.meaning] == []
 
 
+def test_what_a_fact_means_is_said_without_the_row_above() -> None:
+    leaning = re.compile(r"(?:the same|those|that|its|what it)\b")
+    assert [one.name for one in facts.glossary().values() if leaning.match(one.meaning)] == []
+
+
 def test_it_is_said_in_words_who_supplies_each_fact_and_in_what_unit() -> None:
     assert {one.of for one in facts.glossary().values()} <= set(fact.SUPPLIED)
     assert [one.name for one in facts.glossary().values() if "_" in fact.unit(one)] == []

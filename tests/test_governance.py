@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from gpulint import lint, samples
+from gpulint import lint, samples, shipped, trials
 from gpulint.findings import Finding, Report, Severity, Spent
 from gpulint.policy import rule
 from gpulint.policy.settings import SettingsError
@@ -241,6 +242,13 @@ def test_labels_that_a_chart_writes_are_not_judged() -> None:
     assert needs(found) == {("required-label-missing", ("labels",))}
 
 
+def test_a_label_that_an_overlay_may_add_is_not_judged() -> None:
+    files = {"kustomization.yaml": "commonLabels: {tier: gold}\nresources: [a.yaml]", "a.yaml": pod()}
+    assert ours(report("require: [{labels: [tier]}]", files)) == []
+    found = report("require: [{labels: [team]}]", files)
+    assert (ours(found), needs(found)) == ([], {("required-label-missing", ("missing_labels",))})
+
+
 def test_a_requirement_is_about_its_paths_names_and_task() -> None:
     policy = """\
 require:
@@ -447,3 +455,15 @@ def test_a_run_over_some_files_does_not_pass_a_budget() -> None:
     assert (one.verdict, one.reason) == ("cannot tell", "the run reads some files only")
     (one,) = some("budgets: [{team: search, gpus: 1}]", {"a.yaml": team("a", 2)})
     assert one.verdict == "exceeded"
+
+
+@pytest.mark.parametrize(
+    "one",
+    list(trials.run(sorted((shipped.folder("packs") / "selection-table").glob("*.yaml")), ())),
+    ids=lambda one: one.name,
+)
+def test_a_rule_of_the_selection_table_shows_what_it_says_and_that_the_table_is_blind(one: trials.Tested) -> None:
+    assert [*one.complaints, *(line for trial in one.trials for line in trial.complaints)] == []
+    why = str(shipped.read_yaml(Path(one.path))["why"])
+    assert why.startswith("The table counts parameters and is blind to number formats, contexts, loads and prices;")
+    assert " It errs " in why

@@ -210,7 +210,13 @@ def test_a_comparison_is_given_with_what_cannot_be_told() -> None:
                 "after": {"gpus": 8, "cost_usd_per_hour": 27.52, "power_w": None, "headroom": 0.25},
             }
         ],
+        "total": {
+            "gpus": {"amount": 8, "untold": 0},
+            "usd_per_month": {"amount": 27.52 * 730, "untold": 0},
+            "power_w": {"amount": 0, "untold": 1},
+        },
         "gone": ["a-rule"],
+        "untold": [],
     }
     assert rendered(SPEC)["comparison"] is None
 

@@ -76,9 +76,9 @@ def test_the_comment_is_shown_whole() -> None:
     )
 
 
-def test_nothing_found_is_said_in_two_lines() -> None:
+def test_nothing_found_is_said_in_two_lines_and_quietly() -> None:
     assert markdown.render(Report(files=2)) == (
-        "<!-- gpulint report -->\n\n### gpulint: no findings\n\n`2 files, 0 workloads, no findings`\n"
+        "<!-- gpulint report -->\n<!-- gpulint: quiet -->\n\n### gpulint: no findings\n\n`2 files, 0 workloads, no findings`\n"
     )
 
 

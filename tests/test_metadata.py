@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -57,13 +58,13 @@ run: python train.py
 """
 
 
-def role(text: str, path: str = "spec.yaml") -> Role:
+def role(text: str, path: str = "spec.yaml", read: Callable[[str], bytes | None] = lambda path: None) -> Role:
     """The first role of a spec, with what its object and its comments say."""
     loaded = documents.load(path, textwrap.dedent(text).encode())
     told, mistaken = hints.commented(loaded.comments)
     assert mistaken == []
     found = [one for document in loaded.documents for one in adapters.read(document, Alone())]
-    return hints.applied(metadata.described(found[0]), told, (), "").roles[0]
+    return hints.applied(metadata.described(found[0], read), told, (), "").roles[0]
 
 
 def known(text: str, *names: str, path: str = "spec.yaml") -> list[Any]:
@@ -193,3 +194,30 @@ def test_a_map_reads_as_its_entries_in_a_message() -> None:
 def test_a_word_that_cel_keeps_for_itself_is_refused_with_the_fact_that_is_meant() -> None:
     with pytest.raises(cel.ConditionError, match=r"did you mean object_namespace\?"):
         cel.compiled('namespace == "dev"')
+
+
+KUSTOMIZATION = b"""\
+namespace: prod
+commonLabels: {team: ads}
+labels: [{pairs: {tier: bronze}}]
+commonAnnotations: {owner: ads}
+resources: [deployment.yaml]
+"""
+
+
+def test_a_kustomization_of_the_same_folder_has_the_last_word() -> None:
+    files = {"base/kustomization.yaml": KUSTOMIZATION}
+    found = facts.of(role(DEPLOYMENT, "base/deployment.yaml", files.get), None)
+    names = ("object_namespace", "labels", "annotations", "kustomization")
+    assert [found.likely(name) for name in names] == [
+        "prod",
+        {"app": "chat", "team": "ads", "tier": "bronze"},
+        {"approved-by": "platform", "owner": "ads"},
+        "base/kustomization.yaml",
+    ]
+
+
+def test_a_kustomization_that_does_not_list_the_file_says_nothing_of_it() -> None:
+    files = {"base/kustomization.yaml": KUSTOMIZATION}
+    found = facts.of(role(DEPLOYMENT, "base/other.yaml", files.get), None)
+    assert [found.likely(name) for name in ("object_namespace", "kustomization")] == ["search", None]

@@ -11,9 +11,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gpulint import cli
-from gpulint.policy import packs, settings
+from gpulint.policy import packs, selection, settings
 from gpulint.policy.governing import Policies
 from gpulint.policy.reader import Disk
+from gpulint.policy.rule import shipped_rules
 from gpulint.policy.settings import SettingsError
 
 POD = """\
@@ -169,6 +170,8 @@ def test_rules_of_a_package_lie_inside_it(tmp_path: Path, monkeypatch: pytest.Mo
         ({"gpulint.yaml": "extends: package:acme.sub\n"}, "write package:NAME or package:NAME/FILE.yaml"),
         ({"gpulint.yaml": "extends: package:json/../x.yaml\n"}, "write package:NAME or package:NAME/FILE.yaml"),
         ({"gpulint.yaml": "extends: {a: b}\n"}, "gpulint.yaml:1:1: extends is a list"),
+        ({"gpulint.yaml": "extends: https://example.com/gpulint.yaml\n"}, "gpulint.yaml:1:10: gpulint fetches nothing: keep "),
+        ({"gpulint.yml": "fail-on: note\n"}, "gpulint.yml: gpulint reads gpulint.yaml and not this name; rename the file"),
         ({"gpulint.yaml": "extends: ./a.yaml\n", "a.yaml": "fail-no: error\n"},
          "a.yaml:1:1: unknown key fail-no; did you mean fail-on?"),
         ({"gpulint.yaml": "extends: ./a.yaml\n", "a.yaml": "- x\n"}, "a.yaml:1:1: a policy is a mapping of keys"),
@@ -202,8 +205,8 @@ def test_a_long_chain_and_a_huge_file_are_refused(tmp_path: Path) -> None:
     chain = {f"{number}.yaml": f"extends: ./{number + 1}.yaml\n" for number in range(40)}
     with pytest.raises(SettingsError, match="extends more than 16 files deep"):
         read(tmp_path, {"gpulint.yaml": "extends: ./0.yaml\n", **chain})
-    with pytest.raises(SettingsError, match="larger than 1 MB"):
-        read(tmp_path, {"gpulint.yaml": "ignore: [memory]\n" + "# x\n" * 300_000})
+    with pytest.raises(SettingsError, match="larger than 5 MB"):
+        read(tmp_path, {"gpulint.yaml": "ignore: [memory]\n" + "# x\n" * 1_300_000})
 
 
 def test_of_very_many_mistakes_the_first_are_told(tmp_path: Path) -> None:
@@ -334,6 +337,16 @@ def test_a_lowered_error_does_not_fail_the_run(check: Callable[..., Result]) -> 
         ("preview: yep\n", "gpulint.yaml:1:10: preview is true or false, not yep"),
         ("ignore:\n", "gpulint.yaml:1:8: ignore states nothing; give it a value, or take the key out"),
         ("available: {energy: 1}\n", "gpulint.yaml:1:13: unknown key energy"),
+        ("severity: {memory: off, memory: note}\n", "gpulint.yaml:1:25: `memory` is stated twice in one mapping"),
+        ("ignore: [memory, 3]\n", "gpulint.yaml:1:18: each of ignore is a text, not 3"),
+        ("overrides: [dev/]\n", "gpulint.yaml:1:13: each of overrides is a mapping of keys, as {name: value}, not dev/"),
+        ("IGNORE: [memory]\n", "gpulint.yaml:1:1: unknown key IGNORE; did you mean ignore?"),
+        ("memory\n", "gpulint.yaml:1:1: a policy is a mapping of keys, as fail-on: error"),
+        ("ignore: [{{ x }}]\n", "gpulint.yaml:1:1: it holds {{ … }}, and a policy is read as it stands"),
+        ("a: &a [*a]\n", "gpulint.yaml:1:8: the anchor `&a` contains itself"),
+        ("a: " + "[" * 500 + "]" * 500 + "\n", "nested deeper than 200 levels"),
+        ("rules: [policies]\n", "gpulint.yaml:1:9: no rule lies in policies; each is a YAML file there"),
+        ("exclude: ['/']\n", "gpulint.yaml:1:11: '/' matches no path"),
     ],
 )  # fmt: skip
 def test_what_is_wrong_with_a_policy_is_misuse_and_said_at_its_place(
@@ -398,6 +411,13 @@ def test_an_override_selects_for_its_paths_alone(check: Callable[..., Result]) -
         "dev/pod.yaml": POD,
     }
     assert spoken(check(files, "--format", "json")) == [("pod.yaml", "gpu-limit-missing", "error")]
+
+
+def test_an_override_narrows_what_may_be_used_on_its_paths(tmp_path: Path) -> None:
+    policy = "accelerators: {allowed: [l4, h100-*]}\noverrides: [{paths: [dev/], accelerators: {allowed: [l4]}}]\n"
+    policies = Policies(Disk(laid(tmp_path, {"gpulint.yaml": policy})))
+    assert policies.at("dev/chat.yaml").governance.permitted.allowed == ("l4",)
+    assert policies.at("chat.yaml").governance.permitted.allowed == ("l4", "h100-*")
 
 
 def test_an_override_names_the_accelerator_of_its_paths(check: Callable[..., Result]) -> None:
@@ -485,9 +505,99 @@ def test_stdin_stands_under_the_policy_of_the_name_it_is_given(tmp_path: Path, m
 
 # ---- the shipped packs
 
+LATEST = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: chat}
+spec:
+  nodeSelector: {cloud.google.com/gke-accelerator: nvidia-h100-80gb}
+  containers:
+    - name: server
+      image: vllm/vllm-openai:latest
+      args: [--model=Qwen/Qwen3-8B, --max-model-len=16384]
+      resources: {limits: {nvidia.com/gpu: 1}}
+"""
+"""One note: engine-image-unpinned."""
+ENDLESS = """\
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --gpus-per-node=8
+#SBATCH --cpus-per-task=64
+srun torchrun --nnodes=2 --nproc_per_node=8 --rdzv_backend=c10d --rdzv_endpoint=$MASTER:29500 train.py
+"""
+"""One note: time-limit-missing."""
+PRIVILEGED = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: chat}
+spec:
+  nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}
+  containers:
+    - name: server
+      image: vllm/vllm-openai:v0.11.0
+      args: [--model=Qwen/Qwen2.5-7B-Instruct, --max-model-len=4096]
+      securityContext: {privileged: true}
+      resources: {limits: {nvidia.com/gpu: 1}}
+"""
+"""One warning: privileged-gpu-container."""
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "text", "said", "code"),
+    [
+        ("", "chat.yaml", LATEST, {"engine-image-unpinned": "note"}, 0),
+        ("recommended", "chat.yaml", LATEST, {"engine-image-unpinned": "note"}, 0),
+        ("strict", "chat.yaml", LATEST, {"engine-image-unpinned": "warning"}, 1),
+        ("serving", "chat.yaml", LATEST, {"engine-image-unpinned": "warning", "objective-missing": "note"}, 0),
+        ("training", "chat.yaml", LATEST, {"engine-image-unpinned": "note"}, 0),
+        ("", "run.sbatch", ENDLESS, {"time-limit-missing": "note"}, 0),
+        ("training", "run.sbatch", ENDLESS, {"time-limit-missing": "warning"}, 0),
+        ("serving", "run.sbatch", ENDLESS, {"time-limit-missing": "note"}, 0),
+        ("finops", "run.sbatch", ENDLESS, {"time-limit-missing": "warning", "required-label-missing": "warning"}, 0),
+        ("", "chat.yaml", PRIVILEGED, {"privileged-gpu-container": "warning"}, 0),
+        ("facility", "chat.yaml", PRIVILEGED,
+         {"privileged-gpu-container": "error", "required-label-missing": "warning"}, 1),
+        ("facility", "chat.yaml", PRIVILEGED.replace("{name: chat}", "{name: chat, labels: {team: search}}"),
+         {"privileged-gpu-container": "error"}, 1),
+        ("finops", "chat.yaml", PRIVILEGED.replace("{name: chat}", "{name: chat, labels: {team: search}}"),
+         {"privileged-gpu-container": "warning"}, 0),
+    ],
+)  # fmt: skip
+def test_what_a_pack_changes_on_a_sample(
+    check: Callable[..., Result], name: str, file: str, text: str, said: dict[str, str], code: int
+) -> None:
+    policy = {"gpulint.yaml": f"extends: {name}\n"} if name else {}
+    result = check({**policy, file: text}, "--format", "json", file)
+    assert ({rule: severity for _, rule, severity in spoken(result)}, result.exit_code) == (said, code)
+
 
 @pytest.mark.parametrize("name", packs.names())
 def test_every_pack_loads_says_what_it_is_for_and_names_what_exists(check: Callable[..., Result], name: str) -> None:
     assert packs.pack(name).stated["summary"]
     result = check({"gpulint.yaml": f"extends: {name}\n", "pod.yaml": POD})
     assert result.exit_code in (0, 1), result.output
+
+
+@pytest.mark.parametrize("name", packs.names())
+def test_a_pack_gives_its_rules_the_severity_that_it_states_and_none_that_they_have(tmp_path: Path, name: str) -> None:
+    found = read(tmp_path, {"gpulint.yaml": f"extends: {name}\n"})
+    rules = {one.name: one for one in selection.speaking(shipped_rules(), found)}
+    for word, level in packs.pack(name).stated.get("severity", {}).items():
+        if word in shipped_rules():
+            assert (rules[word].severity.word, shipped_rules()[word].severity.word != level) == (level, True), word
+        else:
+            assert {one.severity.word for one in rules.values() if one.family == word} == {level}, word
+
+
+def test_a_waiver_without_owner_and_end_silences_nothing_under_the_strict_pack(check: Callable[..., Result]) -> None:
+    waived = POD.rstrip() + "  # gpulint: ignore[gpu-limit-missing] the webhook adds it\n"
+    assert check({"pod.yaml": waived}).exit_code == 0
+    result = check({"gpulint.yaml": "extends: strict\n", "pod.yaml": waived}, "--format", "json")
+    assert result.exit_code == 1
+    assert "gpu-limit-missing" in {rule for _, rule, _ in spoken(result)}
+
+
+def test_packs_add_up(check: Callable[..., Result]) -> None:
+    result = check({"gpulint.yaml": "extends: [strict, serving, finops]\n", "chat.yaml": LATEST}, "--format", "json")
+    said = {"engine-image-unpinned": "warning", "objective-missing": "note", "required-label-missing": "warning"}
+    assert ({rule: severity for _, rule, severity in spoken(result)}, result.exit_code) == (said, 1)

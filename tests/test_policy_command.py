@@ -84,22 +84,43 @@ def test_the_rules_that_a_policy_changes_are_shown_with_who_says_so() -> None:
 
 
 def test_the_text_reads_like_this() -> None:
+    (Path("gpulint.yaml")).write_text(FILES["gpulint.yaml"].replace("exclude: [third_party/]\n", "select: [memory]\n"))
     lines = run("show", "dev/chat.yaml").stdout.splitlines()
-    assert lines[:6] == [
+    assert lines[:10] == [
         "dev/chat.yaml: gpulint.yaml, which extends platform/base.yaml",
         "with what overrides say of",
         "  dev/, *.dev.yaml  (gpulint.yaml:6)",
         "",
-        "key                     value                          from",
-        "ignore                  util-too-low                   platform/base.yaml:2",
+        "key               value                          from",
+        "select            memory                         gpulint.yaml:4",
+        "ignore            util-too-low                   platform/base.yaml:2",
+        "                  suppressions                   gpulint.yaml:7",
+        "severity          util-too-high: error           gpulint.yaml:3",
+        "preview           false                          default",
     ]
-    assert lines[6] == "                        suppressions                   gpulint.yaml:7"
-    assert lines[-4:-1] == [
-        "rule                    becomes          from",
-        "util-too-high           warning → error  gpulint.yaml:3",
-        "util-too-low            off              platform/base.yaml:2",
-    ]
-    assert re.fullmatch(r"suppressions \(\d rules\)  off              gpulint.yaml:7", lines[-1])
+    table = [re.sub(r"\(\d+ rules\)", "(N rules)", line).split("  ") for line in lines]
+    cells = [[cell.strip() for cell in row if cell] for row in table]
+    assert ["precision (N rules)", "off", "gpulint.yaml:4"] in cells
+    assert ["suppressions (N rules)", "off", "gpulint.yaml:7"] in cells
+    assert not any(row[0] == "util-too-high" for row in cells if row)
+
+
+def test_the_page_shows_what_is_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = (Path(__file__).parent.parent / "docs" / "policy.md").read_text(encoding="utf-8")
+    for name in ("platform/company.yaml", "apps/gpulint.yaml"):
+        block = re.search(rf"```yaml\n(# {re.escape(name)}\n.*?)```", page, re.DOTALL)
+        assert block
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(block[1], encoding="utf-8")
+    shown = re.search(r"```console\n\$ gpulint policy show apps/dev/chat.yaml\n(.*?)```", page, re.DOTALL)
+    assert shown
+    printed = re.sub(r"\(\d+ rules\)", "(N rules)", run("show", "apps/dev/chat.yaml").stdout)
+    assert printed == re.sub(r"\(\d+ rules\)", "(N rules)", shown[1])
+
+
+def test_the_schema_that_is_printed_is_the_published_one() -> None:
+    published = Path(__file__).parent.parent / "schemas" / "policy.json"
+    assert run("schema").stdout == published.read_text(encoding="utf-8")
 
 
 def test_a_folder_is_shown_without_what_overrides_say_of_its_files() -> None:

@@ -15,7 +15,7 @@ import pytest
 from nasty import EVIL, PAGE, REPORT, SHOWN
 
 from gpulint import outputs
-from gpulint.findings import Report, Severity, Waiver
+from gpulint.findings import Report, Severity, Spent, Waiver
 from gpulint.reports import checkstyle, concise, github, gitlab, junit, rdjson
 
 CLEAN = Report(files=2, workloads=(nasty.workload("clean"),))
@@ -110,6 +110,36 @@ def test_json_keeps_every_word_as_it_is() -> None:
         "old debt",
     ]
     assert data["failures"] == [{"path": "c.yaml", "doing": "checking the file", "error": "RuntimeError: ]]> \x00"}]
+
+
+# ---- budgets
+
+BUDGETS = Report(
+    budgets=(
+        Spent("team a", "", 8, 4, "within", "", 1, nasty.DIGIT._replace(path="gpulint.yaml")),
+        Spent(
+            "b | @x", "w", 9e3, 4e3, "cannot tell", "power of 1 workload", 2, nasty.DIGIT._replace(path="gpulint.yaml")
+        ),
+    )
+)
+TOLD = [
+    "budget team a: 4 of 8, within",
+    "budget b | @x: at least 4,000 W of 9,000 W, cannot tell (power of 1 workload)",
+]
+
+
+def test_a_budget_that_cannot_be_told_is_said_and_passes_nowhere() -> None:
+    assert outcomes(BUDGETS) == {
+        ("gpulint.yaml", "budget of team a (gpus)"): ("system-out", ""),
+        ("gpulint.yaml", "budget of b | @x (w)"): ("skipped", TOLD[1]),
+    }
+    for name in ("text", "concise"):
+        assert outputs.rendered(BUDGETS, name).splitlines()[-2:] == TOLD
+    assert command(outputs.rendered(BUDGETS, "github").splitlines()[-1])[2].splitlines()[1:] == TOLD
+    assert "``budget b" not in outputs.rendered(BUDGETS, "markdown")
+    assert f"`{TOLD[1]}`".replace("|", "\\|") in outputs.rendered(BUDGETS, "markdown")
+    told = json.loads(outputs.rendered(BUDGETS, "sarif"))["runs"][0]["invocations"][0]["toolExecutionNotifications"]
+    assert [one["message"]["text"] for one in told] == TOLD[1:]
 
 
 # ---- concise

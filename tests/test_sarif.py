@@ -147,6 +147,9 @@ def test_what_was_not_looked_at_is_a_notification_and_a_fault_of_ours_fails_the_
         ("not-read", "warning", "not read: a template", file("charts/a.yaml")),
         ("not-evaluated", "note", lacking, file("apps/chat.yaml")),
     ]
+    described = run(REPORT)["tool"]["driver"]["notifications"]
+    assert [one["id"] for one in described] == ["internal-error", "not-read", "not-evaluated"]
+    assert all({"shortDescription", "fullDescription", "help"} < set(one) for one in described)
     assert run(Report())["invocations"] == [{"executionSuccessful": True, "toolExecutionNotifications": []}]
 
 
@@ -206,7 +209,11 @@ def test_a_span_over_several_lines_is_cut_at_both_ends_and_a_very_long_line_is_n
         "startColumn": 5001,
         "endLine": 1,
         "endColumn": 5006,
+        "snippet": {"text": "WRONG"},
     }
+    assert "contextRegion" not in far["locations"][0]["physicalLocation"]
+    endless = nasty.NOTE._replace(location=nasty.NOTE.location._replace(column=1))
+    assert "snippet" not in results(Report(findings=(endless,)))[0]["locations"][0]["physicalLocation"]["region"]
 
 
 def test_no_text_of_a_file_becomes_a_link_of_a_message() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 import samples
+from hypothesis import given
+from hypothesis import strategies as st
 
 from gpulint.findings import Finding, Report, Severity, Waiver
 
@@ -336,3 +338,29 @@ def test_an_annotation_that_is_no_text_is_said() -> None:
 def test_a_waiver_of_a_rule_that_could_not_be_judged_is_not_called_unused() -> None:
     unknown = SERVER.replace("  nodeSelector: {cloud.google.com/gke-accelerator: nvidia-l4}\n", "")
     assert spoken(waived("a reason", "--max-model-len=131072", unknown, "serving-does-not-fit")) == []
+
+
+# ---- whatever somebody writes
+
+
+@given(st.text(st.characters(exclude_characters="\n\r\x85\u2028\u2029", exclude_categories=("Cs", "Cc")), max_size=120))
+def test_any_words_behind_a_rule_silence_it_or_are_said(words: str) -> None:
+    report = waived(words)
+    silent = spoken(report) == []
+    assert silent or "malformed-suppression" in spoken(report) or "expired-suppression" in spoken(report)
+    assert report.failures == ()
+
+
+PART = st.sampled_from(
+    ["until=", "2027-01-01", "while=", "owner=", "x", '"', "'", " ", "gpus_per_pod", "<", "2", "=", "ignore[", "]"]
+)
+
+
+@given(st.lists(PART, max_size=12).map("".join))
+def test_any_words_of_ours_in_any_order_silence_or_are_said(words: str) -> None:
+    report = waived(words)
+    told = spoken(report)
+    assert told in ([], ["gpu-limit-missing"], ["gpu-limit-missing", "malformed-suppression"])
+    if told == ["gpu-limit-missing"]:
+        assert "; accepted while " in report.open[0].message
+    assert report.failures == ()

@@ -75,7 +75,10 @@ def _write(place: Path, change: Change) -> None:
     if place.is_symlink():
         raise Misuse(f"{place} is a symbolic link; gpulint does not write through it")
     try:
-        disk.write(place, baseline.rendered(change.entries, __version__).encode())
+        text = baseline.rendered(change.entries, __version__)
+        disk.write(place, text.encode())
+    except baseline.BaselineError as error:
+        raise Misuse(str(error)) from None
     except OSError as error:
         raise Misuse(f"{place} cannot be written: {(error.strerror or str(error)).lower()}") from None
 

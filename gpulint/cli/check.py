@@ -73,6 +73,8 @@ if TYPE_CHECKING:
 )
 @click.option("--head", metavar="COMMIT", help="With --base: the commit to check.  [default: HEAD]")
 @click.option("--policy-from", metavar="COMMIT", help="Policies and waivers count as COMMIT has them.")
+@click.option("--comment-key", metavar="NAME", help="Tells the Markdown comment of this gate from those of others.")
+@click.option("--comment-over", metavar="USD", type=float, help="No first Markdown comment for less than this a month.")
 @click.option("--policy", metavar="FILE", type=click.Path(), help="A policy in place of every gpulint.yaml.")
 @click.option("--preview", is_flag=True, help="Let rules speak that are still in preview.")
 @click.option("--fix", is_flag=True, help="Write alternatives that give nothing up into the files.")
@@ -108,6 +110,8 @@ def command(
     base: str | None,
     head: str | None,
     policy_from: str | None,
+    comment_key: str | None,
+    comment_over: float | None,
     fix: bool,
     unsafe: bool,
     diff: bool,
@@ -159,6 +163,7 @@ def command(
             report = gpulint.check(paths, options, policy=policy, watched=progress.watched)
     except gpulint.Unusable as error:
         raise Misuse(str(error)) from None
+    report = _commented(report, comment_key, comment_over)
     is_lost = _put(report, wanted, sys.stdout.isatty() if color is None else color, on_stderr=fix and "-" in paths)
     if not report.workloads and not report.findings and not report.failures:
         tell(["nothing here concerns GPUs"])
@@ -167,6 +172,14 @@ def command(
     if is_lost:
         sys.exit(MISUSED)
     sys.exit(FOUND if report.failing and not exit_zero else CLEAN)
+
+
+def _commented(report: Report, key: str | None, over: float | None) -> Report:
+    """The report with what the comment on a pull request is called, and from what change on it is made."""
+    if key is None and over is None:
+        return report
+    least = report.comment.usd_per_month if over is None else over
+    return report._replace(comment=report.comment._replace(key=key or "", usd_per_month=least))
 
 
 def _otherwise(
@@ -243,8 +256,7 @@ def _put(report: Report, wanted: Sequence[Output], colour: bool, on_stderr: bool
         rendered = text.render(report, colour) if name == outputs.TEXT else outputs.rendered(report, name)
         click.echo(rendered, nl=False, color=colour, err=on_stderr)
     if not shown:
-        counts, *rest = text.closing(report)
-        tell([f"{counts}; written to {', '.join(one.file for one in wanted)}", *rest])
+        tell([f"{text.counts(report)}; written to {', '.join(one.file for one in wanted)}", *text.faults(report)])
     tell(troubles)
     return bool(troubles)
 

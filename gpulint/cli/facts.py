@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpulint.cli import TODAY, Misuse, near, prepared
+from gpulint.cli import TODAY, Misuse, _names, near, prepared
 
 if TYPE_CHECKING:
     from gpulint.facts import Quantity
@@ -17,9 +17,21 @@ if TYPE_CHECKING:
 
 
 @click.command("facts")
-@click.argument("words", nargs=-1)
-@click.option("--of", "place", metavar="FILE[:WORKLOAD]", help="What they are worth for the workloads of a file.")
-@click.option("--accelerator", metavar="NAME", default="", help="The accelerator of workloads that name none.")
+@click.argument("words", nargs=-1, shell_complete=_names.facts)
+@click.option(
+    "--of",
+    "place",
+    metavar="FILE[:WORKLOAD]",
+    type=click.Path(),
+    help="What they are worth for the workloads of a file.",
+)
+@click.option(
+    "--accelerator",
+    metavar="NAME",
+    default="",
+    shell_complete=_names.accelerators,
+    help="The accelerator of workloads that name none.",
+)
 @click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @TODAY
 def command(words: Sequence[str], place: str | None, accelerator: str, format_: str, today: str) -> None:

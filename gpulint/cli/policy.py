@@ -1,4 +1,4 @@
-"""`gpulint policy`: what governs a path, and the packs that a policy can extend."""
+"""`gpulint policy`: what governs a path, the packs that a policy can extend, and the contract of its file."""
 
 from __future__ import annotations
 
@@ -53,3 +53,11 @@ def list_packs(name: str | None) -> None:
         click.echo((packs.shipped_packs().read(f"{name}.yaml") or b"").decode(), nl=False)
     else:
         raise Misuse(f"no pack is called {name}{near(name, names)}")
+
+
+@command.command("schema")
+def print_schema() -> None:
+    """Print the JSON Schema of gpulint.yaml, for editors that complete and check it as you type."""
+    from gpulint import shipped
+
+    click.echo((shipped.folder("schemas") / "policy.json").read_text(encoding="utf-8"), nl=False)

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint.findings import Finding, Location, Subject, Waiver
+from gpulint.policy.reader import BYTES_MAX
 from gpulint.policy.settings import BASELINE
 
 FORMAT = "gpulint-baseline/1"
-BYTES_MAX = 20_000_000
 ALWAYS_SAID = "suppressions"
 """The family of what is wrong with waivers, which a baseline never takes in."""
 TEXTS = ("rule", "path", "object", "role", "quantity", "value")
@@ -130,10 +130,15 @@ def _entry(path: str, data: object, line: int) -> Entry:
 
 
 def rendered(entries: Iterable[Entry], made_with: str) -> str:
-    """A baseline as its file has it: sorted, one key a line, what is empty left out."""
+    """A baseline as its file has it: sorted, one key a line, what is empty left out; BaselineError where none could read it."""
     rows = [_row(one) for one in sorted(entries, key=lambda one: (one.path, one.rule, one.subject, one.role))]
     data = {"format": FORMAT, "gpulint": made_with, "findings": rows}
-    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+    if len(text.encode()) > BYTES_MAX:
+        raise BaselineError(
+            f"{len(rows):,} entries are more than a baseline can hold; write one for each part of the repository"
+        )
+    return text
 
 
 def _row(one: Entry) -> dict[str, str | int]:
@@ -166,7 +171,7 @@ def held(known: Baseline, findings: Sequence[Finding], place: Place, free: Calla
     for same in alike:
         for moved in (False, True):
             offered = [one for one in known.entries if left[one] and (not moved or free(one.path))]
-            for index, entry in _matched(offered, findings, None if moved else place, same, left, accepted):
+            for index, entry in _matched(offered, findings, place, moved, same, left, accepted):
                 left[entry] -= 1
                 accepted[index] = entry
     return Held(accepted, {one: count for one, count in left.items() if count})
@@ -175,27 +180,34 @@ def held(known: Baseline, findings: Sequence[Finding], place: Place, free: Calla
 def _matched(
     offered: Iterable[Entry],
     findings: Sequence[Finding],
-    place: Place | None,
+    place: Place,
+    anywhere: bool,
     same: Alike,
     left: Mapping[Entry, int],
     accepted: Mapping[int, Entry],
 ) -> Iterator[tuple[int, Entry]]:
-    """Each finding that is still open with an entry for it: one of its own file, where `place` tells that."""
+    """Each finding that is still open with an entry for it: one of its own file, or of any."""
     by_object: dict[tuple[str, str, str], list[Entry]] = {}
     for entry in offered:
-        by_object.setdefault((entry.rule, entry.role, entry.subject.object), []).append(entry)
+        by_object.setdefault((entry.rule, entry.role, _owner(entry.subject, entry.path)), []).append(entry)
     for index, finding in enumerate(findings):
         if index in accepted or finding.suppressed is not None or finding.family == ALWAYS_SAID:
             continue
-        for entry in by_object.get((finding.rule, finding.role, finding.subject.object), ()):
-            here = place is None or entry.path == place(finding.location.path)
-            if left[entry] and here and same(entry, finding):
+        path = place(finding.location.path)
+        for entry in by_object.get((finding.rule, finding.role, _owner(finding.subject, path)), ()):
+            if left[entry] and (anywhere or entry.path == path) and same(entry, finding):
                 yield index, entry
                 break
 
 
+def _owner(subject: Subject, path: str) -> str:
+    """The object of a subject; empty where it goes by the name of its file or of a folder, which a move may change."""
+    parts = path.split("/")
+    return "" if subject.object in (*parts, parts[-1].rpartition(".")[0]) else subject.object
+
+
 def _same(entry: Entry, finding: Finding) -> bool:
-    return entry.subject == finding.subject
+    return entry.subject[1:] == finding.subject[1:]
 
 
 def _akin(entry: Entry, finding: Finding) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_origin
 
 from gpulint.policy import schema, selection
 from gpulint.policy.merging import OF_A_LAYER
@@ -12,6 +12,11 @@ from gpulint.policy.rule import Rule
 from gpulint.policy.settings import Override, Settings
 
 DEFAULT = "default"
+BY_NAME = frozenset(
+    field.alias or name
+    for name, field in schema.PolicyFile.model_fields.items()
+    if get_origin(field.annotation) is dict
+)
 SINGLE_MAX = 2
 
 
@@ -24,11 +29,12 @@ class Value(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A rule that a policy treats otherwise than gpulint does: what it becomes, and who says so."""
+    """A rule that a policy treats otherwise than gpulint does: what it becomes, and who says so, by its name or by another."""
 
     rule: Rule
     becomes: str
     origin: str
+    named: bool
 
 
 class Effective(NamedTuple):
@@ -111,7 +117,8 @@ def _changes(found: Settings) -> Iterator[Change]:
         becomes = _becomes(one, now, one.name in usual)
         if becomes:
             level = selection.decided(one, found, rules)
-            yield Change(one, becomes, _line(level.place) if level else _line(_general(found, now)))
+            place = level.place if level else _general(found, now)
+            yield Change(one, becomes, _line(place), level is not None and level.word == one.name)
 
 
 def _becomes(one: Rule, now: Rule | None, usual: bool) -> str:
@@ -139,12 +146,12 @@ def as_text(one: Effective) -> str:
     """What governs a path, as a person reads it."""
     lines = [_head(one)]
     lines += [f"  {', '.join(paths)}  ({origin})" for origin, paths in one.overrides]
-    shown = [(value.key, _shown(value.value), value.origin) for value in one.values]
+    shown = [(*_under_its_key(value), value.origin) for value in one.values]
     lines += ["", *_columns([("key", "value", "from"), *_without_repeats(shown)])]
     if one.unset:
         lines += ["", f"not stated: {', '.join(one.unset)}"]
-    if one.changes:
-        lines += ["", *_columns([("rule", "becomes", "from"), *_grouped(one.changes)])]
+    if further := [change for change in one.changes if not change.named]:
+        lines += ["", *_columns([("rule", "becomes", "from"), *_grouped(further)])]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -155,6 +162,12 @@ def _head(one: Effective) -> str:
     left_out = "\nleft out by exclude: nothing is checked here" if one.left_out else ""
     overrides = "\nwith what overrides say of" if one.overrides else ""
     return f"{one.path}: {one.layers[0]}{extended}{left_out}{overrides}"
+
+
+def _under_its_key(one: Value) -> tuple[str, str]:
+    """A key and its value; entries of a mapping from name to word stand under the key of the mapping."""
+    key, _, name = one.key.partition(".")
+    return (key, f"{name}: {_shown(one.value)}") if key in BY_NAME else (one.key, _shown(one.value))
 
 
 def _without_repeats(rows: Iterable[tuple[str, str, str]]) -> Iterator[tuple[str, str, str]]:

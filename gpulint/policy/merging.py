@@ -31,6 +31,8 @@ from gpulint.policy.settings import (
 T = TypeVar("T", Hint, NamedFabric)
 FIRST_COUNTS = frozenset({"hints", "objectives", "fabric", "pools", "prices"})
 """Lists whose first entry that matches counts: the entries of a later layer stand in front."""
+ONLY_THESE = frozenset({("select",), ("accelerators", "allowed")})
+"""Lists that narrow: what an override says of them takes the place of what was said."""
 OF_A_LAYER = frozenset({"extends", "summary", "overrides", "exclude", "rules"})
 """Keys that are about a layer itself, or about files beside it."""
 
@@ -89,8 +91,6 @@ def merged(parts: Iterable[Part]) -> dict[str, Any]:
     tree: dict[str, Any] = {}
     for part in parts:
         kept = {key: value for key, value in part.stated.items() if key not in OF_A_LAYER}
-        if part.inside:
-            tree.pop("select", None) if "select" in kept else None
         _merge(tree, kept, (), part)
     return tree
 
@@ -102,7 +102,8 @@ def _merge(tree: dict[str, Any], stated: Mapping[str, Any], at: Path, part: Part
             below = tree.setdefault(key, {})
             _merge(below, value, path, part)
         elif isinstance(value, list | tuple):
-            tree[key] = _added(tree.get(key, []), value, path, part)
+            known = [] if part.inside and path in ONLY_THESE else tree.get(key, [])
+            tree[key] = _added(known, value, path, part)
         else:
             tree[key] = Told(value, part.place(path), part.layer.folder)
 
@@ -111,7 +112,10 @@ def _added(known: Sequence[Told], new: Sequence[Any], path: Path, part: Part) ->
     told = [Told(value, part.place((*path, index)), part.layer.folder) for index, value in enumerate(new)]
     if path[0] in FIRST_COUNTS:
         return [*told, *known]
-    return [*known, *(one for one in told if all(one.value != other.value for other in known))]
+    first: dict[str, Told] = {}
+    for one in (*known, *told):
+        first.setdefault(repr(one.value), one)
+    return list(first.values())
 
 
 def _plain(tree: object) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
-BYTES_MAX = 1_000_000
+BYTES_MAX = 5_000_000
 FILES_MAX = 10_000
 NEVER_ENTERED = frozenset({".git", "node_modules", ".venv"})
 

@@ -254,9 +254,11 @@ class BudgetFile(Strict):
 
     paths: Extended = pydantic.Field((), description="lines as in .gitignore; every file where they are left out")
     team: str = pydantic.Field("", description="value of the label that team-label names")
-    gpus: float | None = pydantic.Field(None, ge=0, description="GPUs; a slice counts as its share of a card")
-    usd_per_hour: float | None = pydantic.Field(None, ge=0, alias="usd-per-hour", description="cost on demand")
-    kw: float | None = pydantic.Field(None, ge=0, description="power of the accelerators while all are busy, in kW")
+    gpus: int | float | None = pydantic.Field(None, ge=0, description="GPUs; a slice counts as its share of a card")
+    usd_per_hour: int | float | None = pydantic.Field(None, ge=0, alias="usd-per-hour", description="cost on demand")
+    kw: int | float | None = pydantic.Field(
+        None, ge=0, description="power of the accelerators while all are busy, in kW"
+    )
 
     @pydantic.model_validator(mode="after")
     def _of_somebody(self) -> BudgetFile:

@@ -121,11 +121,15 @@ def _rule(card: RuleCard) -> dict[str, object]:
 
 
 def _comparison(comparison: Comparison) -> dict[str, object]:
+    from gpulint.reports import delta
+
     return {
         "base": comparison.base,
         "head": comparison.head,
         "changes": [_change(one) for one in comparison.changes],
+        "total": {name: total._asdict() for name, total in delta.totals(comparison)._asdict().items()},
         "gone": [_finding(one) for one in comparison.gone],
+        "untold": [_finding(one) for one in comparison.untold],
     }
 
 

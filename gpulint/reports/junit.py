@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from gpulint.findings import Failure, Finding, Report, RoleSummary, Skip, WorkloadSummary
+from gpulint.findings import Failure, Finding, Report, RoleSummary, Skip, Spent, WorkloadSummary
 from gpulint.reports import text, xml
 
 
@@ -72,6 +72,7 @@ def _cases(report: Report) -> Iterator[Case]:
     yield from map(_fault, report.failures)
     yield from (_finding(one, one.severity >= report.fail_on) for one in report.findings)
     yield from (_role(workload, role) for workload in report.workloads for role in workload.roles)
+    yield from map(_budget, report.budgets)
     yield from map(_unread, report.skipped)
 
 
@@ -98,6 +99,14 @@ def _role(workload: WorkloadSummary, role: RoleSummary) -> Case:
     needs = sorted({need for one in role.not_evaluated for need in one.needs})
     said = f"{len(role.not_evaluated)} not evaluated; to have them, add {', '.join(needs)}"
     return test._replace(outcome="skipped", message=said)
+
+
+def _budget(spent: Spent) -> Case:
+    """A limit that holds, or cannot be told; one that is exceeded has a finding of its own, and its figures stand here."""
+    test = Case(spent.location.path, f"budget of {spent.budget} ({spent.unit or 'gpus'})")
+    if spent.verdict == text.UNTOLD:
+        return test._replace(outcome="skipped", message=text.budget(spent))
+    return test._replace(outcome="system-out", words=text.budget(spent))
 
 
 def _unread(skip: Skip) -> Case:

@@ -8,12 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from gpulint.findings import Failure, Finding, Report, RuleCard, Skip
-from gpulint.reports import text
+from gpulint.findings import Comparison, Failure, Finding, Report, RuleCard, Skip
+from gpulint.reports import delta, text
 from gpulint.reports.text import SURE, safe
 
-MARKER = "<!-- gpulint report -->"
-"""The first line of every comment."""
+MARKER = "<!-- gpulint report{} -->"
+"""The first line of every comment, with its key where a repository has several."""
+QUIET = "<!-- gpulint: quiet -->"
+"""The second line of a comment that is worth an update, but not worth to be made."""
 UNITS_MAX = 64_000
 """GitHub takes 65,536; characters beyond the basic plane may count twice."""
 CELL_CHARACTERS_MAX = 400
@@ -26,8 +28,10 @@ MARKUP = re.compile(r"([\\`*_\[\]<>&|~$@#])")
 def render(report: Report) -> str:
     """The worst first, then what is behind it, folded, as far as a comment may be long."""
     rows = [_row(one, report.rules.get(one.rule)) for one in _worst_first(report.open)]
-    head = [MARKER, f"### gpulint: {_verdict(report)}", *_faults(report.failures)]
-    foot = [code(text.counts(report)), *filter(None, (text.lacking(report),))]
+    head = [_marker(report), f"### gpulint: {_verdict(report)}", *_faults(report.failures)]
+    against = f"Compared with {code(report.comparison.base)}." if report.comparison else ""
+    budgets = [code(text.budget(one)) for one in report.budgets[:LISTED_MAX]]
+    foot = [code(text.counts(report)), *budgets, *filter(None, (text.lacking(report), against))]
     room = UNITS_MAX - _units("\n\n".join((*head, *HEAD, *foot)))
     shown = _fitting(rows, room)
     room -= _units("\n".join(shown))
@@ -36,18 +40,47 @@ def render(report: Report) -> str:
         parts.append("\n".join((*HEAD, *shown)))
     if len(shown) < len(rows):
         parts.append(f"… and {len(rows) - len(shown)} more, in the log")
-    for title, inside in filter(all, (_details(report, room), *_lists(report))):
+    for title, inside in filter(all, (*_compared(report.comparison), _details(report, room), *_lists(report))):
         folded = f"<details><summary>{title}</summary>\n\n{inside}\n\n</details>"
         parts.append(folded if _units(folded) < room else f"{title}, in the log")
         room -= _units(parts[-1])
     return "\n\n".join((*parts, "  \n".join(foot))) + "\n"
 
 
+def _marker(report: Report) -> str:
+    """What the comment is found again by, and whether it is worth to be made."""
+    key = re.sub(r"[^\w.-]+", "-", report.comment.key).strip("-")
+    marker = MARKER.format(f": {key}" if key else "")
+    return f"{marker}\n{QUIET}" if delta.is_quiet(report) else marker
+
+
 def _verdict(report: Report) -> str:
-    """The findings, behind what may have kept some from being found."""
+    """What a change adds, and the findings, behind what may have kept some from being found."""
     number = len(report.failures)
     faults = [f"{number} internal error{'s' * (number > 1)}"] if number else []
-    return ", ".join((*faults, text.found(report)))
+    found = ", ".join((*faults, text.found(report)))
+    return f"{delta.sentence(report.comparison)}; {found}" if report.comparison else found
+
+
+def _compared(comparison: Comparison | None) -> Iterator[tuple[str, str]]:
+    """What a change makes of each workload, and which findings it ends."""
+    if comparison is None:
+        return
+    rows = delta.rows(comparison.changes)
+    cells = [f"| {' | '.join((code(name), *figures))} |" for name, *figures in rows[:LISTED_MAX]]
+    more = [f"| … and {len(rows) - LISTED_MAX} more | | | | |"] if len(rows) > LISTED_MAX else []
+    table = "\n".join((f"| {' | '.join(delta.TITLES)} |", f"|{'---|' * len(delta.TITLES)}", *cells, *more))
+    yield f"{len(rows)} workload{'s' * (len(rows) > 1)} changed", table if rows else ""
+    yield (
+        f"{len(comparison.untold)} no longer told, as facts are missing now",
+        _listed([*map(_ended, comparison.untold)]),
+    )
+    yield f"{len(comparison.gone)} fixed", _listed([*map(_ended, comparison.gone)])
+
+
+def _ended(finding: Finding) -> str:
+    where = code(f"{finding.location.path}:{finding.location.line}")
+    return f"{finding.severity.word} {code(finding.rule)} at {where}: {code(finding.message)}"
 
 
 def _worst_first(findings: Iterable[Finding]) -> list[Finding]:

@@ -18,6 +18,7 @@ from gpulint.findings import (
     RoleSummary,
     RuleCard,
     Skip,
+    Spent,
     Suggestion,
     Waiver,
     WorkloadSummary,
@@ -29,16 +30,25 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 ROOT = "%SRCROOT%"
 NEEDS_SAMPLES = True
 """The help of a rule shows its wrong and its right sample."""
-SNIPPET_CHARACTERS_MAX = 2_000
+SHOWN_CHARACTERS_MAX = 2_000
 IN_SOURCE = frozenset({"comment", "annotation"})
 BASE = "base"
 MARK = "gpulintSubject/v1"
 DRIVE = re.compile(r"[A-Za-z]:/")
 URI_SAFE = "/:?#@!$&'()*+,;=%~"
 NOTIFICATIONS = {
-    "internal-error": "A fault of gpulint ended the check of a file",
-    "not-read": "A file, or a document of it, was not read",
-    "not-evaluated": "Checks lacked a quantity that nobody states",
+    "internal-error": (
+        "A fault of gpulint ended the check of a file",
+        "The other files were checked. Nothing is known of this one: please report the fault.",
+    ),
+    "not-read": (
+        "A file, or a document of it, was not read",
+        "Nothing is known of it; the reason stands in the message.",
+    ),
+    "not-evaluated": (
+        "Checks lacked a quantity that nobody states",
+        "They neither passed nor failed; an annotation, a comment or gpulint.yaml can state what they need.",
+    ),
 }
 Object = dict[str, object]
 
@@ -49,10 +59,11 @@ def render(report: Report) -> str:
     index = {name: at for at, name in enumerate(cards)}
     driver = {
         "name": "gpulint",
+        "fullName": f"gpulint {__version__}",
         "version": __version__,
         "informationUri": PROJECT,
         "rules": [_rule(card) for card in cards.values()],
-        "notifications": [{"id": name, "shortDescription": {"text": said}} for name, said in NOTIFICATIONS.items()],
+        "notifications": [_descriptor(name, *said) for name, said in NOTIFICATIONS.items()],
     }
     compared = report.comparison is not None
     results = [_result(one, mark, index[one.rule], compared) for one, mark in identity.told_apart(report.findings)]
@@ -83,7 +94,7 @@ def _rule(card: RuleCard) -> Object:
     page = card.page or next(iter(card.references), "")
     return {
         "id": card.name,
-        "name": "".join(word.capitalize() for word in card.name.split("-")),
+        "name": _pascal(card.name),
         "shortDescription": {"text": _inert(card.summary)},
         "fullDescription": {"text": _inert(card.why)},
         "help": {"text": "\n\n".join(_help(card)), "markdown": "\n\n".join(_marked_help(card))},
@@ -91,6 +102,20 @@ def _rule(card: RuleCard) -> Object:
         "defaultConfiguration": {"level": card.severity.word},
         "properties": {"tags": [card.family], "precision": "high" if card.status == "stable" else "medium"},
     }
+
+
+def _descriptor(name: str, short: str, full: str) -> Object:
+    return {
+        "id": name,
+        "name": _pascal(name),
+        "shortDescription": {"text": short},
+        "fullDescription": {"text": full},
+        "help": {"text": full},
+    }
+
+
+def _pascal(name: str) -> str:
+    return "".join(word.capitalize() for word in name.split("-"))
 
 
 def _help(card: RuleCard) -> Iterator[str]:
@@ -190,7 +215,7 @@ def _location(location: Location, label: str = "", owner: str = "") -> Object:
     physical = {
         "artifactLocation": _artifact(location.path),
         "region": {**region, **shown},
-        **({"contextRegion": around} if snippet and snippet != location.text else {}),
+        **({"contextRegion": around} if snippet and len(snippet) < len(location.text) <= SHOWN_CHARACTERS_MAX else {}),
     }
     return {
         "physicalLocation": physical,
@@ -209,14 +234,13 @@ def _region(location: Location) -> dict[str, object]:
 
 
 def _snippet(location: Location) -> str:
-    """The characters of a span; nothing where its lines are too long to be shown."""
-    if len(location.text) > SNIPPET_CHARACTERS_MAX:
-        return ""
+    """The characters of a span; nothing where they are too many to be shown."""
     lines = location.text.split("\n")[: location.end_line - location.line + 1]
     if len(lines) == location.end_line - location.line + 1:
         lines[-1] = lines[-1][: location.end_column - 1]
     lines[0] = lines[0][location.column - 1 :]
-    return "\n".join(lines)
+    snippet = "\n".join(lines)
+    return snippet if len(snippet) <= SHOWN_CHARACTERS_MAX else ""
 
 
 def _artifact(path: str) -> Object:
@@ -245,6 +269,7 @@ def _invocation(report: Report) -> Object:
         *map(_fault, report.failures),
         *map(_unread, report.skipped),
         *(_lacking(workload, role) for workload, role in roles),
+        *(_untold(one) for one in report.budgets if one.verdict == text.UNTOLD),
     ]
     return {"executionSuccessful": not report.failures, "toolExecutionNotifications": notifications}
 
@@ -264,6 +289,10 @@ def _lacking(workload: WorkloadSummary, role: RoleSummary) -> Object:
     said = f"{whose}: {len(checks)} checks were not evaluated; to have them, add {', '.join(needs)}"
     told = _notification("not-evaluated", "note", said, workload.location.path)
     return {**told, "properties": {"checks": checks}}
+
+
+def _untold(spent: Spent) -> Object:
+    return _notification("not-evaluated", "note", text.budget(spent), spent.location.path)
 
 
 def _notification(name: str, level: str, said: str, path: str) -> Object:

@@ -260,13 +260,30 @@ class WorkloadChangeEntry(Strict):
     after: FiguresEntry | None
 
 
+class TotalEntry(Strict):
+    """What a change adds of a quantity."""
+
+    amount: float = pydantic.Field(description="the sum over the changed workloads of which it can be told")
+    untold: int = pydantic.Field(description="changed workloads of which it cannot be told")
+
+
+class TotalsEntry(Strict):
+    """What a change adds in sum; a month has 730 hours."""
+
+    gpus: TotalEntry
+    usd_per_month: TotalEntry
+    power_w: TotalEntry
+
+
 class ComparisonEntry(Strict):
     """What a change makes of a repository."""
 
     base: str
     head: str
     changes: list[WorkloadChangeEntry]
+    total: TotalsEntry
     gone: list[FindingEntry] = pydantic.Field(description="what stood before the change and no longer does")
+    untold: list[FindingEntry] = pydantic.Field(description="what stood before the change and cannot be told any more")
 
 
 class BudgetEntry(Place):

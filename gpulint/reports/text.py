@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from gpulint import units
 from gpulint.findings import (
     Aim,
+    Comparison,
     Edit,
     Finding,
     Fit,
@@ -15,6 +16,7 @@ from gpulint.findings import (
     Report,
     RoleSummary,
     Severity,
+    Spent,
     Suggestion,
     WorkloadSummary,
 )
@@ -22,6 +24,8 @@ from gpulint.findings import (
 STYLES = {Severity.ERROR: "31;1", Severity.WARNING: "33;1", Severity.NOTE: "36;1"}
 MARKS = {"primary": "^", "second": "-"}
 NAMED = 8
+UNTOLD = "cannot tell"
+CHANGED_MAX = 20
 UNREAD_MAX = 20
 WIDTH_MAX = 120
 TAB = "    "
@@ -35,7 +39,8 @@ def render(report: Report, colour: bool = False) -> str:
     paint = _painted if colour else _plain
     parts = [
         *(_finding(finding, paint, first) for finding, first in _first_of_each_rule(report.open)),
-        *_understood(report.workloads),
+        *(_compared(report.comparison) if report.comparison else ()),
+        *_understood(_touched(report)),
         "\n".join((*closing(report), *_not_evaluated(report))),
     ]
     return "\n\n".join(parts) + "\n"
@@ -164,6 +169,54 @@ def edit(edit: Edit, place: Location) -> str:
 def safe(text: str) -> str:
     """Text of a stranger's file, without control characters that a terminal would obey."""
     return "".join(TAB if char == "\t" else char if char.isprintable() else "\ufffd" for char in text)
+
+
+# ---- what a change makes
+
+
+def _compared(comparison: Comparison) -> Iterator[str]:
+    """What a change adds and saves, by workload, and which findings it ends."""
+    from gpulint.reports import delta
+
+    lines = [f"change from {safe(comparison.base)}: {delta.sentence(comparison)}"]
+    if comparison.changes:
+        rows = delta.rows(comparison.changes)
+        more = len(rows) - CHANGED_MAX
+        cells = [tuple(_short(safe(cell)) for cell in row) for row in (delta.TITLES, *rows[:CHANGED_MAX])]
+        widths = [max(len(row[at]) for row in cells) for at in range(len(delta.TITLES))]
+        lines += [f"  {padded(row, widths)}" for row in cells]
+        lines += [f"  and {_counted(more, 'workload')} more"] if more > 0 else []
+    yield "\n".join(lines)
+    ended = [*_ended("fixed", comparison.gone), *_ended("no longer told, as facts are missing now", comparison.untold)]
+    if ended:
+        yield "\n".join(ended)
+
+
+def _ended(title: str, found: Sequence[Finding]) -> Iterator[str]:
+    if found:
+        yield f"{title}: {_counted(len(found), 'finding')}"
+        yield from (
+            f"  {one.severity.word}[{one.rule}]: {safe(one.message)}  ({_where(one)})" for one in found[:CHANGED_MAX]
+        )
+        if len(found) > CHANGED_MAX:
+            yield f"  and {len(found) - CHANGED_MAX} more"
+
+
+def _where(one: Finding) -> str:
+    return safe(f"{one.location.path}:{one.location.line}")
+
+
+def _touched(report: Report) -> Sequence[WorkloadSummary]:
+    """All workloads; of a comparison those that the change touches."""
+    if report.comparison is None:
+        return report.workloads
+    changed = {(one.path, one.kind, one.workload) for one in report.comparison.changes}
+    changed |= {(one.location.path, "", one.workload) for one in report.open}
+    return [
+        one
+        for one in report.workloads
+        if {(one.location.path, one.kind, one.name), (one.location.path, "", one.name)} & changed
+    ]
 
 
 # ---- what was understood
@@ -308,23 +361,27 @@ def found(report: Report) -> str:
 def closing(report: Report) -> Iterator[str]:
     """The counts, and what was not looked at and why."""
     yield counts(report)
-    yield from budgets(report)
+    yield from map(budget, report.budgets)
     for reason, number in sorted(Counter(skip.reason for skip in report.skipped).items()):
         yield f"skipped: {number} × {safe(reason)}"
-    for failure in report.failures:
-        yield f"internal error in {safe(failure.path)} while {failure.doing}: {safe(failure.error)}"
+    yield from faults(report)
     roles = [role for workload in report.workloads for role in workload.roles]
     if unread := sum(not role.engine and not role.part_of for role in roles):
         yield f"no engine that gpulint reads: {unread} of {_counted(len(roles), 'role')}; only rules for any program applied"
 
 
-def budgets(report: Report) -> Iterator[str]:
-    """How much of each budget is taken, and why more cannot be told."""
-    for one in report.budgets:
-        least, limit = (units.human(amount, one.unit) for amount in (one.least, one.limit))
-        known = "at least " if one.verdict == "cannot tell" else ""
-        why = f" ({safe(one.reason)})" if one.verdict == "cannot tell" else ""
-        yield f"budget {safe(one.budget)}: {known}{least.removesuffix(' GPUs')} of {limit}, {one.verdict}{why}"
+def faults(report: Report) -> Iterator[str]:
+    """A line for each fault of ours."""
+    for failure in report.failures:
+        yield f"internal error in {safe(failure.path)} while {failure.doing}: {safe(failure.error)}"
+
+
+def budget(one: Spent) -> str:
+    """How much of a budget is taken, and why more cannot be told."""
+    least, limit = (units.human(amount, one.unit) for amount in (one.least, one.limit))
+    known = "at least " if one.verdict == UNTOLD else ""
+    why = f" ({safe(one.reason)})" if one.verdict == UNTOLD else ""
+    return f"budget {safe(one.budget)}: {known}{least.removesuffix(' GPUs')} of {limit}, {one.verdict}{why}"
 
 
 def lacking(report: Report) -> str:

@@ -96,27 +96,33 @@ def training_gpu_hours(workload_gpus: float, training_run_s: float) -> float:
     return workload_gpus * training_run_s / units.HOUR_S
 
 
-def missing_labels(required_labels: tuple[str, ...] | None, labels: Mapping[str, str]) -> tuple[str, ...]:
+def missing_labels(
+    required_labels: tuple[str, ...] | None, labels: Mapping[str, str], kustomization: str | None
+) -> tuple[str, ...]:
     """Labels that gpulint.yaml demands and that neither the object nor a comment states.
 
     missing_labels = required_labels − labels
 
     Args:
         required_labels: names that are demanded. labels: what is stated.
+        kustomization: that lists the file, whose overlays may add more.
     Returns:
         names
-    Validity: a label without a value counts as missing.
+    Validity: a label without a value counts as missing; unknown where overlays may add what is missing.
 
-    >>> missing_labels(("team", "tier"), {"team": "search", "tier": ""})
+    >>> missing_labels(("team", "tier"), {"team": "search", "tier": ""}, None)
     ('tier',)
 
     Source: definition.
     """
-    return tuple(name for name in required_labels or () if not labels.get(name))
+    missing = tuple(name for name in required_labels or () if not labels.get(name))
+    if missing and kustomization:
+        raise LookupError(f"overlays of {kustomization} may add {', '.join(missing)}")
+    return missing
 
 
 def missing_annotations(
-    required_annotations: tuple[str, ...] | None, annotations: Mapping[str, str]
+    required_annotations: tuple[str, ...] | None, annotations: Mapping[str, str], kustomization: str | None
 ) -> tuple[str, ...]:
     """Annotations that gpulint.yaml demands and that neither the object nor a comment states.
 
@@ -124,13 +130,17 @@ def missing_annotations(
 
     Args:
         required_annotations: names that are demanded. annotations: what is stated.
+        kustomization: that lists the file, whose overlays may add more.
     Returns:
         names
-    Validity: an annotation without a value counts as missing.
+    Validity: an annotation without a value counts as missing; unknown where overlays may add what is missing.
 
-    >>> missing_annotations(("owner",), {})
+    >>> missing_annotations(("owner",), {}, None)
     ('owner',)
 
     Source: definition.
     """
-    return tuple(name for name in required_annotations or () if not annotations.get(name))
+    missing = tuple(name for name in required_annotations or () if not annotations.get(name))
+    if missing and kustomization:
+        raise LookupError(f"overlays of {kustomization} may add {', '.join(missing)}")
+    return missing

@@ -1,0 +1,201 @@
+"""What a change adds, in a sentence, in a table, in the comment on a pull request; and when that is silent."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from gpulint.findings import Change, Comment, Comparison, Figures, Finding, Location, Report, Severity, Subject, Waiver
+from gpulint.reports import delta, markdown, text
+from gpulint.reports import json as as_json
+
+SMALL = Figures(gpus=8, cost_usd_per_hour=10, power_w=2800, headroom=0.11)
+LARGE = Figures(gpus=16, cost_usd_per_hour=20, power_w=5600, headroom=0.324)
+UNKNOWN = Figures()
+
+
+def compared(*changes: tuple[Figures | None, Figures | None]) -> Comparison:
+    made = (Change(f"chat-{number}", "inference", f"{number}.yaml", *one) for number, one in enumerate(changes))
+    return Comparison("main", "HEAD", tuple(made))
+
+
+def finding(rule: str, path: str = "a.yaml", suppressed: Waiver | None = None) -> Finding:
+    place = Location(path, 3, 1, 3, 5, "gpus: 8")
+    return Finding(
+        rule, "memory", Severity.ERROR, 3, "8 are too many", place, suppressed=suppressed, subject=Subject("a")
+    )
+
+
+# ---- the sentence
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ([(SMALL, LARGE)], "+8 GPUs, +$7,300 a month, +2.8 kW"),
+        ([(LARGE, SMALL)], "-8 GPUs, -$7,300 a month, -2.8 kW"),
+        ([(None, LARGE)], "+16 GPUs, +$14,600 a month, +5.6 kW"),
+        ([(LARGE, None)], "-16 GPUs, -$14,600 a month, -5.6 kW"),
+        ([(SMALL, LARGE), (LARGE, SMALL)], "no change in GPUs, cost or power"),
+        ([], "no change in GPUs, cost or power"),
+        ([(Figures(1, 1, 1), Figures(2, 1.001, 1))], "+1 GPU, +$0.73 a month"),
+        ([(Figures(0.5, 1, 1), Figures(0.75, 1, 40))], "+0.25 GPUs, +0.04 kW"),
+        (
+            [(UNKNOWN, LARGE)],
+            "GPUs of 1 workload cannot be told, the cost of 1 workload cannot be told, the power of 1 workload cannot be told",
+        ),
+        (
+            [
+                (SMALL, LARGE),
+                (None, LARGE._replace(cost_usd_per_hour=None)),
+                (SMALL, LARGE._replace(cost_usd_per_hour=None)),
+            ],
+            "+32 GPUs, +$7,300 a month (2 workloads cannot be told), +11.2 kW",
+        ),
+    ],
+)
+def test_a_change_in_one_sentence(changes: list[tuple[Figures | None, Figures | None]], said: str) -> None:
+    assert delta.sentence(compared(*changes)) == said
+
+
+def test_what_cannot_be_told_is_counted_and_never_zero() -> None:
+    found = delta.totals(compared((UNKNOWN, LARGE), (SMALL, LARGE)))
+    assert found == delta.Totals(delta.Total(8, 1), delta.Total(7300, 1), delta.Total(2800, 1))
+
+
+# ---- the table
+
+
+def test_rows_show_both_sides_and_the_dearest_change_first() -> None:
+    changes = compared((SMALL, SMALL._replace(headroom=0.2)), (UNKNOWN, SMALL), (None, LARGE), (SMALL, None)).changes
+    assert delta.rows(changes) == [
+        ("chat-2", "– → 16", "– → 14,600", "– → 5.6", "– → 32 %"),
+        ("chat-3", "8 → –", "7,300 → –", "2.8 → –", "11 % → –"),
+        ("chat-0", "8", "7,300", "2.8", "11 % → 20 %"),
+        ("chat-1", "? → 8", "? → 7,300", "? → 2.8", "? → 11 %"),
+    ]
+
+
+def test_the_text_tells_the_change_and_what_it_ends() -> None:
+    comparison = compared((SMALL, LARGE))._replace(
+        gone=(finding("fixed-one"),), untold=(finding("lost-one", "b.yaml"),)
+    )
+    assert text.render(Report(files=1, comparison=comparison)) == (
+        "change from main: +8 GPUs, +$7,300 a month, +2.8 kW\n"
+        "  workload  GPUs    USD a month     kW         headroom\n"
+        "  chat-0    8 → 16  7,300 → 14,600  2.8 → 5.6  11 % → 32 %\n"
+        "\n"
+        "fixed: 1 finding\n"
+        "  error[fixed-one]: 8 are too many  (a.yaml:3)\n"
+        "no longer told, as facts are missing now: 1 finding\n"
+        "  error[lost-one]: 8 are too many  (b.yaml:3)\n"
+        "\n"
+        "1 file, 0 workloads, no findings\n"
+    )
+
+
+def test_json_has_the_sums() -> None:
+    comparison = compared((SMALL, LARGE), (None, UNKNOWN))
+    data = json.loads(as_json.render(Report(comparison=comparison)))["comparison"]
+    assert data["total"] == {
+        "gpus": {"amount": 8, "untold": 1},
+        "usd_per_month": {"amount": 7300, "untold": 1},
+        "power_w": {"amount": 2800, "untold": 1},
+    }
+    assert (data["base"], data["head"], data["gone"], data["untold"]) == ("main", "HEAD", [], [])
+    assert data["changes"][1]["before"] is None
+
+
+# ---- the comment
+
+
+def test_the_comment_leads_with_the_change() -> None:
+    comparison = compared((SMALL, LARGE))._replace(
+        gone=(finding("fixed-one"),), untold=(finding("lost-one", "b.yaml"),)
+    )
+    stood = finding("old-one", suppressed=Waiver("base", "it stands in main too"))
+    report = Report((finding("new-one"), stood), files=2, comparison=comparison, comment=Comment("gpu / prod"))
+    lines = markdown.render(report).splitlines()
+    assert lines[:8] == [
+        "<!-- gpulint report: gpu-prod -->",
+        "",
+        "### gpulint: +8 GPUs, +$7,300 a month, +2.8 kW; 1 error",
+        "",
+        "| | rule | where | what |",
+        "|---|---|---|---|",
+        "| error | `new-one` | `a.yaml:3` | `8 are too many` |",
+        "",
+    ]
+    assert lines[8:16] == [
+        "<details><summary>1 workload changed</summary>",
+        "",
+        "| workload | GPUs | USD a month | kW | headroom |",
+        "|---|---|---|---|---|",
+        "| `chat-0` | 8 → 16 | 7,300 → 14,600 | 2.8 → 5.6 | 11 % → 32 % |",
+        "",
+        "</details>",
+        "",
+    ]
+    assert "<details><summary>1 fixed</summary>" in lines
+    assert "- error `fixed-one` at `a.yaml:3`: `8 are too many`" in lines
+    assert "<details><summary>1 no longer told, as facts are missing now</summary>" in lines
+    assert lines[-2:] == ["`2 files, 0 workloads, 1 error, 1 stood before`  ", "Compared with `main`."]
+
+
+def test_a_name_of_a_workload_or_commit_can_write_no_markup() -> None:
+    changes = (Change("a|b`<img>", "inference", "a.yaml", SMALL, LARGE),)
+    said = markdown.render(Report(comparison=Comparison("x`<b>`", "HEAD", changes)))
+    assert "| ``a\\|b`<img>`` |" in said
+    assert "Compared with `` x`<b>` ``." in said
+
+
+def test_a_quiet_comment_says_so_on_its_second_line_and_that_nothing_is_left() -> None:
+    assert markdown.render(Report(files=3, comparison=compared())) == (
+        "<!-- gpulint report -->\n"
+        "<!-- gpulint: quiet -->\n"
+        "\n"
+        "### gpulint: no change in GPUs, cost or power; no findings\n"
+        "\n"
+        "`3 files, 0 workloads, no findings`  \n"
+        "Compared with `main`.\n"
+    )
+
+
+LESS = (SMALL, SMALL._replace(cost_usd_per_hour=10.1))
+"""73 USD a month more."""
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        Report(),
+        Report(comparison=compared()),
+        Report(comparison=compared(LESS), comment=Comment(usd_per_month=100)),
+        Report(comparison=compared((SMALL, LARGE), (LARGE, SMALL)), comment=Comment(usd_per_month=1)),
+        Report(comparison=compared((SMALL, SMALL._replace(gpus=9))), comment=Comment(usd_per_month=100)),
+        Report(comparison=compared((SMALL, SMALL._replace(gpus=9))), comment=Comment(gpus=2)),
+        Report((finding("a", suppressed=Waiver("base", "")),), comparison=compared()),
+        Report(comparison=compared()._replace(gone=(finding("a"),)), comment=Comment(usd_per_month=100)),
+    ],
+)
+def test_nothing_worth_a_comment_is_quiet(report: Report) -> None:
+    assert delta.is_quiet(report)
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        Report((finding("a"),)),
+        Report((finding("a"),), comparison=compared(), comment=Comment(usd_per_month=100)),
+        Report(comparison=compared(LESS)),
+        Report(comparison=compared((SMALL, LARGE)), comment=Comment(usd_per_month=7300)),
+        Report(comparison=compared((LARGE, SMALL)), comment=Comment(usd_per_month=7300)),
+        Report(comparison=compared((SMALL, LARGE)), comment=Comment(usd_per_month=10_000, gpus=8)),
+        Report(comparison=compared((UNKNOWN, SMALL)), comment=Comment(usd_per_month=1e9)),
+        Report(comparison=compared()._replace(gone=(finding("a"),))),
+        Report(comparison=compared()._replace(untold=(finding("a"),)), comment=Comment(usd_per_month=1e9)),
+    ],
+)
+def test_what_is_new_unknown_or_over_the_threshold_is_told(report: Report) -> None:
+    assert not delta.is_quiet(report)
