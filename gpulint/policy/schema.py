@@ -335,8 +335,10 @@ class OverrideFile(GovernedFile):
 class CommentFile(Strict):
     """From what change on a first comment is made on a pull request without findings; without either from any change on."""
 
-    usd_per_month: float | None = pydantic.Field(None, alias="usd-per-month", ge=0)
-    gpus: float | None = pydantic.Field(None, ge=0)
+    usd_per_month: float | None = pydantic.Field(
+        None, alias="usd-per-month", ge=0, description="change of the cost, up or down"
+    )
+    gpus: float | None = pydantic.Field(None, ge=0, description="change of the GPUs, up or down")
 
 
 class PolicyFile(GovernedFile):
