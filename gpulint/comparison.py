@@ -17,6 +17,7 @@ from gpulint.findings import (
     Waiver,
     WorkloadSummary,
 )
+from gpulint.policy import subject
 
 Holds = Callable[[str, str], bool]
 Key = Callable[[Finding], object]
@@ -39,6 +40,8 @@ class Known(NamedTuple):
 
 def compared(base: Side, head: Side, known: Known) -> Report:
     """The report on head, in which what stood on base is marked, with what the change makes of the whole."""
+    eased = subject.no_larger(head.report.findings, ((one.rule, one.subject) for one in base.report.open))
+    head = head._replace(report=head.report._replace(findings=tuple(eased)))
     paired = _Pairs(base, head, known.renamed)
     stood = paired.found(base.report.open, head.report.open, louder=False)
     stands = {id(one) for one in stood.values()}

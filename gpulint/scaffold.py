@@ -17,9 +17,6 @@ repos:
       - id: gpulint
 """
 
-SCHEMA = "# yaml-language-server: $schema={project}/raw/v{release}/schemas/policy.json\n"
-"""What makes an editor complete and check the keys."""
-
 SPEC = """\
 # A workload that no other file describes, in gpulint's own words. Check it with: gpulint check FILE
 # Every quantity and its unit: gpulint explain NAME. Delete the lines that you do not need.
@@ -80,13 +77,12 @@ ASKED = {
 """What a hint can say, by the quantities that checks may lack."""
 
 
-def settings_file(report: Report, release: str) -> str:
+def settings_file(report: Report) -> str:
     """gpulint.yaml with one commented hint for each workload that lacks one."""
-    head = SCHEMA.format(project=PROJECT, release=release) + HEAD
     hints = list(_hints(report))
     if not hints:
-        return head + "# hints: []                   # what files cannot say; nothing is lacking now\n"
-    return head + "\n# What these files do not say: fill in and uncomment.\n# hints:\n" + "\n".join(hints) + "\n"
+        return HEAD + "# hints: []                   # what files cannot say; nothing is lacking now\n"
+    return HEAD + "\n# What these files do not say: fill in and uncomment.\n# hints:\n" + "\n".join(hints) + "\n"
 
 
 def hook_file(release: str) -> str:

@@ -67,6 +67,11 @@ needs_bash = pytest.mark.skipif(BASH is None, reason="bash is not installed")
         (("gpulint", "catalog", "accelerators", "h100-p"), ["h100-pcie-80gb"]),
         (("gpulint", "catalog", "prices", "p5e.4"), ["p5e.48xlarge"]),
         (("gpulint", "completion", "z"), ["zsh"]),
+        (("gpulint", "check", "--output", "sari"), ["sarif"]),
+        (("gpulint", "facts", "weight_bytes_per"), ["weight_bytes_per_gpu"]),
+        (("gpulint", "rule", "ne"), ["new"]),
+        (("gpulint", "rule", "new", "x", "--family", "oversi"), ["oversizing"]),
+        (("gpulint", "rule", "test", "--select", "weights-exceed-m"), ["weights-exceed-memory"]),
     ],
     ids=" ".join,
 )
@@ -75,7 +80,17 @@ def test_bash_completes_what_the_program_knows(words: tuple[str, ...], offered: 
 
 
 @needs_bash
-@pytest.mark.parametrize("words", [("check", "dep"), ("check", "--rules", ""), ("suggest", "x"), ("size", "./chat")])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("check", "dep"),
+        ("check", "--rules", ""),
+        ("rule", "test", "po"),
+        ("facts", "--of", ""),
+        ("suggest", "x"),
+        ("size", "./chat"),
+    ],
+)
 def test_where_a_path_belongs_bash_completes_files_itself(words: tuple[str, ...]) -> None:
     assert completed("gpulint", *words) == ["compopt -o default", ""]
 

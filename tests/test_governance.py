@@ -11,7 +11,7 @@ import pytest
 import gpulint
 from gpulint import lint, samples, shipped, trials
 from gpulint.findings import Finding, Report, Severity, Spent
-from gpulint.policy import rule
+from gpulint.policy import rule, subject
 from gpulint.policy.settings import SettingsError
 
 RULES = tuple(rule.shipped_rules().values())
@@ -552,3 +552,21 @@ def test_the_network_that_training_wants_is_settable_as_a_bandwidth() -> None:
 
     stated = PolicyFile.model_validate({"thresholds": {"training_network_floor_bytes_per_s": "400 Gb/s"}})
     assert stated.thresholds.model_dump(exclude_unset=True) == {"training_network_floor_bytes_per_s": "400 Gb/s"}
+
+
+@pytest.mark.parametrize(("then", "now", "known"), [(14, 14, True), (14, 12, True), (14, 16, False)])
+def test_a_sum_that_is_no_larger_than_it_was_is_the_same_debt(then: int, now: int, known: bool) -> None:
+    policy = "budgets: [{team: search, gpus: 8}]"
+    before, after = (
+        ours(report(policy, {"a.yaml": DEPLOYMENT.replace("replicas: 3", f"replicas: {n}")})) for n in (then, now)
+    )
+    (found,) = subject.no_larger(after, [(one.rule, one.subject) for one in before])
+    assert (found.subject == before[0].subject) is known
+
+
+def test_a_budget_of_another_name_is_another_debt() -> None:
+    files = {"a.yaml": DEPLOYMENT}
+    before, after = (
+        ours(report(f"budgets: [{{team: search, paths: ['{path}'], gpus: 1}}]", files)) for path in ("*", "a*")
+    )
+    assert subject.no_larger(after, [(one.rule, one.subject) for one in before]) == after

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import checkout
 import pytest
+from checkout import committed
 from pre_commit.clientlib import load_manifest
 
 from gpulint import documents
 
-ROOT = Path(__file__).parent.parent
-EXAMPLES = ROOT / "examples"
+EXAMPLES = checkout.ROOT / "examples"
 
 MISSPELT = """\
 apiVersion: v1
@@ -35,38 +35,15 @@ pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not 
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An environment that keeps pre-commit's and git's own files away from the user's."""
-    home = tmp_path_factory.mktemp("home")
-    kept = {
-        name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PRE_COMMIT", "VIRTUAL_ENV"))
-    }
-    identity = {f"GIT_{who}_{what}": "gpulint" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    own = {"HOME": str(home), "PRE_COMMIT_HOME": str(home / "pre-commit"), "GIT_CONFIG_NOSYSTEM": "1"}
-    return {**kept, **identity, **own, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    return checkout.environment(tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture(scope="module")
 def hook(tmp_path_factory: pytest.TempPathFactory, environment: dict[str, str]) -> tuple[Path, str]:
-    """This checkout as it stands, committed to a repository that a hook can be taken from, and the commit."""
+    """A repository that a hook can be taken from, and its commit."""
     source = tmp_path_factory.mktemp("source")
-    listed = subprocess.run(
-        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    names = [name for name in listed.stdout.split("\0") if name and (ROOT / name).is_file()]
-    if not names:
-        pytest.skip("the tests do not run from a git checkout")
-    for name in names:
-        (source / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / name, source / name)
-    committed(source, environment)
-    head = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=source, env=environment, capture_output=True, text=True, check=True
-    )
-    return source, head.stdout.strip()
+    checkout.copied(source)
+    return source, committed(source, environment)
 
 
 @pytest.fixture
@@ -77,18 +54,10 @@ def repository(tmp_path: Path, hook: tuple[Path, str]) -> Path:
     return tmp_path
 
 
-def committed(folder: Path, environment: dict[str, str]) -> None:
-    commit = ["git", "commit", "-q", "--allow-empty", "-m", "state"]
-    for command in (["git", "init", "-q"], ["git", "add", "-A", "-f"], commit):
-        subprocess.run(command, cwd=folder, env=environment, check=True)
-
-
 def run(repository: Path, environment: dict[str, str]) -> tuple[int, str]:
     """Exit code and output of pre-commit over all files of a repository."""
     committed(repository, environment)
-    command = [sys.executable, "-m", "pre_commit", "run", "--all-files", "--verbose"]
-    done = subprocess.run(command, cwd=repository, env=environment, capture_output=True, text=True, check=False)
-    return done.returncode, done.stdout + done.stderr
+    return precommit(repository, environment, "--all-files")
 
 
 def test_a_wrong_spec_fails_the_hook_with_the_finding(repository: Path, environment: dict[str, str]) -> None:
@@ -142,7 +111,9 @@ def test_other_kinds_of_files_do_not_start_the_hook(repository: Path, environmen
 @pytest.mark.parametrize("hook_id", ["gpulint", "gpulint-fix"])
 def test_the_filter_of_a_hook_lets_each_format_pass_that_is_read(hook_id: str) -> None:
     pattern = next(
-        re.compile(one["files"]) for one in load_manifest(ROOT / ".pre-commit-hooks.yaml") if one["id"] == hook_id
+        re.compile(one["files"])
+        for one in load_manifest(checkout.ROOT / ".pre-commit-hooks.yaml")
+        if one["id"] == hook_id
     )
     suffixes = {*documents.SUFFIXES, *documents.TEMPLATES}
     read = {f"deploy/chat.{suffix}" for suffix in suffixes} | {*documents.NAMES, "base/Kustomization", "slurm.conf.j2"}
@@ -154,7 +125,7 @@ def test_the_filter_of_a_hook_lets_each_format_pass_that_is_read(hook_id: str) -
 )
 def test_the_filter_of_a_hook_lets_nothing_pass_that_is_never_read(name: str) -> None:
     assert not documents.is_read(name)
-    assert not any(re.search(one["files"], name) for one in load_manifest(ROOT / ".pre-commit-hooks.yaml")[:2])
+    assert not any(re.search(one["files"], name) for one in load_manifest(checkout.ROOT / ".pre-commit-hooks.yaml")[:2])
 
 
 def test_the_hook_can_be_tried_before_it_is_adopted(
@@ -172,8 +143,7 @@ def test_the_hook_can_be_tried_before_it_is_adopted(
 def test_the_fixing_hook_changes_the_file_and_fails_so_that_the_change_is_seen(
     repository: Path, environment: dict[str, str]
 ) -> None:
-    config = repository / ".pre-commit-config.yaml"
-    config.write_text(config.read_text(encoding="utf-8").replace("id: gpulint", "id: gpulint-fix"), encoding="utf-8")
+    use(repository, "gpulint-fix")
     (repository / "chat.yaml").write_text(MISSPELT, encoding="utf-8")
     code, shown = run(repository, environment)
     assert code == 1, shown
@@ -182,3 +152,50 @@ def test_the_fixing_hook_changes_the_file_and_fails_so_that_the_change_is_seen(
         "batched-token=", "batched-tokens="
     )
     assert run(repository, environment)[0] == 0
+
+
+def use(repository: Path, hook_id: str) -> None:
+    config = repository / ".pre-commit-config.yaml"
+    config.write_text(config.read_text(encoding="utf-8").replace("id: gpulint", f"id: {hook_id}"), encoding="utf-8")
+
+
+def precommit(repository: Path, environment: dict[str, str], *words: str) -> tuple[int, str]:
+    command = [sys.executable, "-m", "pre_commit", "run", "--verbose", *words]
+    done = subprocess.run(command, cwd=repository, env=environment, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_settings_that_change_are_held_against_files_that_do_not(repository: Path, environment: dict[str, str]) -> None:
+    use(repository, "gpulint-settings")
+    shutil.copy(EXAMPLES / "70b-on-two-l4.yaml", repository / "chat.yaml")
+    settings = repository / "gpulint.yaml"
+    settings.write_text("ignore: [weights-exceed-memory]\n", encoding="utf-8")
+    committed(repository, environment)
+    settings.write_text("fail-on: error\n", encoding="utf-8")
+    checkout.git(repository, environment, "add", "gpulint.yaml")
+    code, shown = precommit(repository, environment)
+    assert (code, "--> chat.yaml:24:15" in shown) == (1, True), shown
+
+
+def test_the_hook_of_settings_leaves_other_commits_alone(repository: Path, environment: dict[str, str]) -> None:
+    use(repository, "gpulint-settings")
+    committed(repository, environment)
+    shutil.copy(EXAMPLES / "70b-on-two-l4.yaml", repository / "chat.yaml")
+    checkout.git(repository, environment, "add", "chat.yaml")
+    code, shown = precommit(repository, environment)
+    assert (code, "(no files to check)Skipped" in shown) == (0, True), shown
+
+
+def test_a_push_is_held_to_what_its_branch_adds(
+    repository: Path, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    use(repository, "gpulint-gate")
+    shutil.copy(EXAMPLES / "70b-on-two-l4.yaml", repository / "old.yaml")
+    committed(repository, environment)
+    clone = tmp_path_factory.mktemp("clone")
+    checkout.git(clone, environment, "clone", "-q", str(repository), ".")
+    assert precommit(clone, environment, "--hook-stage", "pre-push")[0] == 0
+    shutil.copy(EXAMPLES / "70b-on-two-l4.yaml", clone / "new.yaml")
+    committed(clone, environment)
+    code, shown = precommit(clone, environment, "--hook-stage", "pre-push")
+    assert (code, "--> new.yaml:24:15" in shown, "--> old.yaml" in shown) == (1, True, False), shown

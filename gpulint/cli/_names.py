@@ -21,6 +21,20 @@ def rules(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
     return _beginning((before + comma + name for name in names), typed)
 
 
+def families(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
+    """The families of our rules."""
+    from gpulint.policy import rule
+
+    return _beginning((one.family for one in rule.shipped_rules().values()), typed)
+
+
+def facts(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
+    """Quantities of the glossary."""
+    from gpulint import facts as known
+
+    return _beginning(known.glossary(), typed)
+
+
 def explained(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
     """What `gpulint explain` knows: rules, families, quantities, adapters and engines."""
     from gpulint import explanations

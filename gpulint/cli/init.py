@@ -20,7 +20,7 @@ def command(hook: bool, spec: str | None, today: str) -> None:
     from gpulint.run import Options
 
     report = run.report(prepared((), Options(today)), ())
-    targets = {"gpulint.yaml": scaffold.settings_file(report, __version__)}
+    targets = {"gpulint.yaml": scaffold.settings_file(report)}
     if hook:
         targets[".pre-commit-config.yaml"] = scaffold.hook_file(__version__)
     if spec:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from gpulint.cli import CLEAN, FOUND, MISUSED, Misuse, words
+from gpulint.cli import CLEAN, FOUND, MISUSED, Misuse, _names, words
 
 FOLDER = "policies/gpulint"
 
@@ -20,11 +20,27 @@ def command() -> None:
 
 @command.command("new")
 @click.argument("name")
-@click.option("--family", default="organisation", show_default=True, help="The folder of the file.")
 @click.option(
-    "--dir", "folder", metavar="DIR", help=f"Where families lie.  [default: rules: of gpulint.yaml, or {FOLDER}]"
+    "--family",
+    default="organisation",
+    show_default=True,
+    shell_complete=_names.families,
+    help="The folder of the file.",
 )
-@click.option("--scope", type=click.Choice(["workload", "document"]), default="workload", show_default=True)
+@click.option(
+    "--dir",
+    "folder",
+    metavar="DIR",
+    type=click.Path(),
+    help=f"Where families lie.  [default: rules: of gpulint.yaml, or {FOLDER}]",
+)
+@click.option(
+    "--scope",
+    type=click.Choice(["workload", "document"]),
+    default="workload",
+    show_default=True,
+    help="What it judges: each role of a workload, or each document by itself.",
+)
 def new(name: str, family: str, folder: str | None, scope: str) -> None:
     """Write a rule that works, to be changed: FAMILY/NAME.yaml, NAME being what is wrong."""
     from gpulint import rule_scaffold
@@ -50,11 +66,22 @@ def new(name: str, family: str, folder: str | None, scope: str) -> None:
 
 
 @command.command("test")
-@click.argument("paths", nargs=-1)
+@click.argument("paths", nargs=-1, type=click.Path())
 @click.option(
-    "--select", multiple=True, metavar="NAME", help="Only this rule or family; repeatable, or comma-separated."
+    "--select",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=_names.rules,
+    help="Only this rule or family; repeatable, or comma-separated.",
 )
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="What stdout shows.",
+)
 def test(paths: Sequence[str], select: Sequence[str], format_: str) -> None:
     """Hold rules against their own samples (default: the folders under rules: in gpulint.yaml).
 

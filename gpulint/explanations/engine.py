@@ -184,7 +184,7 @@ def _variables(module: ModuleType) -> Iterator[Part]:
     found = {word for file in files for word in sources.texts(file) if VARIABLE.fullmatch(word)}
     found -= {word.name for word in arguments(files[0].stem)}
     if found:
-        yield Listing("Further environment variables that it looks at", (_quoted(tuple(sorted(found))),))
+        yield Listing("Environment variables that it looks at", (_quoted(tuple(sorted(found))),))
 
 
 def _defaults(name: str) -> Iterator[Part]:

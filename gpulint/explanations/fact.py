@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 
-from gpulint import catalog, engines, facts, units
+from gpulint import catalog, engines, facts, governance, units
 from gpulint.explanations import engine
 from gpulint.explanations.parts import Code, Explanation, Part, Table, Text, reference, references, sentence
 from gpulint.facts import Quantity
@@ -115,6 +115,8 @@ def _supply(quantity: Quantity) -> Iterator[Part]:
     if quantity.of not in COMPUTED:
         told = "as below where there is a default or a formula, else " if _has_default(quantity.name) else ""
         yield Text(f"Where nothing states it: {told}{absent(quantity)}.")
+    if quantity.name in governance.thresholds():
+        yield Text(f"Another value: `thresholds: {{{quantity.name}: …}}` in gpulint.yaml.")
     if stands_for := facts.AT_CAPACITY.get(quantity.name):
         yield Text(f"It is {reference('fact', stands_for)} of a replica that has as many requests as it admits.")
     if stands_for := facts.DRAFT_FACTS.get(quantity.name):

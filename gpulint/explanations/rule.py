@@ -46,7 +46,7 @@ def explained(one: Rule, known: Iterable[Rule]) -> Explanation:
 
 def about(one: Rule) -> str:
     """What a rule is about, in words."""
-    engines = ", ".join(one.target.engine)
+    engines = references("engine", one.target.engine)
     scope = SCOPES.get(one.target.scope) or ROLES.get(one.target.kind, ROLES[()])
     return scope + (f" with {engines}" if engines else "")
 
@@ -73,7 +73,7 @@ def _condition(one: Rule) -> Iterator[Part]:
         yield Text("Where one of them cannot be known, the rule is not evaluated, and the report says what to add.")
     limits = tuple((reference("fact", each.name), fact.absent(each)) for each in named if each.of == "policy")
     if limits:
-        yield Table("Thresholds of these, which gpulint.yaml may change", ("fact", "value"), limits)
+        yield Table("Thresholds of these, which `thresholds:` in gpulint.yaml may change", ("fact", "value"), limits)
     yield Code("Message", one.message)
     if one.arithmetic:
         yield Code("Arithmetic below the message", "\n".join(one.arithmetic))
@@ -119,3 +119,4 @@ def _beside(one: Rule, known: Iterable[Rule]) -> Iterator[str]:
 def _silence(one: Rule) -> Iterator[Part]:
     lines = (f"# gpulint: ignore[{one.name}] REASON", f'gpulint/ignore: "{one.name}: REASON"')
     yield Code("Silence one place by a comment, or a whole object by an annotation", "\n".join(lines), "yaml")
+    yield Text(f"An owner, a last day, a bound, and whole paths: {reference('page', 'waivers')}.")

@@ -28,7 +28,7 @@ def _lines(part: Part) -> Iterator[str]:
         yield from _wrapped(part.words)
         return
     if part.title:
-        yield part.title
+        yield _plain(part.title)
     if isinstance(part, Code):
         yield from (f"  {line}".rstrip() for line in part.text.splitlines())
     elif isinstance(part, Listing):
