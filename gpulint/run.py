@@ -32,6 +32,8 @@ STATED = "policy.json"
 """What a policy is called that stands in no file."""
 Stands = str | Path | Mapping[str, object] | None
 """A policy in place of every gpulint.yaml: its file, or what that would hold."""
+RENDERED = " (rendered).yaml"
+"""How what a tool makes of a folder is called: the policy of that folder governs it."""
 Watched = Callable[[Iterable[Source | Skip]], Iterable[Source | Skip]]
 
 
@@ -210,7 +212,7 @@ class _Givens:
 
     def at(self, path: str) -> Given:
         """What governs a file by its path as shown; one outside the repository has the policy of the run."""
-        inside = self.tree.from_root(path)
+        inside = self.tree.from_root(path.replace(RENDERED, f"/{RENDERED.strip()}"))
         if inside is None:
             return self._demanded(self.of(self.whole), None)
         found = self.policies.at(inside)
@@ -264,7 +266,9 @@ class _Givens:
 
     def _governance(self, found: Settings) -> Governance:
         """What a policy demands; its budgets hold for the whole sum where the run reads all that the policy governs."""
-        whole = any(f"{found.folder}/".startswith(f"{one}/" if one else "") for one in self._whole_folders)
+        whole = not self.options.exclude and any(
+            f"{found.folder}/".startswith(f"{one}/" if one else "") for one in self._whole_folders
+        )
         return found.governance.read_whole() if whole else found.governance
 
 

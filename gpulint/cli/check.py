@@ -251,7 +251,7 @@ def _outputs(words: Sequence[str], on_stdout: str | None, paths: Sequence[str]) 
 def _put(report: Report, wanted: Sequence[Output], colour: bool, on_stderr: bool) -> bool:
     """Show and write a report; true where a file could not be written, which stderr then says beside all the rest."""
     from gpulint import outputs
-    from gpulint.reports import text
+    from gpulint.reports import counts, text
 
     troubles = outputs.write(report, wanted)
     shown = [one.format for one in wanted if one.file == outputs.STDOUT] or [outputs.TEXT] * bool(troubles)
@@ -259,7 +259,7 @@ def _put(report: Report, wanted: Sequence[Output], colour: bool, on_stderr: bool
         rendered = text.render(report, colour) if name == outputs.TEXT else outputs.rendered(report, name)
         click.echo(rendered, nl=False, color=colour, err=on_stderr)
     if not shown:
-        tell([f"{text.counts(report)}; written to {', '.join(one.file for one in wanted)}", *text.faults(report)])
+        tell([f"{counts.line(report)}; written to {', '.join(one.file for one in wanted)}", *counts.faults(report)])
     tell(troubles)
     return bool(troubles)
 
