@@ -324,6 +324,13 @@ class OverrideFile(GovernedFile):
     )
 
 
+class CommentFile(Strict):
+    """From what change on a first comment is made on a pull request without findings; without either from any change on."""
+
+    usd_per_month: float | None = pydantic.Field(None, alias="usd-per-month", ge=0)
+    gpus: float | None = pydantic.Field(None, ge=0)
+
+
 class PolicyFile(GovernedFile):
     """gpulint.yaml"""
 
@@ -334,6 +341,9 @@ class PolicyFile(GovernedFile):
     exclude: tuple[str, ...] = pydantic.Field((), description="paths to leave out, as lines of .gitignore")
     rules: tuple[str, ...] = pydantic.Field((), description="folders with rules of your own, relative to this file")
     fail_on: SeverityWord = pydantic.Field("error", alias="fail-on", description="exit with 1 from this severity on")
+    comment: CommentFile = pydantic.Field(
+        CommentFile.model_validate({}), description="what change is worth a comment on a pull request"
+    )
     overrides: tuple[OverrideFile, ...] = pydantic.Field((), description="what holds in some paths; later entries win")
     hints: tuple[HintFile, ...] = pydantic.Field((), description="what files cannot say; the first that matches counts")
     objectives: tuple[Aim, ...] = pydantic.Field((), description="what services and runs are there to reach")
