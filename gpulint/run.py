@@ -32,6 +32,8 @@ STATED = "policy.json"
 """What a policy is called that stands in no file."""
 Stands = str | Path | Mapping[str, object] | None
 """A policy in place of every gpulint.yaml: its file, or what that would hold."""
+RENDERED = " (rendered).yaml"
+"""How what a tool makes of a folder is called: the policy of that folder governs it."""
 Watched = Callable[[Iterable[Source | Skip]], Iterable[Source | Skip]]
 
 
@@ -210,7 +212,7 @@ class _Givens:
 
     def at(self, path: str) -> Given:
         """What governs a file by its path as shown; one outside the repository has the policy of the run."""
-        inside = self.tree.from_root(path)
+        inside = self.tree.from_root(path.replace(RENDERED, f"/{RENDERED.strip()}"))
         if inside is None:
             return self._demanded(self.of(self.whole), None)
         found = self.policies.at(inside)

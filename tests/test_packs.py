@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from gpulint import cli
+from gpulint import cli, run
 from gpulint.policy import packs, selection, settings
 from gpulint.policy.governing import Policies
 from gpulint.policy.reader import Disk
@@ -501,6 +501,15 @@ def test_stdin_stands_under_the_policy_of_the_name_it_is_given(tmp_path: Path, m
     arguments = ["check", "--format", "json", "--stdin-filename", "a/pod.yaml", "-"]
     result = CliRunner().invoke(cli.main, arguments, input=POD)
     assert spoken(result) == [("a/pod.yaml", "gpu-limit-missing", "note")]
+
+
+def test_what_is_rendered_of_a_folder_stands_under_the_policy_of_that_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(laid(tmp_path, {"charts/chat/gpulint.yaml": "accelerator: l4\n"}))
+    given = run.prepared(["."], run.Options()).given
+    assert given.at("charts/chat (rendered).yaml").accelerator == "l4"
+    assert given.at("charts/other (rendered).yaml").accelerator == ""
 
 
 # ---- the shipped packs

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gpulint import cli
+from gpulint.policy import schema
 
 FILES = {
     "gpulint.yaml": (
@@ -116,6 +117,16 @@ def test_the_page_shows_what_is_printed(tmp_path: Path, monkeypatch: pytest.Monk
     assert shown
     printed = re.sub(r"\(\d+ rules\)", "(N rules)", run("show", "apps/dev/chat.yaml").stdout)
     assert printed == re.sub(r"\(\d+ rules\)", "(N rules)", shown[1])
+
+
+def test_the_page_names_every_key_of_a_policy() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "policy.md").read_text(encoding="utf-8")
+    table = page.partition("## The keys")[2].partition("## Extends")[0]
+    keys = {field.alias or name for name, field in schema.PolicyFile.model_fields.items()}
+    assert {key for key in keys if f"`{key}`" not in table} == set()
+    rows = {line.split("|")[1]: line.split("|")[2].strip() for line in table.splitlines() if line.startswith("| `")}
+    by_path = {key for names, said in rows.items() if said == "yes" for key in re.findall(r"`([\w-]+)`", names)}
+    assert by_path == {field.alias or name for name, field in schema.GovernedFile.model_fields.items()}
 
 
 def test_the_schema_that_is_printed_is_the_published_one() -> None:
