@@ -110,16 +110,16 @@ def _number(value: object) -> float:
 
 def judged(
     budgets: Iterable[Budget], found: Sequence[Consumer], rules: Iterable[Rule], unread: int
-) -> tuple[list[Finding], list[Spent]]:
-    """The findings about budgets that are exceeded, and of every budget how much of it is taken."""
+) -> tuple[list[tuple[Finding, Facts]], list[Spent]]:
+    """The findings about budgets that are exceeded, with what they rest on, and of every budget how much of it is taken."""
     about = [rule for rule in rules if rule.target.scope == "repository"]
-    findings: list[Finding] = []
+    findings: list[tuple[Finding, Facts]] = []
     spent: list[Spent] = []
     for budget in budgets:
         mine = [one for one in found if budget.place in one.budgets]
         known = facts.of(_role(budget, mine, unread), None)
         outcome = check.judged(about, known)
-        findings += [_finding(verdict, known, budget, mine) for verdict in outcome.verdicts]
+        findings += [(_finding(verdict, known, budget, mine), known) for verdict in outcome.verdicts]
         spent += _spent(budget, mine, known)
     return findings, spent
 
@@ -175,7 +175,7 @@ def _finding(verdict: check.Verdict, known: Facts, budget: Budget, mine: Sequenc
     rule = verdict.rule
     one = next((each for each in MEASURES if each.counted in rule.at), MEASURES[0])
     first = _ordered(one, mine)[0]
-    total = units.human(known.likely(one.counted), glossary()[one.counted].unit)
+    gpus = sum(each.least.get(MEASURES[0].counted, 0) for each in mine)
     place = known.role.anchor.location()
     return check.finding(verdict, _nobody(known.role), known)._replace(
         location=first.place,
@@ -184,7 +184,7 @@ def _finding(verdict: check.Verdict, known: Facts, budget: Budget, mine: Sequenc
         workload=first.workload,
         role="",
         fingerprint=check.fingerprint(rule.name, budget.name, one.counted),
-        subject=Subject(f"budget {budget.name}", one.counted, total),
+        subject=Subject(f"budget {budget.name}", one.counted, f"{gpus:g} GPUs"),
     )
 
 

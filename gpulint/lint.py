@@ -143,7 +143,7 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
         held.update((one.place, one) for one in governing.governance.budgets)
     exceeded, spent = _budgets(given, held, consumers, skipped)
     rules.update((rule.name, rule) for rule in given.rules if exceeded)
-    findings.extend(_accepted(exceeded, given))
+    findings.extend(exceeded)
     said_once: dict[object, Finding] = {}
     for one in findings:
         said_once.setdefault((one.rule, one.location, one.message, one.severity), one)
@@ -172,20 +172,22 @@ def _budgets(
     from gpulint import budgets
 
     unread = sum(skip.reason == UNREAD for skip in skipped)
-    return budgets.judged(every.values(), consumers, given.rules, unread)
+    found, spent = budgets.judged(every.values(), consumers, given.rules, unread)
+    return [said for one, known in found for said in _accepted(one, known, given)], spent
 
 
-def _accepted(exceeded: Iterable[Finding], given: Given) -> Iterator[Finding]:
-    """Findings about budgets, which no file's own directive reaches, with what the policy of their place accepts."""
-    for finding in exceeded:
-        governing = given.at(finding.location.path)
-        if not governing.waivers:
-            yield finding
-            continue
-        from gpulint.policy import waivers
+def _accepted(finding: Finding, known: facts.Facts, given: Given) -> Iterator[Finding]:
+    """A finding about a budget, which no file's own directive reaches, with what the policy of its place accepts."""
+    governing = given.at(finding.location.path)
+    if not governing.waivers:
+        yield finding
+        return
+    from gpulint.policy import waivers
 
-        today, demands = governing.available.today, governing.demands
-        yield from waivers.applied((finding,), governing.waivers, today, lambda _: None, demands).findings
+    today = governing.available.today
+    judged = waivers.applied([finding], governing.waivers, today, lambda _: known, governing.demands)
+    yield from judged.findings
+    yield from waivers.as_findings(judged.troubles, governing.rules)
 
 
 def _placed_at(one: Finding) -> tuple[str, int, int, str]:

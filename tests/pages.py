@@ -208,8 +208,7 @@ def _by_hand(path: str) -> str:
 
 def commands() -> str:
     """The reference of the command line, from the commands themselves."""
-    context = click.Context(cli.main, info_name="gpulint")
-    listed = tuple(_commands(cli.main, context, ()))
+    listed = tuple(every_command())
     rows = tuple((f"[`{' '.join(words)}`](#{'-'.join(words)})", _first(one)) for words, one in listed)
     lines = ["# The command line", "", _told(cli.main), "", COMMANDS_INTRODUCTION, ""]
     lines += [*page.table(("command", "does"), rows)]
@@ -223,10 +222,14 @@ COMMANDS_INTRODUCTION = """\
 findings at or above `--fail-on`, 2 a wrong option, rule or settings file, 3 a fault of gpulint itself."""
 
 
+def every_command() -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Every command, and every command of a command, by its words."""
+    yield from _commands(cli.main, click.Context(cli.main, info_name="gpulint"), ())
+
+
 def _commands(
     group: click.Group, context: click.Context, above: tuple[str, ...]
 ) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    """Every command, and every command of a command, by its words."""
     for word in group.list_commands(context):
         one = group.get_command(context, word)
         assert one is not None

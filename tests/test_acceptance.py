@@ -191,6 +191,35 @@ def test_an_entry_does_not_reach_below_a_policy_of_its_own(run: Run) -> None:
     }
 
 
+BUDGET = (
+    "budgets:\n  - {paths: '*.yaml', gpus: 1}\nwaivers:\n  - {rules: gpu-budget-exceeded, reason: r, while: BOUND}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("bound", "shown"),
+    [("counted_gpus <= 2", ["-gpu-budget-exceeded"]), ("counted_gpus <= 1.5", ["gpu-budget-exceeded"])],
+)
+def test_a_budget_is_exceeded_as_far_as_the_policy_accepts(run: Run, bound: str, shown: list[str]) -> None:
+    write("train.yaml", MENDED)
+    write("eval.yaml", MENDED.replace("name: train, ", "name: eval, "))
+    write("gpulint.yaml", BUDGET.replace("BOUND", bound))
+    result = run("check", "--format=json")
+    assert findings(result) == {"eval.yaml": shown}
+    message = json.loads(result.stdout)["findings"][0]["message"]
+    assert ("; accepted while counted_gpus <= 1.5; now counted_gpus 2" in message) == ("1.5" in bound)
+
+
+def test_a_budget_in_a_baseline_holds_its_gpus_and_no_price(run: Run) -> None:
+    write("train.yaml", MENDED)
+    write("eval.yaml", MENDED.replace("name: train, ", "name: eval, "))
+    write("gpulint.yaml", BUDGET.partition("waivers")[0])
+    run("baseline")
+    (entry,) = json.loads(Path(BASELINE).read_text())["findings"]
+    assert (entry["object"], entry["quantity"], entry["value"]) == ("budget *.yaml", "counted_gpus", "2 GPUs")
+    assert run("check").exit_code == 0
+
+
 # ---- what a policy wants of waivers
 
 COMMENTED = POD.replace("gpu: 1}", "gpu: 1}  # gpulint: ignore[gpu-limit-missing] WORDS")

@@ -20,7 +20,7 @@ import samples
 from gpulint import adapters, cli, documents, engines, explanations, facts, shipped
 from gpulint.explanations import fact, page, seen, terminal
 from gpulint.explanations.parts import Code, Explanation, Listing, Table, Text
-from gpulint.policy import rule
+from gpulint.policy import rule, schema
 
 ROOT = pages.ROOT
 GENERATED_ALONE = ("docs/rules", "docs/facts", "docs/adapters")
@@ -276,6 +276,22 @@ def test_what_is_wrong_with_a_call(line: str, wrong: str) -> None:
     assert _wrong(line) == wrong
 
 
+def test_every_policy_that_a_page_shows_is_one() -> None:
+    """A block of YAML that is neither an object nor a rule, and has a key of gpulint.yaml."""
+    keys = {field.alias or name for name, field in schema.PolicyFile.model_fields.items()}
+    shown = [
+        (named(path), data)
+        for path in WRITTEN
+        for block in FENCE.finditer(path.read_text(encoding="utf-8"))
+        if block["language"] == "yaml" and named(path) not in generated()
+        for document in documents.load("gpulint.yaml", block["text"].encode()).documents
+        if isinstance(data := document.data, dict) and keys & data.keys() and not {"apiVersion", "when"} & data.keys()
+    ]
+    assert len(shown) >= 8
+    for path, data in shown:
+        assert schema.PolicyFile.model_validate(data), path
+
+
 # ---- what is missing at the source
 
 
@@ -291,6 +307,18 @@ def test_what_a_fact_means_is_said_without_the_row_above() -> None:
 def test_it_is_said_in_words_who_supplies_each_fact_and_in_what_unit() -> None:
     assert {one.of for one in facts.glossary().values()} <= set(fact.SUPPLIED)
     assert [one.name for one in facts.glossary().values() if "_" in fact.unit(one)] == []
+
+
+def test_every_command_and_option_says_what_it_does() -> None:
+    listed = tuple(pages.every_command())
+    silent = [
+        (*words, option.opts[0])
+        for words, one in listed
+        for option in one.params
+        if isinstance(option, click.Option) and not option.help
+    ]
+    assert [words for words, one in listed if not one.help] == []
+    assert silent == []
 
 
 def test_every_formula_has_a_worked_example_and_a_source() -> None:

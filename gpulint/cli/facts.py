@@ -32,7 +32,14 @@ if TYPE_CHECKING:
     shell_complete=_names.accelerators,
     help="The accelerator of workloads that name none.",
 )
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="What stdout shows.",
+)
 @TODAY
 def command(words: Sequence[str], place: str | None, accelerator: str, format_: str, today: str) -> None:
     """List the facts that a rule can compare: all, or those whose name, unit or meaning holds every one of WORDS."""

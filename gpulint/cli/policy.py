@@ -16,7 +16,14 @@ def command() -> None:
 
 @command.command("show")
 @click.argument("path", default=".", type=click.Path())
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="What stdout shows.",
+)
 def show(path: str, format_: str) -> None:
     """Show what governs PATH (default: the current folder), each value with the file and line that says it."""
     from gpulint import repository

@@ -34,7 +34,13 @@ def command() -> None:
     type=click.Path(),
     help=f"Where families lie.  [default: rules: of gpulint.yaml, or {FOLDER}]",
 )
-@click.option("--scope", type=click.Choice(["workload", "document"]), default="workload", show_default=True)
+@click.option(
+    "--scope",
+    type=click.Choice(["workload", "document"]),
+    default="workload",
+    show_default=True,
+    help="What it judges: each role of a workload, or each document by itself.",
+)
 def new(name: str, family: str, folder: str | None, scope: str) -> None:
     """Write a rule that works, to be changed: FAMILY/NAME.yaml, NAME being what is wrong."""
     from gpulint import rule_scaffold
@@ -68,7 +74,14 @@ def new(name: str, family: str, folder: str | None, scope: str) -> None:
     shell_complete=_names.rules,
     help="Only this rule or family; repeatable, or comma-separated.",
 )
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="What stdout shows.",
+)
 def test(paths: Sequence[str], select: Sequence[str], format_: str) -> None:
     """Hold rules against their own samples (default: the folders under rules: in gpulint.yaml).
 

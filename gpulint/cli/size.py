@@ -39,12 +39,23 @@ if TYPE_CHECKING:
 @click.option(
     "--max-num-batched-tokens", type=click.IntRange(1), default=None, help="Tokens of one forward pass at most."
 )
-@click.option("--gpu-memory-utilization", type=click.FloatRange(0, 1, min_open=True), default=None)
-@click.option("--kv-cache-dtype", metavar="NAME", default=None)
-@click.option("--quantization", metavar="NAME", default=None)
-@click.option("--dtype", "weight_dtype", metavar="NAME", default=None)
-@click.option("--engine", default="vllm", show_default=True, shell_complete=_names.engines)
-@click.option("--engine-version", metavar="RELEASE", default=None)
+@click.option(
+    "--gpu-memory-utilization",
+    type=click.FloatRange(0, 1, min_open=True),
+    default=None,
+    help="Share of the card's memory that the engine takes.",
+)
+@click.option("--kv-cache-dtype", metavar="NAME", default=None, help="Number format of the KV cache.")
+@click.option("--quantization", metavar="NAME", default=None, help="Quantisation, as the engine names it.")
+@click.option("--dtype", "weight_dtype", metavar="NAME", default=None, help="Number format of the weights.")
+@click.option(
+    "--engine",
+    default="vllm",
+    show_default=True,
+    shell_complete=_names.engines,
+    help="The engine that serves it, or the trainer that trains it.",
+)
+@click.option("--engine-version", metavar="RELEASE", default=None, help="Its release, as 0.11.0.")
 @click.option("--online", is_flag=True, help="Ask a hub for the checkpoint's config.json and what its files hold.")
 @click.option("--hub", metavar="URL", help="The hub that --online asks.  [default: https://huggingface.co]")
 @click.option("--token", is_flag=True, help="Send that hub the token in HF_TOKEN.")
@@ -53,7 +64,14 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="An engine's start-up log or a trainer's memory report: its readings replace our terms.",
 )
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="What stdout shows.",
+)
 def command(
     what: str,
     accelerator: str | None,

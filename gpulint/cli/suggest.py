@@ -21,7 +21,14 @@ from gpulint.cli import TODAY, Misuse, _names, prepared
 @click.option(
     "--rules", "folders", multiple=True, metavar="DIR", type=click.Path(), help="Add a team's own rules; repeatable."
 )
-@click.option("--format", "format_", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--format",
+    "format_",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="What stdout shows.",
+)
 @TODAY
 def command(place: str, accelerator: str | None, folders: Sequence[str], format_: str, today: str) -> None:
     """Show what else each workload of FILE could run on, or the one that LINE is about: what passes the same checks."""

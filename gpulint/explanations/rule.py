@@ -46,7 +46,7 @@ def explained(one: Rule, known: Iterable[Rule]) -> Explanation:
 
 def about(one: Rule) -> str:
     """What a rule is about, in words."""
-    engines = ", ".join(one.target.engine)
+    engines = references("engine", one.target.engine)
     scope = SCOPES.get(one.target.scope) or ROLES.get(one.target.kind, ROLES[()])
     return scope + (f" with {engines}" if engines else "")
 

@@ -19,6 +19,11 @@ from gpulint.shipped import OF_CONCERN
 
 MISTAKES_MAX = 20
 SHOWN_MAX = 40
+LISTED_MAX = 30
+UNREAD = {
+    "template": "it holds {{ … }}, and a policy is read as it stands: nothing is filled in",
+    "binary": "this is no text",
+}
 WRONG_TYPES = {
     "string_type": "a text",
     "bool_type": "true or false",
@@ -34,15 +39,12 @@ WRONG_TYPES = {
 
 def document(path: str, content: bytes, error: type[ValueError]) -> Document:
     """The one document of a team's own file; what is wrong with it is said although it names no GPU."""
-    loaded = documents.load(path, content)
-    if not loaded.documents:
-        loaded = documents.load(path, content + OF_CONCERN)
+    loaded = documents.load(path, content + OF_CONCERN)
     if loaded.problems:
         raise error("\n".join(_at(problem.location, problem.message) for problem in loaded.problems[:MISTAKES_MAX]))
     if loaded.skips or len(loaded.documents) > 1:
-        raise error(
-            f"{path}:1:1: {loaded.skips[0] if loaded.skips else 'one document is read, the file holds several'}"
-        )
+        reason = loaded.skips[0] if loaded.skips else "one document is read, the file holds several"
+        raise error(f"{path}:1:1: {UNREAD.get(reason, reason)}")
     return loaded.documents[0] if loaded.documents else documents.load(path, b"{}").documents[0]
 
 
@@ -72,20 +74,25 @@ def _line(found: Document, inside: Path, path: Path, mistake: Mapping[str, Any])
     if path[0] == "hints" and path[-1] in objectives.WORDS:
         return _at(found.locate(whole, key=True), f"{path[-1]} is an objective: write it under objectives:")
     known = _keys(schema.PolicyFile, path[:-1])
-    near = difflib.get_close_matches(str(path[-1]), known, n=1)
+    near = difflib.get_close_matches(str(path[-1]).lower(), known, n=1)
     told = f"; did you mean {near[0]}?" if near else _listed(path[:-1], known)
     return _at(found.locate(whole, key=True), f"unknown key {path[-1]}{told}")
 
 
 def _listed(path: Path, known: list[str]) -> str:
     where = next((str(step) for step in reversed(path) if isinstance(step, str)), "")
-    return f"; {where + ': takes' if where else 'there are'} {', '.join(known)}" if known else ""
+    if len(known) > LISTED_MAX:
+        return f"; {where} takes one of {len(known)} names, which `gpulint policy schema` lists"
+    return f"; {where + ' takes' if where else 'there are'} {', '.join(known)}" if known else ""
 
 
 def _said(path: Path, mistake: Mapping[str, Any]) -> str:
     """What is wrong with a value, and how it is written."""
     kind, value = mistake["type"], mistake["input"]
-    name = next((str(step) for step in reversed(path) if isinstance(step, str)), "a policy")
+    if not path:
+        return "a policy is a mapping of keys, as fail-on: error"
+    named = str(next(step for step in reversed(path) if isinstance(step, str)))
+    name = named if isinstance(path[-1], str) else f"each of {named}"
     if kind == "missing":
         return f"{mistake['loc'][-1]} is missing"
     if value is None:

@@ -112,7 +112,10 @@ def _added(known: Sequence[Told], new: Sequence[Any], path: Path, part: Part) ->
     told = [Told(value, part.place((*path, index)), part.layer.folder) for index, value in enumerate(new)]
     if path[0] in FIRST_COUNTS:
         return [*told, *known]
-    return [*known, *(one for one in told if all(one.value != other.value for other in known))]
+    first: dict[str, Told] = {}
+    for one in (*known, *told):
+        first.setdefault(repr(one.value), one)
+    return list(first.values())
 
 
 def _plain(tree: object) -> Any:

@@ -112,11 +112,15 @@ def _named(word: str, layer: Layer, place: str, own: Layer) -> Layer:
     """The layer that a word under `extends` names."""
     if word.startswith(IN_PACKAGE):
         return _of_package(word.removeprefix(IN_PACKAGE), place, own)
+    if "://" in word:
+        raise SettingsError(
+            f"{place}: gpulint fetches nothing: keep {word} in the repository, or install a package that holds it"
+        )
     if "/" in word or "\\" in word or word.endswith((".yaml", ".yml", ".toml")):
         return _of_file(word, layer, place, own)
     if word in names():
         return pack(word, own.folder)
-    near = difflib.get_close_matches(word, names(), n=1)
+    near = difflib.get_close_matches(word.lower(), names(), n=1)
     told = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(names())}"
     beside = layer.beside(f"{word}.yaml")
     if beside and layer.reader.read(beside) is not None:

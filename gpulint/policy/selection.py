@@ -81,7 +81,7 @@ def _named(rules: Mapping[str, Rule], found: Settings, words: Iterable[str]) -> 
     stated = [(level.word, f"{level.place}: ") for level in found.named]
     for word, place in (*stated, *((word, "") for word in words)):
         if word not in rules and word not in families:
-            near = difflib.get_close_matches(word, [*rules, *families], n=1)
+            near = difflib.get_close_matches(word.lower(), [*rules, *families], n=1)
             meant = f"; did you mean {near[0]}?" if near else ""
             raise SettingsError(f"{place}no rule or family is called {word}{meant}")
 
@@ -110,5 +110,5 @@ def _of_folder(folder: Folder) -> Iterator[Rule]:
         raise SettingsError(str(error)) from None
     if not found:
         raise SettingsError(
-            f"{folder.place}: {folder.reader.shown(folder.path)} holds no rules; each is a YAML file of it"
+            f"{folder.place}: no rule lies in {folder.reader.shown(folder.path)}; each is a YAML file there"
         )

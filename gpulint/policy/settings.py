@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 FILE = "gpulint.yaml"
 PROJECT = "pyproject.toml"
+MISNAMED = ("gpulint.yml", ".gpulint.yaml", ".gpulint.yml")
+"""Names that are mistaken for it; below the root a workflow may have such a name."""
 BASELINE = ".gpulint-baseline.json"
 TABLE = re.compile(rb"^[ \t]*\[\[?[ \t]*tool[ \t]*\.[ \t]*gpulint[ \t]*[.\]]", re.MULTILINE)
 
@@ -201,6 +203,9 @@ def _held(reader: Reader, folder: str) -> tuple[str, str] | None:
     try:
         if reader.read(file) is not None:
             return file, ""
+        for name in MISNAMED if not folder else ():
+            if reader.read(name) is not None:
+                raise SettingsError(f"{reader.shown(name)}: gpulint reads {FILE} and not this name; rename the file")
     except Refused as error:
         raise SettingsError(str(error)) from None
     file = posixpath.join(folder, PROJECT)

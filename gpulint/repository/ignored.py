@@ -60,7 +60,7 @@ def relative(place: Path, folder: Path) -> str:
 
 def refused(line: str) -> str:
     """Why a pattern matches nothing; empty where it may match."""
-    if not line.strip() or line.startswith("#"):
+    if not line.strip(" /") or line.startswith("#"):
         return "matches no path"
     if _costly(line):
         return f"has more than {WILDCARDS_MAX} wildcards, or more than {SEGMENT_WILDCARDS_MAX} in one name"
