@@ -47,7 +47,7 @@ def check(
 
     named = tuple(str(path) for path in ([paths] if isinstance(paths, str | Path) else paths))
     chosen = options or run.Options()
-    if chosen.base or chosen.policy_from:
+    if chosen.base or chosen.policy_from or chosen.changed:
         from gpulint import gate
 
         return gate.report(named, chosen, policy, watched)

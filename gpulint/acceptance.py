@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -111,10 +112,12 @@ def _unjudged(report: Report, scope: Scope) -> set[tuple[str, str]]:
 def against(report: Report, known: Baseline, scope: Scope, repository: Repository) -> Held:
     """A baseline held against a report: an entry may move where its file is gone, or was checked."""
 
+    @functools.cache
     def free(path: str) -> bool:
         return path in scope.seen or repository.at_root(path) is None
 
-    return baseline.held(known, report.findings, scope.place, free, __version__)
+    found = subject.no_larger(report.findings, ((one.rule, one.subject) for one in known.entries))
+    return baseline.held(known, found, scope.place, free, __version__)
 
 
 def stale_entries(

@@ -18,6 +18,8 @@ from gpulint.findings import (
     WorkloadSummary,
 )
 
+BUDGET = "budget "
+"""How the subject of a finding about a sum over many workloads begins; less of it is better, whatever the amount."""
 Holds = Callable[[str, str], bool]
 Key = Callable[[Finding], object]
 
@@ -95,7 +97,7 @@ class _Pairs(NamedTuple):
         return paired
 
     def _ways(self) -> Iterator[tuple[Key, Key]]:
-        yield _in_its_file, _in_its_file
+        yield _budget, _budget
         yield _in_its_file, lambda one: (*_what(one), self._before(one))
         yield _at_its_place, lambda one: (*_where(one), self._before(one))
         yield _what, _what
@@ -105,9 +107,16 @@ class _Pairs(NamedTuple):
 
     def _taken(self, heap: list[Finding], later: Finding, louder: bool) -> Finding | None:
         for at, earlier in enumerate(heap):
-            if (louder or earlier.severity >= later.severity) and self._moved(earlier, later):
+            if (louder or earlier.severity >= later.severity) and self._stays(earlier, later):
                 return heap.pop(at)
         return None
+
+    def _stays(self, earlier: Finding, later: Finding) -> bool:
+        """Whether a sum is no larger than before; of all else whether what it is about stands, or was moved there."""
+        if not later.subject.object.startswith(BUDGET):
+            return self._moved(earlier, later)
+        before, after = _counted(earlier), _counted(later)
+        return earlier.subject == later.subject or (before is not None and after is not None and after <= before)
 
     def _moved(self, earlier: Finding, later: Finding) -> bool:
         """Whether two findings stand in one file or a renamed one, or their object left the one and came into the other."""
@@ -123,6 +132,19 @@ def _what(one: Finding) -> tuple[object, ...]:
 
 def _in_its_file(one: Finding) -> tuple[object, ...]:
     return *_what(one), one.location.path
+
+
+def _budget(one: Finding) -> tuple[object, ...]:
+    """A budget that is exceeded, by whatever amount and by whomever most; of all else the finding itself."""
+    if not one.subject.object.startswith(BUDGET):
+        return _in_its_file(one)
+    return one.rule, one.subject._replace(value="")
+
+
+def _counted(one: Finding) -> float | None:
+    """The sum that a finding about a budget is about."""
+    values = (fact.values.likely for fact in one.facts if fact.name == one.subject.quantity)
+    return next((value for value in values if isinstance(value, int | float)), None)
 
 
 def _where(one: Finding) -> tuple[object, ...]:

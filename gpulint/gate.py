@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from gpulint import comparison, documents, repository, run
+from gpulint import changed, comparison, documents, repository, run
 from gpulint.comparison import Known, Side
 from gpulint.findings import Report, Skip
 from gpulint.git import Git, GitError
 from gpulint.lint import Given
-from gpulint.policy import subject
+from gpulint.policy import baseline, subject
 from gpulint.policy.committed import Commit, Vouching
 from gpulint.policy.rule import Rule
 from gpulint.repository import Source
@@ -50,16 +50,27 @@ def report(paths: Sequence[str], options: Options, policy: Stands = None, watche
     try:
         git = Git(repository.root_of(run.folder(paths)))
         if not options.base:
-            return run.report(_under(git, paths, options), paths, watched)
+            return _of_work_tree(git, paths, options, policy, watched)
         sides = opened(git, options.base, options.head)
         return _compared(sides, _runs(sides, asked, options, policy), asked, watched)
     except GitError as error:
         raise Unusable(str(error)) from None
 
 
+def _of_work_tree(git: Git, paths: Sequence[str], options: Options, policy: Stands, watched: Watched) -> Report:
+    """The report on the work tree, as far as it changed if that is asked, under a commit's policy if one is named."""
+    found = _under(git, paths, options) if options.policy_from else run.prepared(paths, options, policy)
+    if not options.changed:
+        return run.report(found, paths, watched)
+    files = changed.since(run.sources(found, paths), GitTree(git, git.commit("HEAD")))
+    return run.settled(found, *run.looked(found, watched(files)))
+
+
 def _compared(sides: Sides, runs: Runs, asked: Sequence[str], watched: Watched) -> Report:
-    now = _of_side(runs.head, sides.base, asked, watched)
-    before = _of_side(runs.base, sides.head, asked, watched)
+    narrow = runs.head.options.changed and not runs.head.given.governance.budgets
+    touched = changed.between(sides.base, sides.head) if narrow else iter
+    now = _of_side(runs.head, sides.base, asked, lambda files: watched(touched(files)))
+    before = _of_side(runs.base, sides.head, asked, lambda files: watched(touched(files)))
     return comparison.compared(
         Side(sides.base_name, before, _holds(sides.base)),
         Side(sides.head_name, now._replace(skipped=(*now.skipped, *runs.skipped)), _holds(sides.head)),
@@ -70,11 +81,15 @@ def _compared(sides: Sides, runs: Runs, asked: Sequence[str], watched: Watched) 
 def _of_side(found: Run, other: GitTree, asked: Sequence[str], watched: Watched) -> Report:
     """The report on one side; what is wrong with the policy of a third commit is no finding of this change."""
     report, seen = run.looked(found, watched(_sources(found, other, asked)))
-    settled = run.settled(found, report, seen, asked)
+    settled = run.settled(found, report, seen, () if found.options.changed else asked)
     if not found.options.policy_from:
         return settled
     elsewhere = f"{found.options.policy_from}:"
-    left = tuple(one for one in settled.findings if not one.location.path.startswith(elsewhere))
+    left = tuple(
+        one
+        for one in settled.findings
+        if one.family != baseline.ALWAYS_SAID or not one.location.path.startswith(elsewhere)
+    )
     speaking = {one.rule for one in left}
     cards = {name: card for name, card in settled.rules.items() if name in speaking}
     return settled._replace(findings=left, rules=cards)
@@ -146,7 +161,7 @@ def _mixed(judging: Given, stating: Given) -> Given:
         pools=stating.pools,
         like=stating.like,
         fabrics=stating.fabrics,
-        available=stating.available,
+        available=stating.available._replace(barred=judging.available.barred),
     )
 
 

@@ -32,6 +32,8 @@ STATED = "policy.json"
 """What a policy is called that stands in no file."""
 Stands = str | Path | Mapping[str, object] | None
 """A policy in place of every gpulint.yaml: its file, or what that would hold."""
+RENDERED = " (rendered).yaml"
+"""How what a tool makes of a folder is called: the policy of that folder governs it."""
 Watched = Callable[[Iterable[Source | Skip]], Iterable[Source | Skip]]
 
 
@@ -44,7 +46,7 @@ class Options:
     """What a caller says beside the settings; what is empty is left to them. `today` is a day as 2026-11-22.
 
     `base` is a commit: what the change from there to the commit `head` introduces counts, and nothing else. Of the commit
-    `policy_from` are the policies and waivers that count.
+    `policy_from` are the policies and waivers that count. `changed` looks only at files that differ from base, else from HEAD.
     """
 
     today: str = ""
@@ -57,6 +59,7 @@ class Options:
     base: str = ""
     head: str = "HEAD"
     policy_from: str = ""
+    changed: bool = False
     preview: bool = False
     baseline: str = ""
     ignores: bool = True
@@ -93,7 +96,8 @@ def prepared(
         inside = _inside(options.rules, tree) if reader else {}
         beside = [Folder(policies.reader, one, "--rules") for one in inside.values()]
         left = replace(options, rules=tuple(path for path in options.rules if path not in inside))
-        given = _Givens(policies, found, left, tree, beside, _whole_folders(paths, tree)).of(found)
+        whole = () if options.changed else _whole_folders(paths, tree)
+        given = _Givens(policies, found, left, tree, beside, whole).of(found)
         left_out = [line for lines in policies.excluded(common) for line in lines]
         tree = tree.leaving_out([*left_out, *options.exclude])
         known = _baseline(found, policies, options)
@@ -141,7 +145,8 @@ def checked(run: Run, files: Iterable[Source | Skip]) -> Report:
 def looked(run: Run, files: Iterable[Source | Skip]) -> tuple[Report, tuple[str, ...]]:
     """The report on files before it is settled, and the paths of those that were checked."""
     seen: list[str] = []
-    return lint.lint(_noted(files, seen), run.tree, run.given), tuple(seen)
+    found = lint.lint(_noted(files, seen), run.tree, run.given)
+    return found._replace(comment=run.settings.comment), tuple(seen)
 
 
 def settled(run: Run, found: Report, seen: Iterable[str] = (), walked: Iterable[str] = ()) -> Report:
@@ -207,7 +212,7 @@ class _Givens:
 
     def at(self, path: str) -> Given:
         """What governs a file by its path as shown; one outside the repository has the policy of the run."""
-        inside = self.tree.from_root(path)
+        inside = self.tree.from_root(path.replace(RENDERED, f"/{RENDERED.strip()}"))
         if inside is None:
             return self._demanded(self.of(self.whole), None)
         found = self.policies.at(inside)
@@ -261,7 +266,9 @@ class _Givens:
 
     def _governance(self, found: Settings) -> Governance:
         """What a policy demands; its budgets hold for the whole sum where the run reads all that the policy governs."""
-        whole = any(f"{found.folder}/".startswith(f"{one}/" if one else "") for one in self._whole_folders)
+        whole = not self.options.exclude and any(
+            f"{found.folder}/".startswith(f"{one}/" if one else "") for one in self._whole_folders
+        )
         return found.governance.read_whole() if whole else found.governance
 
 

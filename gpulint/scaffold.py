@@ -49,8 +49,8 @@ spec:
 
 HEAD = """\
 # Settings of gpulint; every key is optional. The nearest gpulint.yaml above a file counts: gpulint policy show FILE
-# For completion in an editor: gpulint policy schema > gpulint.schema.json, and as the first line of this file
-#   yaml-language-server: $schema=gpulint.schema.json
+# For completion in an editor: gpulint policy schema > gpulint.schema.json, and begin this file with the line
+# "# yaml-language-server: $schema=gpulint.schema.json"
 # extends: [recommended]      # packs by name (gpulint policy packs), ./files of this repository, package:NAME
 # fail-on: error              # error, warning or note
 # ignore: [oversizing]        # rules or families that shall not speak

@@ -13,7 +13,7 @@ from gpulint.findings import Finding, Report, Skip
 from gpulint.lint import Judged
 from gpulint.policy import cel, rule_file
 from gpulint.policy.availability import near
-from gpulint.policy.rule import Rule, RuleError, document, examples, placeholders, shipped_rules
+from gpulint.policy.rule import Rule, RuleError, document, examples, placeholders, same_file, shipped_rules
 
 SURE = 3
 WHOLE_MAX = 2**53
@@ -104,7 +104,7 @@ def _misplaced(rule: Rule, own: Mapping[str, Rule], shipped: Mapping[str, Rule])
     if own[rule.name] is not rule:
         yield f"{where}{own[rule.name].path} is called {rule.name} too: a name is one rule's"
     other = shipped.get(rule.name)
-    if other is not None and not rule.replaces and not _is_ours(rule, other):
+    if other is not None and not rule.replaces and not same_file(rule, other):
         yield f"{where}gpulint has a rule {rule.name} of its own: rename the file, or write replaces: true"
     if rule.replaces and other is None:
         yield f"{where}replaces: true, and gpulint has no rule {rule.name}: leave it out"
@@ -113,15 +113,10 @@ def _misplaced(rule: Rule, own: Mapping[str, Rule], shipped: Mapping[str, Rule])
             yield f"{where}absorbs: no rule is called {name}{near(name, [*own, *shipped])}"
 
 
-def _is_ours(rule: Rule, other: Rule) -> bool:
-    """Whether a file is that of a shipped rule itself."""
-    return rule.path is not None and other.path is not None and rule.path.samefile(other.path)
-
-
 def tested(rule: Rule, known: Sequence[Rule]) -> Tested:
     """A rule held against each of its samples, in the company of the rules that decide with it what is said."""
     company = _company(rule, known)
-    given = samples.given(company, (*known, rule), alternatives=bool(rule.change or rule.only_with))
+    given = samples.given(company, (*known, rule), alternatives=bool(rule.only_with))
     lines = _lines(rule)
     trials = tuple(
         _trial(rule, side, number, lines.get((side, number), 0), str(text), given)
@@ -135,9 +130,9 @@ def tested(rule: Rule, known: Sequence[Rule]) -> Tested:
 
 
 def _company(rule: Rule, known: Sequence[Rule]) -> tuple[Rule, ...]:
-    """All rules where alternatives decide or are shown; else the rule and those that would speak in its place."""
+    """All rules where an alternative decides whether it speaks; else the rule and those that would speak in its place."""
     others = [one for one in known if one.name != rule.name]
-    if rule.change or rule.only_with:
+    if rule.only_with:
         return (*others, rule)
     return (*(one for one in others if rule.name in one.absorbs), rule)
 
@@ -254,7 +249,9 @@ def _unheld(rule: Rule, text: str, given: lint.Given) -> str:
     """What the condition sees where it does not hold, or why the rule is not about what the sample holds."""
     roles = _roles(text, given)
     about = [one for one in roles if rule.name in {each.name for each in one.rules}]
-    if rule.target.scope != "workload":
+    if rule.target.scope == "repository":
+        return "the condition holds for no budget here; a part that begins with `# file: gpulint.yaml` states them"
+    if rule.target.scope == "document":
         stated = f" of kind {' or '.join(rule.target.kind)}" if rule.target.kind else ""
         return f"the condition holds for no document{stated} here"
     if not about:

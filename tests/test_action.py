@@ -167,6 +167,19 @@ def test_code_scanning_gets_a_file_of_its_own_format(job: Job) -> None:
     assert [one["ruleId"] for one in found["runs"][0]["results"]] == ["weights-exceed-memory"]
 
 
+def test_code_scanning_gets_nothing_that_is_waived(job: Job) -> None:
+    job.tip = job.push({"apps/waived.yaml": SILENCED, "apps/wrong.yaml": WRONG})
+    job.clone(1)
+    job.variables["GITHUB_REF"] = "refs/heads/main"
+    known = {"steps.python.outputs.python-path": sys.executable}
+    installed = ("install",) if (job.temp / "gpulint").exists() else ()
+    assert job.run({"sarif": "true"}, known, installed) == 1, job.log
+    (run,) = json.loads(Path(job.used[-1]["sarif_file"]).read_text(encoding="utf-8"))["runs"]
+    places = [one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for one in run["results"]]
+    assert places == ["apps/wrong.yaml"]
+    assert run["results"][0]["suppressions"] == []
+
+
 def test_a_change_that_adds_nothing_passes_and_its_comment_is_brought_up_to_date(job: Job) -> None:
     earlier = {"id": "IC_9", "viewerDidAuthor": True, "body": f"{markdown.MARKER}\n1 error"}
     strange = {"id": "IC_1", "viewerDidAuthor": False, "body": f"{markdown.MARKER}\nnot ours"}

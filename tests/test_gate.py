@@ -470,3 +470,42 @@ def test_the_exit_code_is_that_of_what_counts(repository: Path) -> None:
     assert run("--base", "HEAD^", ".").exit_code == 1
     assert run("--base", "HEAD^", "--head", "HEAD^", ".").exit_code == 0
     assert run("--head", "HEAD", ".").exit_code == 2
+
+
+# ---- budgets
+
+
+BUDGET = "budgets:\n  - {paths: ['*'], gpus: 4}\n"
+
+
+@pytest.mark.parametrize(("before", "after", "counts"), [(6, 8, True), (6, 6, False), (6, 5, False), (3, 5, True)])
+def test_a_budget_counts_where_it_is_exceeded_by_more_than_before(
+    changed: Changed, before: int, after: int, counts: bool
+) -> None:
+    report = changed(
+        {"gpulint.yaml": BUDGET, "a.yaml": deployment(replicas=before)},
+        {"gpulint.yaml": BUDGET, "b.yaml": deployment(replicas=after)},
+    )
+    assert ("gpu-budget-exceeded" in [one.rule for one in report.open]) is counts
+    assert "gpu-budget-exceeded" in [one.rule for one in report.findings]
+
+
+@pytest.mark.parametrize(
+    ("words", "quiet"), [([], False), (["--comment-over", "2000"], True), (["--comment-over", "100"], False)]
+)
+def test_the_comment_is_called_and_measured_as_the_command_line_or_the_policy_say(
+    repository: Path, words: list[str], quiet: bool
+) -> None:
+    put(repository, {"a.yaml": RIGHT})
+    commits.committed(repository)
+    put(repository, {"a.yaml": deployment(replicas=3)})
+    commits.committed(repository)
+    done = run("--base", "HEAD^", "--comment-key", "prod", "--select", "memory", "--output", "markdown:-", *words)
+    lines = done.stdout.splitlines()
+    assert lines[0] == "<!-- gpulint report: prod -->"
+    assert ("<!-- gpulint: quiet -->" in lines) is quiet
+    assert "### gpulint: +2 GPUs, +$1,032 a month, +0.09 kW; no findings" in lines
+    put(repository, {"a.yaml": deployment(replicas=3), "gpulint.yaml": "comment: {usd-per-month: 5000}\n"})
+    commits.committed(repository)
+    told = run("--base", "HEAD^^", "--select", "memory", "--output", "markdown:-", *words).stdout.splitlines()
+    assert ("<!-- gpulint: quiet -->" in told) is (not words or quiet)

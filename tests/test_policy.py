@@ -316,6 +316,15 @@ def test_a_teams_rule_and_its_family_can_be_selected(tmp_path: Path) -> None:
     assert [one.name for one in policy.selected(["house"], (), [folder])] == ["own-rule"]
 
 
+def test_a_teams_rule_of_a_shipped_name_is_refused_unless_it_says_that_it_replaces_it(tmp_path: Path) -> None:
+    folder = team(tmp_path, name="gpus-left-idle", family="parallelism", summary="ours")
+    with pytest.raises(RuleError, match=r"gpus-left-idle\.yaml:1:1: gpulint has a rule gpus-left-idle of its own"):
+        policy.selected((), (), [str(folder)])
+    team(tmp_path, name="gpus-left-idle", family="parallelism", summary="ours", replaces="true")
+    (one,) = policy.selected(["gpus-left-idle"], (), [str(folder)])
+    assert one.summary == "ours"
+
+
 def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RuleError, match="no such directory of rules"):
         list(rule.load_team(tmp_path / "rulez"))

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gpulint import cli
+from gpulint.policy import schema
 
 FILES = {
     "gpulint.yaml": (
@@ -118,6 +119,16 @@ def test_the_page_shows_what_is_printed(tmp_path: Path, monkeypatch: pytest.Monk
     assert printed == re.sub(r"\(\d+ rules\)", "(N rules)", shown[1])
 
 
+def test_the_page_names_every_key_of_a_policy() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "policy.md").read_text(encoding="utf-8")
+    table = page.partition("## The keys")[2].partition("## Extends")[0]
+    keys = {field.alias or name for name, field in schema.PolicyFile.model_fields.items()}
+    assert {key for key in keys if f"`{key}`" not in table} == set()
+    rows = {line.split("|")[1]: line.split("|")[2].strip() for line in table.splitlines() if line.startswith("| `")}
+    by_path = {key for names, said in rows.items() if said == "yes" for key in re.findall(r"`([\w-]+)`", names)}
+    assert by_path == {field.alias or name for name, field in schema.GovernedFile.model_fields.items()}
+
+
 def test_the_schema_that_is_printed_is_the_published_one() -> None:
     published = Path(__file__).parent.parent / "schemas" / "policy.json"
     assert run("schema").stdout == published.read_text(encoding="utf-8")
@@ -139,11 +150,20 @@ def test_without_any_policy_the_defaults_are_shown(tmp_path: Path) -> None:
     assert values(run("show", "--format", "json"))["fail-on"] == [("error", "default")]
 
 
-def test_a_broken_policy_is_misuse_with_its_place(tmp_path: Path) -> None:
-    (tmp_path / "gpulint.yaml").write_text("ignore: [memroy]\n")
-    result = run("show")
-    assert result.exit_code == 2
-    assert "gpulint.yaml:1:10: no rule or family is called memroy; did you mean memory?" in result.stderr
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        ("ignore: [memroy]\n", "gpulint.yaml:1:10: no rule or family is called memroy; did you mean memory?"),
+        ("accelerator: h10\n", "gpulint.yaml:1:14: no accelerator is called h10; did you mean "),
+        ("available: {clouds: [asw]}\n", "gpulint.yaml:1:22: available: no cloud of the catalog is called asw"),
+        ("extends: recomended\n", "gpulint.yaml:1:10: no pack is called recomended; did you mean recommended?"),
+        ("overrides: [{paths: [dev/], accelerator: h10}]\n", "gpulint.yaml:1:42: no accelerator is called h10"),
+    ],
+)
+def test_a_policy_that_cannot_be_used_is_misuse_with_its_place(tmp_path: Path, policy: str, said: str) -> None:
+    (tmp_path / "gpulint.yaml").write_text(policy)
+    result = run("show", "dev/chat.yaml")
+    assert (result.exit_code, said in result.stderr) == (2, True), result.output
 
 
 def test_packs_are_listed_and_one_is_printed_as_it_is_written() -> None:

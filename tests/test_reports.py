@@ -15,7 +15,7 @@ import pytest
 from nasty import EVIL, PAGE, REPORT, SHOWN
 
 from gpulint import outputs
-from gpulint.findings import Report, Severity, Spent, Waiver
+from gpulint.findings import Comparison, Report, Severity, Spent, Waiver
 from gpulint.reports import checkstyle, concise, github, gitlab, junit, rdjson
 
 CLEAN = Report(files=2, workloads=(nasty.workload("clean"),))
@@ -273,6 +273,21 @@ def test_gitlab_compares_by_itself_and_gets_what_stood_before() -> None:
     assert json.loads(gitlab.render(Report(findings=(kinds[0],)))) == json.loads(
         gitlab.render(Report(findings=(nasty.ERROR,)))
     )
+
+
+def test_what_cannot_be_told_any_more_is_fixed_nowhere() -> None:
+    report = Report(comparison=Comparison("main", "HEAD", untold=(nasty.WARNING,)))
+    assert json.loads(gitlab.render(report)) == json.loads(gitlab.render(Report(findings=(nasty.WARNING,))))
+    said = "it stood before, and cannot be told any more"
+    assert outcomes(report) == {("apps/chat.yaml", "team-rule (chat/server)"): ("skipped", said)}
+    told = json.loads(outputs.rendered(report, "sarif"))["runs"][0]["invocations"][0]["toolExecutionNotifications"]
+    assert [(one["level"], one["message"]["text"]) for one in told] == [
+        ("warning", "team-rule stood before, and cannot be told any more: over several lines")
+    ]
+    assert "1 no longer told" in outputs.rendered(report, "markdown")
+    line = "change from main: no change in GPUs, cost or power, 1 finding no longer told"
+    assert concise.render(report) == f"{line}\n0 files, 0 workloads, no findings\n"
+    assert command(github.render(report).strip())[2] == f"{line}\n0 files, 0 workloads, no findings"
 
 
 # ---- Checkstyle and JUnit

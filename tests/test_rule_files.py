@@ -159,6 +159,11 @@ MISTAKES = {
         "scope: document",
         ["3:14: gpus_per_replica is not known to a rule about a document; write scope: workload"],
     ),
+    "a budget's fact in a rule about workloads": (
+        WHEN,
+        "when: counted_gpus > 8",
+        ["3:14: counted_gpus is not known to a rule about a workload; write scope: repository"],
+    ),
     "two mistakes": (
         WHEN,
         "when: gpu_per_replica > 8 && tensor_paralel > 1",
@@ -220,8 +225,11 @@ def test_a_file_that_is_no_rule_at_all_is_said_to_be_none(tmp_path: Path, conten
         ("gpus_per_pod > 1,000", 15, "a number is written without separators: 1000000 or 1e6"),
         ("weight_bytes > 1_000", 15, "a number is written without separators: 1000000 or 1e6"),
         ("gpus_per_pod > 8Gi", 15, "gpus_per_pod is a plain number: write the number alone"),
+        ("weight_bytes > 80GB", 15, "weight_bytes is in bytes: write 80000000000 for 80GB"),
+        ("max_model_len > 32k", 16, "max_model_len is in tokens: write 32000 for 32k"),
+        ("board_w > 700W", 10, "board_w is in w: write 700 for 700W"),
         ("target_tpot_s > 50ms", 16, "target_tpot_s is in s: write 0.05 for 50ms"),
-        ("gpu_memory_utilization > 95%", 25, "gpu_memory_utilization is in ratio: write 0.95 for 95%"),
+        ("gpu_memory_utilization > 95%", 25, "gpu_memory_utilization is a ratio: write 0.95 for 95%"),
         ("engine.startswith('v')", 0, "no function is called startswith; did you mean startsWith?"),
         ("packed == 'yes'", 10, "packed is true or false, never 'yes': write packed or !packed"),
         ("gpus_per_pod == true", 16, "gpus_per_pod is a number, never true"),
@@ -372,6 +380,14 @@ def test_a_shipped_preview_yields_so_that_a_release_breaks_no_folder(
     monkeypatch.setattr(rule, "shipped_rules", lambda: {"pod-too-large": new})
     written(tmp_path)
     assert known(tmp_path)["pod-too-large"].family == "capacity"
+
+
+def test_rules_that_lie_on_no_disk_are_told_apart_by_their_paths() -> None:
+    made = [rule_file.read(Path("of/a/commit") / name, SOUND.encode()) for name in ("a/pod-too-large.yaml",) * 2]
+    assert "pod-too-large" in rule.known(made)
+    other = rule_file.read(Path("of/a/commit/b/pod-too-large.yaml"), SOUND.encode())
+    with pytest.raises(RuleError, match=r"of/a/commit/a/pod-too-large\.yaml is called pod-too-large too"):
+        rule.known([*made, other])
 
 
 def test_two_rules_of_one_name_are_refused_with_both_places(tmp_path: Path) -> None:

@@ -152,6 +152,18 @@ def test_no_object_takes_keys_that_the_contract_does_not_name(name: str) -> None
     assert stray == []
 
 
+def test_an_editor_has_a_description_of_every_key_of_a_policy() -> None:
+    contract = json.loads((FOLDER / "policy.json").read_bytes())
+    models = {"gpulint.yaml": contract, **contract["$defs"]}
+    mute = [
+        f"{name}.{key}"
+        for name, model in models.items()
+        for key, stated in model.get("properties", {}).items()
+        if not stated.get("description")
+    ]
+    assert mute == []
+
+
 # ---- the report
 
 

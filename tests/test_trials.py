@@ -75,6 +75,25 @@ def test_the_folder_that_the_settings_name_takes_it_and_no_step_is_left_out() ->
     assert run("test", "house/rules").exit_code == 0
 
 
+def test_a_further_folder_is_named_beside_those_of_the_settings() -> None:
+    Path("gpulint.yaml").write_text("rules: [policies/gpulint]\n", encoding="utf-8")
+    result = run("new", "pod-too-large", "--dir", "house")
+    assert result.stdout.splitlines()[-1] == (
+        "then, so that gpulint check runs it: rules: [policies/gpulint, house] in gpulint.yaml"
+    )
+
+
+def test_a_rule_of_ones_own_is_listed_explained_and_run_beside_ours() -> None:
+    (found,) = trials.run([begun("pod-too-large")], ())
+    Path("gpulint.yaml").write_text("rules: [policies/gpulint]\n", encoding="utf-8")
+    Path("pod.yaml").write_text(found.trials[0].text, encoding="utf-8")
+    listed = CliRunner().invoke(cli.main, ["rules"]).stdout.splitlines()
+    assert [line.split()[:3] for line in listed if "pod-too" in line] == [["organisation", "pod-too-large", "warning"]]
+    assert CliRunner().invoke(cli.main, ["explain", "pod-too-large"]).stdout.startswith("pod-too-large (organisation, ")
+    said = CliRunner().invoke(cli.main, ["check", "pod.yaml", "--select", "organisation"]).stdout
+    assert "warning[pod-too-large]: 16 GPUs for one instance; above 8, ask the platform team first\n" in said
+
+
 def test_nothing_is_overwritten_in_whatever_family_it_lies() -> None:
     path = begun("pod-too-large")
     path.write_text("# mine\n", encoding="utf-8")

@@ -332,6 +332,50 @@ def test_an_annotation_that_is_no_text_is_said() -> None:
     assert spoken(report) == ["gpu-limit-missing", "malformed-suppression"]
 
 
+VALUES = """\
+podAnnotations:
+  gpulint/ignore: "engine-image-unpinned: the registry pins it"
+image: {repository: vllm/vllm-openai, tag: latest}
+resources: {limits: {nvidia.com/gpu: 1}}
+args: [--model=Qwen/Qwen3-8B]
+"""
+
+
+def test_annotations_among_the_values_of_a_chart_reach_what_holds_them() -> None:
+    bare = "".join(VALUES.splitlines(keepends=True)[2:])
+    assert spoken(samples.report(bare, path="values.yaml")) == ["engine-image-unpinned"]
+    assert spoken(samples.report(VALUES, path="values.yaml")) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        TEMPLATE.replace("annotations:", "labels:"),
+        "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [gpu.yaml]\n"
+        "commonAnnotations: {gpulint/ignore: 'gpu-limit-missing: a reason'}\n",
+    ],
+    ids=["label", "for other files"],
+)
+def test_the_annotation_in_another_place_is_said(text: str) -> None:
+    report = samples.report(text)
+    assert said(report, "malformed-suppression").message.endswith(
+        '; annotate the object or pod template with gpulint/ignore: "rule-name: a reason"'
+    )
+
+
+def test_the_annotation_of_a_resource_of_terraform_reaches_the_resource() -> None:
+    text = """\
+resource "kubernetes_pod" "gpu" {
+  metadata {
+    name        = "train"
+    annotations = { "gpulint/ignore" = "gpu-limit-missing: the webhook adds it" }
+  }
+  spec {}
+}
+"""
+    assert spoken(samples.report(text, path="main.tf")) == ["unused-suppression"]
+
+
 # ---- what is not known
 
 

@@ -14,6 +14,7 @@ import click
 from gpulint.version import __version__
 
 if TYPE_CHECKING:
+    from gpulint.policy.rule import Rule
     from gpulint.run import Options, Run
 
 CLEAN, FOUND, MISUSED, BROKEN = 0, 1, 2, 3
@@ -102,6 +103,15 @@ def prepared(paths: Iterable[str], options: Options) -> Run:
         return run.prepared(tuple(paths), options)
     except run.Unusable as error:
         raise Misuse(str(error)) from None
+
+
+def known_rules(folders: Iterable[str] = ()) -> tuple[Rule, ...]:
+    """The rules of gpulint, of the nearest gpulint.yaml, and of the folders named."""
+    from gpulint.policy import selection
+    from gpulint.run import Options
+
+    run = prepared((), Options(rules=tuple(folders)))
+    return tuple(selection.known(run.settings, folders).values())
 
 
 def words(given: Iterable[str]) -> tuple[str, ...]:

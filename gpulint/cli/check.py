@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     "--base", metavar="COMMIT", help="Only what was changed since HEAD left COMMIT counts; both are read from git."
 )
 @click.option("--head", metavar="COMMIT", help="With --base: the commit to check.  [default: HEAD]")
+@click.option("--changed", is_flag=True, help="Only files that differ from --base, or from HEAD where there is none.")
 @click.option("--policy-from", metavar="COMMIT", help="Policies and waivers count as COMMIT has them.")
 @click.option("--comment-key", metavar="NAME", help="Tells the Markdown comment of this gate from those of others.")
 @click.option("--comment-over", metavar="USD", type=float, help="No first Markdown comment for less than this a month.")
@@ -109,6 +110,7 @@ def command(
     values: Sequence[str],
     base: str | None,
     head: str | None,
+    changed: bool,
     policy_from: str | None,
     comment_key: str | None,
     comment_over: float | None,
@@ -137,8 +139,8 @@ def command(
         raise Misuse("--fix and --diff are about files; what --render checks is made anew each time")
     if head and not base:
         raise Misuse("--head goes with --base")
-    if (base or policy_from) and (render or fix or diff or "-" in paths):
-        raise Misuse("--base and --policy-from are about commits: no --render, --fix, --diff or - with them")
+    if (base or policy_from or changed) and (render or fix or diff or "-" in paths):
+        raise Misuse("--base, --changed and --policy-from are about commits: no --render, --fix, --diff or - with them")
     if diff and outputs_:
         raise Misuse("--output is of a report; --diff shows none")
     options = Options(
@@ -152,6 +154,7 @@ def command(
         base=base or "",
         head=head or "HEAD",
         policy_from=policy_from or "",
+        changed=changed,
         preview=preview,
         baseline=baseline or "",
         ignores=not no_ignores,
@@ -248,7 +251,7 @@ def _outputs(words: Sequence[str], on_stdout: str | None, paths: Sequence[str]) 
 def _put(report: Report, wanted: Sequence[Output], colour: bool, on_stderr: bool) -> bool:
     """Show and write a report; true where a file could not be written, which stderr then says beside all the rest."""
     from gpulint import outputs
-    from gpulint.reports import text
+    from gpulint.reports import counts, text
 
     troubles = outputs.write(report, wanted)
     shown = [one.format for one in wanted if one.file == outputs.STDOUT] or [outputs.TEXT] * bool(troubles)
@@ -256,7 +259,7 @@ def _put(report: Report, wanted: Sequence[Output], colour: bool, on_stderr: bool
         rendered = text.render(report, colour) if name == outputs.TEXT else outputs.rendered(report, name)
         click.echo(rendered, nl=False, color=colour, err=on_stderr)
     if not shown:
-        tell([f"{text.counts(report)}; written to {', '.join(one.file for one in wanted)}", *text.faults(report)])
+        tell([f"{counts.line(report)}; written to {', '.join(one.file for one in wanted)}", *counts.faults(report)])
     tell(troubles)
     return bool(troubles)
 

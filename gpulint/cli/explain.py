@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import click
 
-from gpulint.cli import Misuse, _names, near, prepared
-
-if TYPE_CHECKING:
-    from gpulint.policy.rule import Rule
+from gpulint.cli import Misuse, _names, known_rules, near
 
 
 @click.command("explain")
@@ -21,19 +17,10 @@ def command(name: str, folders: Sequence[str]) -> None:
     from gpulint import explanations
     from gpulint.explanations import terminal
 
-    known = _known(folders)
+    known = known_rules(folders)
     found = list(explanations.of(name, known))
     if not found:
         raise Misuse(
             f"no rule, family, fact, adapter or engine is called {name}{near(name, explanations.names(known))}"
         )
     click.echo("\n\n".join(map(terminal.render, found)))
-
-
-def _known(folders: Sequence[str]) -> tuple[Rule, ...]:
-    """The rules of gpulint, of the nearest gpulint.yaml, and of the folders named."""
-    from gpulint.policy import selection
-    from gpulint.run import Options
-
-    run = prepared((), Options(rules=tuple(folders)))
-    return tuple(selection.known(run.settings, folders).values())

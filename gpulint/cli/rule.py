@@ -62,7 +62,8 @@ def new(name: str, family: str, folder: str | None, scope: str) -> None:
     click.echo(f"wrote {path}")
     click.echo(f"next: gpulint rule test {place}")
     if not any(place.resolve().is_relative_to(Path(one).resolve()) for one in stated):
-        click.echo(f"then, so that gpulint check runs it: rules: [{place.as_posix()}] in gpulint.yaml")
+        line = f"rules: [{', '.join([*stated, place.as_posix()])}]"
+        click.echo(f"then, so that gpulint check runs it: {line} in gpulint.yaml")
 
 
 @command.command("test")

@@ -43,8 +43,11 @@ def explained(name: str) -> Explanation:
         *_added(module),
         *_changed(name),
     ]
-    marks = (("reads", ", ".join(DOCUMENTS.get(one, one) for one in reads)),)
-    return Explanation(name, "adapter", sentence(summary), marks, tuple(parts))
+    parts.append(Listing("See", (f"{reference('page', 'formats')}: what is joined with it, and what is left alone",)))
+    marks = [("reads", ", ".join(DOCUMENTS.get(one, one) for one in reads))]
+    if configured := getattr(module, "ENGINE", ""):
+        marks.append(("configures", reference("engine", configured)))
+    return Explanation(name, "adapter", sentence(summary), tuple(marks), tuple(parts))
 
 
 def names() -> tuple[str, ...]:

@@ -54,9 +54,6 @@ class Baseline(NamedTuple):
     path: str = BASELINE
 
 
-Alike = Callable[[Entry, Finding], bool]
-
-
 class Held(NamedTuple):
     """A baseline held against findings: each with the entry that accepts it, and how many of each entry are left."""
 
@@ -167,37 +164,31 @@ def held(known: Baseline, findings: Sequence[Finding], place: Place, free: Calla
     """
     left = {one: one.number for one in known.entries}
     accepted: dict[int, Entry] = {}
-    alike: tuple[Alike, ...] = (_same,) if known.made_with == release else (_same, _akin)
-    for same in alike:
-        for moved in (False, True):
-            offered = [one for one in known.entries if left[one] and (not moved or free(one.path))]
-            for index, entry in _matched(offered, findings, place, moved, same, left, accepted):
-                left[entry] -= 1
-                accepted[index] = entry
+    by_object: dict[tuple[str, str, str], list[Entry]] = {}
+    for entry in known.entries:
+        by_object.setdefault((entry.rule, entry.role, _owner(entry.subject, entry.path)), []).append(entry)
+    asked = [(index, one, place(one.location.path)) for index, one in enumerate(findings) if _counts(one)]
+
+    def moved(entry: Entry, _: str) -> bool:
+        return free(entry.path)
+
+    for same in (_same,) if known.made_with == release else (_same, _akin):
+        for near in (_here, moved):
+            for index, finding, path in asked:
+                known_of_it = by_object.get((finding.rule, finding.role, _owner(finding.subject, path)), ())
+                held_by = (one for one in known_of_it if left[one] and same(one, finding) and near(one, path))
+                if index not in accepted and (found := next(held_by, None)):
+                    left[found] -= 1
+                    accepted[index] = found
     return Held(accepted, {one: count for one, count in left.items() if count})
 
 
-def _matched(
-    offered: Iterable[Entry],
-    findings: Sequence[Finding],
-    place: Place,
-    anywhere: bool,
-    same: Alike,
-    left: Mapping[Entry, int],
-    accepted: Mapping[int, Entry],
-) -> Iterator[tuple[int, Entry]]:
-    """Each finding that is still open with an entry for it: one of its own file, or of any."""
-    by_object: dict[tuple[str, str, str], list[Entry]] = {}
-    for entry in offered:
-        by_object.setdefault((entry.rule, entry.role, _owner(entry.subject, entry.path)), []).append(entry)
-    for index, finding in enumerate(findings):
-        if index in accepted or finding.suppressed is not None or finding.family == ALWAYS_SAID:
-            continue
-        path = place(finding.location.path)
-        for entry in by_object.get((finding.rule, finding.role, _owner(finding.subject, path)), ()):
-            if left[entry] and (anywhere or entry.path == path) and same(entry, finding):
-                yield index, entry
-                break
+def _counts(finding: Finding) -> bool:
+    return finding.suppressed is None and finding.family != ALWAYS_SAID
+
+
+def _here(entry: Entry, path: str) -> bool:
+    return entry.path == path
 
 
 def _owner(subject: Subject, path: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpulint import facts, units
@@ -239,22 +239,18 @@ def _amount(written: str, name: str) -> str:
         return f"a number has no unit here, so {written} cannot be read; gpulint explain FACT says which it is in"
     number = _based(written, quantity.unit)
     instead = f"write {number} for {written}" if number else "write the number alone"
-    return f"{name} is {_in(name).strip() or 'a plain number'}: {instead}"
+    stated = {"": "a plain number", "ratio": "a ratio"}.get(quantity.unit, f"in {quantity.unit}")
+    return f"{name} is {stated}: {instead}"
 
 
 def _based(written: str, unit: str) -> str:
-    """A written amount in a base unit, as far as the unit is one of those that people write."""
-    readers: dict[str, Callable[[str], float]] = {
-        "bytes": lambda text: units.bytes_of(text.replace(" ", "").removesuffix("B")),
-        "s": units.seconds_of,
-        "ratio": lambda text: float(text.removesuffix("%")) / 100 if text.endswith("%") else float("nan"),
-        "W": lambda text: units.quantity(text.replace(" ", "").removesuffix("W")).__float__(),
-    }
+    """A written amount in a base unit; empty where the unit is not one that people write."""
+    plain = written.replace(" ", "")
     try:
-        value = readers[unit](written)
-    except (KeyError, ValueError):
+        value = units.parse(plain.removesuffix("B") if unit == "bytes" else plain, unit)
+    except ValueError:
         return ""
-    return "" if value != value else f"{value:.12g}" if isinstance(value, float) else str(value)
+    return f"{value:.12g}" if isinstance(value, float) else str(value)
 
 
 def _in(name: str) -> str:

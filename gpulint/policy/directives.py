@@ -23,7 +23,13 @@ MISTAKEN = {**dict.fromkeys(("expires", "expiry", "expire", "end", "date"), "unt
 ANNOTATION = "gpulint/ignore"
 MARKED = {"template": "#", "hcl": "# or //"}
 """Formats with comments that are not read, and how those begin that are."""
+ELSEWHERE = frozenset({"Kustomization", "Component"})
+"""Kinds whose annotations are for the objects of other files."""
 FORM = "write ignore[rule-name] and a reason"
+FORM_OF = {
+    "comment": FORM,
+    "annotation": f'annotate the object or pod template with {ANNOTATION}: "rule-name: a reason"',
+}
 
 
 class Written(NamedTuple):
@@ -116,7 +122,7 @@ def _meant(name: str) -> str:
 def _parts(one: Written, known: Sequence[str]) -> Iterator[Suppression | Trouble]:
     match = IGNORE.fullmatch(one.text)
     if match is None:
-        yield Trouble("malformed-suppression", f"cannot read `{one.text}`; {FORM}", one.location)
+        yield Trouble("malformed-suppression", f"cannot read `{one.text}`; {FORM_OF[one.kind]}", one.location)
         return
     waiver = accepted(match["rest"] or "", one.kind, one.location)
     if isinstance(waiver, str):
@@ -213,33 +219,42 @@ def _scalars(root: object, begin: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 def _annotations(documents: Sequence[Document]) -> Iterator[Written]:
-    """`gpulint/ignore` annotations of objects and of pod templates; they reach all that the metadata is of."""
+    """`gpulint/ignore` annotations of objects, of pod templates and of chart values; they reach all that they are of."""
     for document in documents:
         for path in _annotated(document) if ANNOTATION in document.text else ():
-            text = document.get((*path, "metadata", "annotations", ANNOTATION))
-            place = document.locate((*path, "metadata", "annotations", ANNOTATION))
-            lines = _lines(document, path)
-            if not isinstance(text, str):
-                yield Written(f"{ANNOTATION}: {text}", "annotation", place, lines)
+            text = document.get((*path, ANNOTATION))
+            place = document.locate((*path, ANNOTATION))
+            holder = _holder(path)
+            if not isinstance(text, str) or holder is None or document.get(("kind",)) in ELSEWHERE:
+                yield Written(f"{ANNOTATION}: {text}", "annotation", place, (0, 0))
                 continue
+            lines = _lines(document, holder)
             for line in filter(None, map(str.strip, text.splitlines())):
                 name, _, words = line.partition(":")
                 yield Written(f"ignore[{name.strip()}] {words.strip()}".strip(), "annotation", place, lines)
 
 
 def _annotated(document: Document) -> Iterator[Path]:
-    """The paths whose metadata holds the annotation."""
+    """The paths of the mappings that hold the annotation."""
     left: list[tuple[Path, object]] = [((), document.data)]
     while left:
         path, value = left.pop()
         if isinstance(value, dict):
-            metadata = value.get("metadata")
-            annotations = metadata.get("annotations") if isinstance(metadata, dict) else None
-            if isinstance(annotations, dict) and ANNOTATION in annotations:
+            if ANNOTATION in value:
                 yield path
             left.extend(((*path, str(key)), inner) for key, inner in value.items())
         elif isinstance(value, list):
             left.extend(((*path, index), inner) for index, inner in enumerate(value))
+
+
+def _holder(path: Path) -> Path | None:
+    """What the annotations at a path are of; None where they are none."""
+    if not path or not str(path[-1]).lower().endswith("annotations"):
+        return None
+    above = path[:-1]
+    while above and isinstance(above[-1], int):
+        above = above[:-1]
+    return above[:-1] if above and above[-1] == "metadata" else path[:-1]
 
 
 def _lines(document: Document, path: Path) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from gpulint import units
 from gpulint.documents import Path
-from gpulint.findings import Waiver
+from gpulint.findings import Comment, Waiver
 from gpulint.governance import Governance
 from gpulint.offers import Available, Energy, Price
 from gpulint.policy import schema
@@ -213,6 +213,7 @@ def _settings(stated: schema.PolicyFile, tree: Mapping[str, Any]) -> Settings:
         fabrics=tuple(_from(tree, "fabric", fabrics)),
         like=dict(stated.like),
         available=_available(stated),
+        comment=Comment(usd_per_month=stated.comment.usd_per_month, gpus=stated.comment.gpus),
         waivers_need=stated.waivers_need,
         waivers_last_s=units.seconds_of(stated.waivers_last) if stated.waivers_last else None,
         baseline=posixpath.normpath(posixpath.join(tree["baseline"].folder, stated.baseline))

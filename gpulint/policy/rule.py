@@ -112,6 +112,13 @@ def _same(one: Path | None, other: Path | None) -> bool:
     return one == other or (one.exists() and other.exists() and one.samefile(other))
 
 
+def same_file(one: Rule, other: Rule) -> bool:
+    """Whether two rules are of one file, that is on the disk."""
+    if one.path is None or other.path is None:
+        return False
+    return one.path.resolve() == other.path.resolve()
+
+
 def _hidden(one: Rule, other: Rule) -> str:
     """Why a rule may not stand in the place of another of its name."""
     if other.name not in shipped_rules() or shipped_rules()[other.name] is not other:

@@ -50,6 +50,8 @@ PURPOSE: Mapping[str, str] = {
     "good": "samples that it lets pass",
 }
 BEGINS = re.compile(r"\s*(message|why|summary|when|instead|against|gives_up):\s+([{!&*%@`\[])")
+HOMES = {"document": ("document",), "repository": ("repository",), "policy": ("workload", "repository")}
+"""The scopes in which facts are known, by who supplies them; all others are those of a workload."""
 UNIONS = ("str", "list[str]")
 TYPES = {"string_type": "a text", "list_type": "a list", "tuple_type": "a list", "bool_type": "true or false"}
 
@@ -228,11 +230,10 @@ def _targeted(found: Rule, document: Document) -> Iterator[str]:
             yield _at(
                 document.locate(("for", "kind")), f"a workload's kind is inference or training, not {kind}; {instead}"
             )
-    for name in cel.names(found.when) if scope in ("workload", "document") else ():
-        quantity = facts.glossary().get(name)
-        if quantity is not None and (quantity.of == "document") != (scope == "document"):
-            other = "document" if scope == "workload" else "workload"
-            message = f"{name} is not known to a rule about a {scope}; write scope: {other}"
+    for name in cel.names(found.when):
+        home = HOMES.get(facts.glossary()[name].of, ("workload",))
+        if scope not in home:
+            message = f"{name} is not known to a rule about a {scope}; write scope: {home[0]}"
             yield _at(document.locate(("for", "scope")), message)
 
 

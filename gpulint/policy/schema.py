@@ -10,6 +10,8 @@ import pydantic
 
 from gpulint import governance, objectives, shipped, units
 
+OF_PATH = "shell pattern of paths, as apps/*, relative to the folder of this file; * crosses folders"
+OF_WORKLOAD = "name of the workload, * for any characters; any where it is left out"
 SeverityWord = Literal["error", "warning", "note"]
 
 
@@ -22,10 +24,10 @@ class Strict(pydantic.BaseModel):
 class HintFile(Strict):
     """What the files that match `path` cannot say themselves."""
 
-    path: str
-    workload: str = ""
-    accelerator: str = ""
-    checkpoint: str = ""
+    path: str = pydantic.Field(description=OF_PATH)
+    workload: str = pydantic.Field("", description=OF_WORKLOAD)
+    accelerator: str = pydantic.Field("", description="as `gpulint catalog accelerators` lists it")
+    checkpoint: str = pydantic.Field("", description="id on a hub, or a path")
     gpus: int = pydantic.Field(0, ge=0, description="GPUs of one pod or node")
     nodes: int = pydantic.Field(0, ge=0, description="pods or nodes of one instance")
 
@@ -33,8 +35,8 @@ class HintFile(Strict):
 class ObjectiveFile(Strict):
     """What the services and runs of the files that match `path` are there to reach."""
 
-    path: str
-    workload: str = ""
+    path: str = pydantic.Field(description=OF_PATH)
+    workload: str = pydantic.Field("", description=OF_WORKLOAD)
 
     def words(self) -> dict[str, str | float]:
         """What is stated, by the word that states it."""
@@ -69,7 +71,7 @@ else:
 class PoolFile(Strict):
     """Nodes that no file of the repository defines: what leads to them, and what they hold."""
 
-    name: str = pydantic.Field(min_length=1)
+    name: str = pydantic.Field(min_length=1, description="what prices: and fabric: call it")
     labels: dict[str, str] = pydantic.Field(
         {}, description="node labels; a selector that states all it has of them leads here"
     )
@@ -93,16 +95,18 @@ NetworkKind = Literal["", "efa", "infiniband", "roce", "gpudirect-tcpx", "gpudir
 class FabricFile(Strict):
     """What joins the nodes and cards of the files, clouds and pools that match."""
 
-    path: str = ""
-    workload: str = ""
+    path: str = pydantic.Field("", description=OF_PATH)
+    workload: str = pydantic.Field("", description=OF_WORKLOAD)
     cloud: str = pydantic.Field("", description="aws, azure, gcp or oci, as the machine type or node labels tell")
     pool: str = pydantic.Field("", description="pool of nodes, as a selector, queue or partition names it")
     network: Rate = pydantic.Field("", description="bandwidth of a node per direction: 3200 Gb/s")
     network_per_gpu: Rate = pydantic.Field("", alias="network-per-gpu", description="the same for each GPU: 400 Gb/s")
-    kind: NetworkKind = ""
+    kind: NetworkKind = pydantic.Field("", description="what the network is")
     nics: int = pydantic.Field(0, ge=0, description="RDMA or EFA network cards of a node")
     oversubscription: float = pydantic.Field(0, ge=0, description="what nodes can send against what switches carry")
-    rail_optimized: bool | None = pydantic.Field(None, alias="rail-optimized")
+    rail_optimized: bool | None = pydantic.Field(
+        None, alias="rail-optimized", description="the same card of all nodes hangs on one switch"
+    )
     nvlink_bridge: bool | None = pydantic.Field(
         None, alias="nvlink-bridge", description="NVLink bridges join the cards"
     )
@@ -149,8 +153,10 @@ class PriceFile(Strict):
     instance_type: str = pydantic.Field("", alias="instance-type", description="machine type of the cloud")
     accelerator: str = pydantic.Field("", description="as `gpulint catalog accelerators` lists it: the price of one")
     pool: str = pydantic.Field("", description="a pool under `pools:`: the price of one node")
-    usd_per_hour: float = pydantic.Field(gt=0, alias="usd-per-hour")
-    spot_usd_per_hour: float | None = pydantic.Field(None, gt=0, alias="spot-usd-per-hour")
+    usd_per_hour: float = pydantic.Field(gt=0, alias="usd-per-hour", description="on demand, or as contracted")
+    spot_usd_per_hour: float | None = pydantic.Field(
+        None, gt=0, alias="spot-usd-per-hour", description="of a machine that may be taken back"
+    )
     region: str = pydantic.Field("", description="region that it holds in; any where it is left out")
     date: datetime.date = pydantic.Field(description="day of the price, 2026-11-01: reports say how old it is")
     source: str = pydantic.Field("", description="where it stands: a contract, an invoice, a page")
@@ -165,8 +171,10 @@ class PriceFile(Strict):
 class EnergyFile(Strict):
     """What electricity costs and emits where a team computes."""
 
-    usd_per_kwh: float | None = pydantic.Field(None, gt=0, alias="usd-per-kwh")
-    co2_kg_per_kwh: float | None = pydantic.Field(None, ge=0, alias="co2-kg-per-kwh")
+    usd_per_kwh: float | None = pydantic.Field(None, gt=0, alias="usd-per-kwh", description="price of electricity")
+    co2_kg_per_kwh: float | None = pydantic.Field(
+        None, ge=0, alias="co2-kg-per-kwh", description="what a kWh of it emits"
+    )
     pue: float | None = pydantic.Field(None, ge=1, description="power of the whole site against that of its machines")
 
 
@@ -324,16 +332,30 @@ class OverrideFile(GovernedFile):
     )
 
 
+class CommentFile(Strict):
+    """From what change on a first comment is made on a pull request without findings; without either from any change on."""
+
+    usd_per_month: float | None = pydantic.Field(
+        None, alias="usd-per-month", ge=0, description="change of the cost, up or down"
+    )
+    gpus: float | None = pydantic.Field(None, ge=0, description="change of the GPUs, up or down")
+
+
 class PolicyFile(GovernedFile):
     """gpulint.yaml"""
 
     extends: Extended = pydantic.Field(
-        (), description="packs by name, files of the repository as ./company.yaml, or package:NAME"
+        (),
+        description="packs by name, files of the repository as ./company.yaml, or package:NAME",
+        examples=["recommended", ["strict", "./company.yaml"], "package:NAME"],
     )
     summary: str = pydantic.Field("", description="what the policy is for, in one line")
     exclude: tuple[str, ...] = pydantic.Field((), description="paths to leave out, as lines of .gitignore")
     rules: tuple[str, ...] = pydantic.Field((), description="folders with rules of your own, relative to this file")
     fail_on: SeverityWord = pydantic.Field("error", alias="fail-on", description="exit with 1 from this severity on")
+    comment: CommentFile = pydantic.Field(
+        CommentFile.model_validate({}), description="what change is worth a comment on a pull request"
+    )
     overrides: tuple[OverrideFile, ...] = pydantic.Field((), description="what holds in some paths; later entries win")
     hints: tuple[HintFile, ...] = pydantic.Field((), description="what files cannot say; the first that matches counts")
     objectives: tuple[Aim, ...] = pydantic.Field((), description="what services and runs are there to reach")

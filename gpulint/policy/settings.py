@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gpulint.findings import Waiver
+from gpulint.findings import Comment, Waiver
 from gpulint.governance import NONE, Governance
 from gpulint.offers import EVERYTHING, Available
 from gpulint.policy.reader import Reader, Refused
@@ -141,6 +141,7 @@ class Settings(NamedTuple):
     waivers_need: tuple[str, ...] = ()
     waivers_last_s: float | None = None
     baseline: str = ""
+    comment: Comment = Comment()
     path: str = ""
     folder: str = ""
     stated: Mapping[str, Any] = MappingProxyType({})

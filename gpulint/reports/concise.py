@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.findings import Finding, Report
-from gpulint.reports import text
-from gpulint.reports.text import SURE, safe
+from gpulint.reports import counts
+from gpulint.reports.text import SURE
+from gpulint.reports.words import safe
 
 
 def render(report: Report) -> str:
@@ -16,7 +17,7 @@ def render(report: Report) -> str:
 
 def _lines(report: Report) -> Iterator[str]:
     yield from map(line, report.open)
-    yield from filter(None, (*text.closing(report), text.lacking(report)))
+    yield from counts.short(report)
 
 
 def line(finding: Finding) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.findings import Failure, Finding, Location, Report, Severity
-from gpulint.reports import text
-from gpulint.reports.text import safe
+from gpulint.reports import counts, text
+from gpulint.reports.words import safe
 
 COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
@@ -20,7 +20,7 @@ def _commands(report: Report) -> Iterator[str]:
     """Every line is a command, so that no text of a file can stand at the start of one."""
     yield from map(_failure, report.failures)
     yield from map(_finding, report.open)
-    yield _command("notice", {"title": "gpulint"}, [*text.closing(report), text.lacking(report)])
+    yield _command("notice", {"title": "gpulint"}, [*counts.short(report)])
 
 
 def _finding(finding: Finding) -> str:

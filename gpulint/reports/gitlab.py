@@ -17,9 +17,13 @@ def render(report: Report) -> str:
 
 
 def _issues(report: Report) -> Iterator[dict[str, object]]:
-    """What counts, and what stood before a change: GitLab compares by itself, and would show as fixed what is not there."""
+    """What counts, what stood before a change, and what nobody can tell any more.
+
+    GitLab compares by itself, and would show as fixed what is not there.
+    """
     standing = [one for one in report.findings if one.suppressed is None or one.suppressed.kind == "base"]
-    for finding, mark in identity.told_apart(standing):
+    untold = report.comparison.untold if report.comparison else ()
+    for finding, mark in identity.told_apart((*standing, *untold)):
         yield _issue(finding, mark)
 
 

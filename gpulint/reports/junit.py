@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from gpulint.findings import Failure, Finding, Report, RoleSummary, Skip, Spent, WorkloadSummary
-from gpulint.reports import text, xml
+from gpulint.reports import counts, text, xml
 
 
 class Case(NamedTuple):
@@ -35,19 +35,19 @@ def render(report: Report) -> str:
     for case in tuple(_cases(report)) or (NOTHING,):
         suites.setdefault(case.path, []).append(case)
     every = [case for cases in suites.values() for case in cases]
-    stated = {"name": "gpulint", "tests": len(every), **_counts(every)}
+    stated = {"name": "gpulint", "tests": len(every), **_sums(every)}
     inside = [_suite(path, cases) for path, cases in sorted(suites.items())]
     return xml.HEAD + xml.element("testsuites", stated, inside) + "\n"
 
 
-def _counts(cases: Iterable[Case]) -> dict[str, int]:
+def _sums(cases: Iterable[Case]) -> dict[str, int]:
     outcomes = Counter(case.outcome for case in cases)
     return {"failures": outcomes["failure"], "errors": outcomes["error"]}
 
 
 def _suite(path: str, cases: list[Case]) -> str:
     skipped = sum(case.outcome == "skipped" for case in cases)
-    stated = {"name": path, "tests": len(cases), **_counts(cases), "skipped": skipped}
+    stated = {"name": path, "tests": len(cases), **_sums(cases), "skipped": skipped}
     return xml.element("testsuite", stated, map(_case, _told_apart(cases)))
 
 
@@ -71,6 +71,7 @@ def _case(case: Case) -> str:
 def _cases(report: Report) -> Iterator[Case]:
     yield from map(_fault, report.failures)
     yield from (_finding(one, one.severity >= report.fail_on) for one in report.findings)
+    yield from map(_untold, report.comparison.untold if report.comparison else ())
     yield from (_role(workload, role) for workload in report.workloads for role in workload.roles)
     yield from map(_budget, report.budgets)
     yield from map(_unread, report.skipped)
@@ -81,8 +82,7 @@ def _fault(failure: Failure) -> Case:
 
 
 def _finding(finding: Finding, fails: bool) -> Case:
-    whose = text.owner(finding.workload, finding.role)
-    test = Case(finding.location.path, f"{finding.rule} ({whose})" if whose else finding.rule)
+    test = _named(finding)
     if finding.suppressed is not None:
         said = f"suppressed ({finding.suppressed.kind}): {finding.suppressed.reason}"
         return test._replace(outcome="skipped", message=said)
@@ -90,6 +90,15 @@ def _finding(finding: Finding, fails: bool) -> Case:
         return test._replace(outcome="system-out", words=text.shown(finding))
     kind = finding.severity.word
     return test._replace(outcome="failure", message=finding.message, kind=kind, words=text.shown(finding))
+
+
+def _named(finding: Finding) -> Case:
+    whose = text.owner(finding.workload, finding.role)
+    return Case(finding.location.path, f"{finding.rule} ({whose})" if whose else finding.rule)
+
+
+def _untold(finding: Finding) -> Case:
+    return _named(finding)._replace(outcome="skipped", message="it stood before, and cannot be told any more")
 
 
 def _role(workload: WorkloadSummary, role: RoleSummary) -> Case:
@@ -104,9 +113,9 @@ def _role(workload: WorkloadSummary, role: RoleSummary) -> Case:
 def _budget(spent: Spent) -> Case:
     """A limit that holds, or cannot be told; one that is exceeded has a finding of its own, and its figures stand here."""
     test = Case(spent.location.path, f"budget of {spent.budget} ({spent.unit or 'gpus'})")
-    if spent.verdict == text.UNTOLD:
-        return test._replace(outcome="skipped", message=text.budget(spent))
-    return test._replace(outcome="system-out", words=text.budget(spent))
+    if spent.verdict == counts.UNTOLD:
+        return test._replace(outcome="skipped", message=counts.budget(spent))
+    return test._replace(outcome="system-out", words=counts.budget(spent))
 
 
 def _unread(skip: Skip) -> Case:

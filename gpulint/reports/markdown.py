@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from gpulint.findings import Comparison, Failure, Finding, Report, RuleCard, Skip
-from gpulint.reports import delta, text
-from gpulint.reports.text import SURE, safe
+from gpulint.reports import counts, delta, text
+from gpulint.reports.text import SURE
+from gpulint.reports.words import safe
 
 MARKER = "<!-- gpulint report{} -->"
 """The first line of every comment, with its key where a repository has several."""
@@ -30,8 +31,8 @@ def render(report: Report) -> str:
     rows = [_row(one, report.rules.get(one.rule)) for one in _worst_first(report.open)]
     head = [_marker(report), f"### gpulint: {_verdict(report)}", *_faults(report.failures)]
     against = f"Compared with {code(report.comparison.base)}." if report.comparison else ""
-    budgets = [code(text.budget(one)) for one in report.budgets[:LISTED_MAX]]
-    foot = [code(text.counts(report)), *budgets, *filter(None, (text.lacking(report), against))]
+    budgets = [code(counts.budget(one)) for one in report.budgets[:LISTED_MAX]]
+    foot = [code(counts.line(report)), *budgets, *filter(None, (counts.lacking(report), against))]
     room = UNITS_MAX - _units("\n\n".join((*head, *HEAD, *foot)))
     shown = _fitting(rows, room)
     room -= _units("\n".join(shown))
@@ -58,7 +59,7 @@ def _verdict(report: Report) -> str:
     """What a change adds, and the findings, behind what may have kept some from being found."""
     number = len(report.failures)
     faults = [f"{number} internal error{'s' * (number > 1)}"] if number else []
-    found = ", ".join((*faults, text.found(report)))
+    found = ", ".join((*faults, counts.found(report)))
     return f"{delta.sentence(report.comparison)}; {found}" if report.comparison else found
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from gpulint import units
 from gpulint.findings import Fact, Plan, Suggestion
 from gpulint.reports import json, text
+from gpulint.reports.words import safe
 from gpulint.version import __version__
 
 FORMAT = "gpulint-plan/1"
@@ -64,8 +65,8 @@ def _data(plan: Plan) -> dict[str, object]:
 
 def _lines(plan: Plan) -> Iterator[str]:
     owner = "/".join(dict.fromkeys(filter(None, (plan.workload, plan.role))))
-    yield f"{text.safe(owner)}  {text.safe(plan.location.path)}:{plan.location.line}"
-    yield f"now: {text.safe(plan.now)}"
+    yield f"{safe(owner)}  {safe(plan.location.path)}:{plan.location.line}"
+    yield f"now: {safe(plan.now)}"
     if plan.cures:
         yield f"answers {', '.join(plan.cures)}" + (f"; {', '.join(plan.leaves)} stays" if plan.leaves else "")
     if plan.smallest:
@@ -102,13 +103,13 @@ def _table(plan: Plan) -> Iterator[str]:
     yield text.padded(titles, widths)
     yield text.padded(today, widths)
     for row, one in zip(rows, plan.options, strict=True):
-        yield text.padded([text.safe(cell) for cell in row], widths)
+        yield text.padded([safe(cell) for cell in row], widths)
         if one.gives_up:
-            yield f"   gives up {text.safe(one.gives_up)}"
+            yield f"   gives up {safe(one.gives_up)}"
         for edit in one.edits:
             yield f"   {text.edit(edit, plan.location)}"
     if prices := ", ".join(dict.fromkeys(one.prices for one in plan.options if one.prices)):
-        yield f"prices: {text.safe(prices)}"
+        yield f"prices: {safe(prices)}"
 
 
 def _price(one: Suggestion) -> str:

@@ -23,7 +23,7 @@ from gpulint.findings import (
     Waiver,
     WorkloadSummary,
 )
-from gpulint.reports import identity, json, markdown, text
+from gpulint.reports import counts, identity, json, markdown, text
 from gpulint.version import PROJECT, __version__
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -269,7 +269,8 @@ def _invocation(report: Report) -> Object:
         *map(_fault, report.failures),
         *map(_unread, report.skipped),
         *(_lacking(workload, role) for workload, role in roles),
-        *(_untold(one) for one in report.budgets if one.verdict == text.UNTOLD),
+        *(_unknown_budget(one) for one in report.budgets if one.verdict == counts.UNTOLD),
+        *map(_untold, report.comparison.untold if report.comparison else ()),
     ]
     return {"executionSuccessful": not report.failures, "toolExecutionNotifications": notifications}
 
@@ -291,8 +292,13 @@ def _lacking(workload: WorkloadSummary, role: RoleSummary) -> Object:
     return {**told, "properties": {"checks": checks}}
 
 
-def _untold(spent: Spent) -> Object:
-    return _notification("not-evaluated", "note", text.budget(spent), spent.location.path)
+def _unknown_budget(spent: Spent) -> Object:
+    return _notification("not-evaluated", "note", counts.budget(spent), spent.location.path)
+
+
+def _untold(finding: Finding) -> Object:
+    said = f"{finding.rule} stood before, and cannot be told any more: {finding.message}"
+    return _notification("not-evaluated", "warning", said, finding.location.path)
 
 
 def _notification(name: str, level: str, said: str, path: str) -> Object:

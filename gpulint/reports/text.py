@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from gpulint import units
 from gpulint.findings import (
     Aim,
     Comparison,
@@ -16,19 +14,17 @@ from gpulint.findings import (
     Report,
     RoleSummary,
     Severity,
-    Spent,
     Suggestion,
     WorkloadSummary,
 )
+from gpulint.reports import counts
+from gpulint.reports.words import counted, safe
 
 STYLES = {Severity.ERROR: "31;1", Severity.WARNING: "33;1", Severity.NOTE: "36;1"}
 MARKS = {"primary": "^", "second": "-"}
-NAMED = 8
-UNTOLD = "cannot tell"
 CHANGED_MAX = 20
 UNREAD_MAX = 20
 WIDTH_MAX = 120
-TAB = "    "
 COLUMNS = ("workload", "architecture", "accelerator", "parallelism", "verdict", "headroom", "cost")
 Paint = Callable[[str, str], str]
 SURE = {3: "", 2: " (likely)", 1: " (possible)"}
@@ -41,7 +37,7 @@ def render(report: Report, colour: bool = False) -> str:
         *(_finding(finding, paint, first) for finding, first in _first_of_each_rule(report.open)),
         *(_compared(report.comparison) if report.comparison else ()),
         *_understood(_touched(report)),
-        "\n".join((*closing(report), *_not_evaluated(report))),
+        "\n".join((*counts.closing(report), *counts.needs(report))),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -166,11 +162,6 @@ def edit(edit: Edit, place: Location) -> str:
     return f"{where}{safe(edit.old)} → {safe(edit.new)}"
 
 
-def safe(text: str) -> str:
-    """Text of a stranger's file, without control characters that a terminal would obey."""
-    return "".join(TAB if char == "\t" else char if char.isprintable() else "\ufffd" for char in text)
-
-
 # ---- what a change makes
 
 
@@ -185,7 +176,7 @@ def _compared(comparison: Comparison) -> Iterator[str]:
         cells = [tuple(_short(safe(cell)) for cell in row) for row in (delta.TITLES, *rows[:CHANGED_MAX])]
         widths = [max(len(row[at]) for row in cells) for at in range(len(delta.TITLES))]
         lines += [f"  {padded(row, widths)}" for row in cells]
-        lines += [f"  and {_counted(more, 'workload')} more"] if more > 0 else []
+        lines += [f"  and {counted(more, 'workload')} more"] if more > 0 else []
     yield "\n".join(lines)
     ended = [*_ended("fixed", comparison.gone), *_ended("no longer told, as facts are missing now", comparison.untold)]
     if ended:
@@ -194,7 +185,7 @@ def _compared(comparison: Comparison) -> Iterator[str]:
 
 def _ended(title: str, found: Sequence[Finding]) -> Iterator[str]:
     if found:
-        yield f"{title}: {_counted(len(found), 'finding')}"
+        yield f"{title}: {counted(len(found), 'finding')}"
         yield from (
             f"  {one.severity.word}[{one.rule}]: {safe(one.message)}  ({_where(one)})" for one in found[:CHANGED_MAX]
         )
@@ -232,7 +223,7 @@ def _understood(workloads: Sequence[WorkloadSummary]) -> Iterator[str]:
     parts = ["\n".join(_table(shown))] if shown else []
     if left_out:
         parts.append(
-            f"and {_counted(len(unread), 'role')} whose program gpulint does not read (--format json lists them)"
+            f"and {counted(len(unread), 'role')} whose program gpulint does not read (--format json lists them)"
         )
     yield "\n".join(parts)
     if notes := [*_notes(workloads), *_prices(workloads)]:
@@ -325,89 +316,3 @@ def _aim(aim: Aim) -> str:
 
 def _from_smallest(names: Sequence[str]) -> str:
     return f"{names[0]} and {len(names) - 1} larger" if len(names) > 1 else "".join(names) or "no listed accelerator"
-
-
-# ---- counts
-
-
-def counts(report: Report) -> str:
-    """Files, workloads and findings in one line."""
-    parts = [_counted(report.files, "file"), _counted(len(report.workloads), "workload"), found(report)]
-    return ", ".join([*parts, *_silenced(report)])
-
-
-def _silenced(report: Report) -> Iterator[str]:
-    """How many findings do not count, by who says so; or how many would not, where nothing is to be ignored."""
-    waivers = [one.suppressed for one in report.findings if one.suppressed is not None]
-    files = Counter(one.location.path for one in waivers if one.kind == "baseline" and one.location is not None)
-    before = sum(one.kind == "base" for one in waivers)
-    if others := len(waivers) - before - files.total():
-        yield f"{others} suppressed"
-    yield from (f"{number:,} accepted by {safe(path)}" for path, number in sorted(files.items()))
-    if before:
-        yield f"{before:,} stood before"
-    if report.unsilenced:
-        yield f"{report.unsilenced:,} of them silenced without --no-ignores"
-
-
-def found(report: Report) -> str:
-    """The findings that nothing suppresses, by severity."""
-    counts = Counter(finding.severity for finding in report.open)
-    return (
-        ", ".join(_counted(counts[level], level.word) for level in reversed(Severity) if counts[level]) or "no findings"
-    )
-
-
-def closing(report: Report) -> Iterator[str]:
-    """The counts, and what was not looked at and why."""
-    yield counts(report)
-    yield from map(budget, report.budgets)
-    for reason, number in sorted(Counter(skip.reason for skip in report.skipped).items()):
-        yield f"skipped: {number} × {safe(reason)}"
-    yield from faults(report)
-    roles = [role for workload in report.workloads for role in workload.roles]
-    if unread := sum(not role.engine and not role.part_of for role in roles):
-        yield f"no engine that gpulint reads: {unread} of {_counted(len(roles), 'role')}; only rules for any program applied"
-
-
-def faults(report: Report) -> Iterator[str]:
-    """A line for each fault of ours."""
-    for failure in report.failures:
-        yield f"internal error in {safe(failure.path)} while {failure.doing}: {safe(failure.error)}"
-
-
-def budget(one: Spent) -> str:
-    """How much of a budget is taken, and why more cannot be told."""
-    least, limit = (units.human(amount, one.unit) for amount in (one.least, one.limit))
-    known = "at least " if one.verdict == UNTOLD else ""
-    why = f" ({safe(one.reason)})" if one.verdict == UNTOLD else ""
-    return f"budget {safe(one.budget)}: {known}{least.removesuffix(' GPUs')} of {limit}, {one.verdict}{why}"
-
-
-def lacking(report: Report) -> str:
-    """How many checks lacked a fact; empty where none did."""
-    number = sum(len(role.not_evaluated) for workload in report.workloads for role in workload.roles)
-    return f"not evaluated: {_counted(number, 'check')}" if number else ""
-
-
-def _not_evaluated(report: Report) -> Iterator[str]:
-    """What was missing most, whom it concerns, and how to supply it."""
-    rules: Counter[str] = Counter()
-    owners: dict[str, dict[str, str]] = {}
-    for workload in report.workloads:
-        for role in workload.roles:
-            for one in role.not_evaluated:
-                for need in one.needs:
-                    rules[need] += 1
-                    owners.setdefault(need, {})[workload.name] = role.unknown.get(need, "")
-    if not rules:
-        return
-    yield f"{lacking(report)}; to have them, add"
-    for need, number in rules.most_common():
-        names = [safe(f"{name}, {why}" if why else name) for name, why in owners[need].items()]
-        shown = "; ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
-        yield f"  {need} ({_counted(number, 'check')}: {shown}): {report.asks.get(need, '')}".rstrip(": ")
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable, Mapping
 
-from gpulint.reports.text import safe
+from gpulint.reports.words import safe
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n'
 

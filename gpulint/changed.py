@@ -1,0 +1,94 @@
+"""Changed: the files that differ between two trees by their bytes, and those that name what such a file holds."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from gpulint.adapters import pools
+from gpulint.findings import Skip
+from gpulint.policy import settings
+from gpulint.repository import Source
+from gpulint.repository.git_tree import GitTree
+from gpulint.repository.tree import NAME
+
+Files = Iterable[Source | Skip]
+OF_POLICY = frozenset({settings.FILE, settings.PROJECT, settings.BASELINE})
+WORD_LEAST, WORDS_MAX = 3, 2_000
+"""Names that are shorter stand everywhere; a change of so many names touches everything."""
+
+
+def since(files: Files, commit: GitTree) -> list[Source | Skip]:
+    """The files whose bytes a commit does not have at their path; all of them where one is a policy or a rule.
+
+    A file that a checkout gave other line ends has not changed.
+    """
+    held = list(files)
+    new = [one for one in held if isinstance(one, Skip) or not _stands(one, commit)]
+    governs = any(isinstance(one, Source) and _governs(one.path, one.content) for one in new)
+    return held if governs else new
+
+
+def between(base: GitTree, head: GitTree) -> Callable[[Files], Iterator[Source | Skip]]:
+    """Passes on the files of a side that differ on the other, and those that name what one of these holds.
+
+    All pass where a policy differs, a rule, or a file that may define pools of nodes, which are found by their labels.
+    """
+    paths = _differing(base, head)
+    contents = [(path, content) for path in sorted(paths) for content in _contents(path, base, head)]
+    names = {word for path, content in contents for word in _names(path, content)}
+    if len(names) > WORDS_MAX or any(_reaches_far(path, content) for path, content in contents):
+        return iter
+    named = re.compile(b"|".join(map(re.escape, sorted(names))) or b"(?!)")
+
+    def touched(files: Files) -> Iterator[Source | Skip]:
+        return (
+            one
+            for one in files
+            if isinstance(one, Skip) or head.from_root(one.path) in paths or named.search(one.content)
+        )
+
+    return touched
+
+
+def _stands(one: Source, commit: GitTree) -> bool:
+    item = commit.held.items.get(commit.from_root(one.path) or "")
+    if item is None or item.kind != "file":
+        return False
+    return item.id in (_id(one.content, item.id), _id(one.content.replace(b"\r\n", b"\n"), item.id))
+
+
+def _id(content: bytes, like: str) -> str:
+    """The id that git gives to the bytes of a file, in the kind of ids that a repository has."""
+    made = hashlib.sha256 if len(like) == 64 else hashlib.sha1
+    return made(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def _differing(base: GitTree, head: GitTree) -> frozenset[str]:
+    before, after = base.held.items, head.held.items
+    return frozenset(path for path in {*before, *after} if before.get(path) != after.get(path))
+
+
+def _contents(path: str, *trees: GitTree) -> Iterator[bytes]:
+    found = [content for tree in trees if (content := tree.at_root(path)) is not None]
+    yield from found or [b""]
+
+
+def _names(path: str, content: bytes) -> Iterator[bytes]:
+    """What another file may call a file, or what it holds, by: its name, that of its folder, and all names in it."""
+    *folders, name = path.split("/")
+    own = (word.encode("utf-8", "surrogateescape") for word in (name, *folders[-1:]))
+    yield from (word for word in (*own, *NAME.findall(content)) if len(word) >= WORD_LEAST)
+
+
+def _reaches_far(path: str, content: bytes) -> bool:
+    return _governs(path, content) or bool(re.search(pools.NAMES, path) or re.search(pools.WORDS.encode(), content))
+
+
+def _governs(path: str, content: bytes) -> bool:
+    """Whether a file is a policy, a baseline, or one rule of a team."""
+    from gpulint.policy import rule_file
+
+    is_rule = rule_file.is_one(path) and b"when:" in content and b"severity:" in content
+    return path.rpartition("/")[2] in OF_POLICY or is_rule

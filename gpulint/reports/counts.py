@@ -1,0 +1,110 @@
+"""Counts: what a report comes to, line by line, and what was not looked at."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from gpulint import units
+from gpulint.findings import Comparison, Report, Severity, Spent
+from gpulint.reports.words import counted, safe
+
+NAMED = 8
+UNTOLD = "cannot tell"
+
+
+def line(report: Report) -> str:
+    """Files, workloads and findings in one line."""
+    parts = [counted(report.files, "file"), counted(len(report.workloads), "workload"), found(report)]
+    return ", ".join([*parts, *_silenced(report)])
+
+
+def _silenced(report: Report) -> Iterator[str]:
+    """How many findings do not count, by who says so; or how many would not, where nothing is to be ignored."""
+    waivers = [one.suppressed for one in report.findings if one.suppressed is not None]
+    files = Counter(one.location.path for one in waivers if one.kind == "baseline" and one.location is not None)
+    before = sum(one.kind == "base" for one in waivers)
+    if others := len(waivers) - before - files.total():
+        yield f"{others} suppressed"
+    yield from (f"{number:,} accepted by {safe(path)}" for path, number in sorted(files.items()))
+    if before:
+        yield f"{before:,} stood before"
+    if report.unsilenced:
+        yield f"{report.unsilenced:,} of them silenced without --no-ignores"
+
+
+def found(report: Report) -> str:
+    """The findings that nothing suppresses, by severity."""
+    counts = Counter(finding.severity for finding in report.open)
+    return (
+        ", ".join(counted(counts[level], level.word) for level in reversed(Severity) if counts[level]) or "no findings"
+    )
+
+
+def closing(report: Report) -> Iterator[str]:
+    """The counts, and what was not looked at and why."""
+    yield line(report)
+    yield from map(budget, report.budgets)
+    for reason, number in sorted(Counter(skip.reason for skip in report.skipped).items()):
+        yield f"skipped: {number} × {safe(reason)}"
+    yield from faults(report)
+    roles = [role for workload in report.workloads for role in workload.roles]
+    if unread := sum(not role.engine and not role.part_of for role in roles):
+        yield f"no engine that gpulint reads: {unread} of {counted(len(roles), 'role')}; only rules for any program applied"
+
+
+def faults(report: Report) -> Iterator[str]:
+    """A line for each fault of ours."""
+    for failure in report.failures:
+        yield f"internal error in {safe(failure.path)} while {failure.doing}: {safe(failure.error)}"
+
+
+def budget(one: Spent) -> str:
+    """How much of a budget is taken, and why more cannot be told."""
+    least, limit = (units.human(amount, one.unit) for amount in (one.least, one.limit))
+    known = "at least " if one.verdict == UNTOLD else ""
+    why = f" ({safe(one.reason)})" if one.verdict == UNTOLD else ""
+    return f"budget {safe(one.budget)}: {known}{least.removesuffix(' GPUs')} of {limit}, {one.verdict}{why}"
+
+
+def lacking(report: Report) -> str:
+    """How many checks lacked a fact; empty where none did."""
+    number = sum(len(role.not_evaluated) for workload in report.workloads for role in workload.roles)
+    return f"not evaluated: {counted(number, 'check')}" if number else ""
+
+
+def change(comparison: Comparison) -> str:
+    """What a change adds, and how many findings it ends, in one line."""
+    from gpulint.reports import delta
+
+    ended = {"fixed": len(comparison.gone), "no longer told": len(comparison.untold)}
+    said = [f"{counted(number, 'finding')} {word}" for word, number in ended.items() if number]
+    return ", ".join((f"change from {safe(comparison.base)}: {delta.sentence(comparison)}", *said))
+
+
+def short(report: Report) -> Iterator[str]:
+    """The closing lines where each has to be one."""
+    if report.comparison:
+        yield change(report.comparison)
+    yield from closing(report)
+    if missing := lacking(report):
+        yield missing
+
+
+def needs(report: Report) -> Iterator[str]:
+    """What was missing most, whom it concerns, and how to supply it."""
+    rules: Counter[str] = Counter()
+    owners: dict[str, dict[str, str]] = {}
+    for workload in report.workloads:
+        for role in workload.roles:
+            for one in role.not_evaluated:
+                for need in one.needs:
+                    rules[need] += 1
+                    owners.setdefault(need, {})[workload.name] = role.unknown.get(need, "")
+    if not rules:
+        return
+    yield f"{lacking(report)}; to have them, add"
+    for need, number in rules.most_common():
+        names = [safe(f"{name}, {why}" if why else name) for name, why in owners[need].items()]
+        shown = "; ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+        yield f"  {need} ({counted(number, 'check')}: {shown}): {report.asks.get(need, '')}".rstrip(": ")

@@ -1,0 +1,15 @@
+"""Words: text of strangers and counted nouns, as a terminal may show them."""
+
+from __future__ import annotations
+
+TAB = "    "
+
+
+def safe(text: str) -> str:
+    """Text of a stranger's file, without control characters that a terminal would obey."""
+    return "".join(TAB if char == "\t" else char if char.isprintable() else "\ufffd" for char in text)
+
+
+def counted(number: int, noun: str) -> str:
+    """A number and its noun."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
