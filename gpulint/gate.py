@@ -161,7 +161,7 @@ def _mixed(judging: Given, stating: Given) -> Given:
         pools=stating.pools,
         like=stating.like,
         fabrics=stating.fabrics,
-        available=stating.available,
+        available=stating.available._replace(barred=judging.available.barred),
     )
 
 

@@ -64,7 +64,7 @@ def _rule_index(known: tuple[rule.Rule, ...]) -> str:
     lines = ["# Rules", "", f"{len(known)} rules in {len(families)} families.", ""]
     lines += page.table(("family", "rules"), tuple((f"[{name}](#{name})", str(len(own[name]))) for name in families))
     for name in families:
-        rows = tuple((reference("rule", one.name), one.severity.word, one.summary) for one in own[name])
+        rows = tuple((reference("rule", one.name), explained_rule.standing(one), one.summary) for one in own[name])
         lines += ["", f"## {name}", "", *page.table(("rule", "severity", "says"), rows)]
     return page.linked("\n".join(lines) + "\n", _from("docs/rules/README.md"))
 

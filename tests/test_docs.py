@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 import re
@@ -370,6 +371,12 @@ def test_a_page_shows_the_same_with_links() -> None:
 def test_a_name_with_several_meanings_is_explained_in_each() -> None:
     nouns = [one.noun for one in explanations.of("nim", ())]
     assert nouns == ["adapter", "engine"]
+
+
+def test_a_rule_in_preview_is_marked_so() -> None:
+    one = rule.shipped_rules()["weights-exceed-memory"]
+    (shown,) = explanations.of(one.name, [dataclasses.replace(one, status="preview")])
+    assert dict(shown.marks)[""] == "error, preview"
 
 
 def test_every_name_that_is_offered_is_explained() -> None:

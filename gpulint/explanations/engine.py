@@ -13,7 +13,7 @@ from typing import NamedTuple
 from gpulint import catalog, engines, facts, shipped, units
 from gpulint.engines.arguments import Grammar
 from gpulint.explanations import sources
-from gpulint.explanations.parts import Explanation, Listing, Part, Table, Text, reference, references, sentence
+from gpulint.explanations.parts import Explanation, Listing, Part, Table, Text, filled, reference, references, sentence
 from gpulint.facts import Quantity
 from gpulint.policy import rule
 
@@ -23,8 +23,9 @@ WORLDS = ("favourable", "likely", "adverse")
 
 
 KINDS: Mapping[str, str] = {
-    "bool": "present: true",
-    "false": "present: false",
+    "bool": "`true` where it is there",
+    "false": "`false` where it is there",
+    "boolean": "true or false",
     "optional-value": "with or without a value",
     "int": "whole number",
     "human-int": "whole number, also 4k",
@@ -34,6 +35,10 @@ KINDS: Mapping[str, str] = {
     "string": "text",
     "dtype": "number format",
     "json": "JSON",
+    "file": "file, or nothing",
+    "letters": "names of matrices",
+    "optimizer": "name of an optimizer",
+    "sharding": "words of FSDP",
     "unsettles": "makes it unknown",
 }
 """How the value of an argument is read, in words where the table's own need one."""
@@ -141,7 +146,7 @@ def _arguments(name: str) -> Iterator[Part]:
     )
     if stating:
         head = ("argument or variable", "states", "value", "releases", "note")
-        yield Table("Arguments that state something", head, stating)
+        yield filled(Table("Arguments that state something", head, stating))
         if any(word.field and word.field not in facts.glossary() for word in listed):
             yield Text(
                 "A name in italics is no fact: several such settings together make facts, by the engine's rules."
@@ -157,15 +162,21 @@ def _other_arguments(name: str) -> Iterator[Part]:
     )
     if others:
         known = "Other arguments that are known, so that a misspelt one is told from them"
-        yield Table(known, ("argument or variable", "value", "releases", "note"), others, page_only=True)
+        head = ("argument or variable", "value", "releases", "note")
+        yield filled(Table(known, head, others, page_only=True))
     if read := tuple(dict.fromkeys(word.source for word in listed)):
         yield Listing("The arguments were read from", read)
 
 
 def _value(word: Word) -> str:
+    """How the value of an argument is read, in words."""
     kind, _, stated = word.kind.partition(":")
-    told = {"switch": f"present: {stated}", "boolean": "true or false: " + stated.replace("|", " or ")}
-    return told.get(kind) or KINDS.get(kind, kind)
+    there, _, otherwise = stated.partition("|")
+    if kind == "switch":
+        return f"`{there}` where it is there"
+    if kind == "boolean" and (there, otherwise) != ("true", "false"):
+        return f"`{there}` where it is true" + (f", `{otherwise}` where it is false" if otherwise else "")
+    return KINDS.get(kind, kind)
 
 
 def _stated(word: Word) -> str:
@@ -200,7 +211,7 @@ def _defaults(name: str) -> Iterator[Part]:
         if engines.module_name(row["engine"]) == name
     )
     if rows:
-        yield Table("Defaults", ("fact", "where", "value", "releases", "source"), rows)
+        yield filled(Table("Defaults", ("fact", "where", "value", "releases", "source"), rows))
 
 
 def value(cell: str, quantity: Quantity) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gpulint.explanations import rule
 from gpulint.explanations.parts import Explanation, Table, reference
 from gpulint.policy.rule import Rule
 
@@ -11,7 +12,7 @@ from gpulint.policy.rule import Rule
 def explained(name: str, known: Sequence[Rule]) -> Explanation:
     """The rules of this family, of those that are known."""
     own = sorted((one for one in known if one.family == name), key=lambda one: one.name)
-    rows = tuple((reference("rule", one.name), one.severity.word, one.summary) for one in own)
+    rows = tuple((reference("rule", one.name), rule.standing(one), one.summary) for one in own)
     many = "1 rule" if len(rows) == 1 else f"{len(rows)} rules"
     summary = f"A family of {many}; --select {name} and --ignore {name} mean all of them."
     return Explanation(name, "family", summary, (("", "family"),), (Table("", ("rule", "severity", "says"), rows),))

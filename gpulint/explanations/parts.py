@@ -55,6 +55,13 @@ class Explanation(NamedTuple):
     parts: tuple[Part, ...]
 
 
+def filled(table: Table) -> Table:
+    """A table without the columns in which nothing stands."""
+    kept = [at for at in range(len(table.head)) if any(row[at] for row in table.rows)]
+    rows = tuple(tuple(row[at] for at in kept) for row in table.rows)
+    return table._replace(head=tuple(table.head[at] for at in kept), rows=rows)
+
+
 def reference(noun: str, name: str) -> str:
     """A name that has an explanation of its own, as text carries it."""
     return f"`{noun}:{name}`"

@@ -51,11 +51,14 @@ def about(one: Rule) -> str:
     return scope + (f" with {engines}" if engines else "")
 
 
+def standing(one: Rule) -> str:
+    """How severely a rule speaks, and whether it speaks only where rules in preview do."""
+    return one.severity.word if one.status == "stable" else f"{one.severity.word}, {one.status}"
+
+
 def _marks(one: Rule) -> Iterator[tuple[str, str]]:
     yield "", reference("family", one.family)
-    yield "", one.severity.word
-    if one.status != "stable":
-        yield "", one.status
+    yield "", standing(one)
 
 
 def _found(one: Rule) -> tuple[Part, ...]:
