@@ -7,10 +7,11 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 
-from gpulint import cli, run
+from gpulint import cli, run, shipped
 from gpulint.policy import packs, selection, settings
 from gpulint.policy.governing import Policies
 from gpulint.policy.reader import Disk
@@ -41,6 +42,19 @@ spec:
       resources: {limits: {nvidia.com/gpu: 1}}
 """
 """On a card of 24 GB: weights-exceed-memory, an error; without one nothing is said."""
+LATEST = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: chat}
+spec:
+  nodeSelector: {cloud.google.com/gke-accelerator: nvidia-h100-80gb}
+  containers:
+    - name: server
+      image: vllm/vllm-openai:latest
+      args: [--model=Qwen/Qwen3-8B, --max-model-len=16384]
+      resources: {limits: {nvidia.com/gpu: 1}}
+"""
+"""One note: engine-image-unpinned."""
 RULE = """\
 summary: s
 severity: warning
@@ -306,6 +320,28 @@ def test_a_severity_is_that_of_the_last_who_speaks_of_the_rule(
     assert found.get("gpu-limit-missing") == said
 
 
+@pytest.mark.parametrize(
+    ("when", "stated", "said"),
+    [
+        ("gpu_memory_utilization < 0.95", "note", "note"),  # in all three worlds
+        ("gpu_memory_utilization > 0.91", "error", "warning"),  # in two
+        ("gpu_memory_utilization > 0.91", "note", None),
+        ("gpu_memory_utilization < 0.91", "error", "note"),  # in one
+    ],
+)
+def test_a_stated_severity_still_loses_a_step_for_each_world_the_rule_does_not_hold_in(
+    check: Callable[..., Result], when: str, stated: str, said: str | None
+) -> None:
+    rule = RULE.replace("STATUS", "").replace("when: gpus_per_pod > 0", f"when: {when}")
+    files = {
+        "gpulint.yaml": f"rules: [rules]\nselect: [own-rule]\nseverity: {{own-rule: {stated}}}\n",
+        "rules/house/own-rule.yaml": rule,
+        "chat.yaml": LATEST.replace("nvidia-h100-80gb", "nvidia-l4"),
+    }
+    found = spoken(check(files, "--format", "json", "chat.yaml"))
+    assert found == ([("chat.yaml", "own-rule", said)] if said else [])
+
+
 def test_a_lowered_error_does_not_fail_the_run(check: Callable[..., Result]) -> None:
     assert check({"pod.yaml": POD}).exit_code == 1
     assert check({"gpulint.yaml": "severity: {gpu-limit-missing: warning}\n", "pod.yaml": POD}).exit_code == 0
@@ -514,19 +550,6 @@ def test_what_is_rendered_of_a_folder_stands_under_the_policy_of_that_folder(
 
 # ---- the shipped packs
 
-LATEST = """\
-apiVersion: v1
-kind: Pod
-metadata: {name: chat}
-spec:
-  nodeSelector: {cloud.google.com/gke-accelerator: nvidia-h100-80gb}
-  containers:
-    - name: server
-      image: vllm/vllm-openai:latest
-      args: [--model=Qwen/Qwen3-8B, --max-model-len=16384]
-      resources: {limits: {nvidia.com/gpu: 1}}
-"""
-"""One note: engine-image-unpinned."""
 ENDLESS = """\
 #!/bin/bash
 #SBATCH --nodes=2
@@ -578,6 +601,14 @@ def test_what_a_pack_changes_on_a_sample(
     policy = {"gpulint.yaml": f"extends: {name}\n"} if name else {}
     result = check({**policy, file: text}, "--format", "json", file)
     assert ({rule: severity for _, rule, severity in spoken(result)}, result.exit_code) == (said, code)
+
+
+@pytest.mark.parametrize("name", packs.names())
+def test_an_editor_finds_nothing_wrong_with_a_pack(name: str) -> None:
+    root = Path(__file__).parent.parent
+    contract = json.loads((root / "schemas" / "policy.json").read_bytes())
+    written = shipped.read_yaml(root / "packs" / f"{name}.yaml")
+    assert [error.message for error in jsonschema.Draft202012Validator(contract).iter_errors(written)] == []
 
 
 @pytest.mark.parametrize("name", packs.names())

@@ -150,11 +150,20 @@ def test_without_any_policy_the_defaults_are_shown(tmp_path: Path) -> None:
     assert values(run("show", "--format", "json"))["fail-on"] == [("error", "default")]
 
 
-def test_a_broken_policy_is_misuse_with_its_place(tmp_path: Path) -> None:
-    (tmp_path / "gpulint.yaml").write_text("ignore: [memroy]\n")
-    result = run("show")
-    assert result.exit_code == 2
-    assert "gpulint.yaml:1:10: no rule or family is called memroy; did you mean memory?" in result.stderr
+@pytest.mark.parametrize(
+    ("policy", "said"),
+    [
+        ("ignore: [memroy]\n", "gpulint.yaml:1:10: no rule or family is called memroy; did you mean memory?"),
+        ("accelerator: h10\n", "gpulint.yaml:1:14: no accelerator is called h10; did you mean "),
+        ("available: {clouds: [asw]}\n", "gpulint.yaml:1:22: available: no cloud of the catalog is called asw"),
+        ("extends: recomended\n", "gpulint.yaml:1:10: no pack is called recomended; did you mean recommended?"),
+        ("overrides: [{paths: [dev/], accelerator: h10}]\n", "gpulint.yaml:1:42: no accelerator is called h10"),
+    ],
+)
+def test_a_policy_that_cannot_be_used_is_misuse_with_its_place(tmp_path: Path, policy: str, said: str) -> None:
+    (tmp_path / "gpulint.yaml").write_text(policy)
+    result = run("show", "dev/chat.yaml")
+    assert (result.exit_code, said in result.stderr) == (2, True), result.output
 
 
 def test_packs_are_listed_and_one_is_printed_as_it_is_written() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from gpulint.cli import Misuse, near
+from gpulint.cli import Misuse, near, prepared
 
 
 @click.group("policy")
@@ -26,20 +26,17 @@ def command() -> None:
 )
 def show(path: str, format_: str) -> None:
     """Show what governs PATH (default: the current folder), each value with the file and line that says it."""
-    from gpulint import repository
     from gpulint.policy import effective, rule, settings
-    from gpulint.policy.governing import Policies
-    from gpulint.policy.reader import Disk
+    from gpulint.run import Options
 
+    run = prepared([path], Options())
     place = Path(path).resolve()
-    folder = place if place.is_dir() else place.parent
-    root = repository.root_of(folder)
-    policies, inside = Policies(Disk(root)), place.relative_to(root).as_posix()
+    inside, whole = place.relative_to(run.tree.root).as_posix(), place.is_dir()
     try:
-        left_out = policies.excludes(inside)
-        found = policies.nearest(inside) if place.is_dir() else policies.at(inside)
-        over = [] if place.is_dir() else policies.overrides(inside)
-        shown = effective.of(path, found, over, left_out)
+        run.given.at(path)
+        found = run.policies.nearest(inside) if whole else run.policies.at(inside)
+        over = () if whole else run.policies.overrides(inside)
+        shown = effective.of(path, found, over, run.policies.excludes(inside))
     except (settings.SettingsError, rule.RuleError) as error:
         raise Misuse(str(error)) from None
     click.echo(effective.as_json(shown) if format_ == "json" else effective.as_text(shown), nl=False)
