@@ -116,7 +116,8 @@ def against(report: Report, known: Baseline, scope: Scope, repository: Repositor
     def free(path: str) -> bool:
         return path in scope.seen or repository.at_root(path) is None
 
-    return baseline.held(known, report.findings, scope.place, free, __version__)
+    found = subject.no_larger(report.findings, ((one.rule, one.subject) for one in known.entries))
+    return baseline.held(known, found, scope.place, free, __version__)
 
 
 def stale_entries(

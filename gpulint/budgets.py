@@ -157,7 +157,7 @@ def _listed(one: Measure, mine: Sequence[Consumer]) -> str:
     told = [f"{_amount(each, one, unit)} {each.workload} ({each.place.path})" for each in ordered[:LARGEST]]
     if beside := ordered[LARGEST:]:
         total = sum(each.least[one.counted] for each in beside)
-        told.append(f"{units.human(total, unit)} {len(beside)} other{'s' if len(beside) > 1 else ''}")
+        told.append(f"{units.human(total, unit)} in {len(beside)} other{'s' if len(beside) > 1 else ''}")
     return " + ".join(told)
 
 

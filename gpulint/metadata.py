@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -13,8 +12,8 @@ from gpulint.documents import Document, Path
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 MAPS = ("labels", "annotations")
-FILLED_IN = re.compile(r"\{\{|\$\{|\$\(|\$[A-Za-z_]")
-"""What a tool fills in before anything is applied."""
+FILLED_IN = ("{{", "$")
+"""Marks of what a tool fills in before anything is applied; neither names nor images hold them."""
 TARGETS: Mapping[str, tuple[Path, ...]] = {
     "helm_release": (("spec", "targetNamespace"), ("metadata", "namespace")),
     "argo_cd": (("spec", "destination", "namespace"), ("spec", "template", "spec", "destination", "namespace")),
@@ -43,18 +42,26 @@ def described(workload: Workload, read: Callable[[str], bytes | None]) -> Worklo
 
 def _described(role: Role, workload: Workload, added: Added | None) -> Role:
     document, kind = workload.document, workload.document.get((*workload.path, "kind"))
+    holders = tuple(_holders(role, workload))
     own: dict[str, Field] = {
         "path": Field(document.path, source="the file's own"),
         "workload_name": Field(workload.name, source="the workload's own"),
         "object_kind": Field(kind if isinstance(kind, str) else None, source="the object's own"),
-        "object_namespace": _namespace(role, workload),
-        **{name: _map(name, role, workload) for name in MAPS},
+        "object_namespace": _namespace(holders, workload),
+        **{name: _map(name, holders, workload) for name in MAPS},
     }
     if (image := _image(role.anchor)) is not None:
         own["image"] = image
     if added is not None:
         own |= _overlaid(own, added)
     return role.having(**{name: field for name, field in own.items() if name not in role.fields})
+
+
+def _item(value: object, part: str | int) -> object:
+    """What a mapping or a list holds under a step of a path."""
+    if isinstance(value, dict):
+        return value.get(part)
+    return value[part] if isinstance(value, list) and isinstance(part, int) and part < len(value) else None
 
 
 def _kustomized(document: Document, read: Callable[[str], bytes | None]) -> Added | None:
@@ -95,24 +102,28 @@ def _overlaid(own: Mapping[str, Field], added: Added) -> dict[str, Field]:
 
 def _holders(role: Role, workload: Workload) -> Iterator[Origin]:
     """The `metadata` of an object and of the templates in it that a role comes from, outermost first."""
-    document, anchor = workload.document, role.anchor
-    paths = [workload.path[:end] for end in range(len(workload.path) + 1)]
-    if anchor.document is document:
-        paths += [anchor.path[:end] for end in range(len(anchor.path) + 1) if anchor.path[:end] not in paths]
+    document = workload.document
+    paths = [workload.path, *([role.anchor.path] if role.anchor.document is document else [])]
+    seen: set[Path] = set()
     for path in paths:
-        if isinstance(document.get((*path, "metadata")), dict):
-            yield Origin(document, (*path, "metadata"))
+        value = document.data
+        for end in range(len(path) + 1):
+            value = value if end == 0 else _item(value, path[end - 1])
+            place = (*path[:end], "metadata")
+            if isinstance(value, dict) and isinstance(value.get("metadata"), dict) and place not in seen:
+                seen.add(place)
+                yield Origin(document, place)
 
 
-def _namespace(role: Role, workload: Workload) -> Field:
+def _namespace(holders: Sequence[Origin], workload: Workload) -> Field:
     document = workload.document
     if workload.adapter in TARGETS:
         found = [Origin(document, path) for path in TARGETS[workload.adapter]]
     else:
-        found = [one._replace(path=(*one.path, "namespace")) for one in _holders(role, workload)]
+        found = [one._replace(path=(*one.path, "namespace")) for one in holders]
     for one in found:
         if isinstance(stated := one.document.get(one.path), str):
-            unsure = FILLED_IN.search(stated)
+            unsure = any(mark in stated for mark in FILLED_IN)
             return Field(Unknown(f"{stated} is filled in", "placeholder") if unsure else stated, (one,))
     if workload.adapter == "helm_values":
         return Field(Unknown("the namespace is given when the chart is installed"))
@@ -121,14 +132,14 @@ def _namespace(role: Role, workload: Workload) -> Field:
     return Field(None, source="the format has no namespaces")
 
 
-def _map(name: str, role: Role, workload: Workload) -> Field:
+def _map(name: str, holders: Sequence[Origin], workload: Workload) -> Field:
     """Labels or annotations: the object's own, and those of a pod template for what the object does not say."""
     if workload.adapter == "helm_values":
         return Field(Unknown(BY_CHART))
     if workload.document.format == "hcl":
         return Field(Unknown(BY_MODULE))
-    holders = [one for one in _holders(role, workload) if isinstance(one.document.get((*one.path, name)), dict)]
-    places = [one._replace(path=(*one.path, name)) for one in holders] or _of_service(name, workload)
+    holding = [one for one in holders if isinstance(one.document.get((*one.path, name)), dict)]
+    places = [one._replace(path=(*one.path, name)) for one in holding] or _of_service(name, workload)
     merged: dict[str, str] = {}
     for one in reversed(places):
         merged.update(_entries(one.document.get(one.path)))
@@ -163,6 +174,6 @@ def _image(anchor: Origin) -> Field | None:
     for end in range(len(anchor.path), -1, -1):
         place = Origin(document, (*anchor.path[:end], "image"))
         if isinstance(stated := document.get(place.path), str):
-            unsure = FILLED_IN.search(stated)
+            unsure = any(mark in stated for mark in FILLED_IN)
             return Field(Unknown(f"{stated} is filled in", "placeholder") if unsure else stated, (place,))
     return None

@@ -266,7 +266,9 @@ class _Givens:
 
     def _governance(self, found: Settings) -> Governance:
         """What a policy demands; its budgets hold for the whole sum where the run reads all that the policy governs."""
-        whole = any(f"{found.folder}/".startswith(f"{one}/" if one else "") for one in self._whole_folders)
+        whole = not self.options.exclude and any(
+            f"{found.folder}/".startswith(f"{one}/" if one else "") for one in self._whole_folders
+        )
         return found.governance.read_whole() if whole else found.governance
 
 

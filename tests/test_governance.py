@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+import gpulint
 from gpulint import lint, samples, shipped, trials
 from gpulint.findings import Finding, Report, Severity, Spent
-from gpulint.policy import rule
+from gpulint.policy import rule, subject
 from gpulint.policy.settings import SettingsError
 
 RULES = tuple(rule.shipped_rules().values())
@@ -236,6 +237,19 @@ def test_a_batch_script_states_its_labels_in_a_comment() -> None:
     assert ours(report(policy, {"t.sbatch": BATCH.format(comment="# gpulint: labels=team:search")})) == []
 
 
+NEOX = """\
+# gpulint: model=EleutherAI/pythia-1.4b
+{"pipe-parallel-size": 1, "model-parallel-size": 1, "num-layers": 24, "hidden-size": 2048, "num-attention-heads": 16,
+ "seq-length": 2048, "max-position-embeddings": 2048, "train_micro_batch_size_per_gpu": 4, "gradient_accumulation_steps": 1,
+ "optimizer": {"type": "Adam", "params": {"lr": 0.0002}}, "zero_optimization": {"stage": 1}, "precision": "bfloat16"}
+"""
+
+
+def test_a_file_that_is_a_workload_as_a_whole_is_named_at_its_beginning() -> None:
+    (found,) = ours(report("require: [{labels: [team]}]", {"configs/1-3B.yml": NEOX}))
+    assert (found.location.line, found.label) == (2, "a comment, as # gpulint: labels=NAME:VALUE here")
+
+
 def test_labels_that_a_chart_writes_are_not_judged() -> None:
     found = report("require: [{labels: [team]}]", {"values.yaml": VALUES})
     assert ours(found) == []
@@ -335,7 +349,9 @@ def test_a_team_takes_what_its_workloads_take_together() -> None:
 def test_the_largest_five_are_named_and_the_others_summed() -> None:
     files = {f"{name}.yaml": team(name, gpus) for name, gpus in zip("abcdefg", (1, 2, 3, 4, 5, 6, 7), strict=True)}
     (one,) = ours(report("budgets: [{team: search, gpus: 9}]", files))
-    assert one.arithmetic == ("7 g (g.yaml) + 6 f (f.yaml) + 5 e (e.yaml) + 4 d (d.yaml) + 3 c (c.yaml) + 3 2 others",)
+    assert one.arithmetic == (
+        "7 g (g.yaml) + 6 f (f.yaml) + 5 e (e.yaml) + 4 d (d.yaml) + 3 c (c.yaml) + 3 in 2 others",
+    )
 
 
 def test_a_budget_of_paths_takes_what_stands_in_them() -> None:
@@ -467,3 +483,90 @@ def test_a_rule_of_the_selection_table_shows_what_it_says_and_that_the_table_is_
     why = str(shipped.read_yaml(Path(one.path))["why"])
     assert why.startswith("The table counts parameters and is blind to number formats, contexts, loads and prices;")
     assert " It errs " in why
+
+
+# ---- from the disk
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    """A repository of two teams, with a policy at its root."""
+    (tmp_path / ".git").mkdir()
+    files = {
+        "gpulint.yaml": "budgets: [{team: search, gpus: 4}, {paths: [dev/], gpus: 1}]\n",
+        "apps/a.yaml": team("a", 2),
+        "apps/b.yaml": team("b", 1),
+        "dev/c.yaml": team("c", 1, of="ads"),
+    }
+    for path, content in files.items():
+        place = tmp_path / path
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(content)
+    return tmp_path
+
+
+def taken(tree: Path, *paths: str) -> list[tuple[str, float, str]]:
+    found = gpulint.check([str(tree / path) for path in paths])
+    assert found.failures == ()
+    return [(one.budget, one.least, one.verdict) for one in found.budgets]
+
+
+def test_a_run_over_all_that_the_policy_governs_gives_a_verdict(tree: Path) -> None:
+    assert taken(tree, ".") == [("team search", 3, "within"), ("dev/", 1, "within")]
+
+
+@pytest.mark.parametrize("paths", [("apps",), ("apps/a.yaml", "apps/b.yaml", "dev/c.yaml")])
+def test_a_run_over_less_gives_none_below_a_budget(tree: Path, paths: tuple[str, ...]) -> None:
+    assert {verdict for _, _, verdict in taken(tree, *paths)} == {"cannot tell"}
+
+
+def test_a_run_over_less_still_sees_that_a_budget_is_exceeded(tree: Path) -> None:
+    (tree / "apps/a.yaml").write_text(team("a", 8))
+    assert taken(tree, "apps/a.yaml") == [("team search", 8, "exceeded"), ("dev/", 0, "cannot tell")]
+
+
+def test_the_text_says_how_much_of_each_budget_is_taken(tree: Path) -> None:
+    from gpulint.reports import text
+
+    shown = text.render(gpulint.check([str(tree / "apps/a.yaml")]))
+    assert "budget team search: at least 2 of 4 GPUs, cannot tell (the run reads some files only)\n" in shown
+    assert "budget dev/: 1 of 1 GPUs, within\n" in text.render(gpulint.check([str(tree)]))
+
+
+def test_a_waiver_of_the_policy_accepts_a_budget_that_is_exceeded(tree: Path) -> None:
+    policy = "budgets: [{team: search, gpus: 2}]\nwaivers: [{rules: gpu-budget-exceeded, reason: until the move}]\n"
+    (tree / "gpulint.yaml").write_text(policy)
+    found = gpulint.check([str(tree)])
+    assert [
+        (one.rule, one.suppressed and one.suppressed.reason) for one in found.findings if one.family == "governance"
+    ] == [("gpu-budget-exceeded", "until the move")]
+
+
+def test_a_folder_with_a_policy_of_its_own_has_that_ones_budgets(tree: Path) -> None:
+    (tree / "dev/gpulint.yaml").write_text("budgets: [{paths: ['*.yaml'], gpus: 8}]\n")
+    assert sorted(taken(tree, ".")) == [("*.yaml", 1, "within"), ("dev/", 0, "within"), ("team search", 3, "within")]
+
+
+def test_the_network_that_training_wants_is_settable_as_a_bandwidth() -> None:
+    from gpulint.policy.schema import PolicyFile
+
+    stated = PolicyFile.model_validate({"thresholds": {"training_network_floor_bytes_per_s": "400 Gb/s"}})
+    assert stated.thresholds.model_dump(exclude_unset=True) == {"training_network_floor_bytes_per_s": "400 Gb/s"}
+
+
+@pytest.mark.parametrize(("then", "now", "known"), [(14, 14, True), (14, 12, True), (14, 16, False)])
+def test_a_sum_that_is_no_larger_than_it_was_is_the_same_debt(then: int, now: int, known: bool) -> None:
+    policy = "budgets: [{team: search, gpus: 8}]"
+    before, after = (
+        ours(report(policy, {"a.yaml": DEPLOYMENT.replace("replicas: 3", f"replicas: {n}")})) for n in (then, now)
+    )
+    (found,) = subject.no_larger(after, [(one.rule, one.subject) for one in before])
+    assert (found.subject == before[0].subject) is known
+
+
+def test_a_budget_of_another_name_is_another_debt() -> None:
+    files = {"a.yaml": DEPLOYMENT}
+    before, after = (
+        ours(report(f"budgets: [{{team: search, paths: ['{path}'], gpus: 1}}]", files)) for path in ("*", "a*")
+    )
+    assert subject.no_larger(after, [(one.rule, one.subject) for one in before]) == after

@@ -231,7 +231,7 @@ def _stated(role: Role, names: Sequence[str]) -> tuple[str, Origin] | None:
 
 
 def _label(name: str, origin: Origin, facts: Facts) -> str:
-    if origin.span is None and not origin.key and isinstance(origin.path[-1], str):
+    if origin.span is None and not origin.key and origin.path and isinstance(origin.path[-1], str):
         return f"{origin.path[-1]}: {origin.text().splitlines()[0] if origin.text() else ''} here"
     if name.endswith("_place"):
         return f"{shown(name, facts)} here"

@@ -10,6 +10,8 @@ from gpulint.documents import Document, Node, Path
 from gpulint.findings import Finding, Location, Subject
 from gpulint.workload import Field, Role, Unknown, Workload
 
+OF_BUDGET = "budget "
+"""How the object of a subject begins that is a sum over many workloads."""
 SAID = "_stated"
 """How quantities end that only tell whether another one is stated."""
 
@@ -36,6 +38,22 @@ def named(data: object) -> str:
     namespace = stated.get("namespace")
     owner = f"{namespace}/{name}" if isinstance(namespace, str) and namespace else name
     return f"{group}{slash}{data['kind']} {owner}"
+
+
+def no_larger(found: Iterable[Finding], before: Iterable[tuple[str, Subject]]) -> list[Finding]:
+    """Findings, those about a budget whose sum is no larger than it was under the subject that they had then."""
+    held = {(rule, one.object, one.quantity): one for rule, one in before if one.object.startswith(OF_BUDGET)}
+    return [_as_before(one, held.get((one.rule, one.subject.object, one.subject.quantity))) for one in found]
+
+
+def _as_before(finding: Finding, before: Subject | None) -> Finding:
+    if before is None:
+        return finding
+    try:
+        now, then = (float(one.value.partition(" ")[0]) for one in (finding.subject, before))
+    except ValueError:
+        return finding
+    return finding if now > then else finding._replace(subject=before)
 
 
 def told(found: Iterable[Finding], documents: Sequence[Document]) -> list[Finding]:
