@@ -46,8 +46,10 @@ def compared(base: Side, head: Side, known: Known) -> Report:
     stands = {id(one) for one in stood.values()}
     left = [one for one in base.report.open if id(one) not in stands]
     others = [one for one in head.report.findings if id(one) not in stood]
-    speaking = {id(one) for one in paired.found(left, others, louder=True).values()}
-    ended = [one for one in left if id(one) not in speaking and not _stays(one, head.report, known.absorbed)]
+    louder = paired.found(left, others, louder=True)
+    speaking = {id(one) for one in louder.values()}
+    new = [one for one in others if id(one) not in louder]
+    ended = [one for one in left if id(one) not in speaking and not _stays(one, new, known.absorbed)]
     untold = [one for one in ended if _is_untold(one, head, known.renamed)]
     told = {id(one) for one in untold}
     return head.report._replace(
@@ -158,11 +160,11 @@ def _at_its_place(one: Finding) -> tuple[object, ...]:
 # ---- what ended
 
 
-def _stays(one: Finding, head: Report, absorbed: Mapping[str, frozenset[str]]) -> bool:
+def _stays(one: Finding, new: Sequence[Finding], absorbed: Mapping[str, frozenset[str]]) -> bool:
     """Whether the same is wrong with another value, or another rule speaks of the same cause now."""
     instead = absorbed.get(one.rule, frozenset())
     owner, quantity = (one.subject.object, one.role), one.subject.quantity
-    beside = [other for other in head.findings if (other.subject.object, other.role) == owner]
+    beside = [other for other in new if (other.subject.object, other.role) == owner]
     return any(
         other.rule in instead or (other.rule == one.rule and other.subject.quantity == quantity) for other in beside
     )

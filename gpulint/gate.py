@@ -110,7 +110,8 @@ def _runs(sides: Sides, paths: Sequence[str], options: Options, policy: Stands) 
     if not options.policy_from:
         head = run.prepared(paths, options, policy, sides.head, Commit(sides.head))
         try:
-            own = run.prepared(paths, options, policy, sides.base, Commit(sides.base, sides.base_name))
+            stating = replace(options, select=(), ignore=(), rules=(), baseline="")
+            own = run.prepared(paths, stating, policy, sides.base, Commit(sides.base, sides.base_name))
         except Unusable as error:
             why = f"its policy cannot be used, so that of {sides.head_name} counts on both sides: {error}"
             return Runs(_silent(_on(sides.base, head)), head, (Skip(sides.base_name, why),))

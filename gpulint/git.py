@@ -25,6 +25,7 @@ CLOSED = {
 """No object is fetched that a partial clone lacks, also by releases of git that know only the first."""
 ALWAYS = ("--no-pager", "--no-replace-objects", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null")
 FETCH_ALL = "gpulint fetches nothing, so fetch what a partial clone leaves out: git fetch --refetch --no-filter origin"
+BRANCH = re.compile(r"[\w.][\w./+-]*")
 ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 KINDS = {"100644": "file", "100755": "file", "100664": "file", "120000": "link", "160000": "submodule"}
 
@@ -181,6 +182,9 @@ class Git:
             return f"no commit is called {shown}; did you mean origin/{shown}?"
         if ID.fullmatch(name):
             return f"the commit {shown} is not in this clone; fetch it: git fetch --depth=1 origin {shown}"
+        if not BRANCH.fullmatch(name):
+            more = "; fetch the history that a shallow clone lacks: git fetch --unshallow" if self.is_shallow() else ""
+            return f"no commit is called {shown} in this clone{more}"
         branch = shown.removeprefix("origin/")
         fetch = f"git fetch --depth=1 origin {branch}:refs/remotes/origin/{branch}"
         return f"no commit is called {shown} in this clone; if it is a branch of origin, fetch it: {fetch}"

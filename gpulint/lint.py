@@ -46,7 +46,6 @@ SHARING = {
 """A device plugin's configuration, by the resource it offers; on GKE a node label says it instead."""
 JOINED = tuple(f"kind: {kind}".encode() for kind in adapters.SCALERS)
 """Objects that say something of a workload elsewhere without a word of GPUs."""
-IGNORED = ("gpulint/ignore", "gpulint:")
 UNREAD = "asks for GPUs in an object that is not read yet"
 DEPTH = 24
 ASKED = re.compile(r"nvidia\.com/(?:gpu|mig-|pgpu)|amd\.com/gpu|habana\.ai/gaudi|gpu\.intel\.com/")
@@ -169,25 +168,11 @@ def _budgets(
     """What is said of budgets once every file is read: those of the run's policy, and of others that govern a file."""
     if not (every := {one.place: one for one in given.governance.budgets} | {**held}):
         return [], []
-    from gpulint import budgets
+    from gpulint import accepted, budgets
 
     unread = sum(skip.reason == UNREAD for skip in skipped)
     found, spent = budgets.judged(every.values(), consumers, given.rules, unread)
-    return [said for one, known in found for said in _accepted(one, known, given)], spent
-
-
-def _accepted(finding: Finding, known: facts.Facts, given: Given) -> Iterator[Finding]:
-    """A finding about a budget, which no file's own directive reaches, with what the policy of its place accepts."""
-    governing = given.at(finding.location.path)
-    if not governing.waivers:
-        yield finding
-        return
-    from gpulint.policy import waivers
-
-    today = governing.available.today
-    judged = waivers.applied([finding], governing.waivers, today, lambda _: known, governing.demands)
-    yield from judged.findings
-    yield from waivers.as_findings(judged.troubles, governing.rules)
+    return [said for one, known in found for said in accepted.of_budget(one, known, given)], spent
 
 
 def _placed_at(one: Finding) -> tuple[str, int, int, str]:
@@ -237,11 +222,12 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
             known.update(((finding.subject.object, finding.role), facts) for finding, facts in understood.findings)
     found.extend(_of_targets(loaded.documents, repository, given))
     found.extend(_malformed(mistaken, loaded, given.rules))
-    about = _told(_answered(found, source, repository, given), loaded.documents)
+    answered = _answered(found, source, repository, given)
     unread = filter(_is_unread, loaded.documents)
     if not summaries and any(_asks_for_gpus(document.data, DEPTH) for document in unread):
         skips.append(Skip(source.path, UNREAD))
-    spoken = _waived(about, source, loaded, given, summaries, known)
+    lacking = frozenset(one.rule for each in summaries for role in each.roles for one in role.not_evaluated)
+    spoken = _settled(answered, source, loaded, given, lacking, known)
     part = Report(spoken, tuple(summaries), tuple(skips), documents=tuple(recognised))
     return Part(part, _consumers(taking, given))
 
@@ -263,13 +249,21 @@ def _malformed(
             yield from (check.at_document(rule, _at_comment(loaded, comment), why) for comment, why in mistaken)
 
 
-def _told(found: Sequence[Finding], held: Sequence[Document]) -> tuple[Finding, ...]:
-    """Findings with what they are about, also those about the text."""
-    if not found:
+def _settled(
+    found: Sequence[Finding],
+    source: Source,
+    loaded: documents.Loaded,
+    given: Given,
+    lacking: frozenset[str],
+    known: Mapping[tuple[str, str], facts.Facts],
+) -> tuple[Finding, ...]:
+    """Findings with what they are about, and with what waivers make of them; of most files there are neither."""
+    text = loaded.documents[0].text if loaded.documents else source.content.decode("utf-8-sig", "replace")
+    if not found and not loaded.comments and "gpulint" not in text:
         return ()
-    from gpulint.policy import subject
+    from gpulint import accepted
 
-    return tuple(subject.told(found, held))
+    return accepted.in_file(found, source.path, text, loaded, given, lacking, known)
 
 
 def _answered(found: Sequence[Finding], source: Source, repository: Repository, given: Given) -> Sequence[Finding]:
@@ -395,37 +389,6 @@ def _of_interest(content: bytes, rules: Iterable[Rule]) -> bool:
     if content.startswith((b"\xff\xfe", b"\xfe\xff")) or any(kind in content for kind in JOINED):
         return True
     return documents.concerns_gpus(content.decode("latin-1"))
-
-
-def _waived(
-    found: tuple[Finding, ...],
-    source: Source,
-    loaded: documents.Loaded,
-    given: Given,
-    summaries: Iterable[WorkloadSummary],
-    known: Mapping[tuple[str, str], facts.Facts],
-) -> tuple[Finding, ...]:
-    """Findings with what the waivers of a file and of its policy make of them, and what is wrong with the file's own."""
-    text = loaded.documents[0].text if loaded.documents else source.content.decode("utf-8-sig", "replace")
-    if not loaded.comments and not given.waivers and not any(mark in text for mark in IGNORED):
-        return found
-    from gpulint.policy import directives, waivers
-
-    own, troubles = directives.read(source.path, text, loaded.documents, loaded.comments, given.every_rule)
-    if given.vouched:
-        own = list(given.vouched(source.path, own, loaded.documents))
-    judged = waivers.applied(
-        found,
-        (*own, *given.waivers),
-        given.available.today,
-        lambda finding: known.get((finding.subject.object, finding.role)),
-        given.demands,
-    )
-    lacking = {one.rule for workload in summaries for role in workload.roles for one in role.not_evaluated}
-    useless = (one for one in judged.unused if one.lines is not None and one.rule not in lacking)
-    active = [rule.name for rule in given.rules]
-    said = waivers.as_findings((*troubles, *judged.troubles, *waivers.unused(useless, active)), given.rules)
-    return (*judged.findings, *_told(tuple(said), loaded.documents))
 
 
 # ---- documents

@@ -193,6 +193,17 @@ def test_a_hint_that_makes_a_workload_wrong_counts(repository: Path) -> None:
     assert "weights-exceed-memory" in [rule for rule, _ in spoken(report)]
 
 
+def test_a_rule_that_only_head_has_may_be_selected(repository: Path) -> None:
+    put(repository, {"a.yaml": RIGHT})
+    commits.committed(repository)
+    put(repository, {"a.yaml": RIGHT, "rules/team/one-replica.yaml": ONE_REPLICA})
+    commits.committed(repository)
+    done = run("--base", "HEAD^", "--rules", "rules", "--select", "one-replica", "--format", "json")
+    assert done.exit_code == 0
+    assert '"kind": "base"' in done.stdout
+    assert '"skipped": []' in done.stdout
+
+
 def test_a_policy_of_base_that_cannot_be_used_is_passed_by_and_said(repository: Path) -> None:
     report = changed(repository, {"a.yaml": WRONG, "gpulint.yaml": "selekt: [x]\n"}, {"a.yaml": WRONG}, policy_from="")
     assert spoken(report) == []

@@ -50,7 +50,7 @@ def render(report: Report) -> str:
 
 def _marker(report: Report) -> str:
     """What the comment is found again by, and whether it is worth to be made."""
-    key = re.sub(r"[^\w.-]+", "-", report.comment.key).strip("-")
+    key = re.sub(r"[^\w.-]+", "-", report.comment.key, flags=re.ASCII).strip("-")
     marker = MARKER.format(f": {key}" if key else "")
     return f"{marker}\n{QUIET}" if delta.is_quiet(report) else marker
 
