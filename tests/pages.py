@@ -19,6 +19,13 @@ from gpulint.policy import rule
 
 ROOT = Path(__file__).parent.parent
 NOTE = "<!-- Written by `python tests/test_docs.py`{}. -->\n\n"
+CRUMBS: Mapping[str, str] = {
+    "docs/rules": "Rules",
+    "docs/facts": "Facts",
+    "docs/adapters": "Adapters",
+    "docs/engines": "Engines and trainers",
+}
+"""What the indexes of folders are called."""
 BREAK = "<!-- What follows is written by `python tests/test_docs.py`; what stands above is written by hand. -->\n"
 GROUPS: Mapping[str, str] = {
     "pod": "Facts that the object, script or task states",
@@ -43,7 +50,20 @@ HAND_WRITTEN = "trainers"
 
 def generated() -> Mapping[str, str]:
     """Every generated page by its path from the root of the repository."""
-    return dict([*_rules(), *_facts(), *_adapters(), *_engines(), ("docs/cli.md", commands())])
+    found = (*_rules(), *_facts(), *_adapters(), *_engines(), ("docs/cli.md", commands()))
+    return {path: _with_crumbs(path, text) for path, text in found}
+
+
+def _with_crumbs(path: str, text: str) -> str:
+    """A page with the way to it, unless its beginning is written by hand."""
+    note, end, rest = text.partition("-->\n\n")
+    if not text.startswith(NOTE[:12]):
+        return text
+    folder, name = posixpath.split(path)
+    way = [f"[Documentation]({'../' if folder in CRUMBS else ''}README.md)"]
+    if folder in CRUMBS and name != "README.md":
+        way.append(f"[{CRUMBS[folder]}](README.md)")
+    return f"{note}{end}{' / '.join(way)}\n\n{rest}"
 
 
 # ---- rules
@@ -138,7 +158,7 @@ def _fact_index(by_topic: Mapping[str, list[Quantity]]) -> str:
 FACTS_INTRODUCTION = """\
 A fact is a named quantity of a role, a document or what they rest on. Conditions and messages of
 [rules](../rules/README.md) use the names below, in base units: bytes, bytes/s, FLOP/s, s, W, USD; a ratio is 0.9
-for 90 %. `gpulint explain NAME` prints what stands here; `gpulint size FILE` shows the values for a workload.
+for 90 %. `gpulint explain NAME` prints what stands here; `gpulint facts --of FILE` what each is worth for a workload.
 
 A fact that nothing states is *unknown*, and a rule that needs it is not evaluated; or it is *none* (`null`), where
 silence means that there is none, as with a draft model. A fitted, assumed or measured fact has three values, for

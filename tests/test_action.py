@@ -13,8 +13,7 @@ import checkout
 import pytest
 from checkout import committed, git
 
-from gpulint.reports import markdown
-
+MARKER = "<!-- gpulint report -->"
 WRONG = (checkout.ROOT / "examples" / "70b-on-two-l4.yaml").read_text(encoding="utf-8")
 RIGHT = (checkout.ROOT / "examples" / "right-two-node-group.yaml").read_text(encoding="utf-8")
 SILENCED = WRONG.replace(
@@ -146,7 +145,7 @@ def test_a_pull_request_is_held_to_what_it_adds(job: Job) -> None:
     job.pull_request({"apps/old.yaml": WRONG, "apps/right.yaml": RIGHT}, {"apps/new.yaml": WRONG})
     assert job.checked(sarif="true") == 1, job.log
     (comment,) = job.comments
-    assert comment.startswith(markdown.MARKER)
+    assert comment.startswith(MARKER)
     assert "weights-exceed-memory" in comment
     assert "`apps/new.yaml:24`" in comment
     assert "| `apps/old.yaml" not in comment
@@ -181,13 +180,33 @@ def test_code_scanning_gets_nothing_that_is_waived(job: Job) -> None:
 
 
 def test_a_change_that_adds_nothing_passes_and_its_comment_is_brought_up_to_date(job: Job) -> None:
-    earlier = {"id": "IC_9", "viewerDidAuthor": True, "body": f"{markdown.MARKER}\n1 error"}
-    strange = {"id": "IC_1", "viewerDidAuthor": False, "body": f"{markdown.MARKER}\nnot ours"}
+    earlier = {"id": "IC_9", "viewerDidAuthor": True, "body": f"{MARKER}\n1 error"}
+    strange = {"id": "IC_1", "viewerDidAuthor": False, "body": f"{MARKER}\nnot ours"}
     job.pull_request({"apps/old.yaml": WRONG}, {"apps/right.yaml": RIGHT})
     job.remember([strange, earlier])
     assert job.checked() == 0, job.log
     assert job.comments == [strange["body"], job.summary.read_text(encoding="utf-8")]
     assert [one["uses"].partition("@")[0] for one in job.used] == ["actions/setup-python"]
+
+
+def test_a_change_that_is_nobodys_concern_gets_no_first_comment(job: Job) -> None:
+    job.pull_request({"apps/old.yaml": WRONG}, {"README.md": "words\n"})
+    assert job.checked() == 0, job.log
+    assert job.comments == []
+
+
+def test_a_change_below_the_threshold_gets_no_first_comment(job: Job) -> None:
+    job.pull_request({"apps/old.yaml": WRONG}, {"apps/right.yaml": RIGHT})
+    assert job.checked(comment_over="10000000") == 0, job.log
+    assert job.comments == []
+
+
+def test_two_gates_of_one_repository_have_a_comment_each(job: Job) -> None:
+    other = {"id": "IC_1", "viewerDidAuthor": True, "body": f"{MARKER}\nthe other gate's"}
+    job.pull_request({"apps/old.yaml": WRONG}, {"apps/right.yaml": RIGHT})
+    job.remember([other])
+    assert job.checked(comment_key="prod-eu") == 0, job.log
+    assert [body.partition("\n")[0] for body in job.comments] == [MARKER, "<!-- gpulint report: prod-eu -->"]
 
 
 def test_a_pull_request_cannot_waive_itself(job: Job) -> None:
@@ -203,7 +222,7 @@ def test_a_token_that_may_not_write_fails_nothing_and_the_summary_has_the_text(j
     assert job.checked() == 0, job.log
     assert job.comments == []
     assert "::notice title=gpulint::the comment could not be written" in job.log
-    assert job.summary.read_text(encoding="utf-8").startswith(markdown.MARKER)
+    assert job.summary.read_text(encoding="utf-8").startswith(MARKER)
 
 
 def test_what_is_not_wanted_is_left_out(job: Job) -> None:

@@ -6,8 +6,22 @@ import json
 
 import pytest
 
-from gpulint.findings import Change, Comment, Comparison, Figures, Finding, Location, Report, Severity, Subject, Waiver
-from gpulint.reports import delta, markdown, text
+from gpulint.findings import (
+    Change,
+    Comment,
+    Comparison,
+    Figures,
+    Finding,
+    Location,
+    NotEvaluated,
+    Report,
+    RoleSummary,
+    Severity,
+    Subject,
+    Waiver,
+    WorkloadSummary,
+)
+from gpulint.reports import counts, delta, markdown, text
 from gpulint.reports import json as as_json
 
 SMALL = Figures(gpus=8, cost_usd_per_hour=10, power_w=2800, headroom=0.11)
@@ -93,6 +107,23 @@ def test_the_text_tells_the_change_and_what_it_ends() -> None:
         "\n"
         "1 file, 0 workloads, no findings\n"
     )
+
+
+def lacking(number: int) -> WorkloadSummary:
+    """A workload, of which one check lacked its card."""
+    role = RoleSummary("server", engine="vllm", not_evaluated=(NotEvaluated("too-large", ("accelerator",)),))
+    return WorkloadSummary(f"chat-{number}", "inference", "pod", Location(f"{number}.yaml", 1, 1, 1, 1), (role,))
+
+
+@pytest.mark.parametrize(("changes", "number"), [([(SMALL, LARGE)], 1), ([(SMALL, LARGE)] * 3, 3), ([], 0)])
+def test_only_of_what_the_change_touches_is_said_what_it_lacks(
+    changes: list[tuple[Figures | None, Figures | None]], number: int
+) -> None:
+    report = Report(workloads=tuple(map(lacking, range(5))), comparison=compared(*changes))
+    assert counts.lacking(report) == (
+        "" if number == 0 else f"not evaluated: {number} check{'s' if number > 1 else ''}"
+    )
+    assert counts.lacking(report._replace(comparison=None)) == "not evaluated: 5 checks"
 
 
 def test_json_has_the_sums() -> None:

@@ -35,8 +35,8 @@ LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)")
 FENCE = re.compile(r"^ *```(?P<language>\w*)\n(?P<text>.*?)^ *```$", re.MULTILINE | re.DOTALL)
 QUOTED = re.compile(r"`[^`\n]*`")
 HEADING = re.compile(r"^#{1,6} +(?P<title>.+?) *$", re.MULTILINE)
-NOT_SHIPPED = frozenset({"bench", ".ci"})
-"""What an sdist leaves out."""
+IN_AN_SDIST = not (ROOT / "bench").exists()
+"""An sdist leaves whole folders out."""
 
 
 @functools.cache
@@ -189,7 +189,7 @@ def _leads_somewhere(path: Path, target: str) -> bool:
     file, _, anchor = target.partition("#")
     there = (path.parent / file).resolve() if file else path
     if not there.exists():
-        return there.relative_to(ROOT).parts[0] in NOT_SHIPPED and not (ROOT / "bench").exists()
+        return IN_AN_SDIST and not (ROOT / there.relative_to(ROOT).parts[0]).exists()
     return not anchor or anchor in _anchors(there)
 
 

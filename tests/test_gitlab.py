@@ -14,8 +14,7 @@ import pytest
 from checkout import committed, git
 from ruamel.yaml import YAML
 
-from gpulint.reports import markdown
-
+MARKER = "<!-- gpulint report -->"
 WRONG = (checkout.ROOT / "examples" / "70b-on-two-l4.yaml").read_text(encoding="utf-8")
 RIGHT = (checkout.ROOT / "examples" / "right-two-node-group.yaml").read_text(encoding="utf-8")
 NOTES = "/api/v4/projects/42/merge_requests/7/notes"
@@ -120,7 +119,7 @@ def clone(tmp_path: Path) -> Path:
 
 
 def test_a_merge_request_is_held_to_what_it_adds(clone: Path, variables: dict[str, str], server: Server) -> None:
-    server.notes = [note(number, 9, f"{markdown.MARKER}\nsomebody's") for number in range(120)]
+    server.notes = [note(number, 9, f"{MARKER}\nsomebody's") for number in range(120)]
     request(clone, variables, {"old.yaml": WRONG}, {"new.yaml": WRONG})
     done = run(clone, variables)
     assert done.returncode == 1, done.stdout + done.stderr
@@ -147,7 +146,7 @@ def test_the_note_of_an_earlier_pipeline_is_brought_up_to_date(
     server.notes = [
         note(0, 9, "thanks"),
         *(note(number, 9, "more") for number in range(1, 101)),
-        note(101, 5, markdown.MARKER),
+        note(101, 5, MARKER),
     ]
     request(clone, variables, {"right.yaml": RIGHT}, {"new.yaml": WRONG})
     assert run(clone, variables).returncode == 1

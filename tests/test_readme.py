@@ -1,16 +1,21 @@
-"""The transcripts of README and of two pages are what the commands print. `python tests/test_readme.py` writes them anew."""
+"""The transcripts of README and of two pages are what the commands print, and the policies shown are such.
+
+`python tests/test_readme.py` writes the transcripts anew.
+"""
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import unittest.mock
 from pathlib import Path
 
+import jsonschema
 import pytest
 from click.testing import CliRunner
 
-from gpulint import cli
+from gpulint import cli, documents
 
 ROOT = Path(__file__).parent.parent
 PAGES = (ROOT / "README.md", ROOT / "docs" / "speed.md", ROOT / "docs" / "suggest.md")
@@ -35,6 +40,27 @@ def _printed(words: str) -> str:
 def test_a_transcript_is_what_the_command_prints(block: re.Match[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     assert block["shown"] == printed(block["words"])
+
+
+POLICY = re.compile(r"```yaml\n(?P<text># [\w./-]*gpulint\.yaml\b.*?)```\n", re.DOTALL)
+POLICIES = [
+    (page.relative_to(ROOT).as_posix(), block["text"])
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    for block in POLICY.finditer(page.read_text(encoding="utf-8"))
+]
+
+
+@pytest.mark.parametrize(("page", "text"), POLICIES, ids=[f"{page}-{at}" for at, (page, _) in enumerate(POLICIES)])
+def test_a_policy_that_is_shown_follows_its_contract(page: str, text: str) -> None:
+    """In YAML 1.2, which editors hold against the contract, `off` is a word."""
+    quoted = re.sub(r": off\b", ": 'off'", text)
+    (document,) = documents.load("gpulint.yaml", f"{quoted}\n# gpulint\n".encode()).documents
+    contract = json.loads((ROOT / "schemas" / "policy.json").read_bytes())
+    assert [error.message for error in jsonschema.Draft202012Validator(contract).iter_errors(document.data)] == []
+
+
+def test_policies_are_shown() -> None:
+    assert {"README.md"} < {page for page, _ in POLICIES}
 
 
 def rewrite() -> None:

@@ -121,12 +121,17 @@ MISTAKES = {
     "a message that begins with a brace": (
         'message: "{gpus_per_replica} GPUs for one instance"',
         "message: {gpus_per_replica} GPUs for one instance",
-        ["7:29: message begins with `{`, a sign of YAML: put quotation marks around the text"],
+        ["7:29: message begins with `{`, a sign of YAML: put quotation marks around the whole"],
     ),
     "a condition that begins with !": (
         WHEN,
         "when: !whole_node && gpus_per_replica > 8",
-        ["5:20: when begins with `!`, a sign of YAML: put quotation marks around the text"],
+        ["5:20: when begins with `!`, a sign of YAML: put quotation marks around the whole"],
+    ),
+    "a condition that begins with a text": (
+        WHEN,
+        "when: 'team' in labels && gpus_per_replica > 8",
+        ["5:14: when begins with `'`, a sign of YAML: put quotation marks around the whole"],
     ),
     "a brace that is not closed": (
         '"{gpus_per_replica} GPUs',

@@ -430,3 +430,25 @@ def test_each_of_several_marks_wants_a_finding_of_its_own() -> None:
     said = (trials.Said(3, "warning", "m"), trials.Said(3, "warning", "n"))
     trial = trials.Trial("bad", 1, 1, pod, (3, 5), said)
     assert (trial.silent, trial.astray) == ((5,), (said[1],))
+
+
+GOLD = """\
+apiVersion: v1
+kind: Pod
+metadata: {name: train, labels: {tier: gold}}
+spec:
+  containers:
+    - name: train
+      image: python:3.12
+      resources: {requests: {nvidia.com/gpu: 1}}
+"""
+
+
+def test_a_rule_of_ones_own_that_fails_on_one_spec_is_not_evaluated_there_and_loses_nothing_else() -> None:
+    begun("tier-too-low", "gpus_per_replica > 8", "\"'tier' in labels && int(labels['tier']) < 2\"")
+    Path("pod.yaml").write_text(GOLD, encoding="utf-8")
+    result = CliRunner().invoke(cli.main, ["check", "pod.yaml", "--rules", FOLDER, "--format", "json"])
+    data = json.loads(result.stdout)
+    assert (result.exit_code, [one["rule"] for one in data["findings"]]) == (1, ["gpu-limit-missing"])
+    lacking = {one["rule"]: one["needs"] for role in data["workloads"][0]["roles"] for one in role["not_evaluated"]}
+    assert lacking["tier-too-low"] == ["labels"]

@@ -9,7 +9,7 @@ from gpulint import shipped, units
 from gpulint.facts import Facts, Missing, glossary
 from gpulint.findings import Edit, Finding, Location, NotEvaluated, Related, RuleCard, Severity, Suggestion, Worlds
 from gpulint.policy import cel
-from gpulint.policy.rule import Rule, placeholders
+from gpulint.policy.rule import Rule, is_own, placeholders
 from gpulint.version import PROJECT
 from gpulint.workload import Origin, Role, Value, Workload
 
@@ -38,7 +38,7 @@ class Outcome(NamedTuple):
 
 
 class RuleDefect(Exception):
-    """A rule whose condition fails although every fact is known."""
+    """A rule of ours whose condition fails although every fact is known."""
 
 
 def matching(rules: Iterable[Rule], workload: Workload, role: Role) -> Iterator[Rule]:
@@ -107,6 +107,8 @@ def _worlds_held(rule: Rule, facts: Facts) -> int | Missing:
         except cel.KeyAbsent:
             return Missing(frozenset(name for name in found if glossary()[name].type == "map"))
         except cel.ConditionError as error:
+            if is_own(rule):
+                return Missing(frozenset(found))
             raise RuleDefect(f"rule {rule.name}: {error}") from None
         if outcome is None:
             return Missing(facts.missing(set(found) - set(known)))

@@ -70,6 +70,9 @@ class Disk:
         for place, folders, files in os.walk(self.root / folder):
             folders[:] = sorted(name for name in folders if name not in NEVER_ENTERED)
             below = Path(place).relative_to(self.root).as_posix()
+            if linked := next((name for name in folders if (Path(place) / name).is_symlink()), None):
+                where = self.shown(posixpath.normpath(posixpath.join(below, linked)))
+                raise Refused(f"{where}: a symbolic link, which gpulint does not follow")
             for name in sorted(files):
                 found += 1
                 if found > FILES_MAX:

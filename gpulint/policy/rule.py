@@ -112,6 +112,12 @@ def _same(one: Path | None, other: Path | None) -> bool:
     return one == other or (one.exists() and other.exists() and one.samefile(other))
 
 
+def is_own(one: Rule) -> bool:
+    """Whether a rule is a team's, and not ours."""
+    ours = shipped_rules().get(one.name)
+    return one.path is not None and (ours is None or ours.path != one.path)
+
+
 def same_file(one: Rule, other: Rule) -> bool:
     """Whether two rules are of one file, that is on the disk."""
     if one.path is None or other.path is None:

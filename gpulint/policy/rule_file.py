@@ -49,7 +49,7 @@ PURPOSE: Mapping[str, str] = {
     "bad": "samples that the rule finds, the line marked `# <- here`",
     "good": "samples that it lets pass",
 }
-BEGINS = re.compile(r"\s*(message|why|summary|when|instead|against|gives_up):\s+([{!&*%@`\[])")
+BEGINS = re.compile(r"\s*(message|why|summary|when|instead|against|gives_up):\s+([{!&*%@`\['\"])")
 HOMES = {"document": ("document",), "repository": ("repository",), "policy": ("workload", "repository")}
 """The scopes in which facts are known, by who supplies them; all others are those of a workload."""
 UNIONS = ("str", "list[str]")
@@ -110,7 +110,7 @@ def _unread(problem: documents.Problem) -> str:
 def _beginning(line: str) -> str:
     begins = BEGINS.match(line)
     return (
-        f"{begins[1]} begins with `{begins[2]}`, a sign of YAML: put quotation marks around the text" if begins else ""
+        f"{begins[1]} begins with `{begins[2]}`, a sign of YAML: put quotation marks around the whole" if begins else ""
     )
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from gpulint import units
-from gpulint.findings import Comparison, Report, Severity, Spent
+from gpulint.findings import Comparison, Report, Severity, Spent, WorkloadSummary
 from gpulint.reports.words import counted, safe
 
 NAMED = 8
@@ -48,9 +48,22 @@ def closing(report: Report) -> Iterator[str]:
     for reason, number in sorted(Counter(skip.reason for skip in report.skipped).items()):
         yield f"skipped: {number} × {safe(reason)}"
     yield from faults(report)
-    roles = [role for workload in report.workloads for role in workload.roles]
+    roles = [role for workload in touched(report) for role in workload.roles]
     if unread := sum(not role.engine and not role.part_of for role in roles):
         yield f"no engine that gpulint reads: {unread} of {counted(len(roles), 'role')}; only rules for any program applied"
+
+
+def touched(report: Report) -> Sequence[WorkloadSummary]:
+    """All workloads; of a comparison those that the change touches."""
+    if report.comparison is None:
+        return report.workloads
+    changed = {(one.path, one.kind, one.workload) for one in report.comparison.changes}
+    changed |= {(one.location.path, "", one.workload) for one in report.open}
+    return [
+        one
+        for one in report.workloads
+        if {(one.location.path, one.kind, one.name), (one.location.path, "", one.name)} & changed
+    ]
 
 
 def faults(report: Report) -> Iterator[str]:
@@ -69,7 +82,7 @@ def budget(one: Spent) -> str:
 
 def lacking(report: Report) -> str:
     """How many checks lacked a fact; empty where none did."""
-    number = sum(len(role.not_evaluated) for workload in report.workloads for role in workload.roles)
+    number = sum(len(role.not_evaluated) for workload in touched(report) for role in workload.roles)
     return f"not evaluated: {counted(number, 'check')}" if number else ""
 
 
@@ -95,7 +108,7 @@ def needs(report: Report) -> Iterator[str]:
     """What was missing most, whom it concerns, and how to supply it."""
     rules: Counter[str] = Counter()
     owners: dict[str, dict[str, str]] = {}
-    for workload in report.workloads:
+    for workload in touched(report):
         for role in workload.roles:
             for one in role.not_evaluated:
                 for need in one.needs:

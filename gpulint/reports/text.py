@@ -36,7 +36,7 @@ def render(report: Report, colour: bool = False) -> str:
     parts = [
         *(_finding(finding, paint, first) for finding, first in _first_of_each_rule(report.open)),
         *(_compared(report.comparison) if report.comparison else ()),
-        *_understood(_touched(report)),
+        *_understood(counts.touched(report)),
         "\n".join((*counts.closing(report), *counts.needs(report))),
     ]
     return "\n\n".join(parts) + "\n"
@@ -195,19 +195,6 @@ def _ended(title: str, found: Sequence[Finding]) -> Iterator[str]:
 
 def _where(one: Finding) -> str:
     return safe(f"{one.location.path}:{one.location.line}")
-
-
-def _touched(report: Report) -> Sequence[WorkloadSummary]:
-    """All workloads; of a comparison those that the change touches."""
-    if report.comparison is None:
-        return report.workloads
-    changed = {(one.path, one.kind, one.workload) for one in report.comparison.changes}
-    changed |= {(one.location.path, "", one.workload) for one in report.open}
-    return [
-        one
-        for one in report.workloads
-        if {(one.location.path, one.kind, one.name), (one.location.path, "", one.name)} & changed
-    ]
 
 
 # ---- what was understood
