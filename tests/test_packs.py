@@ -305,6 +305,12 @@ def test_every_value_says_where_it_stands(tmp_path: Path, monkeypatch: pytest.Mo
         ("extends: ./note.yaml\nseverity: {kubernetes: warning}", "warning"),
         ("extends: ./note.yaml\nignore: [gpu-limit-missing]", None),
         ("extends: ./note.yaml", "note"),
+        ("at-most: warning", "warning"),
+        ("at-most: note\nseverity: {gpu-limit-missing: error}", "note"),
+        ("at-most: warning\nseverity: {gpu-limit-missing: note}", "note"),
+        ("at-most: error", "error"),
+        ("at-most: note\noverrides: [{paths: [pod.yaml], at-most: warning}]", "warning"),
+        ("overrides: [{paths: [other/], at-most: note}]", "error"),
     ],
 )
 def test_a_severity_is_that_of_the_last_who_speaks_of_the_rule(
@@ -370,6 +376,7 @@ def test_a_lowered_error_does_not_fail_the_run(check: Callable[..., Result]) -> 
         ("overrides: [{paths: [''], ignore: [memory]}]\n", "'' matches no path"),
         ("exclude: ['a/**/b/**/c/**/d/**/e/**/f/**/g/**']\n", "gpulint.yaml:1:11: "),
         ("accelerator: h10\n", "gpulint.yaml:1:14: no accelerator is called h10; did you mean "),
+        ("at-most: off\n", "gpulint.yaml:1:10: at-most is "),
         ("preview: yep\n", "gpulint.yaml:1:10: preview is true or false, not yep"),
         ("ignore:\n", "gpulint.yaml:1:8: ignore states nothing; give it a value, or take the key out"),
         ("available: {energy: 1}\n", "gpulint.yaml:1:13: unknown key energy"),

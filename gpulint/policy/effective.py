@@ -117,8 +117,9 @@ def _changes(found: Settings) -> Iterator[Change]:
         becomes = _becomes(one, now, one.name in usual)
         if becomes:
             level = selection.decided(one, found, rules)
-            place = level.place if level else _general(found, now)
-            yield Change(one, becomes, _line(place), level is not None and level.word == one.name)
+            capped = now is not None and now.severity.word == found.at_most
+            place = level.place if level and not capped else _general(found, now)
+            yield Change(one, becomes, _line(place), not capped and level is not None and level.word == one.name)
 
 
 def _becomes(one: Rule, now: Rule | None, usual: bool) -> str:
@@ -130,8 +131,10 @@ def _becomes(one: Rule, now: Rule | None, usual: bool) -> str:
 
 
 def _general(found: Settings, now: Rule | None) -> str:
-    """Who decides on a rule that nobody names: what is selected, or whether previews speak."""
-    return found.place("preview") if now is not None else found.place("select", 0)
+    """Who decides on a rule that nobody names: what is selected, how severe all may be, or whether previews speak."""
+    if now is None:
+        return found.place("select", 0)
+    return found.place("at-most" if now.severity.word == found.at_most else "preview")
 
 
 def _line(place: str) -> str:

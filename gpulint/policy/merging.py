@@ -206,6 +206,7 @@ def _settings(stated: schema.PolicyFile, tree: Mapping[str, Any]) -> Settings:
         select=tuple(stated.select),
         ignore=tuple(stated.ignore),
         fail_on=stated.fail_on,
+        at_most=stated.at_most,
         preview=stated.preview,
         accelerator=stated.accelerator,
         hints=(*_from(tree, "hints", hints), *_from(tree, "objectives", aims)),

@@ -314,6 +314,9 @@ class GovernedFile(Strict):
     severity: dict[str, LevelWord] = pydantic.Field(
         {}, description="rule or family: error, warning, note or off; a rule's own name goes before its family's"
     )
+    at_most: Literal["", "error", "warning", "note"] = pydantic.Field(
+        "", alias="at-most", description="no rule is more severe than this"
+    )
     preview: bool = pydantic.Field(False, description="rules in preview speak too")
     accelerator: str = pydantic.Field("", description="the accelerator of workloads that name none")
     thresholds: Thresholds = pydantic.Field(

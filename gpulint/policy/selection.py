@@ -34,13 +34,13 @@ def speaking(
     _named(rules, found, (*select, *ignore))
     chosen = frozenset(select or found.select)
     levels = [tuple(_ordered(group, rules)) for group in found.levels]
-    previewed = preview or found.preview
+    previewed, most = preview or found.preview, Severity.named(found.at_most or "error")
     return tuple(
         spoken
         for one in rules.values()
         if (not chosen or {one.name, one.family} & chosen)
         and not {one.name, one.family} & set(ignore)
-        and (spoken := _levelled(one, levels, previewed or one.name in chosen)) is not None
+        and (spoken := _levelled(one, levels, previewed or one.name in chosen, most)) is not None
     )
 
 
@@ -53,7 +53,7 @@ def _about(one: Rule, levels: Iterable[Iterable[Level]]) -> list[Level]:
     return [level for group in levels for level in group if level.word in (one.name, one.family)]
 
 
-def _levelled(one: Rule, levels: Iterable[Iterable[Level]], previewed: bool) -> Rule | None:
+def _levelled(one: Rule, levels: Iterable[Iterable[Level]], previewed: bool, most: Severity) -> Rule | None:
     """A rule as the policy has it; None where it is off."""
     severity, off = one.severity, False
     for level in _about(one, levels):
@@ -63,6 +63,7 @@ def _levelled(one: Rule, levels: Iterable[Iterable[Level]], previewed: bool) -> 
             severity = Severity.named(level.level)
     if off or (one.status == "preview" and not previewed):
         return None
+    severity = min(severity, most)
     return one if severity == one.severity else dataclasses.replace(one, severity=severity, stated=one.severity)
 
 

@@ -127,6 +127,7 @@ class Settings(NamedTuple):
     exclude: tuple[str, ...] = ()
     rules: tuple[Folder, ...] = ()
     fail_on: str = "error"
+    at_most: str = ""
     preview: bool = False
     levels: tuple[tuple[Level, ...], ...] = ()
     named: tuple[Level, ...] = ()

@@ -146,7 +146,7 @@ class Tree(abc.ABC):
 
     def from_root(self, path: str) -> str | None:
         """The path from the root of a file by its path as shown; None where it lies elsewhere."""
-        place = os.path.normpath(self.base / path)
+        place = os.path.normpath(os.path.join(self.base, path))
         root = f"{self.root}{os.sep}".replace(os.sep * 2, os.sep)
         return place.removeprefix(root).replace(os.sep, "/") if place.startswith(root) else None
 
