@@ -206,6 +206,7 @@ def test_a_threshold_of_an_override_holds_in_its_paths() -> None:
         ("pipeline_bubble_most: often", r'gpulint.yaml:1:\d+: .*"often" is not a share such as 0.15 or 15 %'),
         ("weight_load_most_s: 900", r'gpulint.yaml:1:\d+: .*"900" is not a time with its unit; write 900ms or 900s'),
         ("pipeline_bubble_most: true", r"gpulint.yaml:1:\d+: .*true is not a number"),
+        ("float32_parameters_most: 90000T", r"gpulint.yaml:1:\d+: .*90000T is more than anything has"),
         ("weight_bytes: 3", r"gpulint.yaml:1:\d+: unknown key weight_bytes"),
     ],
 )
@@ -307,6 +308,10 @@ def test_facts_that_lack_are_named_with_how_to_state_them() -> None:
         ("budgets: [{gpus: 3}]", r"gpulint.yaml:1:\d+: .*a budget says whose it is: team or paths"),
         ("budgets: [{team: a}]", r"gpulint.yaml:1:\d+: .*a budget limits something"),
         ("budgets: [{team: a, gpus: -1}]", r"gpulint.yaml:1:\d+: "),
+        ("budgets: [{team: a, gpus: true}]", r"gpulint.yaml:1:\d+: "),
+        ("budgets: [{team: a, gpus: many}]", r"gpulint.yaml:1:\d+: "),
+        ("budgets: [{team: a, kw: .inf}]", r"gpulint.yaml:1:\d+: "),
+        ("budgets: [{team: a, kw: .nan}]", r"gpulint.yaml:1:\d+: "),
     ],
 )
 def test_demands_that_say_nothing_are_refused_with_their_place(policy: str, message: str) -> None:
