@@ -100,7 +100,8 @@ def prepared(
         given = _Givens(policies, found, left, tree, beside, whole).of(found)
         left_out = [line for lines in policies.excluded(common) for line in lines]
         tree = tree.leaving_out(left_out, options.exclude)
-        known = _baseline(found, policies, options)
+        named = _inside([options.baseline], tree) if reader and options.baseline else {}
+        known = _baseline(found, policies, options, named)
     except (SettingsError, rule.RuleError) as error:
         raise Unusable(str(error)) from None
     return Run(found, given, tree, policies, options, known)
@@ -302,21 +303,26 @@ def _demands(found: Settings) -> Demands | None:
     return Demands(found.waivers_need, found.waivers_last_s)
 
 
-def _baseline(found: Settings, policies: Policies, options: Options) -> Baseline | None:
-    """The baseline that the options or the policy name, else that of the root; SettingsError where it is unusable."""
-    named = found.baseline or BASELINE
+def _baseline(found: Settings, policies: Policies, options: Options, inside: Mapping[str, str]) -> Baseline | None:
+    """The baseline that the options or the policy name, else that of the root; SettingsError where it is unusable.
+
+    One that the options name is a file of the disk, or `inside` the tree that policies are read from.
+    """
+    named = inside.get(options.baseline) or found.baseline or BASELINE
+    elsewhere = options.baseline and not inside
     try:
-        content = _content(options.baseline) if options.baseline else policies.reader.read(named)
+        content = _content(options.baseline) if elsewhere else policies.reader.read(named)
     except Refused as error:
         raise SettingsError(str(error)) from None
-    if content is None and found.baseline:
-        raise SettingsError(f"{found.place('baseline')}: there is no file {policies.reader.shown(named)}")
+    if content is None and (found.baseline or inside):
+        place = "--baseline" if inside else found.place("baseline")
+        raise SettingsError(f"{place}: there is no file {policies.reader.shown(named)}")
     if content is None:
         return None
     from gpulint.policy import baseline
 
     try:
-        return baseline.read(options.baseline or policies.reader.shown(named), content)
+        return baseline.read(options.baseline if elsewhere else policies.reader.shown(named), content)
     except baseline.BaselineError as error:
         raise SettingsError(str(error)) from None
 

@@ -114,6 +114,9 @@ def test_a_baseline_of_the_change_itself_does_not_count(repository: Path) -> Non
     commits.committed(repository)
     assert run("--base", "main").exit_code == 0
     assert run("--base", "main", "--policy-from", "main").exit_code == 1
+    assert run("--base", "main", "--baseline", ".gpulint-baseline.json").exit_code == 0
+    done = run("--base", "main", "--baseline", ".gpulint-baseline.json", "--policy-from", "main")
+    assert (done.exit_code, "--baseline: there is no file main:.gpulint-baseline.json" in done.stderr) == (2, True)
 
 
 def test_a_rule_of_the_team_that_the_change_deletes_still_speaks(repository: Path) -> None:

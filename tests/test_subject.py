@@ -132,6 +132,12 @@ def test_a_count_is_the_same_in_quotes_and_another_where_it_is_another() -> None
     assert subject(plain, "gpu-limit-missing") != subject(two, "gpu-limit-missing")
 
 
+def test_what_a_table_says_of_a_machine_type_is_no_part_of_a_subject() -> None:
+    text = SERVER.replace("cloud.google.com/gke-accelerator: nvidia-l4", "node.kubernetes.io/instance-type: g6.2xlarge")
+    assert "; accelerator g6.2xlarge; " in subject(text).value
+    assert "l4" not in subject(text).value.replace("Llama", "")
+
+
 def test_an_object_without_a_namespace_is_given_none() -> None:
     assert subject(TRAINER, "gpu-limit-missing").object == "Pod train"
 
@@ -172,3 +178,13 @@ def test_a_file_that_does_not_parse_goes_by_its_own_name() -> None:
     broken = "apiVersion: v1\nkind: Pod\nmetadata: {name: x\nspec: nvidia.com/gpu\n"
     one, other = (subject(broken, "invalid-syntax", path) for path in ("a/pod.yaml", "b/pod.yaml"))
     assert (one.object, one) == ("pod.yaml", other)
+
+
+def test_a_long_text_is_told_by_its_beginning_and_from_others_like_it() -> None:
+    twice = "      image: python:3.12\n      ? " + "k" * 200 + "x\n      : a\n      ? " + "k" * 200 + "x\n      : b\n"
+    values = {
+        subject(TRAINER.replace("      image: python:3.12\n", twice.replace("x\n", end)), "duplicate-key").value
+        for end in ("x\n", "y\n")
+    }
+    assert {value[:161] for value in values} == {"k" * 160 + "…"}
+    assert [len(value) for value in values] == [174, 174]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pydantic
 
-from gpulint import governance, objectives, shipped, units
+from gpulint import facts, governance, objectives, shipped, units
 
 OF_PATH = "shell pattern of paths, as apps/*, relative to the folder of this file; * crosses folders"
 OF_WORKLOAD = "name of the workload, * for any characters; any where it is left out"
@@ -208,7 +208,12 @@ def _threshold(name: str) -> Any:
     row = shipped.glossary()[name]
 
     def checked(value: Any) -> Any:
-        units.parse(value, str(row["unit"]))
+        try:
+            parsed = units.parse(value, str(row["unit"]))
+        except ValueError as error:
+            raise ValueError(f"{name}: {error}") from None
+        if parsed > facts.LARGEST:
+            raise ValueError(f"{name}: {value} is more than anything has")
         return value
 
     said = (
@@ -257,16 +262,25 @@ class RequireFile(Strict):
         return self
 
 
+def _amount(value: object) -> object:
+    """A number that a sum can be held against."""
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not 0 <= value <= facts.LARGEST:  # type: ignore[operator]
+        raise ValueError(f"a budget is a number, not {str(value).lower() if isinstance(value, bool) else value}")
+    return value
+
+
+Amount = Annotated[int | float, pydantic.BeforeValidator(_amount), pydantic.Field(ge=0)]
+
+
 class BudgetFile(Strict):
     """How much the workloads of a team, or of the files that match, may take together."""
 
     paths: Extended = pydantic.Field((), description="lines as in .gitignore; every file where they are left out")
     team: str = pydantic.Field("", description="value of the label that team-label names")
-    gpus: int | float | None = pydantic.Field(None, ge=0, description="GPUs; a slice counts as its share of a card")
-    usd_per_hour: int | float | None = pydantic.Field(None, ge=0, alias="usd-per-hour", description="cost on demand")
-    kw: int | float | None = pydantic.Field(
-        None, ge=0, description="power of the accelerators while all are busy, in kW"
-    )
+    gpus: Amount | None = pydantic.Field(None, description="GPUs; a slice counts as its share of a card")
+    usd_per_hour: Amount | None = pydantic.Field(None, alias="usd-per-hour", description="cost on demand")
+    kw: Amount | None = pydantic.Field(None, description="power of the accelerators while all are busy, in kW")
 
     @pydantic.model_validator(mode="after")
     def _of_somebody(self) -> BudgetFile:

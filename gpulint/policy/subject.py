@@ -12,6 +12,7 @@ from gpulint.workload import Field, Role, Unknown, Workload
 
 OF_BUDGET = "budget "
 """How the object of a subject begins that is a sum over many workloads."""
+LONGEST = 160
 SAID = "_stated"
 """How quantities end that only tell whether another one is stated."""
 
@@ -75,7 +76,7 @@ def at(place: Location, documents: Sequence[Document]) -> Subject:
 
 def plain(text: str) -> str:
     """A text as its reader takes it: without quotes and needless space, an amount as its number."""
-    words = " ".join(text.split())
+    words = _short(text)
     if len(words) > 1 and words[0] == words[-1] and words[0] in "\"'":
         words = words[1:-1].strip()
     try:
@@ -115,7 +116,17 @@ def _normal(field: Field) -> str:
         return str(value).lower()
     if isinstance(value, int | float):
         return _number(Fraction(value)) if float(value).is_integer() else repr(value)
-    return ", ".join(value) if isinstance(value, tuple) else str(value)
+    return _short(", ".join(value) if isinstance(value, tuple) else str(value))
+
+
+def _short(text: str) -> str:
+    """A text in one line; of a long one the beginning, and what tells it from others that begin alike."""
+    words = " ".join(text.split())
+    if len(words) <= LONGEST:
+        return words
+    import hashlib
+
+    return f"{words[:LONGEST]}… {hashlib.sha256(words.encode()).hexdigest()[:12]}"
 
 
 def _number(value: Fraction) -> str:
