@@ -10,7 +10,7 @@ import click
 from gpulint.cli import TODAY, Misuse, _names, prepared
 
 
-@click.command("suggest")
+@click.command("suggest", short_help="Show what else a workload could run on.")
 @click.argument("place", metavar="FILE[:LINE]", type=click.Path())
 @click.option(
     "--accelerator",
