@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpulint.run import Options, Run
 
 
-@click.command("check")
+@click.command("check", short_help="Check files and directories.")
 @click.argument("paths", nargs=-1, type=click.Path())
 @click.option("--format", "format_", type=_names.Formats(), help="What stdout shows.  [default: text]")
 @click.option(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gpulint.vocabulary import Held
 
 
-@click.command("facts")
+@click.command("facts", short_help="List the facts that a rule can compare.")
 @click.argument("words", nargs=-1, shell_complete=_names.facts)
 @click.option(
     "--of",

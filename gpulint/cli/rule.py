@@ -14,12 +14,12 @@ from gpulint.cli._options import FORMAT, SELECT
 FOLDER = "policies/gpulint"
 
 
-@click.group("rule")
+@click.group("rule", short_help="Write rules of your own, and test them.")
 def command() -> None:
     """Write rules of your own, and test them on their own samples."""
 
 
-@command.command("new")
+@command.command("new", short_help="Write a rule that works, to be changed.")
 @click.argument("name")
 @click.option(
     "--family",
@@ -67,7 +67,7 @@ def new(name: str, family: str, folder: str | None, scope: str) -> None:
         click.echo(f"then, so that gpulint check runs it: {line} in gpulint.yaml")
 
 
-@command.command("test")
+@command.command("test", short_help="Hold rules against their own samples.")
 @click.argument("paths", nargs=-1, type=click.Path())
 @SELECT
 @FORMAT

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gpulint.sizes import Sizing
 
 
-@click.command("size")
+@click.command("size", short_help="Show each memory term of a workload.")
 @click.argument("what", shell_complete=_names.checkpoints)
 @click.option(
     "--accelerator",

@@ -11,7 +11,7 @@ from gpulint.cli import TODAY, Misuse, prepared
 from gpulint.cli._options import ACCELERATOR, FORMAT, RULES
 
 
-@click.command("suggest")
+@click.command("suggest", short_help="Show what else a workload could run on.")
 @click.argument("place", metavar="FILE[:LINE]", type=click.Path())
 @ACCELERATOR
 @RULES

@@ -44,7 +44,7 @@ PURPOSE: Mapping[str, str] = {
     "why": "what happens to the user",
     "when": "the condition, in CEL",
     "message": "what is said, with facts in braces",
-    "scope": "workload or document",
+    "scope": "workload, document or repository",
     "examples": f"samples that show what is found and what is not; {NEW}",
     "bad": "samples that the rule finds, the line marked `# <- here`",
     "good": "samples that it lets pass",
