@@ -173,15 +173,15 @@ def _ordered(one: Measure, mine: Sequence[Consumer]) -> list[Consumer]:
 def _finding(verdict: check.Verdict, known: Facts, budget: Budget, mine: Sequence[Consumer]) -> Finding:
     """The finding at the largest consumer's count, with the budget's line beside it."""
     rule = verdict.rule
-    one = next((each for each in MEASURES if each.counted in rule.at), MEASURES[0])
-    first = _ordered(one, mine)[0]
+    one = next((each for each in MEASURES if {*each} & {*rule.at, *rule.facts}), MEASURES[0])
+    first = next(iter(_ordered(one, mine)), None)
     gpus = sum(each.least.get(MEASURES[0].counted, 0) for each in mine)
     place = known.role.anchor.location()
     return check.finding(verdict, _nobody(known.role), known)._replace(
-        location=first.place,
-        label=f"largest of {len(mine)}: {_amount(first, one, glossary()[one.counted].unit)}",
-        related=(Related(f"the budget of {budget.name}", place),),
-        workload=first.workload,
+        location=first.place if first else place,
+        label=f"largest of {len(mine)}: {_amount(first, one, glossary()[one.counted].unit)}" if first else "",
+        related=(Related(f"the budget of {budget.name}", place),) if first else (),
+        workload=first.workload if first else "",
         role="",
         fingerprint=check.fingerprint(rule.name, budget.name, one.counted),
         subject=Subject(f"budget {budget.name}", one.counted, f"{gpus:g} GPUs"),

@@ -31,7 +31,7 @@ from gpulint.governance import NONE, Budget, Governance
 from gpulint.offers import EVERYTHING, Available
 from gpulint.policy import check, objects
 from gpulint.policy.rule import Rule
-from gpulint.policy.settings import Hint, NamedFabric, NamedPool
+from gpulint.policy.settings import FILE, Hint, NamedFabric, NamedPool
 from gpulint.repository import Repository, Source
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
@@ -140,7 +140,12 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
         skipped.extend(part.skipped)
         consumers.extend(taken)
         held.update((one.place, one) for one in governing.governance.budgets)
-    exceeded, spent = _budgets(given, held, consumers, skipped)
+    exceeded: list[Finding] = []
+    spent: list[Spent] = []
+    try:
+        exceeded, spent = _budgets(given, held, consumers, skipped)
+    except Exception as error:  # counted: the report and the exit code say so
+        failures.append(Failure(FILE, "judging its budgets", f"{type(error).__name__}: {error}"))
     rules.update((rule.name, rule) for rule in given.rules if exceeded)
     findings.extend(exceeded)
     said_once: dict[object, Finding] = {}

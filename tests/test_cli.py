@@ -454,11 +454,12 @@ def test_where_nothing_stands_init_speaks_of_no_baseline(run: Run) -> None:
     assert "baseline" not in run("init").stdout
 
 
-def test_init_says_what_to_add_to_a_hook_file_that_is_there(run: Run) -> None:
-    write(".pre-commit-config.yaml", "repos: []\n")
+@pytest.mark.parametrize("taken", [".pre-commit-config.yaml", "gpulint.yaml"])
+def test_init_says_what_to_add_to_a_hook_file_where_a_file_is_there(run: Run, taken: str) -> None:
+    write(taken, "# mine\n")
     result = run("init", "--hook")
-    assert (result.exit_code, Path("gpulint.yaml").exists()) == (2, False)
-    assert "add to .pre-commit-config.yaml\n  - repo: https://" in result.stderr
+    assert (result.exit_code, [path.name for path in Path().glob("[.g]*.yaml")]) == (2, [taken])
+    assert "add to .pre-commit-config.yaml under repos:\n  - repo: https://" in result.stderr
 
 
 @pytest.mark.parametrize("taken", ["gpulint.yaml", "spec.yaml"])
@@ -469,6 +470,14 @@ def test_init_overwrites_nothing_and_then_writes_nothing(run: Run, taken: str) -
     assert f"{taken} exists already; nothing was written" in result.stderr
     assert [path.name for path in Path().glob("*.yaml")] == [taken]
     assert Path(taken).read_text(encoding="utf-8") == "# mine\n"
+
+
+# ---- help
+
+
+def test_every_command_is_told_in_one_whole_line(run: Run) -> None:
+    for words in ((), ("policy",), ("rule",)):
+        assert "..." not in run(*words, "--help").output.partition("Commands:")[2]
 
 
 # ---- as a program

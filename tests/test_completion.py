@@ -70,6 +70,7 @@ needs_bash = pytest.mark.skipif(BASH is None, reason="bash is not installed")
         (("gpulint", "check", "--output", "sari"), ["sarif"]),
         (("gpulint", "facts", "weight_bytes_per"), ["weight_bytes_per_gpu"]),
         (("gpulint", "rule", "ne"), ["new"]),
+        (("gpulint", "policy", "packs", "fino"), ["finops"]),
         (("gpulint", "rule", "new", "x", "--family", "oversi"), ["oversizing"]),
         (("gpulint", "rule", "test", "--select", "weights-exceed-m"), ["weights-exceed-memory"]),
     ],

@@ -575,3 +575,33 @@ def test_a_budget_of_another_name_is_another_debt() -> None:
         ours(report(f"budgets: [{{team: search, paths: ['{path}'], gpus: 1}}]", files)) for path in ("*", "a*")
     )
     assert subject.no_larger(after, [(one.rule, one.subject) for one in before]) == after
+
+
+def of_a_team(when: str) -> rule.Rule:
+    """A team's own rule about sums."""
+    target = rule.Target("repository")
+    return rule.Rule("own", "house", "s", Severity.WARNING, "w.", target, when, "{budget_name}: {counted_gpus}")
+
+
+def under(one: rule.Rule, files: dict[str, str]) -> Report:
+    text = "".join(f"# file: {path}\n{content}" for path, content in files.items())
+    return samples.report(text, samples.given((*RULES, one), (*RULES, one)))
+
+
+def test_a_rule_of_a_team_is_evaluated_once_for_each_budget() -> None:
+    files = {"gpulint.yaml": "budgets: [{team: search, gpus: 8}, {team: ads, gpus: 8}]\n", "a.yaml": team("a", 7)}
+    found = [one for one in under(of_a_team("counted_gpus >= 7"), files).open if one.rule == "own"]
+    assert [(one.message, one.location.path, one.location.line) for one in found] == [("team search: 7", "a.yaml", 10)]
+
+
+def test_a_rule_about_a_budget_that_nobody_takes_from_points_at_the_budget() -> None:
+    files = {"gpulint.yaml": "budgets: [{team: search, gpus: 8}]\n", "a.yaml": team("a", 1, of="ads")}
+    (found,) = (one for one in under(of_a_team("counted_gpus == 0"), files).open if one.rule == "own")
+    assert (found.message, found.location.path, found.location.line) == ("team search: 0", "gpulint.yaml", 1)
+
+
+def test_a_rule_that_breaks_over_a_budget_is_counted_and_leaves_the_report_whole() -> None:
+    files = {"gpulint.yaml": "budgets: [{team: search, gpus: 8}]\n", "a.yaml": team("a", 1)}
+    found = under(of_a_team("counted_gpus.size() == 0"), files)
+    assert [(one.path, one.doing) for one in found.failures] == [("gpulint.yaml", "judging its budgets")]
+    assert len(found.workloads) == 1

@@ -186,6 +186,17 @@ def test_the_hook_of_settings_leaves_other_commits_alone(repository: Path, envir
     assert (code, "(no files to check)Skipped" in shown) == (0, True), shown
 
 
+def test_rules_of_a_team_are_held_against_their_samples(repository: Path, environment: dict[str, str]) -> None:
+    use(repository, "gpulint-rules")
+    shutil.copytree(EXAMPLES / "policies", repository / "policies")
+    (repository / "gpulint.yaml").write_text("rules: [policies]\n", encoding="utf-8")
+    code, shown = run(repository, environment)
+    assert (code, "all passed" in shown) == (0, True), shown
+    rule = repository / "policies" / "budget" / "gpus-above-quota.yaml"
+    rule.write_text(rule.read_text(encoding="utf-8").replace("> 8", "> 800"), encoding="utf-8")
+    assert run(repository, environment)[0] == 1
+
+
 def test_a_push_is_held_to_what_its_branch_adds(
     repository: Path, environment: dict[str, str], tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -21,6 +21,13 @@ def rules(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
     return _beginning((before + comma + name for name in names), typed)
 
 
+def packs(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
+    """The packs that a policy can extend."""
+    from gpulint.policy import packs as known
+
+    return _beginning(known.names(), typed)
+
+
 def families(_: click.Context, __: click.Parameter, typed: str) -> list[str]:
     """The families of our rules."""
     from gpulint.policy import rule

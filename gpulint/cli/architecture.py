@@ -9,7 +9,7 @@ import click
 from gpulint.cli import Misuse
 
 
-@click.command("architecture")
+@click.command("architecture", short_help="Show the network of a Hugging Face config.json.")
 @click.argument("config", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--id", "reference", metavar="ID", default=None, help="What to call it.  [default: the file's folder]")
 @click.option("--csv", "as_csv", is_flag=True, help="Write it as a row of catalog/architectures.csv, with the header.")

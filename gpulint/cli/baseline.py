@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LISTED = 20
 
 
-@click.command("baseline")
+@click.command("baseline", short_help="Accept the findings of today.")
 @click.argument("paths", nargs=-1, type=click.Path())
 @click.option(
     "--output",

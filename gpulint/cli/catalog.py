@@ -7,7 +7,7 @@ import click
 from gpulint.cli import TODAY, Misuse, _names, near
 
 
-@click.command("catalog")
+@click.command("catalog", short_help="List accelerators, architectures or prices.")
 @click.argument("table", type=click.Choice(["accelerators", "architectures", "prices"]))
 @click.argument("name", required=False, shell_complete=_names.catalogued)
 @TODAY

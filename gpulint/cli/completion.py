@@ -12,7 +12,7 @@ fish, once:                            gpulint completion fish > ~/.config/fish/
 """
 
 
-@click.command("completion", epilog=USE)
+@click.command("completion", short_help="Print the script that makes a shell complete.", epilog=USE)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
     """Print the script that makes a shell complete gpulint's commands, options, rules and accelerators."""

@@ -9,7 +9,7 @@ import click
 from gpulint.cli import Misuse, _names, known_rules, near
 
 
-@click.command("explain")
+@click.command("explain", short_help="Explain a rule, a fact, an adapter or an engine.")
 @click.argument("name", shell_complete=_names.explained)
 @click.option("--rules", "folders", multiple=True, metavar="DIR", help="Know a team's own rules too; repeatable.")
 def command(name: str, folders: Sequence[str]) -> None:

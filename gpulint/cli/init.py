@@ -10,7 +10,7 @@ from gpulint import __version__
 from gpulint.cli import TODAY, Misuse, prepared
 
 
-@click.command("init")
+@click.command("init", short_help="Write gpulint.yaml, and more on request.")
 @click.option("--hook", is_flag=True, help="Write .pre-commit-config.yaml as well.")
 @click.option("--spec", type=click.Path(dir_okay=False), help="Write a commented native spec to this file as well.")
 @TODAY
@@ -26,18 +26,16 @@ def command(hook: bool, spec: str | None, today: str) -> None:
     if spec:
         targets[spec] = scaffold.SPEC
     if taken := [name for name in targets if Path(name).exists()]:
-        raise Misuse(f"{', '.join(taken)} exists already; nothing was written{_by_hand(taken)}")
+        raise Misuse(f"{', '.join(taken)} exists already; nothing was written{_by_hand() if hook else ''}")
     for name, text in targets.items():
         Path(name).write_text(text, encoding="utf-8")
         click.echo(f"wrote {name}")
     click.echo(scaffold.said(report), nl=False)
 
 
-def _by_hand(taken: list[str]) -> str:
-    """What to add to a hook file that is there."""
+def _by_hand() -> str:
+    """What to add to a hook file by hand."""
     from gpulint import scaffold
 
-    if ".pre-commit-config.yaml" not in taken:
-        return ""
     lines = scaffold.hook_file(__version__).partition("\n")[2]
-    return f"; run gpulint init without --hook, and add to .pre-commit-config.yaml\n{lines}"
+    return f"; to have the hook, add to .pre-commit-config.yaml under repos:\n{lines}"

@@ -6,24 +6,18 @@ from pathlib import Path
 
 import click
 
-from gpulint.cli import Misuse, near, prepared
+from gpulint.cli import Misuse, _names, near, prepared
+from gpulint.cli._options import FORMAT
 
 
-@click.group("policy")
+@click.group("policy", short_help="Show what governs a path, and the packs.")
 def command() -> None:
     """Show the settings that govern a path, and the packs that settings can extend."""
 
 
-@command.command("show")
+@command.command("show", short_help="Show what governs PATH, each value with its origin.")
 @click.argument("path", default=".", type=click.Path())
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="What stdout shows.",
-)
+@FORMAT
 def show(path: str, format_: str) -> None:
     """Show what governs PATH (default: the current folder), each value with the file and line that says it."""
     from gpulint.policy import effective, rule, settings
@@ -43,7 +37,7 @@ def show(path: str, format_: str) -> None:
 
 
 @command.command("packs")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=_names.packs)
 def list_packs(name: str | None) -> None:
     """List the packs that `extends` can name, or print one."""
     from gpulint.policy import packs
@@ -59,7 +53,7 @@ def list_packs(name: str | None) -> None:
         raise Misuse(f"no pack is called {name}{near(name, names)}")
 
 
-@command.command("schema")
+@command.command("schema", short_help="Print the JSON Schema of gpulint.yaml.")
 def print_schema() -> None:
     """Print the JSON Schema of gpulint.yaml, for editors that complete and check it as you type."""
     from gpulint import shipped

@@ -9,16 +9,17 @@ from pathlib import Path
 import click
 
 from gpulint.cli import CLEAN, FOUND, MISUSED, Misuse, _names, words
+from gpulint.cli._options import FORMAT, SELECT
 
 FOLDER = "policies/gpulint"
 
 
-@click.group("rule")
+@click.group("rule", short_help="Write rules of your own, and test them.")
 def command() -> None:
     """Write rules of your own, and test them on their own samples."""
 
 
-@command.command("new")
+@command.command("new", short_help="Write a rule that works, to be changed.")
 @click.argument("name")
 @click.option(
     "--family",
@@ -66,23 +67,10 @@ def new(name: str, family: str, folder: str | None, scope: str) -> None:
         click.echo(f"then, so that gpulint check runs it: {line} in gpulint.yaml")
 
 
-@command.command("test")
+@command.command("test", short_help="Hold rules against their own samples.")
 @click.argument("paths", nargs=-1, type=click.Path())
-@click.option(
-    "--select",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=_names.rules,
-    help="Only this rule or family; repeatable, or comma-separated.",
-)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="What stdout shows.",
-)
+@SELECT
+@FORMAT
 def test(paths: Sequence[str], select: Sequence[str], format_: str) -> None:
     """Hold rules against their own samples (default: the folders under rules: in gpulint.yaml).
 

@@ -9,7 +9,7 @@ import click
 from gpulint.cli import known_rules
 
 
-@click.command("rules")
+@click.command("rules", short_help="List the rules by family.")
 @click.option("--rules", "folders", multiple=True, metavar="DIR", help="List a team's own rules too; repeatable.")
 def command(folders: Sequence[str]) -> None:
     """List the rules by family: ours, and those of the folders that gpulint.yaml names."""
