@@ -99,7 +99,7 @@ def prepared(
         whole = () if options.changed else _whole_folders(paths, tree)
         given = _Givens(policies, found, left, tree, beside, whole).of(found)
         left_out = [line for lines in policies.excluded(common) for line in lines]
-        tree = tree.leaving_out([*left_out, *options.exclude])
+        tree = tree.leaving_out(left_out, options.exclude)
         named = _inside([options.baseline], tree) if reader and options.baseline else {}
         known = _baseline(found, policies, options, named)
     except (SettingsError, rule.RuleError) as error:
@@ -217,7 +217,7 @@ class _Givens:
         if inside is None:
             return self._demanded(self.of(self.whole), None)
         found = self.policies.at(inside)
-        given = self._demanded(_placed(self.of(found), path, inside), inside)
+        given = self._demanded(_placed(self.of(found), path, self.tree.from_root(path) or inside), inside)
         return self._waived(given, found, inside)
 
     def _demanded(self, given: Given, inside: str | None) -> Given:
@@ -279,19 +279,15 @@ def _inside(paths: Iterable[str], tree: Tree) -> dict[str, str]:
 
 
 def _placed(given: Given, path: str, inside: str) -> Given:
-    """What governs a file, with the hints that are about its path: as shown, or from the folder of who says so."""
+    """What governs a file, with the hints that are about its path from the folder of who says so."""
     said: tuple[Hint | NamedFabric, ...] = (*given.hints, *given.fabrics)
     if path == inside and not any(one.folder for one in said):
         return given
-    return replace(given, hints=_about(given.hints, path, inside), fabrics=_about(given.fabrics, path, inside))
+    return replace(given, hints=_about(given.hints, inside), fabrics=_about(given.fabrics, inside))
 
 
-def _about(said: Iterable[T], path: str, inside: str) -> tuple[T, ...]:
-    return tuple(
-        one._replace(path="*")
-        for one in said
-        if any(fnmatch.fnmatchcase(name, one.path) for name in (path, _relative(inside, one.folder)))
-    )
+def _about(said: Iterable[T], inside: str) -> tuple[T, ...]:
+    return tuple(one._replace(path="*") for one in said if fnmatch.fnmatchcase(_relative(inside, one.folder), one.path))
 
 
 def _relative(path: str, folder: str) -> str:

@@ -501,6 +501,21 @@ def test_paths_are_relative_to_the_folder_of_the_policy_wherever_the_run_starts(
     assert {(path, rule) for path, rule, _ in spoken(result)} == expected
 
 
+def test_hints_are_about_paths_from_the_folder_of_the_policy(check: Callable[..., Result]) -> None:
+    files = {"gpulint.yaml": "hints: [{path: 'chat/*', accelerator: l4}]\n"}
+    files |= dict.fromkeys(("chat/a.yaml", "apps/chat/b.yaml"), UNPLACED)
+    assert [path for path, _, _ in spoken(check(files, "--format", "json"))] == ["chat/a.yaml"]
+    assert spoken(check({}, "--format", "json", folder="apps")) == []
+    assert [path for path, _, _ in spoken(check({}, "--format", "json", folder="chat"))] == ["a.yaml"]
+
+
+def test_what_is_left_out_does_not_depend_on_the_folder_that_a_run_starts_in(check: Callable[..., Result]) -> None:
+    files = {"gpulint.yaml": "exclude: [/old/]\n", "apps/old/pod.yaml": POD, "old/pod.yaml": POD}
+    assert spoken(check(files, "--format", "json")) == [("apps/old/pod.yaml", "gpu-limit-missing", "error")]
+    assert spoken(check({}, "--format", "json", folder="apps")) == [("old/pod.yaml", "gpu-limit-missing", "error")]
+    assert spoken(check({}, "--format", "json", "--exclude", "/old/", folder="apps")) == []
+
+
 def test_a_file_that_a_policy_above_leaves_out_is_left_out_also_by_name(check: Callable[..., Result]) -> None:
     files = {
         "gpulint.yaml": "exclude: [vendor/]\n",

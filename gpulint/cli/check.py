@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from gpulint.cli import BROKEN, CLEAN, FOUND, MISUSED, SEVERITIES, TODAY, Misuse, _names, tell, words
+from gpulint.cli._options import ACCELERATOR, RULES, SELECT
 
 if TYPE_CHECKING:
     from gpulint.findings import Report, Skip
@@ -29,13 +30,7 @@ if TYPE_CHECKING:
     help="Write the report to a file, or to stdout; repeatable.",
 )
 @click.option("--fail-on", type=SEVERITIES, default=None, help="Exit with 1 from this severity on.  [default: error]")
-@click.option(
-    "--select",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=_names.rules,
-    help="Only this rule or family; repeatable, or comma-separated.",
-)
+@SELECT
 @click.option(
     "--ignore",
     multiple=True,
@@ -46,15 +41,8 @@ if TYPE_CHECKING:
 @click.option(
     "--exclude", multiple=True, metavar="GLOB", help="Leave matching paths out, as a line of .gitignore would."
 )
-@click.option(
-    "--rules", "folders", multiple=True, metavar="DIR", type=click.Path(), help="Add a team's own rules; repeatable."
-)
-@click.option(
-    "--accelerator",
-    metavar="NAME",
-    shell_complete=_names.accelerators,
-    help="The accelerator of workloads that name none.",
-)
+@RULES
+@ACCELERATOR
 @click.option(
     "--render",
     type=click.Choice(["helm", "kustomize"]),
@@ -105,7 +93,7 @@ def command(
     folders: Sequence[str],
     policy: str | None,
     preview: bool,
-    accelerator: str | None,
+    accelerator: str,
     render: str | None,
     values: Sequence[str],
     base: str | None,
@@ -149,7 +137,7 @@ def command(
         ignore=words(ignore),
         exclude=tuple(exclude),
         rules=tuple(folders),
-        accelerator=accelerator or "",
+        accelerator=accelerator,
         fail_on=fail_on or "",
         base=base or "",
         head=head or "HEAD",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gpulint.cli import TODAY, Misuse, _names, near, prepared
+from gpulint.cli._options import ACCELERATOR, FORMAT
 
 if TYPE_CHECKING:
     from gpulint.facts import Quantity
@@ -25,21 +26,8 @@ if TYPE_CHECKING:
     type=click.Path(),
     help="What they are worth for the workloads of a file.",
 )
-@click.option(
-    "--accelerator",
-    metavar="NAME",
-    default="",
-    shell_complete=_names.accelerators,
-    help="The accelerator of workloads that name none.",
-)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="What stdout shows.",
-)
+@ACCELERATOR
+@FORMAT
 @TODAY
 def command(words: Sequence[str], place: str | None, accelerator: str, format_: str, today: str) -> None:
     """List the facts that a rule can compare: all, or those whose name, unit or meaning holds every one of WORDS."""

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from gpulint.cli import Misuse, _names, near, prepared
+from gpulint.cli._options import FORMAT
 
 
 @click.group("policy", short_help="Show what governs a path, and the packs.")
@@ -16,14 +17,7 @@ def command() -> None:
 
 @command.command("show", short_help="Show what governs PATH, each value with its origin.")
 @click.argument("path", default=".", type=click.Path())
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="What stdout shows.",
-)
+@FORMAT
 def show(path: str, format_: str) -> None:
     """Show what governs PATH (default: the current folder), each value with the file and line that says it."""
     from gpulint.policy import effective, rule, settings

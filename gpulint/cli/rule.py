@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from gpulint.cli import CLEAN, FOUND, MISUSED, Misuse, _names, words
+from gpulint.cli._options import FORMAT, SELECT
 
 FOLDER = "policies/gpulint"
 
@@ -68,21 +69,8 @@ def new(name: str, family: str, folder: str | None, scope: str) -> None:
 
 @command.command("test", short_help="Hold rules against their own samples.")
 @click.argument("paths", nargs=-1, type=click.Path())
-@click.option(
-    "--select",
-    multiple=True,
-    metavar="NAME",
-    shell_complete=_names.rules,
-    help="Only this rule or family; repeatable, or comma-separated.",
-)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="What stdout shows.",
-)
+@SELECT
+@FORMAT
 def test(paths: Sequence[str], select: Sequence[str], format_: str) -> None:
     """Hold rules against their own samples (default: the folders under rules: in gpulint.yaml).
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gpulint.cli import Misuse, _names
+from gpulint.cli._options import FORMAT
 
 if TYPE_CHECKING:
     from gpulint import architecture, workload
@@ -64,17 +65,10 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="An engine's start-up log or a trainer's memory report: its readings replace our terms.",
 )
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="What stdout shows.",
-)
+@FORMAT
 def command(
     what: str,
-    accelerator: str | None,
+    accelerator: str,
     online: bool,
     hub: str | None,
     token: bool,

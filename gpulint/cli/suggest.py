@@ -7,30 +7,17 @@ from pathlib import Path
 
 import click
 
-from gpulint.cli import TODAY, Misuse, _names, prepared
+from gpulint.cli import TODAY, Misuse, prepared
+from gpulint.cli._options import ACCELERATOR, FORMAT, RULES
 
 
 @click.command("suggest", short_help="Show what else a workload could run on.")
 @click.argument("place", metavar="FILE[:LINE]", type=click.Path())
-@click.option(
-    "--accelerator",
-    metavar="NAME",
-    shell_complete=_names.accelerators,
-    help="The accelerator of workloads that name none.",
-)
-@click.option(
-    "--rules", "folders", multiple=True, metavar="DIR", type=click.Path(), help="Add a team's own rules; repeatable."
-)
-@click.option(
-    "--format",
-    "format_",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="What stdout shows.",
-)
+@ACCELERATOR
+@RULES
+@FORMAT
 @TODAY
-def command(place: str, accelerator: str | None, folders: Sequence[str], format_: str, today: str) -> None:
+def command(place: str, accelerator: str, folders: Sequence[str], format_: str, today: str) -> None:
     """Show what else each workload of FILE could run on, or the one that LINE is about: what passes the same checks."""
     from gpulint import catalog, plans
     from gpulint.reports import plan
@@ -38,7 +25,7 @@ def command(place: str, accelerator: str | None, folders: Sequence[str], format_
     from gpulint.run import Options, Unusable, sources
 
     path, line = _placed(place)
-    run = prepared([path], Options(today, rules=tuple(folders), accelerator=accelerator or ""))
+    run = prepared([path], Options(today, rules=tuple(folders), accelerator=accelerator))
     try:
         found = [one for one in sources(run, [path]) if isinstance(one, Source)]
     except Unusable as error:

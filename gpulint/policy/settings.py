@@ -32,7 +32,7 @@ class SettingsError(ValueError):
 class Hint(NamedTuple):
     """What a file cannot say or has as its objective: for workloads of matching files, and of matching names if given.
 
-    `folder` is the one that the path is relative to, from the root; the path as shown counts too.
+    `folder` is the one that the path is relative to, from the root.
     """
 
     path: str

@@ -20,6 +20,8 @@ from gpulint.repository.source import FILE_BYTES_MAX, Source
 if TYPE_CHECKING:
     from typing import Self
 
+    import pathspec
+
     from gpulint.documents import Document
 
 NEVER_ENTERED = frozenset({".git", "node_modules", ".venv"})
@@ -47,13 +49,20 @@ class _Held(NamedTuple):
     names: frozenset[bytes]
 
 
+class Excluded(NamedTuple):
+    """What a run leaves out: by a path as it is shown or from the root, and by the path from the root alone."""
+
+    shown: pathspec.GitIgnoreSpec | None = None
+    at_root: pathspec.GitIgnoreSpec | None = None
+
+
 class Tree(abc.ABC):
     """Files below a root; paths are shown, and asked for, from `base`, the current folder."""
 
     def __init__(self, root: pathlib.Path, exclude: Sequence[str] = (), base: pathlib.Path | None = None) -> None:
         self.root = pathlib.Path(os.path.abspath(root))
         self.base = pathlib.Path.cwd() if base is None else pathlib.Path(os.path.abspath(base))
-        self.exclude = ignored.spec(exclude) if exclude else None
+        self.exclude = Excluded(ignored.spec(exclude) if exclude else None)
         self._searched: dict[tuple[str, pathlib.Path], str | None] = {}
         self._index: dict[pathlib.Path, tuple[_Held, ...]] = {}
         self._beside: dict[pathlib.Path, tuple[_Held, ...]] = {}
@@ -101,10 +110,10 @@ class Tree(abc.ABC):
 
     # ---- what everyone asks
 
-    def leaving_out(self, lines: Sequence[str]) -> Self:
-        """The same tree without what lines of a .gitignore at the root, or at `base`, match."""
+    def leaving_out(self, at_root: Sequence[str], shown: Sequence[str] = ()) -> Self:
+        """The same tree without what lines of a .gitignore at the root match, or further ones a path as it is shown."""
         other = self._again()
-        other.exclude = ignored.spec(lines) if lines else None
+        other.exclude = Excluded(*(ignored.spec(lines) if lines else None for lines in (shown, at_root)))
         return other
 
     def rewritten(self, contents: Mapping[str, bytes]) -> Self:
@@ -331,10 +340,12 @@ class Tree(abc.ABC):
         return ignored.relative(place, self.base)
 
     def _excluded(self, place: pathlib.Path) -> bool:
-        if self.exclude is None:
+        shown, at_root = self.exclude
+        if shown is None and at_root is None:
             return False
-        shown = {self._shown(place), ignored.relative(place, self.root)}
-        return any(ignored.names(self.exclude, name) for name in shown)
+        name = ignored.relative(place, self.root)
+        named = (shown, name), (shown, self._shown(place)), (at_root, name)
+        return any(ignored.names(spec, one) for spec, one in named if spec is not None)
 
 
 def _reheld(
