@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator
 
+from gpulint import documents
 from gpulint.adapters import pools
 from gpulint.findings import Skip
 from gpulint.policy import settings
@@ -17,6 +18,9 @@ Files = Iterable[Source | Skip]
 OF_POLICY = frozenset({settings.FILE, settings.PROJECT, settings.BASELINE})
 WORD_LEAST, WORDS_MAX = 3, 2_000
 """Names that are shorter stand everywhere; a change of so many names touches everything."""
+WITHIN = frozenset({"containers", "initContainers", "env", "ports", "volumeMounts"})
+"""Lists whose items have names of their own, such as `vllm`, that are only meant beside them."""
+DEPTH = 24
 
 
 def since(files: Files, commit: GitTree) -> list[Source | Skip]:
@@ -40,7 +44,8 @@ def between(base: GitTree, head: GitTree) -> Callable[[Files], Iterator[Source |
     names = {word for path, content in contents for word in _names(path, content)}
     if len(names) > WORDS_MAX or any(_reaches_far(path, content) for path, content in contents):
         return iter
-    named = re.compile(b"|".join(map(re.escape, sorted(names))) or b"(?!)")
+    words = b"|".join(map(re.escape, sorted(names))) or b"(?!)"
+    named = re.compile(rb"(?<![\w-])(?:%s)(?![\w-])" % words)
 
     def touched(files: Files) -> Iterator[Source | Skip]:
         return (
@@ -76,14 +81,39 @@ def _contents(path: str, *trees: GitTree) -> Iterator[bytes]:
 
 
 def _names(path: str, content: bytes) -> Iterator[bytes]:
-    """What another file may call a file, or what it holds, by: its name, that of its folder, and all names in it."""
+    """What another file may call a file, or what it holds, by: its name, that of its folder, and the names of objects in it."""
     *folders, name = path.split("/")
-    own = (word.encode("utf-8", "surrogateescape") for word in (name, *folders[-1:]))
-    yield from (word for word in (*own, *NAME.findall(content)) if len(word) >= WORD_LEAST)
+    loaded = documents.load(path, content)
+    called = [word for document in loaded.documents for word in _called(document.data, DEPTH)]
+    words = [word.encode("utf-8", "surrogateescape") for word in (name, *folders[-1:], *called)]
+    torn = NAME.findall(content) if loaded.problems else []
+    yield from (word for word in (*words, *torn) if len(word) >= WORD_LEAST)
+
+
+def _called(data: object, depth: int) -> Iterator[str]:
+    """Each `name` anywhere in an object, but of what nobody refers to from outside."""
+    if isinstance(data, list):
+        for item in data if depth else ():
+            yield from _called(item, depth - 1)
+    elif isinstance(data, dict):
+        for key, value in data.items() if depth else ():
+            if key == "name" and isinstance(value, str):
+                yield value
+            elif key not in WITHIN:
+                yield from _called(value, depth - 1)
 
 
 def _reaches_far(path: str, content: bytes) -> bool:
-    return _governs(path, content) or bool(re.search(pools.NAMES, path) or re.search(pools.WORDS.encode(), content))
+    return _governs(path, content) or bool(re.search(pools.NAMES, path)) or _may_define_pools(content)
+
+
+def _may_define_pools(content: bytes) -> bool:
+    """Whether one of the words of pools stands as a key or as what an object is; a label of a workload defines nothing."""
+    for match in re.finditer(pools.WORDS.encode(), content):
+        before = content[content.rfind(b"\n", 0, match.start()) + 1 : match.start()]
+        if match[0].endswith(b":") or b"apiVersion" in before or b"kind" in before:
+            return True
+    return False
 
 
 def _governs(path: str, content: bytes) -> bool:

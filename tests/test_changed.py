@@ -123,6 +123,11 @@ def test_the_gate_looks_at_everything_where_pools_of_nodes_changed(repository: P
     assert checked(before, {**before, "pool.yaml": pool}, "HEAD^")[0] == ["a.yaml", "b.yaml"]
 
 
+def test_a_label_that_names_a_queue_or_pool_is_no_pool(repository: Path) -> None:
+    queued = RIGHT.replace("labels: {app: chat}", "labels: {app: chat, kueue.x-k8s.io/queue-name: team}")
+    assert checked({"a.yaml": RIGHT, "b.yaml": OTHER}, {"a.yaml": queued, "b.yaml": OTHER}, "HEAD^")[0] == ["a.yaml"]
+
+
 def test_the_gate_looks_at_nothing_where_nothing_changed(repository: Path) -> None:
     paths, report = checked({"a.yaml": WRONG}, {"a.yaml": WRONG}, "HEAD^")
     assert (paths, report.files) == ([], 0)

@@ -17,7 +17,7 @@ TOKEN = re.compile(
 NUMBER = re.compile(r"\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|0x[0-9a-fA-F]+|\d+u")
 AMOUNT = re.compile(r"(\d+(?:\.\d+)?) ?([A-Za-zµ%]+)")
 ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*)")
-UNDECLARED = re.compile(r"undeclared reference to '([\w.]+)'")
+UNDECLARED = re.compile(r"(?:undeclared reference to '|reserved identifier: )([\w.]+)")
 COMPARED = ("==", "!=", "<", ">", "<=", ">=", "in")
 WORDS = {
     "=": "one `=` compares nothing: write `==`",
@@ -37,8 +37,27 @@ WORDS = {
     "false": "write false",
     "none": "write null",
     "nil": "write null",
+    "$": "write the name of a fact alone, without `$` and braces",
+    **dict.fromkeys("“”‘’„`", "write straight quotation marks"),
 }
 """What people write of other languages, by the word in lower case."""
+MEANT = {
+    "annotation": "annotations",
+    "card": "accelerator",
+    "cpu": "cpu_cores",
+    "gpu": "accelerator",
+    "gpus": "gpus_per_replica",
+    "kind": "object_kind",
+    "label": "labels",
+    "memory": "host_memory_bytes",
+    "model": "checkpoint",
+    "name": "workload_name",
+    "namespace": "object_namespace",
+    "nodes": "pods_per_replica",
+    "tp": "tensor_parallel",
+    "vram": "device_memory_bytes",
+}
+"""What people call a fact by a word that is far from its name."""
 SEPARATED = "a number is written without separators: 1000000 or 1e6"
 FUNCTIONS = (
     *("size", "has", "contains", "startsWith", "endsWith", "matches", "exists", "exists_one", "all", "filter", "map"),
@@ -111,7 +130,7 @@ def _undeclared(error: Mistake, tokens: list[_Token]) -> Mistake:
         return Mistake(token.start, f"no function is called {meant}{_near(meant, FUNCTIONS)}")
     if _compared_text(tokens, index):
         return Mistake(token.start, f"text stands in quotation marks: write '{token.text}'")
-    return Mistake(token.start, f"no fact is called {name}{_near(name, facts.glossary())}")
+    return Mistake(token.start, f"no fact is called {name}{nearest(name)}")
 
 
 def _compared_text(tokens: list[_Token], index: int) -> bool:
@@ -138,10 +157,11 @@ def _foreign(expression: str, tokens: list[_Token]) -> Iterator[Mistake]:
             yield Mistake(token.start, SEPARATED)
         elif token.text == "in" and after == "(":
             yield Mistake(token.start, "a list stands in brackets: in ['a', 'b']")
-    if expression.count("(") > expression.count(")"):
-        yield Mistake(expression.rfind("("), "a parenthesis is opened and not closed")
-    elif expression.count("(") < expression.count(")"):
-        yield Mistake(expression.rfind(")"), "a parenthesis is closed and was not opened")
+    for opened, closed, sign in (("(", ")", "parenthesis"), ("[", "]", "bracket")):
+        if expression.count(opened) > expression.count(closed):
+            yield Mistake(expression.rfind(opened), f"a {sign} is opened and not closed")
+        elif expression.count(opened) < expression.count(closed):
+            yield Mistake(expression.rfind(closed), f"a {sign} is closed and was not opened")
 
 
 def _plain(message: str, rest: str) -> str:
@@ -266,6 +286,13 @@ def _fact_before(tokens: list[_Token], index: int) -> str:
 
 def _type(name: str) -> str:
     return facts.glossary()[name].type if name in facts.glossary() else ""
+
+
+def nearest(name: str) -> str:
+    """The fact that a name may mean: by its word, by a part of its path, or by its spelling."""
+    parts = [part for part in reversed(name.split(".")) if part in facts.glossary()]
+    meant = MEANT.get(name.lower(), next(iter(parts), ""))
+    return f"; did you mean {meant}?" if meant else _near(name, facts.glossary())
 
 
 def _near(name: str, known: object) -> str:

@@ -49,7 +49,9 @@ PURPOSE: Mapping[str, str] = {
     "bad": "samples that the rule finds, the line marked `# <- here`",
     "good": "samples that it lets pass",
 }
-BEGINS = re.compile(r"\s*(message|why|summary|when|instead|against|gives_up):\s+([{!&*%@`\['\"])")
+BEGINS = re.compile(
+    r"\s*(message|why|summary|when|instead|against|gives_up):\s+([{!&*%@`\[]|['\"](?=[^'\"]*['\"]\s*[^\s#]))"
+)
 HOMES = {"document": ("document",), "repository": ("repository",), "policy": ("workload", "repository")}
 """The scopes in which facts are known, by who supplies them; all others are those of a workload."""
 UNIONS = ("str", "list[str]")
@@ -149,7 +151,8 @@ def _shaped(document: Document, path: tuple[str | int, ...], error: Mapping[str,
 def _typed(document: Document, path: tuple[str | int, ...], name: str, value: object, kind: str) -> str:
     """What is wrong with a value of another type, and how it is written."""
     if kind == "list_type":
-        return f"{name} is a list: write [{value}]"
+        several = "\n" in str(value)
+        return f"{name} is a list: " + ("begin its first item with `- |`" if several else f"write [{value}]")
     if path[0] == "examples" and isinstance(value, dict | list):
         return f"{name} is data; a sample is a text: begin it with `- |` and indent the spec below"
     if isinstance(value, dict) and isinstance(document.node(path), documents.Node):
@@ -198,12 +201,12 @@ def _mistakes(found: Rule, document: Document) -> Iterator[str]:
     if not found.when.strip():
         yield _at(document.locate(("when",)), _beginning(document.locate(("when",), key=True).text) or "when is empty")
         return
-    about_workloads = found.target.scope != "document"
-    for one in condition.mistakes(found.when, about_workloads):
-        yield _at(_inside(document, ("when",), one.offset), one.message)
     if astray := list(_targeted(found, document)):
         yield from astray
         return
+    about_workloads = found.target.scope != "document"
+    for one in condition.mistakes(found.when, about_workloads):
+        yield _at(_inside(document, ("when",), one.offset), one.message)
     yield from _printed(found, document)
     if not about_workloads:
         yield from _pointed(found, document)
@@ -279,8 +282,7 @@ def _unknown(name: str) -> str:
         return "empty braces name no fact: write {gpus_per_pod}"
     if not re.fullmatch(r"[A-Za-z_]\w*", name):
         return f"{{{name}}} is more than the name of a fact, and nothing else is filled in"
-    near = next(iter(difflib.get_close_matches(name, facts.glossary(), n=1)), "")
-    return f"no fact is called {name}" + (f"; did you mean {near}?" if near else "; `gpulint facts WORD` lists them")
+    return f"no fact is called {name}" + (condition.nearest(name) or "; `gpulint facts WORD` lists them")
 
 
 def _inside(document: Document, path: tuple[str | int, ...], offset: int) -> Location:
