@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint import adapters, documents, facts, lint, repository
+from gpulint import adapters, checkpoints, documents, facts, lint, repository
 from gpulint.architecture import Resolved
 from gpulint.facts import Facts
 from gpulint.findings import Report
+from gpulint.given import Given
 from gpulint.policy import policy
 from gpulint.workload import Role, Workload
 
@@ -39,7 +40,7 @@ class Folder:
         self.root = root
         self.tree = repository.WorkTree(root, base=root)
         rules = policy.selected((), (), ())
-        self.given = lint.Given(rules, tuple(rule.name for rule in rules))
+        self.given = Given(rules, tuple(rule.name for rule in rules))
 
     def paths(self) -> Iterator[str]:
         """Every file below, sorted."""
@@ -63,7 +64,7 @@ class Folder:
         """The workloads of one file with their facts, as the pipeline resolves them."""
         for document in self.loaded(path).documents:
             for workload in adapters.read(document, self.tree):
-                resolved = {role.name: lint.resolve(role, path, self.tree, None) for role in workload.roles}
+                resolved = {role.name: checkpoints.resolve(role, path, self.tree, None) for role in workload.roles}
                 known = (facts.of(role, resolved[role.name]) for role in workload.roles)
                 yield Read(workload, tuple(zip(workload.roles, known, strict=True)), resolved)
 

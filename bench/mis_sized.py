@@ -25,7 +25,8 @@ from typing import NamedTuple
 from gpulint import facts, fix, lint, plans, suggest
 from gpulint.facts import Facts, Missing
 from gpulint.findings import Plan, Suggestion
-from gpulint.lint import Given, Judged
+from gpulint.given import Given
+from gpulint.lint import Judged
 from gpulint.offers import Available
 from gpulint.policy import availability, check, policy, settings
 from gpulint.policy.reader import Disk

@@ -15,13 +15,14 @@ from pathlib import Path
 
 from gpulint import lint, repository
 from gpulint.findings import Finding
+from gpulint.given import Given
 from gpulint.policy import policy
 
 
 def findings(directory: Path) -> list[Finding]:
     """Every finding over the directory, with all rules and without alternatives."""
     rules = policy.selected((), (), ())
-    given = lint.Given(rules, tuple(rule.name for rule in rules), alternatives=False)
+    given = Given(rules, tuple(rule.name for rule in rules), alternatives=False)
     tree = repository.WorkTree(directory, base=directory)
     return list(lint.lint(tree.sources([str(directory)]), tree, given).findings)
 

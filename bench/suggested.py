@@ -11,12 +11,13 @@ from pathlib import Path
 
 from gpulint import lint, plans, repository
 from gpulint.findings import Suggestion
+from gpulint.given import Given
 from gpulint.policy import policy
 
 
 def main(folder: Path) -> None:
     """Print them, and how many files were read."""
-    given, files = lint.Given(policy.selected((), (), ())), 0
+    given, files = Given(policy.selected((), (), ())), 0
     for root in sorted(one for one in folder.iterdir() if one.is_dir()):
         tree = repository.WorkTree(root)
         for source in tree.sources([str(root)]):
@@ -26,7 +27,7 @@ def main(folder: Path) -> None:
     print(f"{files} files")
 
 
-def lines(source: repository.Source, tree: repository.Repository, given: lint.Given) -> Iterator[str]:
+def lines(source: repository.Source, tree: repository.Repository, given: Given) -> Iterator[str]:
     """What is said of one file."""
     report = lint.lint([source], tree, given)
     if not report.workloads:

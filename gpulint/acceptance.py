@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpulint.findings import Finding, Location, Report, RuleCard
-from gpulint.lint import Given
+from gpulint.given import Given
 from gpulint.policy import baseline, check, subject, waivers
 from gpulint.policy.baseline import Baseline, Entry, Held
 from gpulint.policy.settings import Accepted

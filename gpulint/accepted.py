@@ -11,7 +11,7 @@ from gpulint.findings import Finding
 from gpulint.policy import subject
 
 if TYPE_CHECKING:
-    from gpulint.lint import Given
+    from gpulint.given import Given
 
 SAID = ("gpulint/ignore", "gpulint:")
 """What a text holds that may silence something, beside its comments."""

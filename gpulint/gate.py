@@ -11,7 +11,7 @@ from gpulint import changed, comparison, documents, repository, run
 from gpulint.comparison import Known, Side
 from gpulint.findings import Report, Skip
 from gpulint.git import Git, GitError
-from gpulint.lint import Given
+from gpulint.given import Given
 from gpulint.policy import baseline, subject
 from gpulint.policy.committed import Commit, Vouching
 from gpulint.policy.rule import Rule

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from posixpath import dirname, join, normpath
+from dataclasses import replace
 from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple
 
-from gpulint import adapters, architecture, catalog, documents, engines, facts, hints, labels, metadata, summary
-from gpulint.architecture import Resolved
+from gpulint import adapters, catalog, checkpoints, documents, facts, hints, labels, summary, surroundings
 from gpulint.documents import Document
 from gpulint.facts import glossary
 from gpulint.findings import (
@@ -21,23 +19,21 @@ from gpulint.findings import (
     Report,
     RoleSummary,
     RuleCard,
-    Severity,
     Skip,
     Spent,
     Suggestion,
     WorkloadSummary,
 )
-from gpulint.governance import NONE, Budget, Governance
-from gpulint.offers import EVERYTHING, Available
+from gpulint.given import Given
+from gpulint.governance import Budget
 from gpulint.policy import check, objects
 from gpulint.policy.rule import Rule
-from gpulint.policy.settings import FILE, Hint, NamedFabric, NamedPool
+from gpulint.policy.settings import FILE
 from gpulint.repository import Repository, Source
-from gpulint.workload import Field, Origin, Role, Unknown, Workload
+from gpulint.workload import Field, Role, Unknown, Workload
 
 if TYPE_CHECKING:
     from gpulint.budgets import Consumer
-    from gpulint.policy.waivers import Demands, Suppression
 
 SHARING = {
     "nvidia.com/gpu": r"timeSlicing\s*:",
@@ -49,37 +45,6 @@ JOINED = tuple(f"kind: {kind}".encode() for kind in adapters.SCALERS)
 UNREAD = "asks for GPUs in an object that is not read yet"
 DEPTH = 24
 ASKED = re.compile(r"nvidia\.com/(?:gpu|mig-|pgpu)|amd\.com/gpu|habana\.ai/gaudi|gpu\.intel\.com/")
-
-
-@dataclass(frozen=True, slots=True)
-class Given:
-    """What the command line and the settings say beside the files; `governed` says it of one file, where that differs.
-
-    `vouched` passes on what the comments and annotations of a file silence, with those marked that do not count yet.
-    """
-
-    rules: tuple[Rule, ...]
-    every_rule: tuple[str, ...] = ()
-    accelerator: str = ""
-    hints: tuple[Hint, ...] = ()
-    pools: tuple[NamedPool, ...] = ()
-    like: Mapping[str, str] | None = None
-    alternatives: bool = True
-    fabrics: tuple[NamedFabric, ...] = ()
-    available: Available = EVERYTHING
-    fail_on: Severity = Severity.ERROR
-    waivers: tuple[Suppression, ...] = ()
-    demands: Demands | None = None
-    governance: Governance = NONE
-    governed: Callable[[str], Given] | None = None
-    vouched: Callable[[str, Sequence[Suppression], Sequence[Document]], Sequence[Suppression]] | None = None
-
-    def at(self, path: str) -> Given:
-        """What governs one file: the policy nearest to it, with what that says of its path."""
-        if self.governed is None:
-            return self
-        found = self.governed(path)
-        return found if found.alternatives == self.alternatives else replace(found, alternatives=self.alternatives)
 
 
 class Part(NamedTuple):
@@ -210,7 +175,7 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
     recognised: list[Recognised] = []
     known: dict[tuple[str, str], facts.Facts] = {}
     taking: list[tuple[Workload, facts.Facts]] = []
-    services = _services(loaded.documents)
+    services = surroundings.services(loaded.documents)
     told, mistaken = hints.commented(loaded.comments)
     for document in loaded.documents:
         adapter = adapters.claiming(document)
@@ -219,7 +184,7 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
         recognised.append(_recognised(adapter, document))
         found.extend(_problems(adapters.problems(adapter, document, repository), given.rules))
         for workload in adapters.workloads(adapter, document, repository):
-            hinted = _hinted(workload, services, told, repository, given)
+            hinted = surroundings.hinted(workload, services, told, repository, given)
             understood = _workload(hinted, repository, given)
             summaries.append(understood.summary)
             taking.extend((hinted, one) for one in understood.known)
@@ -299,31 +264,10 @@ def _of_targets(found: Sequence[Document], repository: Repository, given: Given)
             for workload in adapters.read(target, repository):
                 governing = given.at(target.path)
                 hinted = hints.applied(
-                    _placed(workload, repository, governing), (), governing.hints, governing.accelerator
+                    surroundings.placed(workload, repository, governing), (), governing.hints, governing.accelerator
                 )
                 own = _workload(hinted, repository, given).findings
                 yield from (one for one, _ in own if one.location.path == document.path)
-
-
-def _placed(workload: Workload, repository: Repository, given: Given) -> Workload:
-    """A workload with what its object says of itself, and the pools, fabrics and machines to be had that gpulint.yaml names."""
-    workload = metadata.described(workload, repository.read)
-    workload = replace(workload, roles=tuple(_having(role, given.available) for role in workload.roles))
-    if given.pools:
-        from gpulint.adapters import pools
-
-        workload = pools.joined_with(workload, tuple(pools.named(**one._asdict()) for one in given.pools))
-    if given.governance is not NONE:
-        from gpulint import governed
-
-        workload = governed.governed(workload, given.governance)
-    return hints.wired(workload, given.fabrics)
-
-
-def _having(role: Role, available: Available) -> Role:
-    """A role with what its team can have, in the region that it names."""
-    region = role.text("region")
-    return replace(role, available=available._replace(regions=(region,)) if region else available)
 
 
 def _at_comment(loaded: documents.Loaded, comment: documents.Comment) -> Location:
@@ -336,37 +280,6 @@ def _at_comment(loaded: documents.Loaded, comment: documents.Comment) -> Locatio
 def _recognised(adapter: ModuleType, document: Document) -> Recognised:
     where = document.locate(("kind",))
     return Recognised(where.path, where.line, adapters.kind(adapter, document), adapters.name(adapter))
-
-
-def _services(found: Iterable[Document]) -> dict[tuple[str, str], Origin]:
-    """The Services of a file by namespace and by the variable that Kubernetes sets to their address."""
-    services = {}
-    for document in found:
-        name = document.get(("metadata", "name"))
-        if (document.get(("apiVersion",)), document.get(("kind",))) == ("v1", "Service") and isinstance(name, str):
-            variable = f"{name.upper().replace('-', '_')}_PORT"
-            services[_namespace(document), variable] = Origin(document, ("metadata", "name"))
-    return services
-
-
-def _beside(workload: Workload, services: Mapping[tuple[str, str], Origin]) -> Workload:
-    """A workload with the variables that its engine takes for its own and that stand for a Service of the file."""
-    if not services:
-        return workload
-    return replace(
-        workload, roles=tuple(_linked(role, _namespace(workload.document), services) for role in workload.roles)
-    )
-
-
-def _linked(role: Role, namespace: str, services: Mapping[tuple[str, str], Origin]) -> Role:
-    for variable in engines.own_variables(role.text("engine")):
-        if origin := services.get((namespace, variable)):
-            return role.having(service_variable=Field(variable, (origin,)))
-    return role
-
-
-def _namespace(document: Document) -> str:
-    return str(document.get(("metadata", "namespace")) or "")
 
 
 def _is_unread(document: Document) -> bool:
@@ -454,7 +367,7 @@ def _reworded(rule: Rule, known: facts.Facts) -> tuple[Suggestion, ...]:
 
 
 def _judged(role: Role, workload: Workload, repository: Repository, given: Given) -> Judged:
-    resolved = resolve(role, workload.document.path, repository, given.like)
+    resolved = checkpoints.resolve(role, workload.document.path, repository, given.like)
     known = facts.of(role, resolved)
     rules = tuple(check.matching(given.rules, workload, role))
     outcome = check.judged(rules, known)
@@ -479,26 +392,15 @@ def judged(source: Source, repository: Repository, given: Given, name: str | Non
     given = given.at(source.path)
     loaded = documents.load(source.path, source.content)
     told, _ = hints.commented(loaded.comments)
-    services = _services(loaded.documents)
+    services = surroundings.services(loaded.documents)
     for document in loaded.documents:
         adapter = adapters.claiming(document)
         for workload in adapters.workloads(adapter, document, repository) if adapter else ():
             if name is not None and workload.name != name:
                 continue
-            hinted = _hinted(workload, services, told, repository, given)
+            hinted = surroundings.hinted(workload, services, told, repository, given)
             for role in hinted.roles:
                 yield _judged(role, hinted, repository, given)
-
-
-def _hinted(
-    workload: Workload,
-    services: Mapping[tuple[str, str], Origin],
-    told: Sequence[hints.Told],
-    repository: Repository,
-    given: Given,
-) -> Workload:
-    """A workload with all that stands beside it: Services, pools, fabrics, and hints."""
-    return hints.applied(_placed(_beside(workload, services), repository, given), told, given.hints, given.accelerator)
 
 
 def _shares(role: Role, outcome: check.Outcome, repository: Repository) -> str | None:
@@ -520,35 +422,3 @@ def _shared(role: Role, path: str) -> Role:
     counted = ("gpus_per_pod", "gpus_per_replica") if _several(role) else ()
     counts = {name: replace(role.fields[name], value=reason) for name in counted}
     return role.having(**counts, sharing=Field("time-slicing in some pool", source=path))
-
-
-def resolve(role: Role, path: str, repository: Repository, like: Mapping[str, str] | None) -> Resolved | None:
-    """The architecture of a role's checkpoint; None when no checkpoint is stated."""
-    reference = role.text("checkpoint")
-    if not reference:
-        return None
-    resolved = architecture.resolve(reference, lambda name: _config(repository, path, name), like)
-    config = _config(repository, path, reference) if resolved.how.startswith("config.json") else None
-    if config is None:
-        return resolved
-    from gpulint.architecture import index
-
-    return index.with_files(resolved, config, lambda name, length: _head(repository, path, reference, name, length))
-
-
-def _config(repository: Repository, path: str, reference: str) -> str | None:
-    """The text of a checkpoint's config.json beside the file or in the repository."""
-    if reference.startswith("/") or "://" in reference:
-        return None
-    name = join(reference, "config.json")
-    content = repository.read(normpath(join(dirname(path), name))) or repository.at_root(normpath(name))
-    return None if content is None else content.decode("utf-8", "replace")
-
-
-def _head(repository: Repository, path: str, reference: str, name: str, length: int) -> bytes | None:
-    """The first bytes of a file that lies beside a checkpoint's config.json."""
-    near = normpath(join(dirname(path), reference))
-    if repository.read(join(near, "config.json")) is not None:
-        return repository.head(join(near, name), length)
-    content = repository.at_root(normpath(join(reference, name)))
-    return None if content is None else content[:length]

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from gpulint import lint, planner, proof, search, written
 from gpulint.findings import Finding, Location, Plan
-from gpulint.lint import Given, Judged
+from gpulint.given import Given
+from gpulint.lint import Judged
 from gpulint.policy import check
 from gpulint.repository import Repository, Source
 

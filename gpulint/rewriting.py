@@ -10,7 +10,7 @@ from typing import NamedTuple
 from gpulint import disk, fix, lint
 from gpulint.findings import Report, Skip
 from gpulint.fix import Files, Left, Outcome
-from gpulint.lint import Given
+from gpulint.given import Given
 from gpulint.repository import Source, Tree
 
 

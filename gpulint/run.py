@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from gpulint import hardware, lint, repository
 from gpulint.findings import Report, Severity, Skip
+from gpulint.given import Given
 from gpulint.governance import Governance
-from gpulint.lint import Given
 from gpulint.offers import EVERYTHING, Available
 from gpulint.policy import rule, selection, settings
 from gpulint.policy.governing import Policies

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from gpulint import documents, lint
 from gpulint.documents import Document
 from gpulint.findings import Report, Skip
+from gpulint.given import Given
 from gpulint.policy.rule import Rule
 from gpulint.policy.settings import FILE
 from gpulint.repository import Source
@@ -124,13 +125,13 @@ def sources_of(text: str) -> tuple[list[Source], Alone]:
     return [Source(path, content) for path, content in files.items()], Alone(files if len(files) > 1 else None)
 
 
-def report(text: str, given: lint.Given) -> Report:
+def report(text: str, given: Given) -> Report:
     """What the pipeline says of a sample."""
     sources, repository = sources_of(text)
     return lint.lint(sources, repository, under(text, given))
 
 
-def under(text: str, given: lint.Given) -> lint.Given:
+def under(text: str, given: Given) -> Given:
     """What a sample is checked with, and what a gpulint.yaml among its files demands besides."""
     files = {one.path: one.text.encode() for one in files_of(text)}
     if FILE not in files:
@@ -140,7 +141,7 @@ def under(text: str, given: lint.Given) -> lint.Given:
 
     policies = Policies(Held(files))
 
-    def governed(path: str) -> lint.Given:
+    def governed(path: str) -> Given:
         found = policies.at(path)
         about = found.governance.about(lambda lines: policies.matches(lines, path))
         return replace(given, governance=about.read_whole(), available=availability.of(found))
@@ -149,6 +150,6 @@ def under(text: str, given: lint.Given) -> lint.Given:
     return replace(given, governance=whole, governed=governed)
 
 
-def given(rules: Sequence[Rule], known: Sequence[Rule], alternatives: bool = True) -> lint.Given:
+def given(rules: Sequence[Rule], known: Sequence[Rule], alternatives: bool = True) -> Given:
     """What a sample is checked with: these rules, and the names of all that are known."""
-    return lint.Given(tuple(rules), tuple(dict.fromkeys(one.name for one in known)), alternatives=alternatives)
+    return Given(tuple(rules), tuple(dict.fromkeys(one.name for one in known)), alternatives=alternatives)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint import adapters, architecture, documents, engines, facts, hardware, lint, summary, units
+from gpulint import adapters, architecture, checkpoints, documents, engines, facts, hardware, summary, units
 from gpulint.adapters import native
 from gpulint.architecture import Resolved
 from gpulint.facts import Facts, Missing, glossary
@@ -138,7 +138,7 @@ def _from_words(
         raise Unsized("; ".join(wrong))
     found = [role for workload in native.workloads(document, repository) for role in workload.roles]
     said = [role.having(**_stated(stated, accelerator)) for role in found]
-    return [(role, lint.resolve(role, "", repository, None)) for role in said]
+    return [(role, checkpoints.resolve(role, "", repository, None)) for role in said]
 
 
 def _spec(words: Mapping[str, object]) -> Mapping[str, object]:
@@ -169,7 +169,7 @@ def from_checkpoint(
     elif engines.purpose(str(stated.get("engine", ""))) == "training":
         fields.setdefault("task", Field("training", source="the engine is a trainer"))
     role = Role(reference, Origin(_nowhere(), ()), fields)
-    return role, lint.resolve(role, "", repository, None)
+    return role, checkpoints.resolve(role, "", repository, None)
 
 
 def from_file(
@@ -184,7 +184,7 @@ def from_file(
                     **_stated({key: value for key, value in stated.items() if key != "engine"}, accelerator)
                 )
                 named = dataclasses.replace(own, name=f"{workload.name}/{role.name}")
-                found.append((named, lint.resolve(named, path, repository, None)))
+                found.append((named, checkpoints.resolve(named, path, repository, None)))
     return found
 
 

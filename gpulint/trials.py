@@ -10,6 +10,7 @@ from typing import NamedTuple
 from gpulint import documents, lint, samples
 from gpulint.facts import Missing, glossary
 from gpulint.findings import Finding, Report, Skip
+from gpulint.given import Given
 from gpulint.lint import Judged
 from gpulint.policy import cel, rule_file
 from gpulint.policy.availability import near
@@ -137,7 +138,7 @@ def _company(rule: Rule, known: Sequence[Rule]) -> tuple[Rule, ...]:
     return (*(one for one in others if rule.name in one.absorbs), rule)
 
 
-def _trial(rule: Rule, side: str, number: int, line: int, text: str, given: lint.Given) -> Trial:
+def _trial(rule: Rule, side: str, number: int, line: int, text: str, given: Given) -> Trial:
     report = samples.report(text, given)
     found = [one for one in report.findings if one.rule == rule.name and one.suppressed is None]
     trial = Trial(side, number, line, text, samples.marked_lines(text), tuple(_said(text, found)))
@@ -153,7 +154,7 @@ def _said(text: str, found: Iterable[Finding]) -> Iterator[Said]:
         yield Said(above.get(one.location.path, 0) + one.location.line, severity, one.message)
 
 
-def _of_bad(rule: Rule, trial: Trial, found: Sequence[Finding], report: Report, given: lint.Given) -> Iterator[str]:
+def _of_bad(rule: Rule, trial: Trial, found: Sequence[Finding], report: Report, given: Given) -> Iterator[str]:
     if not trial.expected:
         yield f"no line of it is marked: put `{samples.MARK}` at the end of the line that the rule must find"
     if trial.silent and not trial.astray:
@@ -174,7 +175,7 @@ def _listed(lines: Iterable[int]) -> str:
     return ", ".join(dict.fromkeys(map(str, lines)))
 
 
-def _of_good(rule: Rule, trial: Trial, report: Report, given: lint.Given) -> Iterator[str]:
+def _of_good(rule: Rule, trial: Trial, report: Report, given: Given) -> Iterator[str]:
     if trial.expected:
         yield f"a good sample carries no mark; line {trial.expected[0]} has one"
     if trial.said:
@@ -190,7 +191,7 @@ def _of_good(rule: Rule, trial: Trial, report: Report, given: lint.Given) -> Ite
 # ---- why a rule is silent
 
 
-def _why_silent(rule: Rule, text: str, report: Report, given: lint.Given) -> Iterator[str]:
+def _why_silent(rule: Rule, text: str, report: Report, given: Given) -> Iterator[str]:
     """The first reason that explains why a rule says nothing of a sample."""
     broken = list(_broken(rule, report))
     if broken:
@@ -245,7 +246,7 @@ def _unread(rule: Rule, report: Report) -> str:
     return f"{kind} no workload on a GPU; does it ask for one?"
 
 
-def _unheld(rule: Rule, text: str, given: lint.Given) -> str:
+def _unheld(rule: Rule, text: str, given: Given) -> str:
     """What the condition sees where it does not hold, or why the rule is not about what the sample holds."""
     roles = _roles(text, given)
     about = [one for one in roles if rule.name in {each.name for each in one.rules}]
@@ -307,7 +308,7 @@ def literal(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _unfilled(rule: Rule, text: str, given: lint.Given) -> Iterator[str]:
+def _unfilled(rule: Rule, text: str, given: Given) -> Iterator[str]:
     """The facts of a message that the sample leaves unknown."""
     for one in _roles(text, given) if rule.target.scope == "workload" else ():
         for name in placeholders(rule.message):
@@ -315,14 +316,14 @@ def _unfilled(rule: Rule, text: str, given: lint.Given) -> Iterator[str]:
                 yield f"the message prints {{{name}}}, which is unknown here: {glossary()[name].ask or 'compare it too'}"
 
 
-def _about(rule: Rule, text: str, given: lint.Given) -> bool:
+def _about(rule: Rule, text: str, given: Given) -> bool:
     """Whether a rule is about anything that a sample holds."""
     if rule.target.scope != "workload":
         return True
     return any(rule.name in {each.name for each in one.rules} for one in _roles(text, given))
 
 
-def _roles(text: str, given: lint.Given) -> list[Judged]:
+def _roles(text: str, given: Given) -> list[Judged]:
     sources, repository = samples.sources_of(text)
     return [one for source in sources for one in lint.judged(source, repository, samples.under(text, given))]
 

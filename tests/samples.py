@@ -8,6 +8,7 @@ from typing import Any
 
 from gpulint import fix, lint, samples, splices
 from gpulint.findings import Edit, Finding, Location, Report, RoleSummary, Severity, Suggestion
+from gpulint.given import Given
 from gpulint.offers import EVERYTHING
 from gpulint.policy.rule import Rule, shipped_rules
 from gpulint.repository import Source
@@ -30,9 +31,9 @@ def report(
     chosen = tuple(shipped_rules().values()) if rules is None else tuple(rules)
     every = tuple(dict.fromkeys((*shipped_rules(), *(rule.name for rule in chosen))))
     if not path and not files and len(samples.files_of(text)) > 1:
-        return samples.report(text, lint.Given(chosen, every, **given))
+        return samples.report(text, Given(chosen, every, **given))
     source = Source(path or path_of(text), text.encode())
-    return lint.lint([source], Alone(files), lint.Given(chosen, every, **given))
+    return lint.lint([source], Alone(files), Given(chosen, every, **given))
 
 
 def of_rule(found: Report, name: str) -> list[Finding]:

@@ -311,3 +311,18 @@ def test_every_action_that_is_used_is_pinned_to_a_commit() -> None:
     files = (checkout.ROOT / "action.yml", checkout.ROOT / "integrations" / "github" / "workflow.yml")
     used = [name for file in files for name in re.findall(r"uses: (\S+)", file.read_text(encoding="utf-8"))]
     assert [name for name in used if not re.search(r"@[0-9a-f]{40}$", name) and "OWNER/gpulint" not in name] == []
+
+
+def test_the_page_shows_the_workflow_and_every_input_as_they_are() -> None:
+    page = (checkout.ROOT / "docs" / "integrations.md").read_text(encoding="utf-8")
+    workflow = (checkout.ROOT / "integrations" / "github" / "workflow.yml").read_text(encoding="utf-8")
+    metadata = action.YAML(typ="safe").load((checkout.ROOT / "action.yml").read_text(encoding="utf-8"))
+    assert f"```yaml\n{workflow}```\n" in page
+    for name, one in [*metadata["inputs"].items(), *metadata["outputs"].items()]:
+        assert re.search(rf"^\| `{name}` \|.* {re.escape(one['description'])} \|$", page, re.MULTILINE), name
+
+
+def test_the_page_names_every_hook() -> None:
+    page = (checkout.ROOT / "docs" / "integrations.md").read_text(encoding="utf-8")
+    hooks = action.YAML(typ="safe").load((checkout.ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    assert [one["id"] for one in hooks if f"| `{one['id']}` |" not in page] == []

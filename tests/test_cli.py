@@ -472,6 +472,12 @@ def test_init_overwrites_nothing_and_then_writes_nothing(run: Run, taken: str) -
     assert Path(taken).read_text(encoding="utf-8") == "# mine\n"
 
 
+def test_init_writes_through_no_link(run: Run, tmp_path: Path) -> None:
+    Path("gpulint.yaml").symlink_to(tmp_path.parent / "elsewhere.yaml")
+    assert run("init").exit_code == 2
+    assert not (tmp_path.parent / "elsewhere.yaml").exists()
+
+
 # ---- help
 
 

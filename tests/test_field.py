@@ -12,6 +12,7 @@ import samples
 
 from gpulint import architecture, labels, lint, repository
 from gpulint.findings import Finding, Report, RoleSummary, Severity, Suggestion
+from gpulint.given import Given
 from gpulint.policy.rule import shipped_rules
 from gpulint.workload import Role
 
@@ -94,7 +95,7 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Check:
             (tmp_path / path).write_text(text, encoding="utf-8")
         rules = shipped_rules()
         tree = repository.WorkTree(tmp_path)
-        found = lint.lint(tree.sources(paths or ["."]), tree, lint.Given(tuple(rules.values()), tuple(rules)))
+        found = lint.lint(tree.sources(paths or ["."]), tree, Given(tuple(rules.values()), tuple(rules)))
         assert found.failures == ()
         return found
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from gpulint import cli, documents, fix, lint, plans, splices
 from gpulint.findings import Edit, Location, Report, Suggestion
 from gpulint.fix import Files, Outcome
+from gpulint.given import Given
 from gpulint.policy.rule import shipped_rules
 from gpulint.repository import Source
 from gpulint.splices import Inexact, Splice
@@ -74,7 +75,7 @@ def small(arguments: str, gpus: object = 2, card: str = "nvidia-l4") -> str:
 def linter(others: Files | None = None) -> fix.Linted:
     def linted(files: Files, alternatives: bool) -> Report:
         rules = tuple(shipped_rules().values())
-        asked = lint.Given(rules, tuple(shipped_rules()), alternatives=alternatives)
+        asked = Given(rules, tuple(shipped_rules()), alternatives=alternatives)
         sources = [Source(path, content) for path, content in files.items()]
         return lint.lint(sources, samples.Alone({**(others or {}), **files}), asked)
 
@@ -623,9 +624,7 @@ def test_every_alternative_with_an_exact_place_holds_in_the_text() -> None:
 
 def test_the_options_of_a_plan_tell_the_characters_too() -> None:
     rules = tuple(shipped_rules().values())
-    (plan,) = plans.of(
-        Source("spec.yaml", CHAT.encode()), None, samples.Alone(), lint.Given(rules, tuple(shipped_rules()))
-    )
+    (plan,) = plans.of(Source("spec.yaml", CHAT.encode()), None, samples.Alone(), Given(rules, tuple(shipped_rules())))
     edits = [edit for one in plan.options for edit in one.edits if edit.location]
     assert edits
     assert all(edit.exact for edit in edits)

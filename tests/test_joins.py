@@ -8,6 +8,7 @@ import pytest
 
 from gpulint import lint, repository
 from gpulint.findings import Report
+from gpulint.given import Given
 from gpulint.policy.rule import shipped_rules
 
 DEPLOYMENT = """\
@@ -44,7 +45,7 @@ def checked(root: Path, monkeypatch: pytest.MonkeyPatch, files: dict[str, str], 
     monkeypatch.chdir(root / below)
     rules = shipped_rules()
     tree = repository.WorkTree(root)
-    found = lint.lint(tree.sources([path]), tree, lint.Given(tuple(rules.values()), tuple(rules)))
+    found = lint.lint(tree.sources([path]), tree, Given(tuple(rules.values()), tuple(rules)))
     assert found.failures == ()
     return found
 

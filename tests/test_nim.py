@@ -8,7 +8,7 @@ import pytest
 import reading
 import samples
 
-from gpulint import facts, lint
+from gpulint import checkpoints, facts
 from gpulint.engines import nim
 from gpulint.facts import Missing
 from gpulint.workload import Role, Unknown
@@ -28,7 +28,7 @@ def _images(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _likely(of: Role, name: str) -> object:
-    found = facts.of(of, lint.resolve(of, "spec.yaml", samples.Alone(), None)).likely(name)
+    found = facts.of(of, checkpoints.resolve(of, "spec.yaml", samples.Alone(), None)).likely(name)
     return sorted(found.names) if isinstance(found, Missing) else found
 
 

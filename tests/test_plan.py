@@ -9,8 +9,9 @@ import samples
 import test_schemas
 from click.testing import CliRunner
 
-from gpulint import cli, lint, plans
+from gpulint import cli, plans
 from gpulint.findings import Plan, Suggestion
+from gpulint.given import Given
 from gpulint.policy.rule import shipped_rules
 from gpulint.reports import plan as plan_report
 from gpulint.repository import Source
@@ -80,7 +81,7 @@ def planned(text: str, line: int | None = None, **given: object) -> Plan:
     """The plan of the one role of a text."""
     rules = tuple(shipped_rules().values())
     source = Source(samples.path_of(text), text.encode())
-    (found,) = plans.of(source, line, samples.Alone(), lint.Given(rules, **given))  # type: ignore[arg-type]
+    (found,) = plans.of(source, line, samples.Alone(), Given(rules, **given))  # type: ignore[arg-type]
     return found
 
 

@@ -13,6 +13,7 @@ import samples
 from gpulint import adapters, documents, lint, repository
 from gpulint.adapters import slurm_settings
 from gpulint.findings import Report
+from gpulint.given import Given
 from gpulint.policy import settings
 from gpulint.policy.reader import Disk
 from gpulint.policy.rule import shipped_rules
@@ -470,7 +471,7 @@ def checked(files: Mapping[str, str], path: str, **given: Any) -> Report:
     kept = {name: text.encode() for name, text in files.items()}
     rules = shipped_rules()
     source = repository.Source(path, kept[path])
-    return lint.lint([source], samples.Alone(kept), lint.Given(tuple(rules.values()), tuple(rules), **given))
+    return lint.lint([source], samples.Alone(kept), Given(tuple(rules.values()), tuple(rules), **given))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from test_plan import GKE, planned, server
 from gpulint import fix, lint, shares
 from gpulint.facts import Facts
 from gpulint.findings import Suggestion
-from gpulint.lint import Given
+from gpulint.given import Given
 from gpulint.policy.rule import shipped_rules
 from gpulint.repository import Source
 from gpulint.sizing import cost

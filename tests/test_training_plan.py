@@ -16,6 +16,7 @@ import samples
 from gpulint import facts, lint, plans, suggest
 from gpulint.facts import Facts
 from gpulint.findings import Plan, Suggestion
+from gpulint.given import Given
 from gpulint.policy.rule import shipped_rules
 from gpulint.repository import Source
 
@@ -291,7 +292,7 @@ RIGHT = {
 
 def planned(text: str) -> tuple[Plan, Facts]:
     """The plan of the one role of a text, and its facts."""
-    source, given = Source(samples.path_of(text), text.encode()), lint.Given(tuple(shipped_rules().values()))
+    source, given = Source(samples.path_of(text), text.encode()), Given(tuple(shipped_rules().values()))
     (found,) = plans.of(source, None, samples.Alone(), given)
     (one,) = lint.judged(source, samples.Alone(), given)
     return found, one.known

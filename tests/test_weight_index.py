@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from gpulint import architecture, catalog, cli, documents, lint, repository
+from gpulint import architecture, catalog, checkpoints, cli, documents, repository
 from gpulint.architecture import Architecture, Resolved, index
 from gpulint.repository import WorkTree
 from gpulint.workload import Field, Origin, Role
@@ -479,7 +479,7 @@ def test_a_large_file_is_read_as_far_as_its_header(tmp_path: Path) -> None:
 def resolved(reference: str, tree: repository.Repository) -> Architecture | None:
     document = documents.load("a.yaml", b"{}").documents[0]
     role = Role("server", Origin(document, ()), {"checkpoint": Field(reference)})
-    found = lint.resolve(role, "", tree, None)
+    found = checkpoints.resolve(role, "", tree, None)
     return found.architecture if found else None
 
 

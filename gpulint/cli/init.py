@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -25,7 +26,7 @@ def command(hook: bool, spec: str | None, today: str) -> None:
         targets[".pre-commit-config.yaml"] = scaffold.hook_file(__version__)
     if spec:
         targets[spec] = scaffold.SPEC
-    if taken := [name for name in targets if Path(name).exists()]:
+    if taken := [name for name in targets if os.path.lexists(name)]:
         raise Misuse(f"{', '.join(taken)} exists already; nothing was written{_by_hand() if hook else ''}")
     for name, text in targets.items():
         Path(name).write_text(text, encoding="utf-8")
