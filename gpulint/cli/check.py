@@ -157,7 +157,9 @@ def command(
     report = _commented(report, comment_key, comment_over)
     is_lost = _put(report, wanted, sys.stdout.isatty() if color is None else color, on_stderr=fix and "-" in paths)
     if not report.workloads and not report.findings and not report.failures:
-        tell(["nothing here concerns GPUs"])
+        tell(
+            ["no file that is read here has changed" if changed and not report.files else "nothing here concerns GPUs"]
+        )
     if report.failures:
         sys.exit(BROKEN)
     if is_lost:
