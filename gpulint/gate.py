@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -17,9 +17,7 @@ from gpulint.policy.committed import Commit, Vouching
 from gpulint.policy.rule import Rule
 from gpulint.repository import Source
 from gpulint.repository.git_tree import GitTree
-from gpulint.run import Options, Run, Stands, Unusable
-
-Watched = Callable[[Iterable[Source | Skip]], Iterable[Source | Skip]]
+from gpulint.run import Options, Run, Stands, Unusable, Watched
 
 
 class Sides(NamedTuple):

@@ -5,13 +5,12 @@ from __future__ import annotations
 import fnmatch
 import json
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from gpulint import hardware, lint, repository
+from gpulint import day, hardware, lint, repository
 from gpulint.findings import Report, Severity, Skip
 from gpulint.given import Given
 from gpulint.governance import Governance
@@ -259,7 +258,7 @@ class _Givens:
             found.like,
             fabrics=found.fabrics,
             fail_on=Severity.named(options.fail_on or found.fail_on),
-            available=_available(found)._replace(today=options.today or time.strftime("%Y-%m-%d")),
+            available=_available(found)._replace(today=options.today or day.today()),
             demands=_demands(found),
             governed=self.at,
             governance=self._governance(found),

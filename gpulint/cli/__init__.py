@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -67,18 +66,15 @@ def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 def _day(context: click.Context, _: click.Parameter, day: str | None) -> str:
     if day is None:
-        return now()
+        from gpulint import day as clock
+
+        return clock.today()
     from datetime import date
 
     try:
         return date.fromisoformat(day).isoformat()
     except ValueError:
         raise Misuse(f"--today {day} is no day: write it as 2026-11-22") from None
-
-
-def now() -> str:
-    """Today; no other line of gpulint asks for it."""
-    return time.strftime("%Y-%m-%d")
 
 
 TODAY = click.option(

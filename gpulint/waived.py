@@ -1,4 +1,4 @@
-"""Accepted: what the waivers of a file and of its policy make of findings, and what is wrong with those waivers."""
+"""Waived: what the waivers of a file and of its policy make of findings, and what is wrong with those waivers."""
 
 from __future__ import annotations
 
