@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from gpulint.findings import Finding, Location, Report
 from gpulint.given import Given
@@ -14,11 +14,9 @@ from gpulint.policy import baseline, check, subject, waivers
 from gpulint.policy.baseline import Baseline, Entry, Held
 from gpulint.policy.settings import Accepted
 from gpulint.policy.waivers import Suppression, Trouble
+from gpulint.preparation import Run
 from gpulint.repository import Repository
 from gpulint.version import __version__
-
-if TYPE_CHECKING:
-    from gpulint.run import Run
 
 
 class Scope(NamedTuple):

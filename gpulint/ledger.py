@@ -10,7 +10,7 @@ from gpulint.acceptance import Scope
 from gpulint.findings import Finding, Report
 from gpulint.policy import baseline
 from gpulint.policy.baseline import ALWAYS_SAID, Baseline, Entry
-from gpulint.run import Run
+from gpulint.preparation import Run
 
 
 class Change(NamedTuple):
