@@ -11,10 +11,10 @@ from gpulint.findings import Severity
 from gpulint.policy import rule
 from gpulint.policy.reader import Refused
 from gpulint.policy.rule import Rule
-from gpulint.policy.settings import Folder, Level, Settings, SettingsError
+from gpulint.policy.settings import DEFAULTS, Folder, Level, Settings, SettingsError
 
 
-def known(found: Settings, folders: Iterable[str] = ()) -> Mapping[str, Rule]:
+def known(found: Settings = DEFAULTS, folders: Iterable[str] = ()) -> Mapping[str, Rule]:
     """Every rule by name: ours, those of a policy's folders, and those of further folders, one in place of another."""
     own = (rule for folder in found.rules for rule in _of_folder(folder))
     return rule.known((*own, *(one for path in folders for one in rule.load_team(Path(path)))))
@@ -22,7 +22,7 @@ def known(found: Settings, folders: Iterable[str] = ()) -> Mapping[str, Rule]:
 
 def speaking(
     rules: Mapping[str, Rule],
-    found: Settings,
+    found: Settings = DEFAULTS,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     preview: bool = False,
