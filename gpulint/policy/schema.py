@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import pydantic
 
 from gpulint import facts, governance, objectives, shipped, units
+from gpulint.policy import spelling
 
 OF_PATH = "shell pattern of paths, as apps/*, relative to the folder of this file; * crosses folders"
 OF_WORKLOAD = "name of the workload, * for any characters; any where it is left out"
