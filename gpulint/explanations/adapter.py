@@ -47,7 +47,7 @@ def explained(name: str) -> Explanation:
     marks = [("reads", ", ".join(DOCUMENTS.get(one, one) for one in reads))]
     if configured := getattr(module, "ENGINE", ""):
         marks.append(("configures", reference("engine", configured)))
-    return Explanation(name, sentence(summary), tuple(marks), tuple(parts))
+    return Explanation(name, "adapter", sentence(summary), tuple(marks), tuple(parts))
 
 
 def names() -> tuple[str, ...]:

@@ -70,7 +70,7 @@ def explained(name: str) -> Explanation:
     )
     parts += [*_arguments(name), *_variables(module), *_defaults(name), *_formulas(name)]
     parts += [*_fitted(name), *_rules(name), *_other_arguments(name)]
-    return Explanation(slug(name), sentence(summary), (("", purpose),), tuple(parts))
+    return Explanation(slug(name), "engine", sentence(summary), (("", purpose),), tuple(parts))
 
 
 def slug(name: str) -> str:

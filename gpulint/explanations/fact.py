@@ -54,7 +54,7 @@ def explained(quantity: Quantity) -> Explanation:
     marks = [("", f"{quantity.type}, {unit(quantity)}" if quantity.unit else quantity.type)]
     marks.append(("", SUPPLIED.get(quantity.of, quantity.of)))
     parts = [*_supply(quantity), *_formulas(quantity.name), *_rows(quantity), *_use(quantity.name)]
-    return Explanation(quantity.name, sentence(_opened(quantity.meaning)), tuple(marks), tuple(parts))
+    return Explanation(quantity.name, "fact", sentence(_opened(quantity.meaning)), tuple(marks), tuple(parts))
 
 
 def unit(quantity: Quantity) -> str:

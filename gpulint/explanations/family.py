@@ -15,4 +15,4 @@ def explained(name: str, known: Sequence[Rule]) -> Explanation:
     rows = tuple((reference("rule", one.name), rule.standing(one), one.summary) for one in own)
     many = "1 rule" if len(rows) == 1 else f"{len(rows)} rules"
     summary = f"A family of {many}; --select {name} and --ignore {name} mean all of them."
-    return Explanation(name, summary, (("", "family"),), (Table("", ("rule", "severity", "says"), rows),))
+    return Explanation(name, "family", summary, (("", "family"),), (Table("", ("rule", "severity", "says"), rows),))

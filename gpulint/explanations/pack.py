@@ -11,7 +11,9 @@ def explained(name: str) -> Explanation:
     layer = packs.pack(name)
     summary = str(layer.stated.get("summary", name))
     taken = Text(f"To take it over, a policy says `extends: [{name}]`; what the policy says itself counts.")
-    return Explanation(name, sentence(summary[:1].upper() + summary[1:]), (("", "pack"),), (taken, _text(layer)))
+    return Explanation(
+        name, "pack", sentence(summary[:1].upper() + summary[1:]), (("", "pack"),), (taken, _text(layer))
+    )
 
 
 def _text(layer: packs.Layer) -> Code:

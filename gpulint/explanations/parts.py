@@ -46,9 +46,10 @@ Part = Text | Code | Listing | Table
 
 
 class Explanation(NamedTuple):
-    """What a name means: one line, what is told in a word or two, and the parts behind it."""
+    """What a name means: its noun, one line, what is told in a word or two, and the parts behind it."""
 
     name: str
+    noun: str
     summary: str
     marks: tuple[tuple[str, str], ...]
     parts: tuple[Part, ...]

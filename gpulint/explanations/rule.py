@@ -41,7 +41,7 @@ def explained(one: Rule, known: Iterable[Rule]) -> Explanation:
     if one.references:
         parts.append(Listing("See", one.references))
     parts += list(_silence(one))
-    return Explanation(one.name, sentence(one.summary), tuple(_marks(one)), tuple(parts))
+    return Explanation(one.name, "rule", sentence(one.summary), tuple(_marks(one)), tuple(parts))
 
 
 def about(one: Rule) -> str:
