@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gpulint.policy.waivers import Demands
 
 T = TypeVar("T", Hint, NamedFabric)
-STATED = "policy.json"
+STATED = "policy.yaml"
 """What a policy is called that stands in no file."""
 Stands = str | Path | Mapping[str, object] | None
 """A policy in place of every gpulint.yaml: its file, or what that would hold."""

@@ -164,8 +164,8 @@ def test_a_policy_outside_the_repository_is_read_where_it_is_named(
     ("policy", "said"),
     [
         ("nowhere.yaml", "there is no policy nowhere.yaml"),
-        ({"fail-in": "note"}, "policy.json:1:2: unknown key fail-in; did you mean fail-on?"),
-        ({"ignore": ["memroy"]}, "policy.json:1:13: no rule or family is called memroy; did you mean memory?"),
+        ({"fail-in": "note"}, "policy.yaml:1:2: unknown key fail-in; did you mean fail-on?"),
+        ({"ignore": ["memroy"]}, "policy.yaml:1:13: no rule or family is called memroy; did you mean memory?"),
     ],
 )
 def test_a_policy_that_cannot_be_used_is_refused(folder: Path, policy: str | Mapping[str, object], said: str) -> None:
