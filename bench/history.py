@@ -11,20 +11,21 @@ one that only head has and the gate does not let count is marked "stood", for so
 from __future__ import annotations
 
 import argparse
-import io
 import os
 import subprocess
 import sys
-import tarfile
-import tempfile
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import gpulint
+from gpulint import run
 from gpulint.findings import Finding, Report
+from gpulint.git import Git
+from gpulint.policy.committed import Commit
 from gpulint.reports import delta, markdown, text
+from gpulint.repository.git_tree import GitTree
 from gpulint.run import Unusable
 
 TODAY = "2026-11-22"
@@ -76,14 +77,14 @@ def folders(commit: str, deep: int) -> list[str]:
     if not deep:
         return ["."]
     names = git("diff", "--name-only", "--no-renames", "-z", f"{commit}^", commit).decode().split("\0")
-    return sorted({str(Path(*Path(name).parts[:deep])) for name in names if name.endswith((".yaml", ".yml", ".sbatch"))})
+    return sorted(
+        {str(Path(*Path(name).parts[:deep])) for name in names if name.endswith((".yaml", ".yml", ".sbatch"))}
+    )
 
 
 def seen(commit: str, paths: Sequence[str], changed: bool, policy: bool) -> Seen:
     base = f"{commit}^"
-    options = gpulint.Options(
-        today=TODAY, base=base, head=commit, changed=changed, policy_from=base if policy else ""
-    )
+    options = gpulint.Options(today=TODAY, base=base, head=commit, changed=changed, policy_from=base if policy else "")
     report = gpulint.check(list(paths), options)
     before, after = checked(base, paths), checked(commit, paths)
     open_, all_ = said(report.open), said(report.findings)
@@ -94,17 +95,13 @@ def seen(commit: str, paths: Sequence[str], changed: bool, policy: bool) -> Seen
 
 def checked(commit: str, paths: Sequence[str]) -> Said:
     """What a plain check says of the files of a commit."""
-    with tempfile.TemporaryDirectory() as folder:
-        with tarfile.open(fileobj=io.BytesIO(git("archive", commit))) as held:
-            held.extractall(folder, filter="tar")
-        (Path(folder) / ".git").mkdir()
-        here = os.getcwd()
-        os.chdir(folder)
-        try:
-            there = [path for path in paths if Path(path).exists()]
-            return said(gpulint.check(there, gpulint.Options(today=TODAY)).open) if there else Counter()
-        finally:
-            os.chdir(here)
+    held = Git(Path.cwd())
+    tree = GitTree(held, held.commit(commit))
+    there = [path for path in paths if tree.has(path)]
+    if not there:
+        return Counter()
+    found = run.prepared(there, gpulint.Options(today=TODAY), tree=tree, reader=Commit(tree))
+    return said(run.report(found, there).open)
 
 
 def said(findings: Sequence[Finding]) -> Said:
