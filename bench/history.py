@@ -77,9 +77,7 @@ def folders(commit: str, deep: int) -> list[str]:
     if not deep:
         return ["."]
     names = git("diff", "--name-only", "--no-renames", "-z", f"{commit}^", commit).decode().split("\0")
-    return sorted(
-        {str(Path(*Path(name).parts[:deep])) for name in names if name.endswith((".yaml", ".yml", ".sbatch"))}
-    )
+    return sorted({str(Path(*Path(name).parts[:deep])) for name in names if name})
 
 
 def seen(commit: str, paths: Sequence[str], changed: bool, policy: bool) -> Seen:

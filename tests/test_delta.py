@@ -87,9 +87,18 @@ def test_what_cannot_be_told_of_as_many_workloads_is_said_once() -> None:
 
 
 def test_workloads_of_one_name_are_told_apart_by_their_files() -> None:
-    changes = (Change("chat", "inference", path, None, SMALL) for path in ("a/x.yaml", "b/x.yaml"))
+    paths = ("apps/a/x.yaml", "apps/b/x.yaml", "apps/y.yaml")
+    changes = (Change("chat", "inference", path, None, SMALL) for path in paths)
     rows = delta.rows([*changes, Change("code", "inference", "c.yaml", None, SMALL)])
-    assert [row[0] for row in rows] == ["chat (a/x.yaml)", "chat (b/x.yaml)", "code"]
+    assert [row[0] for row in rows] == ["chat (a/x.yaml)", "chat (b/x.yaml)", "chat (y.yaml)", "code"]
+
+
+def test_what_does_not_run_all_the_time_costs_so_much_only_while_it_does() -> None:
+    server, run = (Change("a", kind, "a.yaml", None, SMALL) for kind in ("inference", "training"))
+    assert delta.sentence(Comparison("main", "HEAD", (server,))) == "+8 GPUs, +$7,300 a month, +2.8 kW"
+    assert delta.sentence(Comparison("main", "HEAD", (server, run))) == (
+        "+16 GPUs, +$14,600 a month of running, +5.6 kW"
+    )
 
 
 def test_what_cannot_be_told_is_counted_and_never_zero() -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from gpulint import units
@@ -12,6 +11,7 @@ from gpulint.findings import Change, Comparison, Figures, Report
 TITLES = ("workload", "GPUs", "USD a month", "kW", "headroom")
 NOUNS = ("GPUs", "cost", "power")
 UNKNOWN, ABSENT = "?", "–"
+SERVER = "inference"
 LEAST = 1e-6
 """Sums of floats that should be nothing stay below this."""
 Quantity = Callable[[Figures], float | None]
@@ -51,11 +51,17 @@ def sentence(comparison: Comparison) -> str:
     number = _rounded(abs(found.gpus.amount))
     parts = [
         _said(found.gpus, number, f"GPU{'' if number == '1' else 's'}"),
-        _said(found.usd_per_month, f"${_money(abs(found.usd_per_month.amount))}", "a month"),
+        _said(found.usd_per_month, f"${_money(abs(found.usd_per_month.amount))}", _month(comparison.changes)),
         _said(found.power_w, _kilowatts(abs(found.power_w.amount)), "kW"),
     ]
     added = ", ".join(filter(None, parts))
     return "; ".join(filter(None, (added, *_untold(found)))) or "no change in GPUs, cost or power"
+
+
+def _month(changes: Iterable[Change]) -> str:
+    """For what its cost is stated; only servers are known to run all the time."""
+    costly = (one for one in changes if _added(one, _usd_per_month))
+    return "a month" if all(one.kind == SERVER for one in costly) else "a month of running"
 
 
 def _untold(found: Totals) -> Iterator[str]:
@@ -76,8 +82,20 @@ def _workloads(number: int) -> str:
 def rows(changes: Iterable[Change]) -> list[tuple[str, ...]]:
     """The cells of each changed workload under TITLES, those first that change the cost or the GPUs most."""
     every = sorted(changes, key=_weight)
-    named = Counter(one.workload for one in every)
-    return [_row(one, f"{one.workload} ({one.path})" if named[one.workload] > 1 else one.workload) for one in every]
+    places: dict[str, set[str]] = {}
+    for one in every:
+        places.setdefault(one.workload, set()).add(one.path)
+    return [_row(one, _named(one, places[one.workload])) for one in every]
+
+
+def _named(one: Change, places: Collection[str]) -> str:
+    """A workload by its name, and by as much of its path as tells it from others of that name."""
+    if len(places) == 1:
+        return one.workload
+    parts = one.path.split("/")
+    tails = ("/".join(parts[-length:]) for length in range(1, len(parts)))
+    alone = (tail for tail in tails if sum(f"/{path}".endswith(f"/{tail}") for path in places) == 1)
+    return f"{one.workload} ({next(alone, one.path)})"
 
 
 def is_quiet(report: Report) -> bool:
