@@ -20,13 +20,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import gpulint
-from gpulint import run
+from gpulint import preparation, run
 from gpulint.findings import Finding, Report
 from gpulint.git import Git
 from gpulint.policy.committed import Commit
+from gpulint.preparation import Unusable
 from gpulint.reports import delta, markdown, text
 from gpulint.repository.git_tree import GitTree
-from gpulint.run import Unusable
 
 TODAY = "2026-11-22"
 Said = Counter[tuple[str, str, str]]
@@ -98,7 +98,7 @@ def checked(commit: str, paths: Sequence[str]) -> Said:
     there = [path for path in paths if tree.has(path)]
     if not there:
         return Counter()
-    found = run.prepared(there, gpulint.Options(today=TODAY), tree=tree, reader=Commit(tree))
+    found = preparation.prepared(there, gpulint.Options(today=TODAY), tree=tree, reader=Commit(tree))
     return said(run.report(found, there).open)
 
 
