@@ -222,6 +222,8 @@ def changes(base: Side, head: Side, renamed: Mapping[str, str], names: Names = r
         )
         if earlier is None and (place := names.workloads.get((path, kind, name))):
             earlier = left.pop((*place, number), None)
+        if earlier is None and (other := _of_another_kind(renamed.get(path, path), name, left, head)):
+            earlier = left.pop(other)
         if earlier is None and (moved := _moved(kind, name, left, head)):
             earlier = left.pop(moved)
         if _differs(earlier, after):
@@ -300,3 +302,9 @@ def _moved(kind: str, name: str, left: Mapping[Identity, WorkloadSummary], head:
     """The workload of base that head has elsewhere, and no more where it was."""
     stands = {(one.location.path, one.kind, one.name) for one in head.report.workloads}
     return next((one for one in left if one[1:3] == (kind, name) and one[:3] not in stands), None)
+
+
+def _of_another_kind(path: str, name: str, left: Mapping[Identity, WorkloadSummary], head: Side) -> Identity | None:
+    """The workload of base of that name in a file, which head reads as another kind of program."""
+    stands = {(one.location.path, one.kind, one.name) for one in head.report.workloads}
+    return next((one for one in left if (one[0], one[2]) == (path, name) and one[:3] not in stands), None)

@@ -239,6 +239,17 @@ def test_another_engine_under_another_name_is_another_workload(changed: Changed)
     assert {one.workload for one in report.comparison.changes} == {"chat", "assistant"}
 
 
+def test_a_job_whose_program_is_another_is_one_change(changed: Changed) -> None:
+    script = "#!/bin/bash\n#SBATCH --job-name=run\n#SBATCH --nodes={}\n#SBATCH --gpus-per-node=h100:8\n{}\n"
+    report = changed(
+        {"run.sbatch": script.format(4, "srun torchrun --nproc_per_node=8 train.py")},
+        {"run.sbatch": script.format(2, "srun ./start.sh")},
+    )
+    assert report.comparison is not None
+    (change,) = report.comparison.changes
+    assert (change.before and change.before.gpus, change.after and change.after.gpus) == (32, 16)
+
+
 def test_a_workload_that_changed_its_name_and_its_replicas_is_one_change(changed: Changed) -> None:
     report = changed({"a.yaml": RIGHT}, {"a.yaml": deployment("assistant", replicas=3)})
     assert report.comparison is not None
