@@ -93,7 +93,8 @@ def accepted(rules: Mapping[str, Rule], found: Settings) -> None:
         for name in one.rules:
             if name not in rules:
                 near = difflib.get_close_matches(name, rules, n=1)
-                place = f"{one.waiver.location.path}:{one.waiver.location.line}: " if one.waiver.location else ""
+                at = one.waiver.location
+                place = f"{at.path}:{at.line}:{at.column}: " if at else ""
                 raise SettingsError(f"{place}no rule is called {name}" + (f"; did you mean {near[0]}?" if near else ""))
 
 
