@@ -18,7 +18,6 @@ from gpulint.findings import (
     Recognised,
     Report,
     RoleSummary,
-    RuleCard,
     Skip,
     Spent,
     Suggestion,
@@ -116,7 +115,7 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
     said_once: dict[object, Finding] = {}
     for one in findings:
         said_once.setdefault((one.rule, one.location, one.message, one.severity), one)
-    ordered = sorted(said_once.values(), key=_placed_at)
+    ordered = sorted(said_once.values(), key=Finding.place)
     return Report(
         tuple(ordered),
         tuple(workloads),
@@ -126,7 +125,7 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
         files,
         _asks(workloads),
         catalog.version(),
-        _cards(ordered, rules.values()),
+        check.cards(ordered, rules.values()),
         fail_on=given.fail_on,
         budgets=tuple(spent),
     )
@@ -138,21 +137,11 @@ def _budgets(
     """What is said of budgets once every file is read: those of the run's policy, and of others that govern a file."""
     if not (every := {one.place: one for one in given.governance.budgets} | {**held}):
         return [], []
-    from gpulint import accepted, budgets
+    from gpulint import budgets, waived
 
     unread = sum(skip.reason == UNREAD for skip in skipped)
     found, spent = budgets.judged(every.values(), consumers, given.rules, unread)
-    return [said for one, known in found for said in accepted.of_budget(one, known, given)], spent
-
-
-def _placed_at(one: Finding) -> tuple[str, int, int, str]:
-    return one.location.path, one.location.line, one.location.column, one.rule
-
-
-def _cards(findings: Iterable[Finding], rules: Iterable[Rule]) -> dict[str, RuleCard]:
-    """The rules that speak, as a report shows them."""
-    spoken = {finding.rule for finding in findings}
-    return {rule.name: check.card(rule) for rule in rules if rule.name in spoken}
+    return [said for one, known in found for said in waived.of_budget(one, known, given)], spent
 
 
 def _asks(workloads: Iterable[WorkloadSummary]) -> dict[str, str]:
@@ -231,9 +220,9 @@ def _settled(
     text = loaded.documents[0].text if loaded.documents else source.content.decode("utf-8-sig", "replace")
     if not found and not loaded.comments and "gpulint" not in text:
         return ()
-    from gpulint import accepted
+    from gpulint import waived
 
-    return accepted.in_file(found, source.path, text, loaded, given, lacking, known)
+    return waived.in_file(found, source.path, text, loaded, given, lacking, known)
 
 
 def _answered(found: Sequence[Finding], source: Source, repository: Repository, given: Given) -> Sequence[Finding]:

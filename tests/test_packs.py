@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 
-from gpulint import cli, run, shipped
+from gpulint import cli, preparation, shipped
 from gpulint.policy import packs, selection, settings
 from gpulint.policy.governing import Policies
 from gpulint.policy.reader import Disk
@@ -565,7 +565,7 @@ def test_what_is_rendered_of_a_folder_stands_under_the_policy_of_that_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(laid(tmp_path, {"charts/chat/gpulint.yaml": "accelerator: l4\n"}))
-    given = run.prepared(["."], run.Options()).given
+    given = preparation.prepared(["."], preparation.Options()).given
     assert given.at("charts/chat (rendered).yaml").accelerator == "l4"
     assert given.at("charts/other (rendered).yaml").accelerator == ""
 

@@ -35,7 +35,8 @@ def command(paths: Sequence[str], output: str | None, prune: bool, update: bool,
     """Accept the findings of today: check files and directories (default: the current one) and list what they have."""
     from gpulint import acceptance, ledger, progress
     from gpulint.policy.settings import BASELINE
-    from gpulint.run import Options, Unusable, looked, prepared, sources
+    from gpulint.preparation import Options, Unusable, prepared
+    from gpulint.run import looked, sources
 
     if accept_new and not update:
         raise Misuse("--accept-new goes with --update")

@@ -14,8 +14,8 @@ from gpulint.cli._options import ACCELERATOR, RULES, SELECT
 if TYPE_CHECKING:
     from gpulint.findings import Report, Skip
     from gpulint.outputs import Output
+    from gpulint.preparation import Options, Run
     from gpulint.repository import Source
-    from gpulint.run import Options, Run
 
 
 @click.command("check", short_help="Check files and directories.")
@@ -115,7 +115,7 @@ def command(
     """Check files and directories (default: the current one); `-` reads stdin."""
     import gpulint
     from gpulint import progress
-    from gpulint.run import Options
+    from gpulint.preparation import Options
 
     wanted = _outputs(outputs_, format_, paths)
 
@@ -188,7 +188,8 @@ def _otherwise(
     stdin_filename: str | None,
 ) -> Report:
     """The report on what is rendered, fixed, or given on stdin."""
-    from gpulint.run import checked, prepared
+    from gpulint.preparation import prepared
+    from gpulint.run import checked
 
     run = prepared(paths, options, policy)
     if render:

@@ -18,7 +18,7 @@ from gpulint.cli import TODAY, Misuse, prepared
 def command(hook: bool, spec: str | None, today: str) -> None:
     """Write gpulint.yaml with the hints that this repository's workloads lack; no file is overwritten."""
     from gpulint import run, scaffold
-    from gpulint.run import Options
+    from gpulint.preparation import Options
 
     report = run.report(prepared((), Options(today)), ())
     targets = {"gpulint.yaml": scaffold.settings_file(report)}

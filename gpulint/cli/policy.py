@@ -21,7 +21,7 @@ def command() -> None:
 def show(path: str, format_: str) -> None:
     """Show what governs PATH (default: the current folder), each value with the file and line that says it."""
     from gpulint.policy import effective, rule, settings
-    from gpulint.run import Options
+    from gpulint.preparation import Options
 
     run = prepared([path], Options())
     place = Path(path).resolve()

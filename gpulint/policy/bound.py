@@ -12,7 +12,6 @@ from gpulint.policy import cel
 
 COMPARES = re.compile(r"[<>!=]=|[<>!]|\bin\b|\.\w+\(")
 WHOLE = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|(?<![\w.])(\d+)(?![\w.])")
-
 LONGEST = 300
 OVER_LISTS = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*\(")
 """Conditions that nest these take time exponential in their length, and a bound may be a stranger's."""

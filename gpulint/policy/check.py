@@ -173,6 +173,12 @@ def finding(verdict: Verdict, workload: Workload, facts: Facts) -> Finding:
     )
 
 
+def cards(findings: Iterable[Finding], rules: Iterable[Rule]) -> dict[str, RuleCard]:
+    """The rules that speak, as a report shows them."""
+    spoken = {one.rule for one in findings}
+    return {rule.name: card(rule) for rule in rules if rule.name in spoken}
+
+
 def card(rule: Rule) -> RuleCard:
     """A rule as a report shows it."""
     is_ours = rule.path is None or rule.path.is_relative_to(shipped.folder("rules"))

@@ -82,8 +82,7 @@ def _named(rules: Mapping[str, Rule], found: Settings, words: Iterable[str]) -> 
     stated = [(level.word, f"{level.place}: ") for level in found.named]
     for word, place in (*stated, *((word, "") for word in words)):
         if word not in rules and word not in families:
-            near = difflib.get_close_matches(word.lower(), [*rules, *families], n=1)
-            meant = f"; did you mean {near[0]}?" if near else ""
+            meant = _meant(word.lower(), [*rules, *families])
             raise SettingsError(f"{place}no rule or family is called {word}{meant}")
 
 
@@ -92,10 +91,14 @@ def accepted(rules: Mapping[str, Rule], found: Settings) -> None:
     for one in found.waivers:
         for name in one.rules:
             if name not in rules:
-                near = difflib.get_close_matches(name, rules, n=1)
                 at = one.waiver.location
                 place = f"{at.path}:{at.line}:{at.column}: " if at else ""
-                raise SettingsError(f"{place}no rule is called {name}" + (f"; did you mean {near[0]}?" if near else ""))
+                raise SettingsError(f"{place}no rule is called {name}{_meant(name, list(rules))}")
+
+
+def _meant(word: str, names: Sequence[str]) -> str:
+    near = difflib.get_close_matches(word, names, n=1)
+    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _of_folder(folder: Folder) -> Iterator[Rule]:
