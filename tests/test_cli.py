@@ -480,6 +480,14 @@ def test_init_overwrites_nothing_and_then_writes_nothing(run: Run, taken: str) -
     assert Path(taken).read_text(encoding="utf-8") == "# mine\n"
 
 
+def test_init_says_where_it_cannot_write(run: Run) -> None:
+    result = run("init", "--spec", "specs/chat.yaml")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "gpulint: specs/chat.yaml cannot be written: no such file or directory\n",
+    )
+
+
 def test_init_writes_through_no_link(run: Run, tmp_path: Path) -> None:
     Path("gpulint.yaml").symlink_to(tmp_path.parent / "elsewhere.yaml")
     assert run("init").exit_code == 2
