@@ -17,9 +17,8 @@ from gpulint.findings import (
     Waiver,
     WorkloadSummary,
 )
+from gpulint.policy.subject import OF_BUDGET
 
-BUDGET = "budget "
-"""How the subject of a finding about a sum over many workloads begins; less of it is better, whatever the amount."""
 Holds = Callable[[str, str], bool]
 Key = Callable[[Finding], object]
 
@@ -115,7 +114,7 @@ class _Pairs(NamedTuple):
 
     def _stays(self, earlier: Finding, later: Finding) -> bool:
         """Whether a sum is no larger than before; of all else whether what it is about stands, or was moved there."""
-        if not later.subject.object.startswith(BUDGET):
+        if not later.subject.object.startswith(OF_BUDGET):
             return self._moved(earlier, later)
         before, after = _counted(earlier), _counted(later)
         return earlier.subject == later.subject or (before is not None and after is not None and after <= before)
@@ -138,7 +137,7 @@ def _in_its_file(one: Finding) -> tuple[object, ...]:
 
 def _budget(one: Finding) -> tuple[object, ...]:
     """A budget that is exceeded, by whatever amount and by whomever most; of all else the finding itself."""
-    if not one.subject.object.startswith(BUDGET):
+    if not one.subject.object.startswith(OF_BUDGET):
         return _in_its_file(one)
     return one.rule, one.subject._replace(value="")
 

@@ -307,10 +307,10 @@ def _accelerator(found: Settings, options: Options) -> str:
     named = options.accelerator or found.accelerator
     if not named or hardware.named(named) is not None:
         return named
-    from gpulint.policy import availability
+    from gpulint.policy import spelling
 
     place = "" if options.accelerator else f"{found.place('accelerator')}: "
-    similar = availability.near(named, (one.id for one in hardware.accelerators()))
+    similar = spelling.near(named, (one.id for one in hardware.accelerators()))
     raise SettingsError(f"{place}no accelerator is called {named}{similar}")
 
 

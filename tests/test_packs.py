@@ -113,7 +113,7 @@ def test_a_file_is_relative_to_the_file_that_names_it(tmp_path: Path) -> None:
         "platform/hardware.yaml": "accelerator: l4\n",
     }
     found = read(tmp_path, files, "teams/chat")
-    assert (found.ignore, found.accelerator) == (("memory",), "l4")
+    assert (found.stated["ignore"], found.accelerator) == (["memory"], "l4")
 
 
 def test_a_table_of_pyproject_extends_and_can_be_extended(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_lists_add_up_and_mappings_are_merged_by_key(tmp_path: Path) -> None:
         "a.yaml": "ignore: [memory]\nlike: {x: a/a, y: a/a}\navailable: {clouds: [aws], regions: [us-east-1]}\n",
     }
     found = read(tmp_path, files)
-    assert found.ignore == ("memory", "serving")
+    assert found.stated["ignore"] == ["memory", "serving"]
     assert found.like == {"x": "b/b", "y": "a/a", "z": "c/c"}
     assert (found.available.clouds, found.available.regions) == (("aws", "gcp"), ("us-east-1",))
 

@@ -549,16 +549,16 @@ def test_the_nearest_file_decides_alone(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text("ignore: [memory]\nfail-on: note\n")
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
-    assert settings.nearest(Disk(tmp_path), inner.relative_to(tmp_path).as_posix()).ignore == ("memory",)
+    assert settings.nearest(Disk(tmp_path), inner.relative_to(tmp_path).as_posix()).stated["ignore"] == ["memory"]
     (tmp_path / "a" / "gpulint.yaml").write_text("ignore: [serving]\n")
     found = settings.nearest(Disk(tmp_path), inner.relative_to(tmp_path).as_posix())
-    assert (found.ignore, found.fail_on) == (("serving",), "error")
+    assert (found.stated["ignore"], found.fail_on) == (["serving"], "error")
 
 
 def test_a_file_above_the_root_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text("ignore: [memory]\n")
     (tmp_path / "repository").mkdir()
-    assert settings.nearest(Disk(tmp_path / "repository")).ignore == ()
+    assert "ignore" not in settings.nearest(Disk(tmp_path / "repository")).stated
 
 
 def test_a_table_of_pyproject_is_read_too_and_a_pyproject_without_one_is_passed_by(tmp_path: Path) -> None:
@@ -567,13 +567,13 @@ def test_a_table_of_pyproject_is_read_too_and_a_pyproject_without_one_is_passed_
     inner.mkdir()
     (inner / "pyproject.toml").write_text("[tool.ruff]\nline-length = 100\n")
     found = settings.nearest(Disk(tmp_path), inner.relative_to(tmp_path).as_posix())
-    assert (found.ignore, found.fail_on) == (("memory",), "warning")
+    assert (found.stated["ignore"], found.fail_on) == (["memory"], "warning")
 
 
 def test_gpulint_yaml_goes_before_pyproject_in_one_folder(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.gpulint]\nignore = ["memory"]\n')
     (tmp_path / "gpulint.yaml").write_text("ignore: [serving]\n")
-    assert settings.nearest(Disk(tmp_path)).ignore == ("serving",)
+    assert settings.nearest(Disk(tmp_path)).stated["ignore"] == ["serving"]
 
 
 def test_an_empty_file_is_one_of_defaults(tmp_path: Path) -> None:

@@ -123,6 +123,6 @@ def tell(lines: Iterable[str]) -> None:
 
 def near(word: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown name."""
-    from gpulint.policy import availability
+    from gpulint.policy import spelling
 
-    return availability.near(word, known)
+    return spelling.near(word, known)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gpulint.cli import BROKEN, CLEAN, FOUND, TODAY, Misuse, tell
+from gpulint.reports.words import counted
 
 if TYPE_CHECKING:
     from gpulint.findings import Finding
@@ -91,7 +92,7 @@ def _say(place: Path, change: Change, known: Baseline | None, accepted: bool) ->
     tell(_gone(change))
     if change.new:
         tell(_new(change.new, "took in" if accepted else "new, and not taken in:"))
-    parts = [f"{place.name}: {_counted(number, 'finding')} in {_counted(files, 'file')} accepted"]
+    parts = [f"{place.name}: {counted(number, 'finding')} in {counted(files, 'file')} accepted"]
     parts += [f"{gone} taken out"] if gone else []
     parts += [f"{len(change.new)} new"] if change.new and not accepted else []
     click.echo(", ".join(parts))
@@ -112,8 +113,4 @@ def _new(found: Sequence[Finding], word: str) -> Iterator[str]:
     for one in found[:LISTED]:
         yield f"{word} {one.location.path}:{one.location.line} {one.severity.word}[{one.rule}] {one.message}"
     if further := found[LISTED:]:
-        yield f"{word} {_counted(len(further), 'further finding')}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+        yield f"{word} {counted(len(further), 'further finding')}"

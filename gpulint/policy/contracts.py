@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import types
 import typing
 from collections.abc import Iterator, Mapping
@@ -13,7 +12,7 @@ import pydantic
 from gpulint import documents, objectives
 from gpulint.documents import Document, Path
 from gpulint.findings import Location
-from gpulint.policy import schema
+from gpulint.policy import schema, spelling
 from gpulint.policy.settings import SettingsError
 from gpulint.shipped import OF_CONCERN
 
@@ -76,8 +75,7 @@ def _line(found: Document, inside: Path, path: Path, mistake: Mapping[str, Any])
     if above := _empty_above(found, whole):
         return _at(found.locate(whole, key=True), f"unknown key {path[-1]}; indent it if it belongs to {above}")
     known = _keys(schema.PolicyFile, path[:-1])
-    near = difflib.get_close_matches(str(path[-1]).lower(), known, n=1)
-    told = f"; did you mean {near[0]}?" if near else _listed(path[:-1], known)
+    told = spelling.nearest(str(path[-1]).lower(), known) or _listed(path[:-1], known)
     return _at(found.locate(whole, key=True), f"unknown key {path[-1]}{told}")
 
 
@@ -119,10 +117,8 @@ def _said(path: Path, mistake: Mapping[str, Any]) -> str:
         return f"{name} is {WRONG_TYPES[kind]}, not {_short(value)}"
     if kind == "literal_error":
         words = [word.strip("' ") for word in mistake["ctx"]["expected"].replace(" or ", ", ").split(",")]
-        near = difflib.get_close_matches(str(value), words, n=1)
-        return f"{name} is {mistake['ctx']['expected'].replace(chr(39), '')}, not {_short(value)}" + (
-            f"; did you mean {near[0]}?" if near else ""
-        )
+        either = mistake["ctx"]["expected"].replace("'", "")
+        return f"{name} is {either}, not {_short(value)}{spelling.nearest(str(value), words)}"
     said: str = mistake["msg"].removeprefix("Value error, ")
     return said
 

@@ -141,10 +141,9 @@ def _parts(one: Written, known: Sequence[str]) -> Iterator[Suppression | Trouble
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """The end of a message about a name that no rule has."""
-    import difflib
+    from gpulint.policy import spelling
 
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.7)
-    return f"; did you mean {near[0]}?" if near else ""
+    return spelling.nearest(name, known, alike=0.7)
 
 
 # ---- where they stand
