@@ -82,8 +82,10 @@ def _line(found: Document, inside: Path, path: Path, mistake: Mapping[str, Any])
 def _empty_above(found: Document, path: Path) -> str:
     """The key that stands right before another one and states nothing; empty where there is none."""
     above = found.get(path[:-1])
-    keys = list(above) if isinstance(above, dict) else []
-    before = keys[: keys.index(path[-1])][-1:] if path[-1] in keys else []
+    if not isinstance(above, dict) or path[-1] not in above:
+        return ""
+    keys = list(above)
+    before = keys[: keys.index(path[-1])][-1:]
     return str(before[0]) if before and above[before[0]] is None else ""
 
 
