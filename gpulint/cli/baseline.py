@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from gpulint.findings import Finding
     from gpulint.ledger import Change
     from gpulint.policy.baseline import Baseline
+    from gpulint.preparation import Run
 
 LISTED = 20
 
@@ -53,12 +54,8 @@ def command(paths: Sequence[str], output: str | None, prune: bool, update: bool,
         tell(f"internal error in {one.path} while {one.doing}: {one.error}" for one in report.failures)
         sys.exit(BROKEN)
     place = Path(output) if output else run.tree.root / (run.settings.baseline or BASELINE)
+    known = _known(run, place, kept=prune or update)
     scope = acceptance.scope(run, seen, paths or ["."])
-    known = run.baseline if place.exists() else None
-    if known is None and (prune or update):
-        raise Misuse(f"there is no {place.name} yet; gpulint baseline writes it")
-    if known is not None and not (prune or update):
-        raise Misuse(f"{known.path} stands; --update brings it up to date, --prune takes out what is gone")
     if known is None:
         change = ledger.made(report, scope)
     elif prune:
@@ -68,6 +65,16 @@ def command(paths: Sequence[str], output: str | None, prune: bool, update: bool,
     _write(place, change)
     _say(place, change, known, accept_new)
     sys.exit(FOUND if change.new and not accept_new else CLEAN)
+
+
+def _known(run: Run, place: Path, kept: bool) -> Baseline | None:
+    """The baseline that stands at a place; Misuse where a first one is asked for and it stands, or it is `kept` and does not."""
+    known = run.baseline if place.exists() else None
+    if known is None and kept:
+        raise Misuse(f"there is no {place.name} yet; gpulint baseline writes it")
+    if known is not None and not kept:
+        raise Misuse(f"{known.path} stands; --update brings it up to date, --prune takes out what is gone")
+    return known
 
 
 def _write(place: Path, change: Change) -> None:
