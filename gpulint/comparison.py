@@ -205,9 +205,10 @@ def _is_untold(one: Finding, head: Side, renamed: Mapping[str, str], broken: set
 
 
 def _roles(report: Report, one: Finding) -> Iterator[RoleSummary]:
-    for workload in report.workloads:
-        if _is(workload, one):
-            yield from (role for role in workload.roles if role.name == one.role or len(workload.roles) == 1)
+    """The roles that a finding was about: of the workload in its file, and only where there is none, of that name elsewhere."""
+    alike = [workload for workload in report.workloads if _is(workload, one)]
+    for workload in [there for there in alike if there.location.path == one.location.path] or alike:
+        yield from (role for role in workload.roles if role.name == one.role or len(workload.roles) == 1)
 
 
 def _is(workload: WorkloadSummary, one: Finding) -> bool:

@@ -62,6 +62,25 @@ class Options:
     baseline: str = ""
     ignores: bool = True
 
+    def __post_init__(self) -> None:
+        """Unusable for a text where a list is meant, a day that is none, and a severity that is none."""
+        for name in ("select", "ignore", "exclude", "rules"):
+            if isinstance(value := getattr(self, name), str):
+                raise Unusable(f'{name} is a list of names: write ("{value}",)')
+        if self.today and not _is_day(self.today):
+            raise Unusable(f"today is a day such as 2026-11-22, not {self.today}")
+        if self.fail_on and self.fail_on.upper() not in Severity.__members__:
+            raise Unusable(f"fail_on is error, warning or note, not {self.fail_on}")
+
+
+def _is_day(text: str) -> bool:
+    from datetime import date
+
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
 
 class Run(NamedTuple):
     """What governs a run: the settings, what follows from them and the options, and the repository of the paths."""

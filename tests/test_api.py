@@ -6,12 +6,13 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 import gpulint
-from gpulint import cli
+from gpulint import cli, outputs
 from gpulint.reports import json as json_report
 
 TOO_BIG = """\
@@ -172,6 +173,25 @@ def test_a_policy_that_cannot_be_used_is_refused(folder: Path, policy: str | Map
     with pytest.raises(gpulint.Unusable) as caught:
         gpulint.check(".", policy=policy)
     assert str(caught.value) == said
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"select": "memory"}, 'select is a list of names: write ("memory",)'),
+        ({"today": "2026-13-01"}, "today is a day such as 2026-11-22, not 2026-13-01"),
+        ({"fail_on": "warn"}, "fail_on is error, warning or note, not warn"),
+    ],
+)
+def test_an_option_of_another_kind_is_refused_before_anything_is_checked(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(gpulint.Unusable) as caught:
+        gpulint.Options(**options)
+    assert str(caught.value) == said
+
+
+def test_a_format_that_there_is_not_is_refused_by_its_name(folder: Path) -> None:
+    with pytest.raises(outputs.OutputError, match="no format is called srif; there are checkstyle, concise, "):
+        outputs.rendered(gpulint.check("."), "srif")
 
 
 def test_the_command_line_names_a_policy_too(folder: Path) -> None:

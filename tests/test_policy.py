@@ -236,7 +236,9 @@ def test_a_comment_without_a_reason_or_in_another_form_is_reported_and_silences_
 def test_a_comment_that_names_no_rule_is_reported_and_its_other_names_hold() -> None:
     report = samples.report(after(BARE, 9, "  # gpulint: ignore[gpu-limit-missing, no-such-rule] a test"))
     assert spoken(report) == ["malformed-suppression"]
-    assert samples.of_rule(report, "malformed-suppression")[0].message == "no rule is called no-such-rule"
+    assert samples.of_rule(report, "malformed-suppression")[0].message == (
+        "no rule is called no-such-rule; rules are waived one by one, and `gpulint rules` lists them"
+    )
 
 
 @pytest.mark.parametrize(
@@ -637,6 +639,25 @@ def test_a_fabric_is_read_in_base_units(tmp_path: Path) -> None:
         ("gpulint.yaml", "fail-on: fatal\n", "1:10", "fail-on is error, warning or note, not fatal"),
         ("gpulint.yaml", "ignore: memory\n", "1:9", "ignore is a list: write [memory]"),
         (
+            "gpulint.yaml",
+            "budgets: {team: a, gpus: 2}\n",
+            "1:1",
+            "budgets is a list: begin each entry with `- `, or put brackets around them: [{…}, {…}]",
+        ),
+        (
+            "gpulint.yaml",
+            "waivers:\n  - {rules: heads-not-divisible, reason: r, until: 2027-13-01}\n",
+            "2:52",
+            "until is a day such as 2027-03-31, not 2027-13-01",
+        ),
+        (
+            "gpulint.yaml",
+            "severity:\noversizing: note\n",
+            "1:10",
+            "severity states nothing; give it a value, or take the key out\n"
+            "{path}:2:1: unknown key oversizing; indent it if it belongs to severity",
+        ),
+        (
             "pyproject.toml",
             '[project]\nname = "x"\n[tool.gpulint]\nselct = []\n',
             "4:1",
@@ -648,7 +669,7 @@ def test_a_wrong_setting_is_refused_at_its_place(tmp_path: Path, name: str, text
     (tmp_path / name).write_text(text)
     with pytest.raises(SettingsError) as caught:
         settings.nearest(Disk(tmp_path))
-    assert str(caught.value) == f"{tmp_path / name}:{place}: {said}"
+    assert str(caught.value) == f"{tmp_path / name}:{place}: {said.replace('{path}', str(tmp_path / name))}"
 
 
 @pytest.mark.parametrize(

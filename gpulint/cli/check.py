@@ -279,6 +279,9 @@ def _show_diff(run: Run, sources: Iterator[Source | Skip], unsafe: bool, exit_ze
 
     found = rewriting.run(sources, run.tree, run.given, unsafe)
     tell(rewriting.said(found.outcome, preview=True))
+    if not found.outcome.contents:
+        further = "" if unsafe else "; --unsafe also takes what gives something up or costs more"
+        tell([f"there is nothing that --fix would write{further}"])
     click.echo(rewriting.diff(found.files, found.outcome.contents).encode(), nl=False)
     if found.report.failures:
         sys.exit(BROKEN)

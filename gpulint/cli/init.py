@@ -29,7 +29,10 @@ def command(hook: bool, spec: str | None, today: str) -> None:
     if taken := [name for name in targets if os.path.lexists(name)]:
         raise Misuse(f"{', '.join(taken)} exists already; nothing was written{_by_hand() if hook else ''}")
     for name, text in targets.items():
-        Path(name).write_text(text, encoding="utf-8")
+        try:
+            Path(name).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise Misuse(f"{name} cannot be written: {(error.strerror or str(error)).lower()}") from None
         click.echo(f"wrote {name}")
     click.echo(scaffold.said(report), nl=False)
 

@@ -72,9 +72,21 @@ def _line(found: Document, inside: Path, path: Path, mistake: Mapping[str, Any])
         return _at(found.locate(whole), _said(path, mistake))
     if path[0] == "hints" and path[-1] in objectives.WORDS:
         return _at(found.locate(whole, key=True), f"{path[-1]} is an objective: write it under objectives:")
+    if above := _empty_above(found, whole):
+        return _at(found.locate(whole, key=True), f"unknown key {path[-1]}; indent it if it belongs to {above}")
     known = _keys(schema.PolicyFile, path[:-1])
     told = spelling.nearest(str(path[-1]).lower(), known) or _listed(path[:-1], known)
     return _at(found.locate(whole, key=True), f"unknown key {path[-1]}{told}")
+
+
+def _empty_above(found: Document, path: Path) -> str:
+    """The key that stands right before another one and states nothing; empty where there is none."""
+    above = found.get(path[:-1])
+    if not isinstance(above, dict) or path[-1] not in above:
+        return ""
+    keys = list(above)
+    before = keys[: keys.index(path[-1])][-1:]
+    return str(before[0]) if before and above[before[0]] is None else ""
 
 
 def _listed(path: Path, known: list[str]) -> str:
@@ -99,8 +111,10 @@ def _said(path: Path, mistake: Mapping[str, Any]) -> str:
         return (
             f"{name} is a list: write [{_short(value)}]"
             if isinstance(value, str | int | float)
-            else f"{name} is a list"
+            else f"{name} is a list: begin each entry with `- `, or put brackets around them: [{{…}}, {{…}}]"
         )
+    if kind.startswith("date"):
+        return f"{name} is a day such as 2027-03-31, not {_short(value)}"
     if kind in WRONG_TYPES:
         return f"{name} is {WRONG_TYPES[kind]}, not {_short(value)}"
     if kind == "literal_error":

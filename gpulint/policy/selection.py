@@ -90,7 +90,8 @@ def accepted(rules: Mapping[str, Rule], found: Settings) -> None:
     for one in found.waivers:
         for name in one.rules:
             if name not in rules:
-                place = f"{one.waiver.location.path}:{one.waiver.location.line}: " if one.waiver.location else ""
+                at = one.waiver.location
+                place = f"{at.path}:{at.line}:{at.column}: " if at else ""
                 raise SettingsError(f"{place}no rule is called {name}{spelling.nearest(name, rules)}")
 
 
