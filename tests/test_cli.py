@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+import gpulint
 from gpulint import cli, documents
 
 Run = Callable[..., Result]
@@ -543,3 +545,15 @@ def test_a_check_imports_neither_what_completes_words_nor_what_writes_files(tmp_
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+# ---- the clock
+
+
+def test_one_module_asks_what_day_it_is() -> None:
+    asks = re.compile(r"strftime|date\.today\(|\.now\(|localtime|gmtime")
+    package = Path(gpulint.__file__).parent
+    asking = {
+        path.relative_to(package).as_posix() for path in package.rglob("*.py") if asks.search(path.read_text("utf-8"))
+    }
+    assert asking == {"day.py"}
