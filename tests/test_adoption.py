@@ -52,10 +52,8 @@ def printed(words: str, fleet: Path, variables: Mapping[str, str]) -> str:
     if not first.startswith("gpulint "):
         shown, code = called(words, fleet, variables)
     else:
-        with (
-            unittest.mock.patch.object(day, "today", return_value=DAY),
-            unittest.mock.patch.dict(os.environ, variables),
-        ):
+        today = unittest.mock.patch.object(day, "today", return_value=DAY)
+        with today, unittest.mock.patch.dict(os.environ, variables):
             result = CliRunner().invoke(cli.main, shlex.split(first)[1:])
         shown, code = result.output, result.exit_code
         if filter_:
