@@ -261,3 +261,21 @@ def test_what_is_written_is_read_as_it_was(entries: list[Entry]) -> None:
     text = baseline.rendered(entries, "0.1.0")
     read = [one._replace(line=1) for one in baseline.read("b.json", text.encode()).entries]
     assert sorted(map(str, read)) == sorted(map(str, entries))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"format": "gpulint-baseline/1", "gpulint": "x", "\\u0066indings": [{"rule": "a"}]}',
+        '{"gpulint": "\\"findings\\": [", "format": "gpulint-baseline/1", "findings": [{"rule": "a"}]}',
+        '{"format": "gpulint-baseline/1", "gpulint": "x", "findings": 1, "findings": [{"rule": "a"}]}',
+    ],
+)
+def test_a_baseline_in_an_unusual_spelling_is_read_or_refused(text: str) -> None:
+    assert [one.rule for one in baseline.read("b.json", text.encode()).entries] == ["a"]
+
+
+def test_half_a_character_is_refused_where_it_is_read_and_not_where_it_is_written() -> None:
+    text = '{"format": "gpulint-baseline/1", "gpulint": "x", "findings": [{"rule": "a", "path": "\\ud800"}]}'
+    with pytest.raises(baseline.BaselineError, match=r"b\.json:1: an entry states texts"):
+        baseline.read("b.json", text.encode())

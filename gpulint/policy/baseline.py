@@ -17,6 +17,7 @@ ALWAYS_SAID = "suppressions"
 """The family of what is wrong with waivers, which a baseline never takes in."""
 TEXTS = ("rule", "path", "object", "role", "quantity", "value")
 CONFLICT = re.compile(r"^(?:<{7} |={7}$|>{7} )", re.MULTILINE)
+FINDINGS = re.compile(r'"findings"\s*:\s*\[')
 GAP = re.compile(r"[\s,]*")
 AGAIN = "restore it, or delete it and run gpulint baseline"
 DECODER = json.JSONDecoder()
@@ -101,8 +102,10 @@ def _text(path: str, content: bytes) -> str:
 
 def _lines(text: str) -> Iterator[int]:
     """The lines on which the entries of a well-formed baseline begin."""
-    at = text.index("[", text.index('"findings"')) + 1
-    line, counted = 1, 0
+    begins = FINDINGS.search(text)
+    if begins is None:
+        return
+    at, line, counted = begins.end(), 1, 0
     while (gap := GAP.match(text, at)) and text[gap.end() : gap.end() + 1] not in ("]", ""):
         line += text.count("\n", counted, gap.end())
         counted = gap.end()
@@ -120,10 +123,19 @@ def _entry(path: str, data: object, line: int) -> Entry:
     texts = [data.get(key, "") for key in TEXTS]
     count = data.get("count", 1)
     sound = isinstance(count, int) and not isinstance(count, bool) and count > 0
-    if not all(isinstance(one, str) for one in texts) or not sound or not texts[0]:
+    if not all(isinstance(one, str) and _is_text(one) for one in texts) or not sound or not texts[0]:
         raise BaselineError(f"{path}:{line}: an entry states texts, at least its rule, and a count from 1 on")
     rule, place, object_, role, quantity, value = texts
     return Entry(rule, place, role, Subject(object_, quantity, value), count, line)
+
+
+def _is_text(one: str) -> bool:
+    """Whether a file can hold a text: JSON can spell halves of characters."""
+    try:
+        one.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def rendered(entries: Iterable[Entry], made_with: str) -> str:
