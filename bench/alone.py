@@ -12,7 +12,7 @@ from gpulint.architecture import Resolved
 from gpulint.facts import Facts
 from gpulint.findings import Report
 from gpulint.given import Given
-from gpulint.policy import policy
+from gpulint.policy import selection
 from gpulint.workload import Role, Workload
 
 
@@ -39,7 +39,7 @@ class Folder:
             raise SystemExit(f"{root} is not a directory")
         self.root = root
         self.tree = repository.WorkTree(root, base=root)
-        rules = policy.selected((), (), ())
+        rules = selection.speaking(selection.known())
         self.given = Given(rules, tuple(rule.name for rule in rules))
 
     def paths(self) -> Iterator[str]:

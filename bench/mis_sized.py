@@ -28,7 +28,7 @@ from gpulint.findings import Plan, Suggestion
 from gpulint.given import Given
 from gpulint.lint import Judged
 from gpulint.offers import Available
-from gpulint.policy import availability, check, policy, settings
+from gpulint.policy import availability, check, selection, settings
 from gpulint.policy.reader import Disk
 from gpulint.repository import Source, WorkTree
 from gpulint.splices import Inexact
@@ -177,7 +177,7 @@ def outcome(row: Row) -> Outcome:
 
 
 def _given(stated: settings.Settings) -> Given:
-    rules = policy.selected((), (), ())
+    rules = selection.speaking(selection.known())
     names = tuple(rule.name for rule in rules)
     return Given(rules, names, hints=stated.hints, pools=stated.pools, available=availability.of(stated))
 

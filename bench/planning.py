@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint import lint, planner, plans, repository, run, search
+from gpulint import lint, planner, plans, preparation, repository, search
 from gpulint.lint import Judged
 from gpulint.policy import check
 
@@ -35,7 +35,7 @@ class Timed(NamedTuple):
 def timed(path: Path) -> Iterator[Timed]:
     """Each role of a file, once everything that is read lazily has been."""
     tree = repository.WorkTree(repository.root_of(path.parent))
-    given = run.prepared([str(path)], run.Options(TODAY)).given
+    given = preparation.prepared([str(path)], preparation.Options(TODAY)).given
     for source in tree.sources([str(path)]):
         if not isinstance(source, repository.Source):
             continue

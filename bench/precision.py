@@ -16,12 +16,12 @@ from pathlib import Path
 from gpulint import lint, repository
 from gpulint.findings import Finding
 from gpulint.given import Given
-from gpulint.policy import policy
+from gpulint.policy import selection
 
 
 def findings(directory: Path) -> list[Finding]:
     """Every finding over the directory, with all rules and without alternatives."""
-    rules = policy.selected((), (), ())
+    rules = selection.speaking(selection.known())
     given = Given(rules, tuple(rule.name for rule in rules), alternatives=False)
     tree = repository.WorkTree(directory, base=directory)
     return list(lint.lint(tree.sources([str(directory)]), tree, given).findings)

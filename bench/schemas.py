@@ -15,7 +15,7 @@ from pathlib import Path
 
 import jsonschema
 
-from gpulint import lint, outputs, run
+from gpulint import lint, outputs, preparation
 from gpulint.findings import Report
 from gpulint.policy import rule
 from gpulint.repository import Source, WorkTree
@@ -27,7 +27,7 @@ TODAY = "2026-11-22"
 def reports() -> Iterator[tuple[str, Report]]:
     """The report on the first samples of each rule, by name, and one on nothing."""
     yield "nothing", Report()
-    governed = run.prepared((), run.Options(today=TODAY))
+    governed = preparation.prepared((), preparation.Options(today=TODAY))
     tree = WorkTree(Path("/nowhere"))
     for one in rule.shipped_rules().values():
         for side, samples in rule.examples(one).items():

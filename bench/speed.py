@@ -118,8 +118,8 @@ IN_PROCESS = """\
 import json, sys, time
 from gpulint.given import Given
 from gpulint import lint, repository
-from gpulint.policy import policy
-rules = policy.selected((), (), ())
+from gpulint.policy import selection
+rules = selection.speaking(selection.known())
 source = repository.Source("bad.yaml", open(sys.argv[1], "rb").read())
 def run(alternatives):
     given = Given(rules, alternatives=alternatives)

@@ -13,13 +13,13 @@ from gpulint.version import __version__
 
 if TYPE_CHECKING:
     from gpulint.findings import Finding, Report, Severity
-    from gpulint.run import Options, Unusable
+    from gpulint.preparation import Options, Unusable
     from gpulint.sizes import Sizing, Unsized
 
 __all__ = ["Finding", "Options", "Report", "Severity", "Sizing", "Unsized", "Unusable", "__version__", "check", "size"]
 HOMES = {
     **dict.fromkeys(("Finding", "Report", "Severity"), "gpulint.findings"),
-    **dict.fromkeys(("Options", "Unusable"), "gpulint.run"),
+    **dict.fromkeys(("Options", "Unusable"), "gpulint.preparation"),
     **dict.fromkeys(("Sizing", "Unsized"), "gpulint.sizes"),
 }
 """Where each public type lives; one that is not asked for is not imported."""
@@ -43,15 +43,15 @@ def check(
     Raises:
         Unusable: a path is not there, or a policy, rule or option cannot be used; the message has its place.
     """
-    from gpulint import run
+    from gpulint import preparation, run
 
     named = tuple(str(path) for path in ([paths] if isinstance(paths, str | Path) else paths))
-    chosen = options or run.Options()
+    chosen = options or preparation.Options()
     if chosen.base or chosen.policy_from or chosen.changed:
         from gpulint import gate
 
         return gate.report(named, chosen, policy, watched)
-    return run.report(run.prepared(named, chosen, policy), named, watched)
+    return run.report(preparation.prepared(named, chosen, policy), named, watched)
 
 
 def size(workload: str | Path | Mapping[str, object], stated: Mapping[str, object] | None = None) -> tuple[Sizing, ...]:

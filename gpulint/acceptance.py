@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import functools
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from gpulint.findings import Finding, Location, Report, RuleCard
+from gpulint.findings import Finding, Location, Report
 from gpulint.given import Given
 from gpulint.policy import baseline, check, subject, waivers
 from gpulint.policy.baseline import Baseline, Entry, Held
 from gpulint.policy.settings import Accepted
 from gpulint.policy.waivers import Suppression, Trouble
+from gpulint.preparation import Run
 from gpulint.repository import Repository
 from gpulint.version import __version__
-
-if TYPE_CHECKING:
-    from gpulint.run import Run
 
 
 class Scope(NamedTuple):
@@ -72,7 +70,7 @@ def _under(known: Baseline, report: Report, run: Run, scope: Scope) -> Report:
         one._replace(suppressed=baseline.waiver(known, held.accepted[index])) if index in held.accepted else one
         for index, one in enumerate(report.findings)
     ]
-    gone = stale_entries(report, known, held, scope, run.tree, run.given)
+    gone = stale_entries(report, held, scope, run.tree, run.given)
     stale = [_trouble(known, one, number) for one, number in gone]
     return _with(report._replace(findings=tuple(accepted)), stale, run.given)
 
@@ -121,7 +119,7 @@ def against(report: Report, known: Baseline, scope: Scope, repository: Repositor
 
 
 def stale_entries(
-    report: Report, known: Baseline, held: Held, scope: Scope, repository: Repository, given: Given
+    report: Report, held: Held, scope: Scope, repository: Repository, given: Given
 ) -> Iterator[tuple[Entry, int]]:
     """The entries of which a run would have found more than it did, with how many are gone.
 
@@ -160,14 +158,5 @@ def _with(report: Report, troubles: Iterable[Trouble], given: Given) -> Report:
     said = subject.told(waivers.as_findings(troubles, given.rules), ())
     if not said:
         return report
-    findings = tuple(sorted((*report.findings, *said), key=_placed_at))
-    return report._replace(findings=findings, rules={**report.rules, **_cards(said, given)})
-
-
-def _cards(said: Sequence[Finding], given: Given) -> dict[str, RuleCard]:
-    names = {one.rule for one in said}
-    return {rule.name: check.card(rule) for rule in given.rules if rule.name in names}
-
-
-def _placed_at(one: Finding) -> tuple[str, int, int, str]:
-    return one.location.path, one.location.line, one.location.column, one.rule
+    findings = tuple(sorted((*report.findings, *said), key=Finding.place))
+    return report._replace(findings=findings, rules={**report.rules, **check.cards(said, given.rules)})

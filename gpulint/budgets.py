@@ -15,6 +15,7 @@ from gpulint.findings import Finding, Location, Related, Spent, Subject
 from gpulint.governance import Budget, Governance
 from gpulint.policy import check
 from gpulint.policy.rule import Rule
+from gpulint.policy.subject import OF_BUDGET
 from gpulint.workload import Field, Origin, Role, Unknown, Value, Workload
 
 LARGEST = 5
@@ -184,7 +185,7 @@ def _finding(verdict: check.Verdict, known: Facts, budget: Budget, mine: Sequenc
         workload=first.workload if first else "",
         role="",
         fingerprint=check.fingerprint(rule.name, budget.name, one.counted),
-        subject=Subject(f"budget {budget.name}", one.counted, f"{gpus:g} GPUs"),
+        subject=Subject(OF_BUDGET + budget.name, one.counted, f"{gpus:g} GPUs"),
     )
 
 

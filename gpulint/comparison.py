@@ -7,6 +7,7 @@ from itertools import count
 from types import MappingProxyType
 from typing import NamedTuple
 
+from gpulint import renaming
 from gpulint.findings import (
     Change,
     Comparison,
@@ -17,9 +18,10 @@ from gpulint.findings import (
     Waiver,
     WorkloadSummary,
 )
+from gpulint.policy.subject import OF_BUDGET
+from gpulint.renaming import Names
 
-BUDGET = "budget "
-"""How the subject of a finding about a sum over many workloads begins; less of it is better, whatever the amount."""
+SYNTAX = "invalid-syntax"
 Holds = Callable[[str, str], bool]
 Key = Callable[[Finding], object]
 
@@ -41,7 +43,8 @@ class Known(NamedTuple):
 
 def compared(base: Side, head: Side, known: Known) -> Report:
     """The report on head, in which what stood on base is marked, with what the change makes of the whole."""
-    paired = _Pairs(base, head, known.renamed)
+    names = renaming.names(base.report, head.report, known.renamed)
+    paired = _Pairs(base, head, known.renamed, names)
     stood = paired.found(base.report.open, head.report.open, louder=False)
     stands = {id(one) for one in stood.values()}
     left = [one for one in base.report.open if id(one) not in stands]
@@ -50,7 +53,8 @@ def compared(base: Side, head: Side, known: Known) -> Report:
     speaking = {id(one) for one in louder.values()}
     new = [one for one in others if id(one) not in louder]
     ended = [one for one in left if id(one) not in speaking and not _stays(one, new, known.absorbed)]
-    untold = [one for one in ended if _is_untold(one, head, known.renamed)]
+    broken = _unread(head.report) - _unread(base.report)
+    untold = [one for one in ended if _is_untold(one, head, known.renamed, broken)]
     told = {id(one) for one in untold}
     return head.report._replace(
         findings=tuple(_marked(one, stood.get(id(one)), base.name) for one in head.report.findings),
@@ -61,7 +65,7 @@ def compared(base: Side, head: Side, known: Known) -> Report:
         comparison=Comparison(
             base.name,
             head.name,
-            tuple(changes(base, head, known.renamed)),
+            tuple(changes(base, head, known.renamed, names)),
             gone=tuple(one for one in ended if id(one) not in told),
             untold=tuple(untold),
         ),
@@ -83,6 +87,7 @@ class _Pairs(NamedTuple):
     base: Side
     head: Side
     renamed: Mapping[str, str]
+    names: Names
 
     def found(self, before: Sequence[Finding], after: Sequence[Finding], louder: bool) -> dict[int, Finding]:
         """The partners of later findings, by their identity; none is less severe than its own unless it may be `louder`."""
@@ -103,6 +108,7 @@ class _Pairs(NamedTuple):
         yield _in_its_file, lambda one: (*_what(one), self._before(one))
         yield _at_its_place, lambda one: (*_where(one), self._before(one))
         yield _what, _what
+        yield self.names.earlier, self.names.later
 
     def _before(self, one: Finding) -> str:
         return self.renamed.get(one.location.path, "")
@@ -115,7 +121,7 @@ class _Pairs(NamedTuple):
 
     def _stays(self, earlier: Finding, later: Finding) -> bool:
         """Whether a sum is no larger than before; of all else whether what it is about stands, or was moved there."""
-        if not later.subject.object.startswith(BUDGET):
+        if not later.subject.object.startswith(OF_BUDGET):
             return self._moved(earlier, later)
         before, after = _counted(earlier), _counted(later)
         return earlier.subject == later.subject or (before is not None and after is not None and after <= before)
@@ -138,7 +144,7 @@ def _in_its_file(one: Finding) -> tuple[object, ...]:
 
 def _budget(one: Finding) -> tuple[object, ...]:
     """A budget that is exceeded, by whatever amount and by whomever most; of all else the finding itself."""
-    if not one.subject.object.startswith(BUDGET):
+    if not one.subject.object.startswith(OF_BUDGET):
         return _in_its_file(one)
     return one.rule, one.subject._replace(value="")
 
@@ -170,24 +176,33 @@ def _stays(one: Finding, new: Sequence[Finding], absorbed: Mapping[str, frozense
     )
 
 
-def _is_untold(one: Finding, head: Side, renamed: Mapping[str, str]) -> bool:
+def _unread(report: Report) -> set[str]:
+    """The files that could not be read to their ends."""
+    wrong = (one.location.path for one in report.findings if one.rule == SYNTAX)
+    return {*wrong, *(one.path for one in report.skipped), *(one.path for one in report.failures)}
+
+
+def _is_untold(one: Finding, head: Side, renamed: Mapping[str, str], broken: set[str]) -> bool:
     """Whether head cannot say that a finding of base is cured: nothing there is judged, or not by that rule."""
     paths = {one.location.path, *(later for later, earlier in renamed.items() if earlier == one.location.path)}
     unread = {one.path for one in head.report.skipped} | {one.path for one in head.report.failures}
     if paths & unread:
         return True
+    named = any(other.name == one.workload and other.location.path in paths for other in head.report.workloads)
+    if not named and paths & broken:
+        return True
     if not one.workload:
         return False
     roles = [role for role in _roles(head.report, one) if one.rule in {lacking.rule for lacking in role.not_evaluated}]
-    named = any(other.name == one.workload and other.location.path in paths for other in head.report.workloads)
     stays = not named and any(head.holds(path, one.subject.object) for path in paths)
     return bool(roles) or (stays and not any(_is(other, one) for other in head.report.workloads))
 
 
 def _roles(report: Report, one: Finding) -> Iterator[RoleSummary]:
-    for workload in report.workloads:
-        if _is(workload, one):
-            yield from (role for role in workload.roles if role.name == one.role or len(workload.roles) == 1)
+    """The roles that a finding was about: of the workload in its file, and only where there is none, of that name elsewhere."""
+    alike = [workload for workload in report.workloads if _is(workload, one)]
+    for workload in [there for there in alike if there.location.path == one.location.path] or alike:
+        yield from (role for role in workload.roles if role.name == one.role or len(workload.roles) == 1)
 
 
 def _is(workload: WorkloadSummary, one: Finding) -> bool:
@@ -197,21 +212,32 @@ def _is(workload: WorkloadSummary, one: Finding) -> bool:
 # ---- figures
 
 
-def changes(base: Side, head: Side, renamed: Mapping[str, str]) -> Iterator[Change]:
+def changes(base: Side, head: Side, renamed: Mapping[str, str], names: Names = renaming.NONE) -> Iterator[Change]:
     """The workloads whose hardware or cost a change touches: as head has them, then those that it has no more."""
-    before = _by_identity(base.report.workloads)
-    left = dict(before)
+    left = _by_identity(base.report.workloads)
+    cured, broken = (_unread(one.report) - _unread(other.report) for one, other in ((base, head), (head, base)))
     for (path, kind, name, number), after in _by_identity(head.report.workloads).items():
         earlier = left.pop((path, kind, name, number), None) or left.pop(
             (renamed.get(path, ""), kind, name, number), None
         )
+        if earlier is None and (place := names.workloads.get((path, kind, name))):
+            earlier = left.pop((*place, number), None)
+        if earlier is None and (other := _of_another_kind(renamed.get(path, path), name, left, head)):
+            earlier = left.pop(other)
         if earlier is None and (moved := _moved(kind, name, left, head)):
             earlier = left.pop(moved)
         if _differs(earlier, after):
-            yield Change(name, kind, path, figures(earlier) if earlier else None, figures(after))
+            yield Change(name, kind, path, _side(earlier, path in cured), figures(after))
     for (path, kind, name, _), earlier in left.items():
         if _takes(earlier):
-            yield Change(name, kind, path, figures(earlier), None)
+            yield Change(name, kind, path, figures(earlier), _side(None, path in broken))
+
+
+def _side(workload: WorkloadSummary | None, may_be: bool) -> Figures | None:
+    """What a workload takes; nothing where it is not there, and nobody knows what where that cannot be told."""
+    if workload is not None:
+        return figures(workload)
+    return Figures() if may_be else None
 
 
 def _differs(earlier: WorkloadSummary | None, after: WorkloadSummary) -> bool:
@@ -276,3 +302,9 @@ def _moved(kind: str, name: str, left: Mapping[Identity, WorkloadSummary], head:
     """The workload of base that head has elsewhere, and no more where it was."""
     stands = {(one.location.path, one.kind, one.name) for one in head.report.workloads}
     return next((one for one in left if one[1:3] == (kind, name) and one[:3] not in stands), None)
+
+
+def _of_another_kind(path: str, name: str, left: Mapping[Identity, WorkloadSummary], head: Side) -> Identity | None:
+    """The workload of base of that name in a file, which head reads as another kind of program."""
+    stands = {(one.location.path, one.kind, one.name) for one in head.report.workloads}
+    return next((one for one in left if (one[0], one[2]) == (path, name) and one[:3] not in stands), None)

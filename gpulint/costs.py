@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint import engines, offers, units
+from gpulint import engines, hardware, offers, units
 from gpulint.facts import Facts, glossary
 from gpulint.findings import Fact, Figures
 
@@ -77,12 +77,13 @@ def _pays(known: Facts) -> bool:
 
 
 def placed(known: Facts) -> bool:
-    """Whether it is known where a role runs: the cheapest machine of any cloud is nobody's cost."""
-    role = known.role
-    if role.text("instance_type") or role.text("cloud") or role.available.clouds:
+    """Whether it is known where a role runs: the cheapest machine of any cloud, or of a type unheard of, is nobody's cost."""
+    role, offer = known.role, known.offer()
+    if offer is not None and (offer.own or offer.pool):
         return True
-    offer = known.offer()
-    return offer is not None and (offer.own or bool(offer.pool))
+    if stated := role.text("instance_type"):
+        return hardware.node(stated) is not None
+    return bool(role.text("cloud") or role.available.clouds)
 
 
 def _of_work(known: Facts) -> tuple[str, ...]:

@@ -200,6 +200,10 @@ class Finding(NamedTuple):
     help: str = ""
     subject: Subject = Subject()
 
+    def place(self) -> tuple[str, int, int, str]:
+        """Where it stands among the findings of a report."""
+        return self.location.path, self.location.line, self.location.column, self.rule
+
 
 class NotEvaluated(NamedTuple):
     """A rule that matched a role but lacked facts; `needs` says which, in the glossary's words."""

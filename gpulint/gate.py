@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from gpulint import changed, comparison, documents, repository, run
+from gpulint import changed, comparison, documents, preparation, repository, run
 from gpulint.comparison import Known, Side
 from gpulint.findings import Report, Skip
 from gpulint.git import Git, GitError
@@ -15,11 +15,10 @@ from gpulint.given import Given
 from gpulint.policy import baseline, subject
 from gpulint.policy.committed import Commit, Vouching
 from gpulint.policy.rule import Rule
+from gpulint.preparation import Options, Run, Stands, Unusable
 from gpulint.repository import Source
 from gpulint.repository.git_tree import GitTree
-from gpulint.run import Options, Run, Stands, Unusable
-
-Watched = Callable[[Iterable[Source | Skip]], Iterable[Source | Skip]]
+from gpulint.run import Watched
 
 
 class Sides(NamedTuple):
@@ -48,7 +47,7 @@ def report(paths: Sequence[str], options: Options, policy: Stands = None, watche
         raise Unusable("a policy in place of all others, and one of a commit: give one of them")
     asked = list(paths) or ["."]
     try:
-        git = Git(repository.root_of(run.folder(paths)))
+        git = Git(repository.root_of(preparation.folder(paths)))
         if not options.base:
             return _of_work_tree(git, paths, options, policy, watched)
         sides = opened(git, options.base, options.head)
@@ -59,7 +58,7 @@ def report(paths: Sequence[str], options: Options, policy: Stands = None, watche
 
 def _of_work_tree(git: Git, paths: Sequence[str], options: Options, policy: Stands, watched: Watched) -> Report:
     """The report on the work tree, as far as it changed if that is asked, under a commit's policy if one is named."""
-    found = _under(git, paths, options) if options.policy_from else run.prepared(paths, options, policy)
+    found = _under(git, paths, options) if options.policy_from else preparation.prepared(paths, options, policy)
     if not options.changed:
         return run.report(found, paths, watched)
     files = changed.since(run.sources(found, paths), GitTree(git, git.commit("HEAD")))
@@ -101,24 +100,24 @@ def _of_side(found: Run, other: GitTree, asked: Sequence[str], watched: Watched)
 def _under(git: Git, paths: Sequence[str], options: Options) -> Run:
     """A run over the work tree under the policies and waivers of a commit."""
     tree = GitTree(git, git.commit(options.policy_from))
-    found = run.prepared(paths, options, reader=Commit(tree, options.policy_from))
+    found = preparation.prepared(paths, options, reader=Commit(tree, options.policy_from))
     return _vouched(found, Vouching(tree, options.policy_from, {}))
 
 
 def _runs(sides: Sides, paths: Sequence[str], options: Options, policy: Stands) -> Runs:
     """Both sides under one policy: that of head, or of the commit that is named; hints and pools are each side's own."""
     if not options.policy_from:
-        head = run.prepared(paths, options, policy, sides.head, Commit(sides.head))
+        head = preparation.prepared(paths, options, policy, sides.head, Commit(sides.head))
         try:
             stating = replace(options, select=(), ignore=(), rules=(), baseline="")
-            own = run.prepared(paths, stating, policy, sides.base, Commit(sides.base, sides.base_name))
+            own = preparation.prepared(paths, stating, policy, sides.base, Commit(sides.base, sides.base_name))
         except Unusable as error:
             why = f"its policy cannot be used, so that of {sides.head_name} counts on both sides: {error}"
             return Runs(_silent(_on(sides.base, head)), head, (Skip(sides.base_name, why),))
         return Runs(_silent(_on(sides.base, head)._replace(given=_stated_by(head.given, own.given))), head)
     tree = GitTree(sides.head.git, sides.head.git.commit(options.policy_from))
     reader = Commit(tree, options.policy_from)
-    head = run.prepared(paths, options, tree=sides.head, reader=reader)
+    head = preparation.prepared(paths, options, tree=sides.head, reader=reader)
     renamed = _renamed(sides._replace(base=tree))
     head = _vouched(head, Vouching(tree, options.policy_from, renamed))
     return Runs(_silent(_on(sides.base, head)), head)

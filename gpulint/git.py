@@ -93,23 +93,23 @@ class Git:
         """That the sizes of some objects of a commit will be asked for, and the bytes of others, in that order."""
         new = [one for one in dict.fromkeys(every) if one not in self._sizes]
         try:
-            told = self._run("cat-file", "--batch-check", "--buffer", told=_lines(new))
+            told = self._sized(new)
         except GitError:
             lacking = self._lacking(commit)
-            if not lacking.isdisjoint(soon):
-                raise GitError(
-                    f"this clone lacks {len(lacking & {*soon})} files of {commit[:10]}; {FETCH_ALL}"
-                ) from None
-            told = self._run(
-                "cat-file", "--batch-check", "--buffer", told=_lines(one for one in new if one not in lacking)
-            )
-        for line in told.decode("ascii").split("\n")[:-1]:
-            id_, _, size = line.split(" ")
-            self._sizes[id_] = int(size)
+            told = self._sized([one for one in new if one not in lacking])
+        self._sizes.update(told)
+        if lacks := {one for one in soon if one not in self._sizes}:
+            raise GitError(f"this clone lacks {len(lacks)} files of {commit[:10]}; {FETCH_ALL}")
         for one in soon:
             if one not in self._at and self._sizes[one] < AT_ONCE_BYTES:
                 self._at[one] = len(self._order)
                 self._order.append(one)
+
+    def _sized(self, ids: Iterable[str]) -> dict[str, int]:
+        """The sizes of objects; of one that the clone lacks, git says so or fails on all of them."""
+        told = self._run("cat-file", "--batch-check", "--buffer", told=_lines(ids)).decode("ascii")
+        words = (line.split(" ") for line in told.split("\n"))
+        return {line[0]: int(line[2]) for line in words if len(line) == 3}
 
     def _lacking(self, commit: str) -> set[str]:
         """The objects of a commit that a partial clone has not fetched."""

@@ -12,8 +12,6 @@ from gpulint.workload import Origin
 
 TEAM_LABEL = "team"
 """The label, or else the annotation, that names the team of a workload."""
-
-
 FLOORS = ("training_network_floor_bytes_per_s",)
 """Numbers of an organisation whose default is not one number, but one in each world."""
 

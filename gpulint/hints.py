@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from gpulint import hardware, objectives, shipped, units
 from gpulint.documents import Comment, Document
+from gpulint.metadata import MAPS
 from gpulint.policy.settings import Hint, NamedFabric
 from gpulint.workload import Field, Role, Unknown, Workload
 
@@ -31,7 +32,6 @@ LINKS: Mapping[str, str] = {
 """The words about what joins cards and nodes."""
 OBJECT: Mapping[str, str] = {"namespace": "object_namespace", "labels": "labels", "annotations": "annotations"}
 """The words about whose a workload is, which formats without metadata have no place for."""
-MAPS = frozenset({"labels", "annotations"})
 AIMS = frozenset({word for word, one in objectives.WORDS.items() if one.quantity.startswith("target_")} - {"growth"})
 """The words that state an objective, and not the load that it is measured at."""
 WORDS = (*QUANTITIES, *LINKS, *OBJECT, *objectives.WORDS)

@@ -10,7 +10,7 @@ from gpulint.acceptance import Scope
 from gpulint.findings import Finding, Report
 from gpulint.policy import baseline
 from gpulint.policy.baseline import ALWAYS_SAID, Baseline, Entry
-from gpulint.run import Run
+from gpulint.preparation import Run
 
 
 class Change(NamedTuple):
@@ -29,7 +29,7 @@ def made(report: Report, scope: Scope) -> Change:
 def updated(report: Report, known: Baseline, run: Run, scope: Scope, accept_new: bool) -> Change:
     """A baseline after a run: without what is gone, at its places of today, and with what is new if that is accepted."""
     held = acceptance.against(report, known, scope, run.tree)
-    gone = tuple(acceptance.stale_entries(report, known, held, scope, run.tree, run.given))
+    gone = tuple(acceptance.stale_entries(report, held, scope, run.tree, run.given))
     stood = [one for index, one in enumerate(report.findings) if index in held.accepted]
     new = tuple(
         one
@@ -44,7 +44,7 @@ def updated(report: Report, known: Baseline, run: Run, scope: Scope, accept_new:
 def pruned(report: Report, known: Baseline, run: Run, scope: Scope) -> Change:
     """A baseline without what is gone from it, and otherwise as it stands."""
     held = acceptance.against(report, known, scope, run.tree)
-    gone = dict(acceptance.stale_entries(report, known, held, scope, run.tree, run.given))
+    gone = dict(acceptance.stale_entries(report, held, scope, run.tree, run.given))
     kept = (one._replace(number=one.number - gone.get(one, 0)) for one in known.entries)
     return Change(tuple(one for one in kept if one.number), tuple(gone.items()))
 

@@ -18,9 +18,7 @@ from gpulint.findings import (
     Recognised,
     Report,
     RoleSummary,
-    RuleCard,
     Skip,
-    Spent,
     Suggestion,
     WorkloadSummary,
 )
@@ -48,9 +46,11 @@ ASKED = re.compile(r"nvidia\.com/(?:gpu|mig-|pgpu)|amd\.com/gpu|habana\.ai/gaudi
 
 
 class Part(NamedTuple):
-    """What one file adds to a report, and to what budgets are held against."""
+    """What one source adds to a report, under which rules, and what it adds to what budgets are held against."""
 
     report: Report
+    rules: tuple[Rule, ...] = ()
+    budgets: tuple[Budget, ...] = ()
     consumers: tuple[Consumer, ...] = ()
 
 
@@ -78,81 +78,62 @@ class Judged(NamedTuple):
 
 def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given) -> Report:
     """The report on all sources; an exception of ours ends one file, is counted, and leaves the others whole."""
-    findings: list[Finding] = []
-    recognised: list[Recognised] = []
-    workloads: list[WorkloadSummary] = []
-    skipped: list[Skip] = []
-    failures: list[Failure] = []
-    consumers: list[Consumer] = []
-    held: dict[str, Budget] = {}
-    rules: dict[str, Rule] = {}
-    files = 0
-    for source in sources:
-        if isinstance(source, Skip):
-            skipped.append(source)
-            continue
-        files += 1
-        governing = given.at(source.path)
-        try:
-            part, taken = _file(source, repository, governing)
-        except Exception as error:  # counted: the report and the exit code say so
-            failures.append(Failure(source.path, "checking the file", f"{type(error).__name__}: {error}"))
-            continue
-        findings.extend(part.findings)
-        rules.update((rule.name, rule) for rule in governing.rules if part.findings)
-        recognised.extend(part.documents)
-        workloads.extend(part.workloads)
-        skipped.extend(part.skipped)
-        consumers.extend(taken)
-        held.update((one.place, one) for one in governing.governance.budgets)
-    exceeded: list[Finding] = []
-    spent: list[Spent] = []
-    try:
-        exceeded, spent = _budgets(given, held, consumers, skipped)
-    except Exception as error:  # counted: the report and the exit code say so
-        failures.append(Failure(FILE, "judging its budgets", f"{type(error).__name__}: {error}"))
-    rules.update((rule.name, rule) for rule in given.rules if exceeded)
-    findings.extend(exceeded)
+    parts = [_part(one, repository, given) for one in sources]
+    parts.append(_of_budgets(parts, given))
+    reports = [part.report for part in parts]
     said_once: dict[object, Finding] = {}
-    for one in findings:
+    for one in (one for each in reports for one in each.findings):
         said_once.setdefault((one.rule, one.location, one.message, one.severity), one)
-    ordered = sorted(said_once.values(), key=_placed_at)
+    findings = tuple(sorted(said_once.values(), key=Finding.place))
+    rules = {rule.name: rule for part in parts if part.report.findings for rule in part.rules}
+    workloads = tuple(one for each in reports for one in each.workloads)
     return Report(
-        tuple(ordered),
-        tuple(workloads),
-        tuple(skipped),
-        tuple(failures),
-        tuple(recognised),
-        files,
-        _asks(workloads),
-        catalog.version(),
-        _cards(ordered, rules.values()),
+        findings,
+        workloads,
+        skipped=tuple(one for each in reports for one in each.skipped),
+        failures=tuple(one for each in reports for one in each.failures),
+        documents=tuple(one for each in reports for one in each.documents),
+        files=sum(each.files for each in reports),
+        asks=_asks(workloads),
+        catalog_date=catalog.version(),
+        rules=check.cards(findings, rules.values()),
         fail_on=given.fail_on,
-        budgets=tuple(spent),
+        budgets=tuple(one for each in reports for one in each.budgets),
     )
 
 
-def _budgets(
-    given: Given, held: Mapping[str, Budget], consumers: Sequence[Consumer], skipped: Iterable[Skip]
-) -> tuple[list[Finding], list[Spent]]:
+def _part(source: Source | Skip, repository: Repository, given: Given) -> Part:
+    """What one source adds; of a file in which we fail, that."""
+    if isinstance(source, Skip):
+        return Part(Report(skipped=(source,)))
+    governing = given.at(source.path)
+    try:
+        found = _file(source, repository, governing)
+    except Exception as error:  # counted: the report and the exit code say so
+        return Part(_failed(source.path, "checking the file", error)._replace(files=1))
+    rules, budgets = governing.rules, governing.governance.budgets
+    return found._replace(report=found.report._replace(files=1), rules=rules, budgets=budgets)
+
+
+def _failed(path: str, doing: str, error: Exception) -> Report:
+    return Report(failures=(Failure(path, doing, f"{type(error).__name__}: {error}"),))
+
+
+def _of_budgets(parts: Sequence[Part], given: Given) -> Part:
     """What is said of budgets once every file is read: those of the run's policy, and of others that govern a file."""
-    if not (every := {one.place: one for one in given.governance.budgets} | {**held}):
-        return [], []
-    from gpulint import accepted, budgets
+    held = {one.place: one for one in (*given.governance.budgets, *(one for part in parts for one in part.budgets))}
+    if not held:
+        return Part(Report())
+    from gpulint import budgets, waived
 
-    unread = sum(skip.reason == UNREAD for skip in skipped)
-    found, spent = budgets.judged(every.values(), consumers, given.rules, unread)
-    return [said for one, known in found for said in accepted.of_budget(one, known, given)], spent
-
-
-def _placed_at(one: Finding) -> tuple[str, int, int, str]:
-    return one.location.path, one.location.line, one.location.column, one.rule
-
-
-def _cards(findings: Iterable[Finding], rules: Iterable[Rule]) -> dict[str, RuleCard]:
-    """The rules that speak, as a report shows them."""
-    spoken = {finding.rule for finding in findings}
-    return {rule.name: check.card(rule) for rule in rules if rule.name in spoken}
+    consumers = [one for part in parts for one in part.consumers]
+    unread = sum(skip.reason == UNREAD for part in parts for skip in part.report.skipped)
+    try:
+        found, spent = budgets.judged(held.values(), consumers, given.rules, unread)
+        said = tuple(said for one, known in found for said in waived.of_budget(one, known, given))
+    except Exception as error:  # counted: the report and the exit code say so
+        return Part(_failed(FILE, "judging its budgets", error))
+    return Part(Report(said, budgets=tuple(spent)), given.rules)
 
 
 def _asks(workloads: Iterable[WorkloadSummary]) -> dict[str, str]:
@@ -198,8 +179,8 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
         skips.append(Skip(source.path, UNREAD))
     lacking = frozenset(one.rule for each in summaries for role in each.roles for one in role.not_evaluated)
     spoken = _settled(answered, source, loaded, given, lacking, known)
-    part = Report(spoken, tuple(summaries), tuple(skips), documents=tuple(recognised))
-    return Part(part, _consumers(taking, given))
+    found_here = Report(spoken, tuple(summaries), tuple(skips), documents=tuple(recognised))
+    return Part(found_here, consumers=_consumers(taking, given))
 
 
 def _consumers(taking: Sequence[tuple[Workload, facts.Facts]], given: Given) -> tuple[Consumer, ...]:
@@ -231,9 +212,9 @@ def _settled(
     text = loaded.documents[0].text if loaded.documents else source.content.decode("utf-8-sig", "replace")
     if not found and not loaded.comments and "gpulint" not in text:
         return ()
-    from gpulint import accepted
+    from gpulint import waived
 
-    return accepted.in_file(found, source.path, text, loaded, given, lacking, known)
+    return waived.in_file(found, source.path, text, loaded, given, lacking, known)
 
 
 def _answered(found: Sequence[Finding], source: Source, repository: Repository, given: Given) -> Sequence[Finding]:

@@ -21,8 +21,6 @@ TARGETS: Mapping[str, tuple[Path, ...]] = {
 """Where objects that install a chart say into which namespace, by adapter."""
 BY_CHART = "the chart's own templates decide it"
 BY_MODULE = "expressions of the module decide it"
-
-
 KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 
 

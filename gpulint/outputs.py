@@ -92,8 +92,8 @@ def _refuse_unwritable(file: str, paths: Iterable[str]) -> None:
 
 
 def rendered(report: Report, name: str) -> str:
-    """The report in a format."""
-    module = _module(name)
+    """The report in a format; OutputError where there is none of that name."""
+    module = _module(_known(name))
     needy = getattr(module, "NEEDS_SAMPLES", False)
     shown: str = module.render(_with_samples(report) if needy else report)
     return shown

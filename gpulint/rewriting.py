@@ -11,6 +11,7 @@ from gpulint import disk, fix, lint
 from gpulint.findings import Report, Skip
 from gpulint.fix import Files, Left, Outcome
 from gpulint.given import Given
+from gpulint.reports.words import counted
 from gpulint.repository import Source, Tree
 
 
@@ -95,16 +96,12 @@ def said(outcome: Outcome, preview: bool) -> Iterator[str]:
     for left in outcome.left:
         yield _left(left)
     if outcome.unsafe:
-        yield f"{_counted(outcome.unsafe, 'finding')} with alternatives that give something up or cost more: see --unsafe"
+        yield f"{counted(outcome.unsafe, 'finding')} with alternatives that give something up or cost more: see --unsafe"
 
 
 def _left(left: Left) -> str:
     place = left.finding.location
     return f"not fixed {place.path}:{place.line} {left.finding.rule}: {left.reason}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 # ---- what is written

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from gpulint.findings import Report, Severity
+from gpulint.findings import Report, Severity, WorkloadSummary
 
 PROJECT = "https://github.com/OWNER/gpulint"
 
 HOOK = """\
 repos:
-  - repo: {project}
+  - repo: {project}  # where your gpulint comes from
     rev: v{release}
     hooks:
       - id: gpulint
@@ -90,10 +90,15 @@ def hook_file(release: str) -> str:
     return HOOK.format(project=PROJECT, release=release)
 
 
+def _lacking(workload: WorkloadSummary) -> list[str]:
+    """What a hint can say of a workload, and nothing says."""
+    needs = {need for role in workload.roles for one in role.not_evaluated for need in one.needs}
+    return [key for key, names in ASKED.items() if names & needs]
+
+
 def _hints(report: Report) -> Iterator[str]:
     for workload in report.workloads:
-        needs = {need for role in workload.roles for one in role.not_evaluated for need in one.needs}
-        lacking = [key for key, names in ASKED.items() if names & needs]
+        lacking = _lacking(workload)
         if not lacking:
             continue
         yield f"#   - path: {workload.location.path}"
@@ -103,7 +108,7 @@ def _hints(report: Report) -> Iterator[str]:
 
 def said(report: Report) -> str:
     """What was found, and what to do next."""
-    lacking = sum(bool(role.not_evaluated) for workload in report.workloads for role in workload.roles)
+    lacking = sum(bool(_lacking(workload)) for workload in report.workloads)
     found = len(report.workloads)
     counts = Counter(finding.severity for finding in report.open)
     standing = ", ".join(_several(counts[level], level.word) for level in reversed(Severity) if counts[level])

@@ -151,9 +151,9 @@ def _spec(words: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _near(word: str, known: Iterable[str]) -> str:
-    from gpulint.policy import availability
+    from gpulint.policy import spelling
 
-    return availability.near(word, known)
+    return spelling.near(word, known)
 
 
 def from_checkpoint(

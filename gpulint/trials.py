@@ -13,8 +13,8 @@ from gpulint.findings import Finding, Report, Skip
 from gpulint.given import Given
 from gpulint.lint import Judged
 from gpulint.policy import cel, rule_file
-from gpulint.policy.availability import near
 from gpulint.policy.rule import Rule, RuleError, document, examples, placeholders, same_file, shipped_rules
+from gpulint.policy.spelling import near
 
 SURE = 3
 WHOLE_MAX = 2**53

@@ -136,9 +136,12 @@ def test_an_entry_whose_bound_no_longer_holds_is_neither_unused_nor_silent(run: 
     ("lines", "said"),
     [
         (["reason: r", "untill: 2027-01-01"], "gpulint.yaml:4:5: unknown key untill; did you mean until?"),
-        (["reason: r", "until: tomorrow"], "gpulint.yaml:4:12: "),
+        (["reason: r", "until: tomorrow"], "gpulint.yaml:4:12: until is a day such as 2027-03-31, not tomorrow"),
         (["owner: team-ml"], "gpulint.yaml:2:5: reason is missing"),
-        (["reason: r", "while: gpus_per_pot < 1"], "gpulint.yaml:4:12: `gpus_per_pot < 1` cannot be read: "),
+        (
+            ["reason: r", "while: gpus_per_pot < 1"],
+            "gpulint.yaml:4:12: `gpus_per_pot < 1` cannot be read: no fact is called gpus_per_pot; did you mean ",
+        ),
     ],
 )
 def test_an_entry_that_cannot_be_read_is_refused_with_its_place(run: Run, lines: list[str], said: str) -> None:
@@ -153,7 +156,7 @@ def test_an_entry_of_an_unknown_rule_is_refused_with_the_nearest(run: Run) -> No
     write("gpulint.yaml", waivers("reason: r").replace("gpu-limit-missing", "gpu-limits-missing"))
     result = run("check")
     assert result.exit_code == 2
-    assert "gpulint.yaml:2: no rule is called gpu-limits-missing; did you mean gpu-limit-missing?" in result.stderr
+    assert "gpulint.yaml:2:5: no rule is called gpu-limits-missing; did you mean gpu-limit-missing?" in result.stderr
 
 
 def test_entries_of_a_policy_that_is_extended_add_up(run: Run) -> None:

@@ -6,12 +6,13 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 import gpulint
-from gpulint import cli
+from gpulint import cli, outputs
 from gpulint.reports import json as json_report
 
 TOO_BIG = """\
@@ -164,14 +165,33 @@ def test_a_policy_outside_the_repository_is_read_where_it_is_named(
     ("policy", "said"),
     [
         ("nowhere.yaml", "there is no policy nowhere.yaml"),
-        ({"fail-in": "note"}, "policy.json:1:2: unknown key fail-in; did you mean fail-on?"),
-        ({"ignore": ["memroy"]}, "policy.json:1:13: no rule or family is called memroy; did you mean memory?"),
+        ({"fail-in": "note"}, "policy.yaml:1:2: unknown key fail-in; did you mean fail-on?"),
+        ({"ignore": ["memroy"]}, "policy.yaml:1:13: no rule or family is called memroy; did you mean memory?"),
     ],
 )
 def test_a_policy_that_cannot_be_used_is_refused(folder: Path, policy: str | Mapping[str, object], said: str) -> None:
     with pytest.raises(gpulint.Unusable) as caught:
         gpulint.check(".", policy=policy)
     assert str(caught.value) == said
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"select": "memory"}, 'select is a list of names: write ("memory",)'),
+        ({"today": "2026-13-01"}, "today is a day such as 2026-11-22, not 2026-13-01"),
+        ({"fail_on": "warn"}, "fail_on is error, warning or note, not warn"),
+    ],
+)
+def test_an_option_of_another_kind_is_refused_before_anything_is_checked(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(gpulint.Unusable) as caught:
+        gpulint.Options(**options)
+    assert str(caught.value) == said
+
+
+def test_a_format_that_there_is_not_is_refused_by_its_name(folder: Path) -> None:
+    with pytest.raises(outputs.OutputError, match="no format is called srif; there are checkstyle, concise, "):
+        outputs.rendered(gpulint.check("."), "srif")
 
 
 def test_the_command_line_names_a_policy_too(folder: Path) -> None:

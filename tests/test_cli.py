@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
+import gpulint
 from gpulint import cli, documents
 
 Run = Callable[..., Result]
@@ -454,6 +456,14 @@ def test_where_nothing_stands_init_speaks_of_no_baseline(run: Run) -> None:
     assert "baseline" not in run("init").stdout
 
 
+def test_init_counts_the_workloads_that_it_writes_a_hint_for(run: Run) -> None:
+    write("train.sbatch", "#!/bin/bash\n#SBATCH --gpus-per-node=h100:8\nsrun python train.py $EXTRA\n")
+    write("serve.sh", "#!/bin/bash\n#SBATCH --gpus-per-node=l4:1\nvllm serve Qwen/Qwen3-8B $EXTRA\n")
+    said = run("init").stdout
+    hints = Path("gpulint.yaml").read_text(encoding="utf-8").count("#   - path: ")
+    assert f"2 workloads found, {hints} lack" in said
+
+
 @pytest.mark.parametrize("taken", [".pre-commit-config.yaml", "gpulint.yaml"])
 def test_init_says_what_to_add_to_a_hook_file_where_a_file_is_there(run: Run, taken: str) -> None:
     write(taken, "# mine\n")
@@ -470,6 +480,14 @@ def test_init_overwrites_nothing_and_then_writes_nothing(run: Run, taken: str) -
     assert f"{taken} exists already; nothing was written" in result.stderr
     assert [path.name for path in Path().glob("*.yaml")] == [taken]
     assert Path(taken).read_text(encoding="utf-8") == "# mine\n"
+
+
+def test_init_says_where_it_cannot_write(run: Run) -> None:
+    result = run("init", "--spec", "specs/chat.yaml")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "gpulint: specs/chat.yaml cannot be written: no such file or directory\n",
+    )
 
 
 def test_init_writes_through_no_link(run: Run, tmp_path: Path) -> None:
@@ -556,3 +574,15 @@ def test_each_of_many_waivers_that_reach_nothing_is_told(run: Run) -> None:
     result = run("check", "--format", "json")
     told = [one["rule"] for one in json.loads(result.stdout)["findings"]]
     assert told.count("unused-suppression") == 400
+
+
+# ---- the clock
+
+
+def test_one_module_asks_what_day_it_is() -> None:
+    asks = re.compile(r"strftime|date\.today\(|\.now\(|localtime|gmtime")
+    package = Path(gpulint.__file__).parent
+    asking = {
+        path.relative_to(package).as_posix() for path in package.rglob("*.py") if asks.search(path.read_text("utf-8"))
+    }
+    assert asking == {"day.py"}

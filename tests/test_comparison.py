@@ -149,6 +149,7 @@ def test_what_head_cannot_tell_is_not_fixed(head: Side) -> None:
     [
         side("HEAD", held={"a.yaml": {CHAT}}, workloads=(workload(),)),
         side("HEAD", held={"a.yaml": {CHAT}}, workloads=(workload(lacks=("another-rule",)),)),
+        side("HEAD", held={"a.yaml": {CHAT}}, workloads=(workload("values.yaml", lacks=("too-many",)), workload())),
         side("HEAD", held={}),
         side("HEAD", held={"a.yaml": {"apps/Deployment code"}}),
     ],

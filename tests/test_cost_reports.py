@@ -97,6 +97,10 @@ def test_a_region_that_the_spec_names_has_its_own_price_and_grid() -> None:
         pytest.param(server("pool: ours"), id="a pool that nothing defines"),
         pytest.param(server("node.kubernetes.io/instance-type: p5e.48xlarge"), id="a machine without a listed price"),
         pytest.param(SKY.format(cloud="kubernetes", accelerators="H100:8"), id="pods of a cluster"),
+        pytest.param(
+            server("node.kubernetes.io/instance-type: our-own, nvidia.com/gpu.product: NVIDIA-L4"),
+            id="a machine that no catalog has",
+        ),
     ],
 )
 def test_where_nobody_knows_what_it_costs_nothing_is_said(text: str) -> None:

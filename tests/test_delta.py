@@ -57,7 +57,7 @@ def finding(rule: str, path: str = "a.yaml", suppressed: Waiver | None = None) -
         ([(Figures(0.5, 1, 1), Figures(0.75, 1, 40))], "+0.25 GPUs, +0.04 kW"),
         (
             [(UNKNOWN, LARGE)],
-            "GPUs of 1 workload cannot be told, the cost of 1 workload cannot be told, the power of 1 workload cannot be told",
+            "the GPUs, cost and power of 1 workload cannot be told",
         ),
         (
             [
@@ -71,6 +71,34 @@ def finding(rule: str, path: str = "a.yaml", suppressed: Waiver | None = None) -
 )
 def test_a_change_in_one_sentence(changes: list[tuple[Figures | None, Figures | None]], said: str) -> None:
     assert delta.sentence(compared(*changes)) == said
+
+
+def test_what_cannot_be_told_of_as_many_workloads_is_said_once() -> None:
+    card = Figures(gpus=8)
+    assert delta.sentence(compared((None, card))) == "+8 GPUs; the cost and power of 1 workload cannot be told"
+    found = compared((None, card), (None, UNKNOWN))
+    assert (
+        delta.sentence(found) == "+8 GPUs (1 workload cannot be told); the cost and power of 2 workloads cannot be told"
+    )
+    found = compared((SMALL, SMALL._replace(power_w=None)), (None, Figures(gpus=1, power_w=70)), (None, card))
+    assert delta.sentence(found) == (
+        "+9 GPUs, +0.07 kW (2 workloads cannot be told); the cost of 2 workloads cannot be told"
+    )
+
+
+def test_workloads_of_one_name_are_told_apart_by_their_files() -> None:
+    paths = ("apps/a/x.yaml", "apps/b/x.yaml", "apps/y.yaml")
+    changes = (Change("chat", "inference", path, None, SMALL) for path in paths)
+    rows = delta.rows([*changes, Change("code", "inference", "c.yaml", None, SMALL)])
+    assert [row[0] for row in rows] == ["chat (a/x.yaml)", "chat (b/x.yaml)", "chat (y.yaml)", "code"]
+
+
+def test_what_does_not_run_all_the_time_costs_so_much_only_while_it_does() -> None:
+    server, run = (Change("a", kind, "a.yaml", None, SMALL) for kind in ("inference", "training"))
+    assert delta.sentence(Comparison("main", "HEAD", (server,))) == "+8 GPUs, +$7,300 a month, +2.8 kW"
+    assert delta.sentence(Comparison("main", "HEAD", (server, run))) == (
+        "+16 GPUs, +$14,600 a month of running, +5.6 kW"
+    )
 
 
 def test_what_cannot_be_told_is_counted_and_never_zero() -> None:

@@ -201,6 +201,66 @@ def test_nothing_changed_means_nothing_to_say(changed: Changed) -> None:
     assert (spoken(report), report.comparison and report.comparison[2:]) == ([], ((), (), ()))
 
 
+def test_a_container_that_is_only_called_otherwise_keeps_its_debt(changed: Changed) -> None:
+    other = "# above\n" + WRONG.replace("name: vllm", "name: server")
+    report = changed({"a.yaml": WRONG}, {"a.yaml": other})
+    assert (spoken(report), report.comparison and report.comparison[2:]) == ([], ((), (), ()))
+
+
+def test_a_further_container_with_the_same_error_counts_beside_one_that_is_called_otherwise(changed: Changed) -> None:
+    container = WRONG[WRONG.index("        - name: vllm") :]
+    both = WRONG.replace("name: vllm", "name: server") + container.replace("name: vllm", "name: second")
+    assert spoken(changed({"a.yaml": WRONG}, {"a.yaml": both})).count((EXCEEDS, "a.yaml")) == 1
+
+
+def test_the_only_object_of_its_kind_in_a_file_keeps_its_debt_under_another_name(changed: Changed) -> None:
+    report = changed({"a.yaml": WRONG}, {"a.yaml": "# above\n" + deployment("assistant", 2)})
+    assert (spoken(report), report.comparison and report.comparison[2:]) == ([], ((), (), ()))
+
+
+def test_one_of_two_new_objects_in_place_of_another_is_none_of_them_under_another_name(changed: Changed) -> None:
+    two = f"# above\n{deployment('one', 2)}---\n{deployment('two', 2)}"
+    assert spoken(changed({"a.yaml": WRONG}, {"a.yaml": two})).count((EXCEEDS, "a.yaml")) == 2
+
+
+def test_another_engine_under_another_name_is_another_workload(changed: Changed) -> None:
+    other = (
+        deployment("assistant", 2)
+        .replace("name: vllm", "name: sglang")
+        .replace("vllm/vllm-openai:v0.10.1", "lmsysorg/sglang:v0.4.9")
+    )
+    other = (
+        other.replace("--model=", "--model-path=")
+        .replace("--tensor-parallel-size=", "--tp=")
+        .replace("--max-model-len", "--context-length")
+    )
+    report = changed({"a.yaml": RIGHT}, {"a.yaml": other})
+    assert report.comparison is not None
+    assert {one.workload for one in report.comparison.changes} == {"chat", "assistant"}
+
+
+def test_a_job_whose_program_is_another_is_one_change(changed: Changed) -> None:
+    script = "#!/bin/bash\n#SBATCH --job-name=run\n#SBATCH --nodes={}\n#SBATCH --gpus-per-node=h100:8\n{}\n"
+    report = changed(
+        {"run.sbatch": script.format(4, "srun torchrun --nproc_per_node=8 train.py")},
+        {"run.sbatch": script.format(2, "srun ./start.sh")},
+    )
+    assert report.comparison is not None
+    (change,) = report.comparison.changes
+    assert (change.before and change.before.gpus, change.after and change.after.gpus) == (32, 16)
+
+
+def test_a_workload_that_changed_its_name_and_its_replicas_is_one_change(changed: Changed) -> None:
+    report = changed({"a.yaml": RIGHT}, {"a.yaml": deployment("assistant", replicas=3)})
+    assert report.comparison is not None
+    (change,) = report.comparison.changes
+    assert (change.workload, change.before and change.before.gpus, change.after and change.after.gpus) == (
+        "assistant",
+        1,
+        3,
+    )
+
+
 # ---- what ended
 
 
@@ -230,6 +290,29 @@ def test_an_error_that_head_cannot_tell_of_any_more_is_not_called_fixed(changed:
     assert report.comparison is not None
     assert EXCEEDS not in [one.rule for one in report.comparison.gone]
     assert EXCEEDS in [one.rule for one in (*report.comparison.untold, *report.findings)]
+
+
+BROKEN = WRONG.replace("spec:\n  replicas", "<<<<<<< HEAD\nspec:\n  replicas")
+
+
+def test_what_a_conflict_left_in_a_file_hides_is_not_called_fixed_or_removed(changed: Changed) -> None:
+    report = changed({"a.yaml": WRONG}, {"a.yaml": BROKEN})
+    assert report.comparison is not None
+    assert EXCEEDS in [one.rule for one in report.comparison.untold]
+    assert report.comparison.gone == ()
+    (change,) = report.comparison.changes
+    assert (change.workload, change.before and change.before.gpus, change.after) == (
+        "chat",
+        1,
+        gpulint.findings.Figures(),
+    )
+
+
+def test_what_a_cured_file_holds_may_have_been_there_before(changed: Changed) -> None:
+    report = changed({"a.yaml": BROKEN}, {"a.yaml": RIGHT})
+    assert report.comparison is not None
+    (change,) = report.comparison.changes
+    assert (change.before, change.after and change.after.gpus) == (gpulint.findings.Figures(), 1)
 
 
 # ---- figures
@@ -430,6 +513,23 @@ def test_a_partial_clone_fetches_nothing_and_says_what_it_lacks(
     done = run("--base", "HEAD^")
     assert (done.exit_code, "git fetch --refetch --no-filter origin" in done.stderr) == (2, True)
     assert run("--base", "HEAD").exit_code == 0
+
+
+def test_a_clone_that_lost_objects_says_what_it_lacks(repository: Path) -> None:
+    put(repository, {"a.yaml": RIGHT, "notes.csv": "1,2\n"})
+    commits.committed(repository)
+    put(repository, {"a.yaml": WRONG, "notes.csv": "1,2\n"})
+    commits.committed(repository)
+    lose(repository, "HEAD:notes.csv")
+    assert run("--base", "HEAD^").exit_code == 1
+    lose(repository, "HEAD^:a.yaml")
+    done = run("--base", "HEAD^")
+    assert (done.exit_code, "this clone lacks 1 file" in done.stderr) == (2, True)
+
+
+def lose(repository: Path, named: str) -> None:
+    id_ = commits.git(repository, "rev-parse", named).strip()
+    (repository / ".git" / "objects" / id_[:2] / id_[2:]).unlink()
 
 
 def test_a_failure_of_ours_on_base_is_counted_and_hides_nothing(

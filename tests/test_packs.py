@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 
-from gpulint import cli, run, shipped
+from gpulint import cli, preparation, shipped
 from gpulint.policy import packs, selection, settings
 from gpulint.policy.governing import Policies
 from gpulint.policy.reader import Disk
@@ -113,7 +113,7 @@ def test_a_file_is_relative_to_the_file_that_names_it(tmp_path: Path) -> None:
         "platform/hardware.yaml": "accelerator: l4\n",
     }
     found = read(tmp_path, files, "teams/chat")
-    assert (found.ignore, found.accelerator) == (("memory",), "l4")
+    assert (found.stated["ignore"], found.accelerator) == (["memory"], "l4")
 
 
 def test_a_table_of_pyproject_extends_and_can_be_extended(tmp_path: Path) -> None:
@@ -249,7 +249,7 @@ def test_lists_add_up_and_mappings_are_merged_by_key(tmp_path: Path) -> None:
         "a.yaml": "ignore: [memory]\nlike: {x: a/a, y: a/a}\navailable: {clouds: [aws], regions: [us-east-1]}\n",
     }
     found = read(tmp_path, files)
-    assert found.ignore == ("memory", "serving")
+    assert found.stated["ignore"] == ["memory", "serving"]
     assert found.like == {"x": "b/b", "y": "a/a", "z": "c/c"}
     assert (found.available.clouds, found.available.regions) == (("aws", "gcp"), ("us-east-1",))
 
@@ -565,7 +565,7 @@ def test_what_is_rendered_of_a_folder_stands_under_the_policy_of_that_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(laid(tmp_path, {"charts/chat/gpulint.yaml": "accelerator: l4\n"}))
-    given = run.prepared(["."], run.Options()).given
+    given = preparation.prepared(["."], preparation.Options()).given
     assert given.at("charts/chat (rendered).yaml").accelerator == "l4"
     assert given.at("charts/other (rendered).yaml").accelerator == ""
 

@@ -11,7 +11,7 @@ import pytest
 import samples
 
 from gpulint.findings import Report, Severity
-from gpulint.policy import cel, policy, rule, settings
+from gpulint.policy import cel, rule, selection, settings
 from gpulint.policy.reader import Disk
 from gpulint.policy.rule import Rule, RuleError, Target
 from gpulint.policy.settings import SettingsError
@@ -119,21 +119,25 @@ def made(name: str, when: str, severity: Severity = Severity.ERROR, absorbs: Seq
 # ---- select and ignore
 
 
+def selected(select: Sequence[str] = (), ignore: Sequence[str] = (), folders: Sequence[str] = ()) -> tuple[Rule, ...]:
+    return selection.speaking(selection.known(settings.DEFAULTS, folders), settings.DEFAULTS, select, ignore)
+
+
 def test_every_rule_is_selected_when_nothing_is_said() -> None:
-    assert {one.name for one in policy.selected((), (), ())} == set(rule.shipped_rules())
+    assert {one.name for one in selected()} == set(rule.shipped_rules())
 
 
 def test_a_name_selects_one_rule_and_a_family_all_of_its() -> None:
-    assert [one.name for one in policy.selected(["gpus-left-idle"], (), ())] == ["gpus-left-idle"]
-    families = {one.family for one in policy.selected(["memory", "precision"], (), ())}
+    assert [one.name for one in selected(["gpus-left-idle"])] == ["gpus-left-idle"]
+    families = {one.family for one in selected(["memory", "precision"])}
     assert families == {"memory", "precision"}
 
 
 def test_ignoring_goes_before_selecting() -> None:
-    names = {one.name for one in policy.selected(["memory"], ["weights-exceed-memory"], ())}
+    names = {one.name for one in selected(["memory"], ["weights-exceed-memory"])}
     assert "weights-exceed-memory" not in names
     assert "serving-does-not-fit" in names
-    assert policy.selected(["memory"], ["memory"], ()) == ()
+    assert selected(["memory"], ["memory"]) == ()
 
 
 @pytest.mark.parametrize("side", ["select", "ignore"])
@@ -142,13 +146,13 @@ def test_ignoring_goes_before_selecting() -> None:
 )
 def test_a_mistyped_name_is_refused_with_the_nearest_one(side: str, word: str, meant: str) -> None:
     with pytest.raises(SettingsError) as caught:
-        policy.selected([word] if side == "select" else [], [word] if side == "ignore" else [], ())
+        selected([word] if side == "select" else [], [word] if side == "ignore" else [])
     assert str(caught.value) == f"no rule or family is called {word}; did you mean {meant}?"
 
 
 def test_a_name_that_is_near_to_none_is_refused_without_a_guess() -> None:
     with pytest.raises(SettingsError, match=r"^no rule or family is called xyzzyxyzzy$"):
-        policy.selected(["xyzzyxyzzy"], (), ())
+        selected(["xyzzyxyzzy"])
 
 
 # ---- suppression by comment
@@ -206,7 +210,7 @@ def test_a_comment_two_lines_above_silences_nothing() -> None:
 
 def test_a_comment_for_a_rule_that_does_not_run_is_not_unused() -> None:
     text = after(BARE, 9, "  # gpulint: ignore[gpu-limit-missing] the webhook adds it")
-    report = samples.report(text, rules=policy.selected((), ["gpu-limit-missing"], ()))
+    report = samples.report(text, rules=selected((), ["gpu-limit-missing"]))
     assert spoken(report) == []
 
 
@@ -232,7 +236,9 @@ def test_a_comment_without_a_reason_or_in_another_form_is_reported_and_silences_
 def test_a_comment_that_names_no_rule_is_reported_and_its_other_names_hold() -> None:
     report = samples.report(after(BARE, 9, "  # gpulint: ignore[gpu-limit-missing, no-such-rule] a test"))
     assert spoken(report) == ["malformed-suppression"]
-    assert samples.of_rule(report, "malformed-suppression")[0].message == "no rule is called no-such-rule"
+    assert samples.of_rule(report, "malformed-suppression")[0].message == (
+        "no rule is called no-such-rule; rules are waived one by one, and `gpulint rules` lists them"
+    )
 
 
 @pytest.mark.parametrize(
@@ -300,7 +306,7 @@ def test_an_annotation_that_matches_nothing_is_reported_as_unused() -> None:
 
 def test_a_teams_rule_speaks_beside_the_shipped_ones(tmp_path: Path) -> None:
     folder = team(tmp_path, when="gpus_per_pod >= 1", at="[gpus_per_pod]", message='"{gpus_per_pod} GPUs"')
-    rules = policy.selected((), (), [str(folder)])
+    rules = selected((), (), [str(folder)])
     (found,) = samples.of_rule(samples.report(BARE, rules=rules), "own-rule")
     assert (found.message, found.family, found.location.line, found.severity) == (
         "1 GPUs",
@@ -312,16 +318,16 @@ def test_a_teams_rule_speaks_beside_the_shipped_ones(tmp_path: Path) -> None:
 
 def test_a_teams_rule_and_its_family_can_be_selected(tmp_path: Path) -> None:
     folder = str(team(tmp_path))
-    assert [one.name for one in policy.selected(["own-rule"], (), [folder])] == ["own-rule"]
-    assert [one.name for one in policy.selected(["house"], (), [folder])] == ["own-rule"]
+    assert [one.name for one in selected(["own-rule"], (), [folder])] == ["own-rule"]
+    assert [one.name for one in selected(["house"], (), [folder])] == ["own-rule"]
 
 
 def test_a_teams_rule_of_a_shipped_name_is_refused_unless_it_says_that_it_replaces_it(tmp_path: Path) -> None:
     folder = team(tmp_path, name="gpus-left-idle", family="parallelism", summary="ours")
     with pytest.raises(RuleError, match=r"gpus-left-idle\.yaml:1:1: gpulint has a rule gpus-left-idle of its own"):
-        policy.selected((), (), [str(folder)])
+        selected((), (), [str(folder)])
     team(tmp_path, name="gpus-left-idle", family="parallelism", summary="ours", replaces="true")
-    (one,) = policy.selected(["gpus-left-idle"], (), [str(folder)])
+    (one,) = selected(["gpus-left-idle"], (), [str(folder)])
     assert one.summary == "ours"
 
 
@@ -332,7 +338,7 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 def test_a_change_that_nothing_can_make_gives_no_alternative_and_breaks_nothing(tmp_path: Path) -> None:
     folder = team(tmp_path, change="[max_num_seqs]")
-    report = samples.report(SERVER, rules=policy.selected(["own-rule"], (), [str(folder)]))
+    report = samples.report(SERVER, rules=selected(["own-rule"], (), [str(folder)]))
     assert report.failures == ()
     assert samples.of_rule(report, "own-rule")[0].suggestions == ()
 
@@ -356,14 +362,14 @@ def deployment(spec: str) -> str:
     ],
 )
 def test_a_rule_about_objects_reads_every_object_of_its_kind(tmp_path: Path, text: str, lines: list[int]) -> None:
-    rules = policy.selected(["own-rule"], (), [str(team(tmp_path, **REPLICAS))])
+    rules = selected(["own-rule"], (), [str(team(tmp_path, **REPLICAS))])
     report = samples.report(text, rules=rules)
     assert [finding.location.line for finding in samples.of_rule(report, "own-rule")] == lines
     assert (report.failures, report.skipped) == ((), ())
 
 
 def test_an_object_that_lacks_what_a_rule_reads_is_not_judged_and_that_is_said(tmp_path: Path) -> None:
-    rules = policy.selected((), (), [str(team(tmp_path, **REPLICAS))])
+    rules = selected((), (), [str(team(tmp_path, **REPLICAS))])
     report = samples.report(deployment("{paused: true}") + "---\n" + BARE, rules=rules)
     assert spoken(report) == ["gpu-limit-missing"]
     assert report.failures == ()
@@ -372,7 +378,7 @@ def test_an_object_that_lacks_what_a_rule_reads_is_not_judged_and_that_is_said(t
 
 def test_a_rule_about_objects_can_ask_whether_a_key_is_there(tmp_path: Path) -> None:
     when = "'!has(object.spec.replicas) || object.spec.replicas < 2'"
-    rules = policy.selected(["own-rule"], (), [str(team(tmp_path, **{**REPLICAS, "when": when}))])
+    rules = selected(["own-rule"], (), [str(team(tmp_path, **{**REPLICAS, "when": when}))])
     report = samples.report(deployment("{paused: true}"), rules=rules)
     assert [finding.rule for finding in report.open] == ["own-rule"]
 
@@ -543,16 +549,16 @@ def test_the_nearest_file_decides_alone(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text("ignore: [memory]\nfail-on: note\n")
     inner = tmp_path / "a" / "b"
     inner.mkdir(parents=True)
-    assert settings.nearest(Disk(tmp_path), inner.relative_to(tmp_path).as_posix()).ignore == ("memory",)
+    assert settings.nearest(Disk(tmp_path), inner.relative_to(tmp_path).as_posix()).stated["ignore"] == ["memory"]
     (tmp_path / "a" / "gpulint.yaml").write_text("ignore: [serving]\n")
     found = settings.nearest(Disk(tmp_path), inner.relative_to(tmp_path).as_posix())
-    assert (found.ignore, found.fail_on) == (("serving",), "error")
+    assert (found.stated["ignore"], found.fail_on) == (["serving"], "error")
 
 
 def test_a_file_above_the_root_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").write_text("ignore: [memory]\n")
     (tmp_path / "repository").mkdir()
-    assert settings.nearest(Disk(tmp_path / "repository")).ignore == ()
+    assert "ignore" not in settings.nearest(Disk(tmp_path / "repository")).stated
 
 
 def test_a_table_of_pyproject_is_read_too_and_a_pyproject_without_one_is_passed_by(tmp_path: Path) -> None:
@@ -561,13 +567,13 @@ def test_a_table_of_pyproject_is_read_too_and_a_pyproject_without_one_is_passed_
     inner.mkdir()
     (inner / "pyproject.toml").write_text("[tool.ruff]\nline-length = 100\n")
     found = settings.nearest(Disk(tmp_path), inner.relative_to(tmp_path).as_posix())
-    assert (found.ignore, found.fail_on) == (("memory",), "warning")
+    assert (found.stated["ignore"], found.fail_on) == (["memory"], "warning")
 
 
 def test_gpulint_yaml_goes_before_pyproject_in_one_folder(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text('[tool.gpulint]\nignore = ["memory"]\n')
     (tmp_path / "gpulint.yaml").write_text("ignore: [serving]\n")
-    assert settings.nearest(Disk(tmp_path)).ignore == ("serving",)
+    assert settings.nearest(Disk(tmp_path)).stated["ignore"] == ["serving"]
 
 
 def test_an_empty_file_is_one_of_defaults(tmp_path: Path) -> None:
@@ -633,6 +639,25 @@ def test_a_fabric_is_read_in_base_units(tmp_path: Path) -> None:
         ("gpulint.yaml", "fail-on: fatal\n", "1:10", "fail-on is error, warning or note, not fatal"),
         ("gpulint.yaml", "ignore: memory\n", "1:9", "ignore is a list: write [memory]"),
         (
+            "gpulint.yaml",
+            "budgets: {team: a, gpus: 2}\n",
+            "1:1",
+            "budgets is a list: begin each entry with `- `, or put brackets around them: [{…}, {…}]",
+        ),
+        (
+            "gpulint.yaml",
+            "waivers:\n  - {rules: heads-not-divisible, reason: r, until: 2027-13-01}\n",
+            "2:52",
+            "until is a day such as 2027-03-31, not 2027-13-01",
+        ),
+        (
+            "gpulint.yaml",
+            "severity:\noversizing: note\n",
+            "1:10",
+            "severity states nothing; give it a value, or take the key out\n"
+            "{path}:2:1: unknown key oversizing; indent it if it belongs to severity",
+        ),
+        (
             "pyproject.toml",
             '[project]\nname = "x"\n[tool.gpulint]\nselct = []\n',
             "4:1",
@@ -644,7 +669,7 @@ def test_a_wrong_setting_is_refused_at_its_place(tmp_path: Path, name: str, text
     (tmp_path / name).write_text(text)
     with pytest.raises(SettingsError) as caught:
         settings.nearest(Disk(tmp_path))
-    assert str(caught.value) == f"{tmp_path / name}:{place}: {said}"
+    assert str(caught.value) == f"{tmp_path / name}:{place}: {said.replace('{path}', str(tmp_path / name))}"
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,12 @@ def test_a_path_that_is_left_out_is_said_to_be() -> None:
     assert "left out by exclude: nothing is checked here" in run("show", "third_party/x.yaml").stdout
 
 
+def test_a_path_that_is_not_there_is_said_to_be_no_file_yet() -> None:
+    result = run("show", "dev/caht.yaml")
+    assert result.stderr == "gpulint: there is no file or folder dev/caht.yaml yet; this is what would govern it\n"
+    assert result.stdout.startswith("dev/caht.yaml: ")
+
+
 def test_without_any_policy_the_defaults_are_shown(tmp_path: Path) -> None:
     (tmp_path / "gpulint.yaml").unlink()
     result = run("show")

@@ -103,6 +103,14 @@ def test_what_does_not_change_the_defect_leaves_its_subject(text: str, path: str
     assert subject(text, path=path) == CHAT
 
 
+def test_what_is_wrong_with_any_model_is_the_same_with_another() -> None:
+    moving = SERVER.replace(":v0.10.1", ":latest")
+    expected = Subject("apps/Deployment ml/chat", "moving_image", "vllm/vllm-openai:latest")
+    for model in ("meta-llama/Llama-3.1-8B-Instruct", "Qwen/Qwen3-8B"):
+        text = moving.replace("meta-llama/Llama-3.1-8B-Instruct", model)
+        assert subject(text, "engine-image-unpinned") == expected
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

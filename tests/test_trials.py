@@ -94,6 +94,13 @@ def test_a_rule_of_ones_own_is_listed_explained_and_run_beside_ours() -> None:
     assert "warning[pod-too-large]: 16 GPUs for one instance; above 8, ask the platform team first\n" in said
 
 
+def test_a_folder_that_cannot_be_made_is_said_with_the_reason() -> None:
+    Path("policies").write_text("# a file\n", encoding="utf-8")
+    result = run("new", "pod-too-large", "--family", "capacity")
+    path = "policies/gpulint/capacity/pod-too-large.yaml"
+    assert (result.exit_code, result.stderr) == (2, f"gpulint: {path} cannot be written: not a directory\n")
+
+
 def test_nothing_is_overwritten_in_whatever_family_it_lies() -> None:
     path = begun("pod-too-large")
     path.write_text("# mine\n", encoding="utf-8")

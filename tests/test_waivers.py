@@ -131,9 +131,22 @@ def test_words_that_cannot_be_read_are_said_and_silence_nothing(words: str, mess
 
 def test_a_bound_of_an_unknown_fact_is_said_with_the_nearest() -> None:
     report = accepted('while="kv_needed_byte <= 9" a reason')
-    message = said(report, "malformed-suppression").message
-    assert message.startswith("`kv_needed_byte <= 9` cannot be read: ")
-    assert message.endswith("did you mean kv_needed_bytes?")
+    assert said(report, "malformed-suppression").message == (
+        "`kv_needed_byte <= 9` cannot be read: no fact is called kv_needed_byte; did you mean kv_needed_bytes?"
+    )
+
+
+@pytest.mark.parametrize(
+    ("bound", "wrong"),
+    [
+        ("gpus_per_pod < 3 and replicas < 2", "write `&&` for and"),
+        ("gpus_per_pod <", "the condition ends too early: what it compares with is missing"),
+        ("(gpus_per_pod < 3", "a parenthesis is opened and not closed"),
+    ],
+)
+def test_a_bound_that_is_no_condition_is_said_in_words(bound: str, wrong: str) -> None:
+    message = said(accepted(f'while="{bound}" a reason'), "malformed-suppression").message
+    assert message == f"`{bound}` cannot be read: {wrong}"
 
 
 @pytest.mark.parametrize(
@@ -144,6 +157,8 @@ def test_a_bound_of_an_unknown_fact_is_said_with_the_nearest() -> None:
         ("# the webhook adds it, gpulint: ignore[gpu-limit-missing] so", 9),
         ("# gpulint: ignore [gpu-limit-missing] the webhook adds it", 9),
         ("# gpulint: ingore[gpu-limit-missing] the webhook adds it", 9),
+        ("# gpulint ignore gpu-limit-missing", 9),
+        ("# gpulint: disable=gpu-limit-missing", 9),
     ],
 )
 def test_a_comment_that_is_meant_as_a_waiver_is_never_passed_over_in_silence(comment: str, line: int) -> None:
@@ -172,6 +187,7 @@ def test_a_file_that_does_not_parse_can_be_accepted_too() -> None:
         "# see the gpulint documentation",
         "# run gpulint: it tells",
         "# gpulint ignores nothing here",
+        "# let gpulint ignore multi-node specs",
         "# no gpulint, no cry",
     ],
 )

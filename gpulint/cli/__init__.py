@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import importlib
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from gpulint.version import __version__
 
 if TYPE_CHECKING:
     from gpulint.policy.rule import Rule
-    from gpulint.run import Options, Run
+    from gpulint.preparation import Options, Run
 
 CLEAN, FOUND, MISUSED, BROKEN = 0, 1, 2, 3
 SEVERITIES = click.Choice(["error", "warning", "note"])
@@ -67,18 +66,15 @@ def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 def _day(context: click.Context, _: click.Parameter, day: str | None) -> str:
     if day is None:
-        return now()
+        from gpulint import day as clock
+
+        return clock.today()
     from datetime import date
 
     try:
         return date.fromisoformat(day).isoformat()
     except ValueError:
         raise Misuse(f"--today {day} is no day: write it as 2026-11-22") from None
-
-
-def now() -> str:
-    """Today; no other line of gpulint asks for it."""
-    return time.strftime("%Y-%m-%d")
 
 
 TODAY = click.option(
@@ -97,18 +93,18 @@ def main() -> None:
 
 def prepared(paths: Iterable[str], options: Options) -> Run:
     """What governs a run, or Misuse with what is wrong with its options and settings."""
-    from gpulint import run
+    from gpulint import preparation
 
     try:
-        return run.prepared(tuple(paths), options)
-    except run.Unusable as error:
+        return preparation.prepared(tuple(paths), options)
+    except preparation.Unusable as error:
         raise Misuse(str(error)) from None
 
 
 def known_rules(folders: Iterable[str] = ()) -> tuple[Rule, ...]:
     """The rules of gpulint, of the nearest gpulint.yaml, and of the folders named."""
     from gpulint.policy import selection
-    from gpulint.run import Options
+    from gpulint.preparation import Options
 
     run = prepared((), Options(rules=tuple(folders)))
     return tuple(selection.known(run.settings, folders).values())
@@ -132,6 +128,6 @@ def printable(line: str) -> str:
 
 def near(word: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown name."""
-    from gpulint.policy import availability
+    from gpulint.policy import spelling
 
-    return availability.near(word, known)
+    return spelling.near(word, known)

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 import click
 
 from gpulint.cli import BROKEN, CLEAN, FOUND, TODAY, Misuse, tell
+from gpulint.reports.words import counted
 
 if TYPE_CHECKING:
     from gpulint.findings import Finding
     from gpulint.ledger import Change
     from gpulint.policy.baseline import Baseline
+    from gpulint.preparation import Run
 
 LISTED = 20
 
@@ -35,7 +37,8 @@ def command(paths: Sequence[str], output: str | None, prune: bool, update: bool,
     """Accept the findings of today: check files and directories (default: the current one) and list what they have."""
     from gpulint import acceptance, ledger, progress
     from gpulint.policy.settings import BASELINE
-    from gpulint.run import Options, Unusable, looked, prepared, sources
+    from gpulint.preparation import Options, Unusable, prepared
+    from gpulint.run import looked, sources
 
     if accept_new and not update:
         raise Misuse("--accept-new goes with --update")
@@ -51,12 +54,8 @@ def command(paths: Sequence[str], output: str | None, prune: bool, update: bool,
         tell(f"internal error in {one.path} while {one.doing}: {one.error}" for one in report.failures)
         sys.exit(BROKEN)
     place = Path(output) if output else run.tree.root / (run.settings.baseline or BASELINE)
+    known = _known(run, place, kept=prune or update)
     scope = acceptance.scope(run, seen, paths or ["."])
-    known = run.baseline if place.exists() else None
-    if known is None and (prune or update):
-        raise Misuse(f"there is no {place.name} yet; gpulint baseline writes it")
-    if known is not None and not (prune or update):
-        raise Misuse(f"{known.path} stands; --update brings it up to date, --prune takes out what is gone")
     if known is None:
         change = ledger.made(report, scope)
     elif prune:
@@ -66,6 +65,16 @@ def command(paths: Sequence[str], output: str | None, prune: bool, update: bool,
     _write(place, change)
     _say(place, change, known, accept_new)
     sys.exit(FOUND if change.new and not accept_new else CLEAN)
+
+
+def _known(run: Run, place: Path, kept: bool) -> Baseline | None:
+    """The baseline that stands at a place; Misuse where a first one is asked for and it stands, or it is `kept` and does not."""
+    known = run.baseline if place.exists() else None
+    if known is None and kept:
+        raise Misuse(f"there is no {place.name} yet; gpulint baseline writes it")
+    if known is not None and not kept:
+        raise Misuse(f"{known.path} stands; --update brings it up to date, --prune takes out what is gone")
+    return known
 
 
 def _write(place: Path, change: Change) -> None:
@@ -90,7 +99,7 @@ def _say(place: Path, change: Change, known: Baseline | None, accepted: bool) ->
     tell(_gone(change))
     if change.new:
         tell(_new(change.new, "took in" if accepted else "new, and not taken in:"))
-    parts = [f"{place.name}: {_counted(number, 'finding')} in {_counted(files, 'file')} accepted"]
+    parts = [f"{place.name}: {counted(number, 'finding')} in {counted(files, 'file')} accepted"]
     parts += [f"{gone} taken out"] if gone else []
     parts += [f"{len(change.new)} new"] if change.new and not accepted else []
     click.echo(", ".join(parts))
@@ -111,8 +120,4 @@ def _new(found: Sequence[Finding], word: str) -> Iterator[str]:
     for one in found[:LISTED]:
         yield f"{word} {one.location.path}:{one.location.line} {one.severity.word}[{one.rule}] {one.message}"
     if further := found[LISTED:]:
-        yield f"{word} {_counted(len(further), 'further finding')}"
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+        yield f"{word} {counted(len(further), 'further finding')}"

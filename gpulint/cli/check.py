@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import click
 
@@ -14,8 +14,25 @@ from gpulint.cli._options import ACCELERATOR, RULES, SELECT
 if TYPE_CHECKING:
     from gpulint.findings import Report, Skip
     from gpulint.outputs import Output
+    from gpulint.preparation import Options, Run
     from gpulint.repository import Source
-    from gpulint.run import Options, Run
+
+
+class Asked(NamedTuple):
+    """What is asked for beside a report on files as they lie: what a tool renders, what stdin holds, and fixes."""
+
+    render: str
+    values: Sequence[str]
+    fix: bool
+    unsafe: bool
+    diff: bool
+    stdin: bool
+    stdin_filename: str
+
+    @property
+    def anything(self) -> bool:
+        """Whether it is more than a report on files."""
+        return bool(self.render) or self.fix or self.diff or self.stdin
 
 
 @click.command("check", short_help="Check files and directories.")
@@ -113,24 +130,10 @@ def command(
     today: str,
 ) -> None:
     """Check files and directories (default: the current one); `-` reads stdin."""
-    import gpulint
-    from gpulint import progress
-    from gpulint.run import Options
+    from gpulint.preparation import Options
 
     wanted = _outputs(outputs_, format_, paths)
-
-    if values and render != "helm":
-        raise Misuse("-f goes with --render helm")
-    if unsafe and not (fix or diff):
-        raise Misuse("--unsafe goes with --fix or --diff")
-    if render and (fix or diff):
-        raise Misuse("--fix and --diff are about files; what --render checks is made anew each time")
-    if head and not base:
-        raise Misuse("--head goes with --base")
-    if (base or policy_from or changed) and (render or fix or diff or "-" in paths):
-        raise Misuse("--base, --changed and --policy-from are about commits: no --render, --fix, --diff or - with them")
-    if diff and outputs_:
-        raise Misuse("--output is of a report; --diff shows none")
+    asked = Asked(render or "", values, fix, unsafe, diff, "-" in paths, stdin_filename or "stdin.yaml")
     options = Options(
         today=today,
         select=words(select),
@@ -147,15 +150,13 @@ def command(
         baseline=baseline or "",
         ignores=not no_ignores,
     )
-    try:
-        if render or fix or diff or "-" in paths:
-            report = _otherwise(paths, options, policy, render, values, fix, unsafe, diff, exit_zero, stdin_filename)
-        else:
-            report = gpulint.check(paths, options, policy=policy, watched=progress.watched)
-    except gpulint.Unusable as error:
-        raise Misuse(str(error)) from None
-    report = _commented(report, comment_key, comment_over)
-    is_lost = _put(report, wanted, sys.stdout.isatty() if color is None else color, on_stderr=fix and "-" in paths)
+    if head and not base:
+        raise Misuse("--head goes with --base")
+    if diff and outputs_:
+        raise Misuse("--output is of a report; --diff shows none")
+    _refuse(asked, options)
+    report = _commented(_report(paths, options, policy, asked, exit_zero), comment_key, comment_over)
+    is_lost = _put(report, wanted, sys.stdout.isatty() if color is None else color, on_stderr=fix and asked.stdin)
     if not report.workloads and not report.findings and not report.failures:
         tell(
             ["no file that is read here has changed" if changed and not report.files else "nothing here concerns GPUs"]
@@ -167,6 +168,31 @@ def command(
     sys.exit(FOUND if report.failing and not exit_zero else CLEAN)
 
 
+def _refuse(asked: Asked, options: Options) -> None:
+    """Misuse where options do not go together."""
+    if asked.values and asked.render != "helm":
+        raise Misuse("-f goes with --render helm")
+    if asked.unsafe and not (asked.fix or asked.diff):
+        raise Misuse("--unsafe goes with --fix or --diff")
+    if asked.render and (asked.fix or asked.diff):
+        raise Misuse("--fix and --diff are about files; what --render checks is made anew each time")
+    if asked.anything and (options.base or options.policy_from or options.changed):
+        raise Misuse("--base, --changed and --policy-from are about commits: no --render, --fix, --diff or - with them")
+
+
+def _report(paths: Sequence[str], options: Options, policy: str | None, asked: Asked, exit_zero: bool) -> Report:
+    """The report on files, on a change, or on what else is asked for; Misuse where no run can be made."""
+    import gpulint
+    from gpulint import progress
+
+    try:
+        if asked.anything:
+            return _otherwise(paths, options, policy, asked, exit_zero)
+        return gpulint.check(paths, options, policy=policy, watched=progress.watched)
+    except gpulint.Unusable as error:
+        raise Misuse(str(error)) from None
+
+
 def _commented(report: Report, key: str | None, over: float | None) -> Report:
     """The report with what the comment on a pull request is called, and from what change on it is made."""
     if key is None and over is None:
@@ -175,42 +201,32 @@ def _commented(report: Report, key: str | None, over: float | None) -> Report:
     return report._replace(comment=report.comment._replace(key=key or "", usd_per_month=least))
 
 
-def _otherwise(
-    paths: Sequence[str],
-    options: Options,
-    policy: str | None,
-    render: str | None,
-    values: Sequence[str],
-    fix: bool,
-    unsafe: bool,
-    diff: bool,
-    exit_zero: bool,
-    stdin_filename: str | None,
-) -> Report:
+def _otherwise(paths: Sequence[str], options: Options, policy: str | None, asked: Asked, exit_zero: bool) -> Report:
     """The report on what is rendered, fixed, or given on stdin."""
-    from gpulint.run import checked, prepared
+    from gpulint.preparation import prepared
+    from gpulint.run import checked
 
     run = prepared(paths, options, policy)
-    if render:
-        return _rendered(run, render, paths, values)
-    sources = _sources(run, paths, stdin_filename)
-    if diff:
-        _show_diff(run, sources, unsafe, exit_zero)
-    return _fixed(run, sources, unsafe, to_stdout="-" in paths) if fix else checked(run, sources)
+    if asked.render:
+        return _rendered(run, asked.render, paths, asked.values)
+    sources = _sources(run, paths, asked)
+    if asked.diff:
+        _show_diff(run, sources, asked.unsafe, exit_zero)
+    return _fixed(run, sources, asked.unsafe, asked.stdin) if asked.fix else checked(run, sources)
 
 
-def _sources(run: Run, paths: Sequence[str], stdin_filename: str | None) -> Iterator[Source | Skip]:
+def _sources(run: Run, paths: Sequence[str], asked: Asked) -> Iterator[Source | Skip]:
     """The files that are named, or what stdin holds; a terminal is shown how many have passed."""
     from gpulint import progress
     from gpulint.repository import Source
     from gpulint.run import sources
 
-    if "-" not in paths:
+    if not asked.stdin:
         yield from progress.watched(sources(run, paths))
     elif len(paths) > 1:
         raise Misuse("- stands alone: stdin is one file")
     else:
-        yield Source(stdin_filename or "stdin.yaml", sys.stdin.buffer.read())
+        yield Source(asked.stdin_filename, sys.stdin.buffer.read())
 
 
 def _rendered(run: Run, tool: str, folders: Sequence[str], values: Sequence[str]) -> Report:
@@ -263,6 +279,9 @@ def _show_diff(run: Run, sources: Iterator[Source | Skip], unsafe: bool, exit_ze
 
     found = rewriting.run(sources, run.tree, run.given, unsafe)
     tell(rewriting.said(found.outcome, preview=True))
+    if not found.outcome.contents:
+        further = "" if unsafe else "; --unsafe also takes what gives something up or costs more"
+        tell([f"there is nothing that --fix would write{further}"])
     click.echo(rewriting.diff(found.files, found.outcome.contents).encode(), nl=False)
     if found.report.failures:
         sys.exit(BROKEN)

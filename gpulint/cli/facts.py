@@ -50,8 +50,8 @@ def command(words: Sequence[str], place: str | None, accelerator: str, format_: 
 def _held(place: str, wanted: Sequence[Quantity], accelerator: str, today: str) -> Iterator[Held]:
     """The facts of every role of a file, or of its workloads of one name."""
     from gpulint import lint, run, vocabulary
+    from gpulint.preparation import Options
     from gpulint.repository import Source
-    from gpulint.run import Options
 
     file, _, name = place.rpartition(":") if not Path(place).is_file() and ":" in place else (place, "", "")
     made = prepared((file,), Options(today, accelerator=accelerator))

@@ -18,7 +18,7 @@ from gpulint.cli import TODAY, Misuse, prepared
 def command(hook: bool, spec: str | None, today: str) -> None:
     """Write gpulint.yaml with the hints that this repository's workloads lack; no file is overwritten."""
     from gpulint import run, scaffold
-    from gpulint.run import Options
+    from gpulint.preparation import Options
 
     report = run.report(prepared((), Options(today)), ())
     targets = {"gpulint.yaml": scaffold.settings_file(report)}
@@ -29,7 +29,10 @@ def command(hook: bool, spec: str | None, today: str) -> None:
     if taken := [name for name in targets if os.path.lexists(name)]:
         raise Misuse(f"{', '.join(taken)} exists already; nothing was written{_by_hand() if hook else ''}")
     for name, text in targets.items():
-        Path(name).write_text(text, encoding="utf-8")
+        try:
+            Path(name).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise Misuse(f"{name} cannot be written: {(error.strerror or str(error)).lower()}") from None
         click.echo(f"wrote {name}")
     click.echo(scaffold.said(report), nl=False)
 

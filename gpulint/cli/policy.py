@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from gpulint.cli import Misuse, _names, near, prepared
+from gpulint.cli import Misuse, _names, near, prepared, tell
 from gpulint.cli._options import FORMAT
 
 
@@ -21,7 +21,7 @@ def command() -> None:
 def show(path: str, format_: str) -> None:
     """Show what governs PATH (default: the current folder), each value with the file and line that says it."""
     from gpulint.policy import effective, rule, settings
-    from gpulint.run import Options
+    from gpulint.preparation import Options
 
     run = prepared([path], Options())
     place = Path(path).resolve()
@@ -33,6 +33,8 @@ def show(path: str, format_: str) -> None:
         shown = effective.of(path, found, over, run.policies.excludes(inside))
     except (settings.SettingsError, rule.RuleError) as error:
         raise Misuse(str(error)) from None
+    if not place.exists():
+        tell([f"there is no file or folder {path} yet; this is what would govern it"])
     click.echo(effective.as_json(shown) if format_ == "json" else effective.as_text(shown), nl=False)
 
 

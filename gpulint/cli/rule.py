@@ -57,9 +57,12 @@ def new(name: str, family: str, folder: str | None, scope: str) -> None:
     if taken:
         raise Misuse(f"{taken[0]} exists already; nothing was written")
     path = place / family / f"{name}.yaml"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("x", encoding="utf-8") as file:
-        file.write(rule_scaffold.text(name, scope, place.as_posix()))
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(rule_scaffold.text(name, scope, place.as_posix()))
+    except OSError as error:
+        raise Misuse(f"{path} cannot be written: {(error.strerror or str(error)).lower()}") from None
     click.echo(f"wrote {path}")
     click.echo(f"next: gpulint rule test {place}")
     if not any(place.resolve().is_relative_to(Path(one).resolve()) for one in stated):

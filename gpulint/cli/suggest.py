@@ -20,9 +20,10 @@ from gpulint.cli._options import ACCELERATOR, FORMAT, RULES
 def command(place: str, accelerator: str, folders: Sequence[str], format_: str, today: str) -> None:
     """Show what else each workload of FILE could run on, or the one that LINE is about: what passes the same checks."""
     from gpulint import catalog, plans
+    from gpulint.preparation import Options, Unusable
     from gpulint.reports import plan
     from gpulint.repository import Source
-    from gpulint.run import Options, Unusable, sources
+    from gpulint.run import sources
 
     path, line = _placed(place)
     run = prepared([path], Options(today, rules=tuple(folders), accelerator=accelerator))

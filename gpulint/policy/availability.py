@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator
 
 from gpulint import catalog, hardware
 from gpulint.offers import Available, Pool, Price
 from gpulint.policy import organisation
 from gpulint.policy.settings import NamedPool, Settings, SettingsError
+from gpulint.policy.spelling import near
 
 
 def of(settings: Settings) -> Available:
@@ -112,10 +112,3 @@ def _can_be_had(settings: Settings, found: Available) -> None:
             raise SettingsError(
                 f"{place}: available names {name}, which no machine holds: say under pools: how many one node has"
             )
-
-
-def near(word: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name: what it may be meant to be; empty when nothing is near."""
-    spelled = {name.lower(): name for name in known}
-    found = [spelled[name] for name in difflib.get_close_matches(word.lower(), spelled, n=3, cutoff=0.5)]
-    return f"; did you mean {', '.join(found)}?" if found else ""

@@ -21,8 +21,6 @@ FINDINGS = re.compile(r'"findings"\s*:\s*\[')
 GAP = re.compile(r"[\s,]*")
 AGAIN = "restore it, or delete it and run gpulint baseline"
 DECODER = json.JSONDecoder()
-
-
 Place = Callable[[str], str]
 """From a path as it is shown to that from the repository's root."""
 
@@ -40,11 +38,6 @@ class Entry(NamedTuple):
     subject: Subject
     number: int = 1
     line: int = 1
-
-    @property
-    def debt(self) -> tuple[str, str, Subject]:
-        """What is accepted, wherever it lies."""
-        return self.rule, self.role, self.subject
 
 
 class Baseline(NamedTuple):

@@ -12,7 +12,6 @@ from gpulint.policy import cel
 
 COMPARES = re.compile(r"[<>!=]=|[<>!]|\bin\b|\.\w+\(")
 WHOLE = re.compile(r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|(?<![\w.])(\d+)(?![\w.])")
-
 LONGEST = 300
 OVER_LISTS = re.compile(r"\.\s*(?:all|exists|exists_one|map|filter)\s*\(")
 """Conditions that nest these take time exponential in their length, and a bound may be a stranger's."""
@@ -36,8 +35,8 @@ def wrong(bound: str) -> str:
         return f'`{bound}` compares nothing; write the whole of it in quotes: while="gpus_per_replica <= 8"'
     try:
         cel.compiled(_in_fractions(bound))
-    except cel.ConditionError as error:
-        return f"`{bound}` cannot be read: {_short(str(error))}"
+    except cel.ConditionError:
+        return f"`{bound}` cannot be read: {_mistake(bound)}"
     return "" if cel.names(bound) else f"`{bound}` names no fact; `gpulint facts` lists them"
 
 
@@ -70,8 +69,10 @@ def _shown(name: str, facts: Facts) -> str:
     return units.human(value, glossary()[name].unit)
 
 
-def _short(message: str) -> str:
-    """The first line of a message of CEL's, and what may be meant."""
-    first, *rest = message.splitlines()
-    meant = next((line for line in rest if line.startswith("did you mean")), "")
-    return f"{first}; {meant}" if meant else first
+def _mistake(bound: str) -> str:
+    """What keeps a bound from being compiled, in the words that rule files are told it in."""
+    from gpulint.policy import condition
+
+    for mistake in (*condition.mistakes(bound, False), *condition.mistakes(_in_fractions(bound), False)):
+        return mistake.message
+    return "it mixes kinds of values"

@@ -169,8 +169,14 @@ def finding(verdict: Verdict, workload: Workload, facts: Facts) -> Finding:
         facts=tuple(shown),
         fingerprint=fingerprint(rule.name, location.path, workload.name, role.name, quantity),
         help=rule.why,
-        subject=subject.of_workload(workload, role, quantity, _compared(rule)),
+        subject=subject.of_workload(workload, role, quantity, _compared(rule, role)),
     )
+
+
+def cards(findings: Iterable[Finding], rules: Iterable[Rule]) -> dict[str, RuleCard]:
+    """The rules that speak, as a report shows them."""
+    spoken = {one.rule for one in findings}
+    return {rule.name: card(rule) for rule in rules if rule.name in spoken}
 
 
 def card(rule: Rule) -> RuleCard:
@@ -191,9 +197,14 @@ def card(rule: Rule) -> RuleCard:
     return RuleCard(*shown)
 
 
-def _compared(rule: Rule) -> tuple[str, ...]:
-    """The quantities whose change makes another defect of it: those it points at and compares, and what it judges."""
-    return (rule.against, *rule.at, *cel.names(rule.when), *(SHAPE if rule.family in OF_THE_INSTANCE else ()))
+def _compared(rule: Rule, role: Role) -> tuple[str, ...]:
+    """The quantities whose change makes another defect of it: those it points at and compares, and what it judges.
+
+    What only compares quantities that the role states holds of whatever model and card.
+    """
+    compared = cel.names(rule.when)
+    judged = rule.family in OF_THE_INSTANCE and not all(name in role.fields for name in compared)
+    return (rule.against, *rule.at, *compared, *(SHAPE if judged else ()))
 
 
 def _said(rule: Rule, message: str) -> str:

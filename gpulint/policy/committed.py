@@ -12,6 +12,7 @@ from gpulint.policy import directives, reader, subject
 from gpulint.policy.reader import Refused
 from gpulint.policy.waivers import Suppression
 from gpulint.repository.git_tree import GitTree
+from gpulint.repository.tree import NEVER_ENTERED
 
 
 class Commit:
@@ -38,7 +39,7 @@ class Commit:
         """The paths of all files below a folder, in sorted order, links among them."""
         start = f"{folder}/" if folder not in ("", ".") else ""
         below = (path for path in sorted(self.tree.held.items) if path.startswith(start))
-        return (path for path in below if reader.NEVER_ENTERED.isdisjoint(path.split("/")))
+        return (path for path in below if NEVER_ENTERED.isdisjoint(path.split("/")))
 
     def shown(self, path: str) -> str:
         """A file from the current folder, or as git names it."""

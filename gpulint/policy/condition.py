@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from gpulint import facts, units
-from gpulint.policy import cel
+from gpulint.policy import cel, spelling
 
 TOKEN = re.compile(
     r"'(?:\\.|[^'\\])*'|\"(?:\\.|[^\"\\])*\"|\d[\w.]*(?:(?<=[eE])[+-]\d+)?%?|[A-Za-z_]\w*(?:\.\w+)*|[=!<>]=|&&|\|\||<>|=~|=>|=<|\S"
@@ -127,7 +126,7 @@ def _undeclared(error: Mistake, tokens: list[_Token]) -> Mistake:
         return Mistake(token.start, f"{name} is no word of CEL: {WORDS[name.lower()]}")
     if tokens[index + 1 : index + 2] and tokens[index + 1].text == "(":
         meant = token.text.rpartition(".")[2]
-        return Mistake(token.start, f"no function is called {meant}{_near(meant, FUNCTIONS)}")
+        return Mistake(token.start, f"no function is called {meant}{spelling.nearest(meant, FUNCTIONS)}")
     if _compared_text(tokens, index):
         return Mistake(token.start, f"text stands in quotation marks: write '{token.text}'")
     return Mistake(token.start, f"no fact is called {name}{nearest(name)}")
@@ -292,9 +291,4 @@ def nearest(name: str) -> str:
     """The fact that a name may mean: by its word, by a part of its path, or by its spelling."""
     parts = [part for part in reversed(name.split(".")) if part in facts.glossary()]
     meant = MEANT.get(name.lower(), next(iter(parts), ""))
-    return f"; did you mean {meant}?" if meant else _near(name, facts.glossary())
-
-
-def _near(name: str, known: object) -> str:
-    close = difflib.get_close_matches(name, known, n=1)  # type: ignore[call-overload]
-    return f"; did you mean {close[0]}?" if close else ""
+    return f"; did you mean {meant}?" if meant else spelling.nearest(name, facts.glossary())

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import types
 import typing
 from collections.abc import Iterator, Mapping
@@ -13,7 +12,7 @@ import pydantic
 from gpulint import documents, objectives
 from gpulint.documents import Document, Path
 from gpulint.findings import Location
-from gpulint.policy import schema
+from gpulint.policy import schema, spelling
 from gpulint.policy.settings import SettingsError
 from gpulint.shipped import OF_CONCERN
 
@@ -73,10 +72,21 @@ def _line(found: Document, inside: Path, path: Path, mistake: Mapping[str, Any])
         return _at(found.locate(whole), _said(path, mistake))
     if path[0] == "hints" and path[-1] in objectives.WORDS:
         return _at(found.locate(whole, key=True), f"{path[-1]} is an objective: write it under objectives:")
+    if above := _empty_above(found, whole):
+        return _at(found.locate(whole, key=True), f"unknown key {path[-1]}; indent it if it belongs to {above}")
     known = _keys(schema.PolicyFile, path[:-1])
-    near = difflib.get_close_matches(str(path[-1]).lower(), known, n=1)
-    told = f"; did you mean {near[0]}?" if near else _listed(path[:-1], known)
+    told = spelling.nearest(str(path[-1]).lower(), known) or _listed(path[:-1], known)
     return _at(found.locate(whole, key=True), f"unknown key {path[-1]}{told}")
+
+
+def _empty_above(found: Document, path: Path) -> str:
+    """The key that stands right before another one and states nothing; empty where there is none."""
+    above = found.get(path[:-1])
+    if not isinstance(above, dict) or path[-1] not in above:
+        return ""
+    keys = list(above)
+    before = keys[: keys.index(path[-1])][-1:]
+    return str(before[0]) if before and above[before[0]] is None else ""
 
 
 def _listed(path: Path, known: list[str]) -> str:
@@ -101,16 +111,16 @@ def _said(path: Path, mistake: Mapping[str, Any]) -> str:
         return (
             f"{name} is a list: write [{_short(value)}]"
             if isinstance(value, str | int | float)
-            else f"{name} is a list"
+            else f"{name} is a list: begin each entry with `- `, or put brackets around them: [{{…}}, {{…}}]"
         )
+    if kind.startswith("date"):
+        return f"{name} is a day such as 2027-03-31, not {_short(value)}"
     if kind in WRONG_TYPES:
         return f"{name} is {WRONG_TYPES[kind]}, not {_short(value)}"
     if kind == "literal_error":
         words = [word.strip("' ") for word in mistake["ctx"]["expected"].replace(" or ", ", ").split(",")]
-        near = difflib.get_close_matches(str(value), words, n=1)
-        return f"{name} is {mistake['ctx']['expected'].replace(chr(39), '')}, not {_short(value)}" + (
-            f"; did you mean {near[0]}?" if near else ""
-        )
+        either = mistake["ctx"]["expected"].replace("'", "")
+        return f"{name} is {either}, not {_short(value)}{spelling.nearest(str(value), words)}"
     said: str = mistake["msg"].removeprefix("Value error, ")
     return said
 

@@ -12,9 +12,12 @@ from gpulint.findings import Location, Waiver
 from gpulint.policy.waivers import Suppression, Trouble
 
 DIRECTIVE = re.compile(r"gpulint:\s*(?P<rest>.*)")
-HINT = re.compile(r"gpulint:\s*(?P<words>[\w-]+=.*)")
+HINT = re.compile(r"gpulint:\s*(?P<words>(?!(?:ignore|disable|suppress|waive)=)[\w-]+=.*)")
 IGNORE = re.compile(r"ignore\[(?P<names>[\w-]+(?:\s*,\s*[\w-]+)*)\](?:\s+(?P<rest>\S.*))?")
-MEANT = re.compile(r"gpulint\W{0,2}\s*(?:ignore|disable|suppress|waive)\s*[\[(:]|gpulint:\s*ignore\b", re.IGNORECASE)
+MEANT = re.compile(
+    r"gpulint\W{0,2}\s*(?:ignore|disable|suppress|waive)(?:\s*[\[(:=]|\s+[a-z]+(?:-[a-z0-9]+){2,})|gpulint:\s*ignore\b",
+    re.IGNORECASE,
+)
 """A comment that is meant to silence something, however it is written."""
 ENCLOSED = re.compile(r"/\*\s*gpulint\W{0,2}\s*(?:ignore|disable|suppress|waive)\b")
 WORD = re.compile(r"""(?<!\S)(?P<name>[A-Za-z-]+)=(?P<value>"[^"]*"|'[^']*'|\S*)\s*""")
@@ -132,15 +135,15 @@ def _parts(one: Written, known: Sequence[str]) -> Iterator[Suppression | Trouble
         if name in known:
             yield Suppression(name, waiver, one.lines)
         else:
-            yield Trouble("malformed-suppression", f"no rule is called {name}{nearest(name, known)}", one.location)
+            told = nearest(name, known) or "; rules are waived one by one, and `gpulint rules` lists them"
+            yield Trouble("malformed-suppression", f"no rule is called {name}{told}", one.location)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """The end of a message about a name that no rule has."""
-    import difflib
+    from gpulint.policy import spelling
 
-    near = difflib.get_close_matches(name, list(known), n=1, cutoff=0.7)
-    return f"; did you mean {near[0]}?" if near else ""
+    return spelling.nearest(name, known, alike=0.7)
 
 
 # ---- where they stand

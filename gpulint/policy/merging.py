@@ -205,7 +205,6 @@ def _settings(stated: schema.PolicyFile, tree: Mapping[str, Any]) -> Settings:
     fabrics = (NamedFabric(**one.where(), quantities=one.quantities()) for one in stated.fabric)
     return Settings(
         select=tuple(stated.select),
-        ignore=tuple(stated.ignore),
         fail_on=stated.fail_on,
         at_most=stated.at_most,
         preview=stated.preview,

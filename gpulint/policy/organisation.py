@@ -11,6 +11,7 @@ from gpulint.policy import schema
 from gpulint.policy.merging import Part
 from gpulint.policy.packs import Layer
 from gpulint.policy.settings import Settings, SettingsError
+from gpulint.policy.spelling import near
 from gpulint.workload import Origin
 
 KEYS = frozenset({"thresholds", "accelerators", "require", "budgets"})
@@ -100,8 +101,6 @@ def _matching(found: Settings, side: str, patterns: Iterable[str]) -> Iterator[s
         product = hardware.named(pattern)
         ids = [product.id] if product else fnmatch.filter((one.id for one in hardware.accelerators()), pattern.lower())
         if not ids:
-            from gpulint.policy.availability import near
-
             similar = near(pattern, (one.id for one in hardware.accelerators()))
             place = found.place("accelerators", side, index)
             raise SettingsError(f"{place}: no accelerator of the catalog is called {pattern}{similar}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 
 from gpulint import documents, shipped
 from gpulint.documents import Document
-from gpulint.policy import contracts
+from gpulint.policy import contracts, spelling
 from gpulint.policy.reader import Disk, Reader, Refused, within
 from gpulint.policy.settings import FILE, PROJECT, SettingsError
 from gpulint.repository import ignored
@@ -120,8 +119,7 @@ def _named(word: str, layer: Layer, place: str, own: Layer) -> Layer:
         return _of_file(word, layer, place, own)
     if word in names():
         return pack(word, own.folder)
-    near = difflib.get_close_matches(word.lower(), names(), n=1)
-    told = f"; did you mean {near[0]}?" if near else f"; there are {', '.join(names())}"
+    told = spelling.nearest(word.lower(), names()) or f"; there are {', '.join(names())}"
     beside = layer.beside(f"{word}.yaml")
     if beside and layer.reader.read(beside) is not None:
         told = f"; for the file beside this one write ./{word}.yaml"

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
+from gpulint.repository.tree import NEVER_ENTERED
+
 BYTES_MAX = 5_000_000
 FILES_MAX = 10_000
-NEVER_ENTERED = frozenset({".git", "node_modules", ".venv"})
 
 
 class Refused(ValueError):

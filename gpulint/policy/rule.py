@@ -97,19 +97,12 @@ def known(own: Iterable[Rule]) -> Mapping[str, Rule]:
     rules = dict(shipped_rules())
     for one in own:
         other = rules.get(one.name)
-        if other is not None and _same(one.path, other.path):
+        if other is not None and same_file(one, other):
             continue
         if other is not None and (reason := _hidden(one, other)):
             raise RuleError(f"{one.path}:1:1: {reason}")
         rules[one.name] = one
     return rules
-
-
-def _same(one: Path | None, other: Path | None) -> bool:
-    """Whether two paths lead to one file; a file of a commit has none on the disk."""
-    if one is None or other is None:
-        return False
-    return one == other or (one.exists() and other.exists() and one.samefile(other))
 
 
 def is_own(one: Rule) -> bool:
@@ -119,10 +112,11 @@ def is_own(one: Rule) -> bool:
 
 
 def same_file(one: Rule, other: Rule) -> bool:
-    """Whether two rules are of one file, that is on the disk."""
-    if one.path is None or other.path is None:
+    """Whether two rules are of one file; a rule of a commit is of none on the disk."""
+    here, there = one.path, other.path
+    if here is None or there is None:
         return False
-    return one.path.resolve() == other.path.resolve()
+    return here == there or (here.exists() and there.exists() and here.samefile(there))
 
 
 def _hidden(one: Rule, other: Rule) -> str:

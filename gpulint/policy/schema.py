@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import datetime
-import difflib
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pydantic
 
 from gpulint import facts, governance, objectives, shipped, units
+from gpulint.policy import spelling
 
 OF_PATH = "shell pattern of paths, as apps/*, relative to the folder of this file; * crosses folders"
 OF_WORKLOAD = "name of the workload, * for any characters; any where it is left out"
@@ -198,8 +198,7 @@ def _facts(named: tuple[str, ...]) -> tuple[str, ...]:
     """Names of quantities, each of which is one."""
     for name in named:
         if name not in shipped.glossary():
-            near = difflib.get_close_matches(name, shipped.glossary(), n=1)
-            raise ValueError(f"no fact is called {name}" + (f"; did you mean {near[0]}?" if near else ""))
+            raise ValueError(f"no fact is called {name}{spelling.nearest(name, shipped.glossary())}")
     return named
 
 

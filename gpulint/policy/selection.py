@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from gpulint.findings import Severity
-from gpulint.policy import rule
+from gpulint.policy import rule, spelling
 from gpulint.policy.reader import Refused
 from gpulint.policy.rule import Rule
-from gpulint.policy.settings import Folder, Level, Settings, SettingsError
+from gpulint.policy.settings import DEFAULTS, Folder, Level, Settings, SettingsError
 
 
-def known(found: Settings, folders: Iterable[str] = ()) -> Mapping[str, Rule]:
+def known(found: Settings = DEFAULTS, folders: Iterable[str] = ()) -> Mapping[str, Rule]:
     """Every rule by name: ours, those of a policy's folders, and those of further folders, one in place of another."""
     own = (rule for folder in found.rules for rule in _of_folder(folder))
     return rule.known((*own, *(one for path in folders for one in rule.load_team(Path(path)))))
@@ -22,7 +21,7 @@ def known(found: Settings, folders: Iterable[str] = ()) -> Mapping[str, Rule]:
 
 def speaking(
     rules: Mapping[str, Rule],
-    found: Settings,
+    found: Settings = DEFAULTS,
     select: Sequence[str] = (),
     ignore: Sequence[str] = (),
     preview: bool = False,
@@ -82,8 +81,7 @@ def _named(rules: Mapping[str, Rule], found: Settings, words: Iterable[str]) -> 
     stated = [(level.word, f"{level.place}: ") for level in found.named]
     for word, place in (*stated, *((word, "") for word in words)):
         if word not in rules and word not in families:
-            near = difflib.get_close_matches(word.lower(), [*rules, *families], n=1)
-            meant = f"; did you mean {near[0]}?" if near else ""
+            meant = spelling.nearest(word.lower(), [*rules, *families])
             raise SettingsError(f"{place}no rule or family is called {word}{meant}")
 
 
@@ -92,9 +90,9 @@ def accepted(rules: Mapping[str, Rule], found: Settings) -> None:
     for one in found.waivers:
         for name in one.rules:
             if name not in rules:
-                near = difflib.get_close_matches(name, rules, n=1)
-                place = f"{one.waiver.location.path}:{one.waiver.location.line}: " if one.waiver.location else ""
-                raise SettingsError(f"{place}no rule is called {name}" + (f"; did you mean {near[0]}?" if near else ""))
+                at = one.waiver.location
+                place = f"{at.path}:{at.line}:{at.column}: " if at else ""
+                raise SettingsError(f"{place}no rule is called {name}{spelling.nearest(name, rules)}")
 
 
 def _of_folder(folder: Folder) -> Iterator[Rule]:

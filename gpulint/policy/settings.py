@@ -123,7 +123,6 @@ class Settings(NamedTuple):
     """
 
     select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     rules: tuple[Folder, ...] = ()
     fail_on: str = "error"

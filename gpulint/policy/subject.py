@@ -11,7 +11,7 @@ from gpulint.findings import Finding, Location, Subject
 from gpulint.workload import Field, Role, Unknown, Workload
 
 OF_BUDGET = "budget "
-"""How the object of a subject begins that is a sum over many workloads."""
+"""How the object of a subject begins that is a sum over many workloads; less of it is better, whatever the amount."""
 LONGEST = 160
 SAID = "_stated"
 """How quantities end that only tell whether another one is stated."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from gpulint import units
 from gpulint.findings import Change, Comparison, Figures, Report
 
 TITLES = ("workload", "GPUs", "USD a month", "kW", "headroom")
+NOUNS = ("GPUs", "cost", "power")
 UNKNOWN, ABSENT = "?", "–"
+SERVER = "inference"
 LEAST = 1e-6
 """Sums of floats that should be nothing stay below this."""
 Quantity = Callable[[Figures], float | None]
@@ -20,6 +22,10 @@ class Total(NamedTuple):
 
     amount: float
     untold: int
+
+    def is_some(self) -> bool:
+        """Whether what can be told of it is anything."""
+        return abs(self.amount) > LEAST
 
     def is_over(self, least: float) -> bool:
         """Whether it adds or saves as much as that; what cannot be told is over everything."""
@@ -40,20 +46,56 @@ def totals(comparison: Comparison) -> Totals:
 
 
 def sentence(comparison: Comparison) -> str:
-    """What a change adds, as "+8 GPUs, +$5,760 a month, +5.6 kW"."""
+    """What a change adds, as "+8 GPUs, +$5,760 a month, +5.6 kW", and what cannot be told of how many workloads."""
     found = totals(comparison)
     number = _rounded(abs(found.gpus.amount))
     parts = [
-        _said(found.gpus, number, f"GPU{'' if number == '1' else 's'}", "GPUs"),
-        _said(found.usd_per_month, f"${_money(abs(found.usd_per_month.amount))}", "a month", "the cost"),
-        _said(found.power_w, _kilowatts(abs(found.power_w.amount)), "kW", "the power"),
+        _said(found.gpus, number, f"GPU{'' if number == '1' else 's'}"),
+        _said(found.usd_per_month, f"${_money(abs(found.usd_per_month.amount))}", _month(comparison.changes)),
+        _said(found.power_w, _kilowatts(abs(found.power_w.amount)), "kW"),
     ]
-    return ", ".join(filter(None, parts)) or "no change in GPUs, cost or power"
+    added = ", ".join(filter(None, parts))
+    return "; ".join(filter(None, (added, *_untold(found)))) or "no change in GPUs, cost or power"
+
+
+def _month(changes: Iterable[Change]) -> str:
+    """For what its cost is stated; only servers are known to run all the time."""
+    costly = (one for one in changes if _added(one, _usd_per_month))
+    return "a month" if all(one.kind == SERVER for one in costly) else "a month of running"
+
+
+def _untold(found: Totals) -> Iterator[str]:
+    """What cannot be told at all, those quantities together that as many workloads lack."""
+    lacking: dict[int, list[str]] = {}
+    for total, noun in zip(found, NOUNS, strict=True):
+        if total.untold and not total.is_some():
+            lacking.setdefault(total.untold, []).append(noun)
+    for number, nouns in lacking.items():
+        together = " and ".join(filter(None, (", ".join(nouns[:-1]), nouns[-1])))
+        yield f"the {together} of {_workloads(number)} cannot be told"
+
+
+def _workloads(number: int) -> str:
+    return f"{number} workload{'' if number == 1 else 's'}"
 
 
 def rows(changes: Iterable[Change]) -> list[tuple[str, ...]]:
     """The cells of each changed workload under TITLES, those first that change the cost or the GPUs most."""
-    return [_row(one) for one in sorted(changes, key=_weight)]
+    every = sorted(changes, key=_weight)
+    places: dict[str, set[str]] = {}
+    for one in every:
+        places.setdefault(one.workload, set()).add(one.path)
+    return [_row(one, _named(one, places[one.workload])) for one in every]
+
+
+def _named(one: Change, places: Collection[str]) -> str:
+    """A workload by its name, and by as much of its path as tells it from others of that name."""
+    if len(places) == 1:
+        return one.workload
+    parts = one.path.split("/")
+    tails = ("/".join(parts[-length:]) for length in range(1, len(parts)))
+    alone = (tail for tail in tails if sum(f"/{path}".endswith(f"/{tail}") for path in places) == 1)
+    return f"{one.workload} ({next(alone, one.path)})"
 
 
 def is_quiet(report: Report) -> bool:
@@ -99,12 +141,11 @@ def _added(change: Change, of: Quantity) -> float | None:
     return None if before is None or after is None else after - before
 
 
-def _said(total: Total, amount: str, unit: str, noun: str) -> str:
-    whose = f"{total.untold} workload{'' if total.untold == 1 else 's'}"
-    if abs(total.amount) <= LEAST:
-        return f"{noun} of {whose} cannot be told" if total.untold else ""
+def _said(total: Total, amount: str, unit: str) -> str:
+    if not total.is_some():
+        return ""
     sign = "+" if total.amount > 0 else "-"
-    return f"{sign}{amount} {unit}" + (f" ({whose} cannot be told)" if total.untold else "")
+    return f"{sign}{amount} {unit}" + (f" ({_workloads(total.untold)} cannot be told)" if total.untold else "")
 
 
 def _weight(one: Change) -> tuple[float, float, str, str]:
@@ -112,9 +153,9 @@ def _weight(one: Change) -> tuple[float, float, str, str]:
     return -abs(cost or 0), -abs(gpus or 0), one.path, one.workload
 
 
-def _row(one: Change) -> tuple[str, ...]:
+def _row(one: Change, name: str) -> tuple[str, ...]:
     shown = ((_gpus, _rounded), (_usd_per_month, _money), (_power_w, _kilowatts), (_headroom, _percent))
-    return (one.workload, *(_cell(one, of, word) for of, word in shown))
+    return (name, *(_cell(one, of, word) for of, word in shown))
 
 
 def _cell(change: Change, of: Quantity, word: Callable[[float], str]) -> str:

@@ -24,6 +24,7 @@ STYLES = {Severity.ERROR: "31;1", Severity.WARNING: "33;1", Severity.NOTE: "36;1
 MARKS = {"primary": "^", "second": "-"}
 CHANGED_MAX = 20
 UNREAD_MAX = 20
+WORKLOAD_MAX = 96
 WIDTH_MAX = 120
 COLUMNS = ("workload", "architecture", "accelerator", "parallelism", "verdict", "headroom", "cost")
 Paint = Callable[[str, str], str]
@@ -173,7 +174,7 @@ def _compared(comparison: Comparison) -> Iterator[str]:
     if comparison.changes:
         rows = delta.rows(comparison.changes)
         more = len(rows) - CHANGED_MAX
-        cells = [tuple(_short(safe(cell)) for cell in row) for row in (delta.TITLES, *rows[:CHANGED_MAX])]
+        cells = [tuple(_short(safe(cell), WORKLOAD_MAX) for cell in row) for row in (delta.TITLES, *rows[:CHANGED_MAX])]
         widths = [max(len(row[at]) for row in cells) for at in range(len(delta.TITLES))]
         lines += [f"  {padded(row, widths)}" for row in cells]
         lines += [f"  and {counted(more, 'workload')} more"] if more > 0 else []
@@ -244,8 +245,8 @@ def _row(workload: WorkloadSummary, role: RoleSummary) -> tuple[str, ...]:
     return tuple(_short(safe(cell)) for cell in cells)
 
 
-def _short(cell: str) -> str:
-    return cell if len(cell) <= 48 else cell[:47] + "…"
+def _short(cell: str, most: int = 48) -> str:
+    return cell if len(cell) <= most else cell[: most - 1] + "…"
 
 
 def _notes(workloads: Iterable[WorkloadSummary]) -> Iterator[str]:

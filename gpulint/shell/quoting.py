@@ -12,10 +12,6 @@ _IN_HEREDOC = re.compile(r"\\(?:\r?\n|([$`\\]))")
 _OUTSIDE = re.compile(r"(?s)\\(?:\r?\n|(.))")
 
 
-def unescaped(text: str, in_string: bool) -> str:
-    return "".join(part for part, _, _ in runs(text, in_string))
-
-
 def runs(text: str, in_string: bool, heredoc: bool = False) -> Iterator[tuple[str, int, int]]:
     """The text that bash reads, in runs of characters that are written as they are, and what each escape stands for."""
     at = 0

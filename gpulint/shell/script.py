@@ -99,9 +99,6 @@ class Script(NamedTuple):
     def _why(self, start: int, end: int) -> str:
         return (self.origin.why_of(start, end) if self.origin is not None else "") or "a placeholder"
 
-    def is_masked(self, start: int, end: int) -> bool:
-        return next(self._masked(start, end), None) is not None
-
     def _masked(self, start: int, end: int) -> Iterator[Span]:
         """The masks within a part of the text, cut to it."""
         if not self.masks:

@@ -1,17 +1,14 @@
-"""Accepted: what the waivers of a file and of its policy make of findings, and what is wrong with those waivers."""
+"""Waived: what the waivers of a file and of its policy make of findings, and what is wrong with those waivers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from gpulint.documents import Loaded
 from gpulint.facts import Facts
 from gpulint.findings import Finding
+from gpulint.given import Given
 from gpulint.policy import subject
-
-if TYPE_CHECKING:
-    from gpulint.given import Given
 
 SAID = ("gpulint/ignore", "gpulint:")
 """What a text holds that may silence something, beside its comments."""
