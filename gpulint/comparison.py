@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from types import MappingProxyType
 from typing import NamedTuple
@@ -109,6 +109,7 @@ class _Pairs(NamedTuple):
         yield _at_its_place, lambda one: (*_where(one), self._before(one))
         yield _what, _what
         yield self.names.earlier, self.names.later
+        yield _broken, lambda one: _broken(one, self._before(one))
 
     def _before(self, one: Finding) -> str:
         return self.renamed.get(one.location.path, "")
@@ -147,6 +148,11 @@ def _budget(one: Finding) -> tuple[object, ...]:
     if not one.subject.object.startswith(OF_BUDGET):
         return _in_its_file(one)
     return one.rule, one.subject._replace(value="")
+
+
+def _broken(one: Finding, path: str = "") -> Hashable:
+    """A file that cannot be read to its end, wherever that is seen first; of all else only the finding itself."""
+    return (one.rule, path or one.location.path) if one.rule == SYNTAX else id(one)
 
 
 def _counted(one: Finding) -> float | None:
