@@ -18,7 +18,7 @@ import pytest
 from checkout import committed, git
 from click.testing import CliRunner
 
-from gpulint import __version__, cli, scaffold
+from gpulint import __version__, cli, day, scaffold
 
 PAGE = checkout.ROOT / "docs" / "adoption.md"
 BLOCK = re.compile(r"```console\n(.*?)```\n", re.DOTALL)
@@ -52,7 +52,8 @@ def printed(words: str, fleet: Path, variables: Mapping[str, str]) -> str:
     if not first.startswith("gpulint "):
         shown, code = called(words, fleet, variables)
     else:
-        with unittest.mock.patch.object(cli, "now", return_value=DAY), unittest.mock.patch.dict(os.environ, variables):
+        today = unittest.mock.patch.object(day, "today", return_value=DAY)
+        with today, unittest.mock.patch.dict(os.environ, variables):
             result = CliRunner().invoke(cli.main, shlex.split(first)[1:])
         shown, code = result.output, result.exit_code
         if filter_:

@@ -15,7 +15,7 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 
-from gpulint import cli, documents
+from gpulint import cli, day, documents
 
 ROOT = Path(__file__).parent.parent
 PAGES = (ROOT / "README.md", ROOT / "docs" / "speed.md", ROOT / "docs" / "suggest.md")
@@ -24,7 +24,7 @@ BLOCK = re.compile(r"```console\n\$ gpulint (?P<words>[^\n]+)\n(?P<shown>.*?)```
 
 def printed(words: str) -> str:
     """What a command prints in the root of the repository on the day of the catalog."""
-    with unittest.mock.patch.object(cli, "now", return_value="2026-11-22"):
+    with unittest.mock.patch.object(day, "today", return_value="2026-11-22"):
         return _printed(words)
 
 
