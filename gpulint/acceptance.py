@@ -80,14 +80,14 @@ def _unused(report: Report, run: Run, scope: Scope) -> Iterator[Trouble]:
     told = {one.location for one in report.findings if one.family == baseline.ALWAYS_SAID}
     needing = [(one.rule, scope.place(one.location.path), one) for one in report.findings]
     lacking = _unjudged(report, scope)
+    active = functools.cache(lambda path: {rule.name for rule in run.given.at(path).rules})
     for one in (accepted for policy in run.policies.met() for accepted in policy.waivers):
         place = one.waiver.location
         if place is None or place in told or not scope.walks(one.folder):
             continue
-        active = {rule.name for rule in run.given.at(place.path).rules}
         open_to_doubt = {name for path, name in lacking if run.policies.reaches(one, path)}
         needed = {name for name, path, finding in needing if name in one.rules and _reaches(one, path, finding, run)}
-        if idle := [name for name in one.rules if name in active - needed - open_to_doubt]:
+        if idle := [name for name in one.rules if name in active(place.path) - needed - open_to_doubt]:
             yield Trouble("unused-suppression", f"nothing that it reaches is {' or '.join(idle)}", place)
 
 

@@ -261,3 +261,22 @@ def test_what_is_written_is_read_as_it_was(entries: list[Entry]) -> None:
     text = baseline.rendered(entries, "0.1.0")
     read = [one._replace(line=1) for one in baseline.read("b.json", text.encode()).entries]
     assert sorted(map(str, read)) == sorted(map(str, entries))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"format": "gpulint-baseline/1", "gpulint": "x", "\\u0066indings": [{"rule": "a"}]}',
+        '{"gpulint": "\\"findings\\": [", "format": "gpulint-baseline/1", "findings": [{"rule": "a"}]}',
+        '{"format": "gpulint-baseline/1", "gpulint": "x", "findings": 1, "findings": [{"rule": "a"}]}',
+    ],
+)
+def test_a_baseline_in_an_unusual_spelling_is_read_or_refused(text: str) -> None:
+    assert [one.rule for one in baseline.read("b.json", text.encode()).entries] == ["a"]
+
+
+def test_half_a_character_is_written_as_it_was_spelled() -> None:
+    text = '{"format": "gpulint-baseline/1", "gpulint": "x", "findings": [{"rule": "a", "path": "\\ud800"}]}'
+    entries = baseline.read("b.json", text.encode()).entries
+    written = baseline.rendered(entries, "x").encode("utf-8", baseline.HALVES)
+    assert baseline.read("b.json", written).entries == (entries[0]._replace(line=5),)

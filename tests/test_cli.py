@@ -547,6 +547,35 @@ def test_a_check_imports_neither_what_completes_words_nor_what_writes_files(tmp_
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize("file", ["../outside.json", "/etc/outside.json"])
+@pytest.mark.parametrize("command", ["check", "baseline"])
+def test_a_policy_names_no_baseline_outside_the_repository(run: Run, command: str, file: str) -> None:
+    write("gpulint.yaml", f"baseline: {file}\n")
+    write("a.yaml", WRONG)
+    result = run(command)
+    assert result.exit_code == 2
+    assert f"gpulint.yaml:1:11: {file} lies outside the repository" in result.stderr
+    assert not Path("../outside.json").exists()
+
+
+def test_what_a_policy_states_reaches_no_terminal_as_a_command(run: Run) -> None:
+    write("gpulint.yaml", 'fail-on: "\\e[31m\\u202e"\n')
+    result = run("check")
+    assert result.exit_code == 2
+    assert "not �[31m�" in result.stderr
+
+
+def test_each_of_many_waivers_that_reach_nothing_is_told(run: Run) -> None:
+    entries = "".join(
+        f'- {{rules: [gpu-limit-missing], reason: agreed, paths: ["x{index}"]}}\n' for index in range(400)
+    )
+    write("gpulint.yaml", f"waivers:\n{entries}")
+    write("a.yaml", RIGHT)
+    result = run("check", "--format", "json")
+    told = [one["rule"] for one in json.loads(result.stdout)["findings"]]
+    assert told.count("unused-suppression") == 400
+
+
 # ---- the clock
 
 

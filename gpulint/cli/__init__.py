@@ -26,7 +26,7 @@ class Misuse(click.ClickException):
     exit_code = MISUSED
 
     def show(self, file: object = None) -> None:
-        click.echo(f"gpulint: {self.format_message()}", err=True)
+        click.echo("\n".join(map(printable, f"gpulint: {self.format_message()}".split("\n"))), err=True)
 
 
 class Commands(click.Group):
@@ -118,7 +118,12 @@ def words(given: Iterable[str]) -> tuple[str, ...]:
 def tell(lines: Iterable[str]) -> None:
     """Say lines on stderr, without characters that a terminal would obey."""
     for line in lines:
-        click.echo("gpulint: " + "".join(one if one.isprintable() else "\ufffd" for one in line), err=True)
+        click.echo(f"gpulint: {printable(line)}", err=True)
+
+
+def printable(line: str) -> str:
+    """A line without characters that a terminal would obey."""
+    return "".join(one if one.isprintable() else "\ufffd" for one in line)
 
 
 def near(word: str, known: Iterable[str]) -> str:

@@ -85,7 +85,7 @@ def _write(place: Path, change: Change) -> None:
         raise Misuse(f"{place} is a symbolic link; gpulint does not write through it")
     try:
         text = baseline.rendered(change.entries, __version__)
-        disk.write(place, text.encode())
+        disk.write(place, text.encode("utf-8", baseline.HALVES))
     except baseline.BaselineError as error:
         raise Misuse(str(error)) from None
     except OSError as error:

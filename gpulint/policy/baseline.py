@@ -17,9 +17,12 @@ ALWAYS_SAID = "suppressions"
 """The family of what is wrong with waivers, which a baseline never takes in."""
 TEXTS = ("rule", "path", "object", "role", "quantity", "value")
 CONFLICT = re.compile(r"^(?:<{7} |={7}$|>{7} )", re.MULTILINE)
+FINDINGS = re.compile(r'"findings"\s*:\s*\[')
 GAP = re.compile(r"[\s,]*")
 AGAIN = "restore it, or delete it and run gpulint baseline"
 DECODER = json.JSONDecoder()
+HALVES = "backslashreplace"
+"""Halves of characters are written as JSON spells them."""
 Place = Callable[[str], str]
 """From a path as it is shown to that from the repository's root."""
 
@@ -94,8 +97,10 @@ def _text(path: str, content: bytes) -> str:
 
 def _lines(text: str) -> Iterator[int]:
     """The lines on which the entries of a well-formed baseline begin."""
-    at = text.index("[", text.index('"findings"')) + 1
-    line, counted = 1, 0
+    begins = FINDINGS.search(text)
+    if begins is None:
+        return
+    at, line, counted = begins.end(), 1, 0
     while (gap := GAP.match(text, at)) and text[gap.end() : gap.end() + 1] not in ("]", ""):
         line += text.count("\n", counted, gap.end())
         counted = gap.end()
@@ -124,7 +129,7 @@ def rendered(entries: Iterable[Entry], made_with: str) -> str:
     rows = [_row(one) for one in sorted(entries, key=lambda one: (one.path, one.rule, one.subject, one.role))]
     data = {"format": FORMAT, "gpulint": made_with, "findings": rows}
     text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
-    if len(text.encode()) > BYTES_MAX:
+    if len(text.encode("utf-8", HALVES)) > BYTES_MAX:
         raise BaselineError(
             f"{len(rows):,} entries are more than a baseline can hold; write one for each part of the repository"
         )

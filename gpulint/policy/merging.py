@@ -16,6 +16,7 @@ from gpulint.governance import Governance
 from gpulint.offers import Available, Energy, Price
 from gpulint.policy import schema
 from gpulint.policy.packs import Layer
+from gpulint.policy.reader import within
 from gpulint.policy.settings import (
     Accepted,
     Folder,
@@ -216,10 +217,16 @@ def _settings(stated: schema.PolicyFile, tree: Mapping[str, Any]) -> Settings:
         comment=Comment(usd_per_month=stated.comment.usd_per_month, gpus=stated.comment.gpus),
         waivers_need=stated.waivers_need,
         waivers_last_s=units.seconds_of(stated.waivers_last) if stated.waivers_last else None,
-        baseline=posixpath.normpath(posixpath.join(tree["baseline"].folder, stated.baseline))
-        if stated.baseline
-        else "",
+        baseline=_inside(tree["baseline"]) if stated.baseline else "",
     )
+
+
+def _inside(told: Told) -> str:
+    """A file of the repository that a policy names, from the root; SettingsError where it would be another."""
+    path = within(posixpath.join(told.folder, told.value))
+    if path is None or "\\" in told.value:
+        raise SettingsError(f"{told.place}: {told.value} lies outside the repository; give such a file with --baseline")
+    return path
 
 
 def _from(tree: Mapping[str, Any], key: str, entries: Iterable[T]) -> Iterator[T]:

@@ -45,7 +45,9 @@ class Disk:
         self.name = name
 
     def read(self, path: str) -> bytes | None:
-        """A regular file, None where there is none; Refused where a link leads to it or it is too large."""
+        """A regular file, None where there is none; Refused where it lies elsewhere, a link leads to it, or it is too large."""
+        if within(path) is None:
+            raise Refused(f"{path}: lies outside of what is read here")
         place = self.root / path
         try:
             status = os.lstat(place)
