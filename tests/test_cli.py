@@ -464,11 +464,18 @@ def test_init_counts_the_workloads_that_it_writes_a_hint_for(run: Run) -> None:
     assert f"2 workloads found, {hints} lack" in said
 
 
-@pytest.mark.parametrize("taken", [".pre-commit-config.yaml", "gpulint.yaml"])
-def test_init_says_what_to_add_to_a_hook_file_where_a_file_is_there(run: Run, taken: str) -> None:
-    write(taken, "# mine\n")
+def test_init_says_what_to_add_to_a_hook_file_that_is_there_and_writes_the_settings(run: Run) -> None:
+    write(".pre-commit-config.yaml", "# mine\n")
     result = run("init", "--hook")
-    assert (result.exit_code, [path.name for path in Path().glob("[.g]*.yaml")]) == (2, [taken])
+    assert (result.exit_code, Path("gpulint.yaml").is_file()) == (0, True)
+    assert "add to .pre-commit-config.yaml under repos:\n  - repo: https://" in result.stdout
+    assert Path(".pre-commit-config.yaml").read_text(encoding="utf-8") == "# mine\n"
+
+
+def test_init_says_what_to_add_to_a_hook_file_where_settings_are_there(run: Run) -> None:
+    write("gpulint.yaml", "# mine\n")
+    result = run("init", "--hook")
+    assert (result.exit_code, [path.name for path in Path().glob("[.g]*.yaml")]) == (2, ["gpulint.yaml"])
     assert "add to .pre-commit-config.yaml under repos:\n  - repo: https://" in result.stderr
 
 

@@ -10,9 +10,11 @@ import click
 from gpulint import __version__
 from gpulint.cli import TODAY, Misuse, prepared
 
+HOOKS = ".pre-commit-config.yaml"
+
 
 @click.command("init", short_help="Write gpulint.yaml, and more on request.")
-@click.option("--hook", is_flag=True, help="Write .pre-commit-config.yaml as well.")
+@click.option("--hook", is_flag=True, help="Write .pre-commit-config.yaml as well, or say what to add to it.")
 @click.option("--spec", type=click.Path(dir_okay=False), help="Write a commented native spec to this file as well.")
 @TODAY
 def command(hook: bool, spec: str | None, today: str) -> None:
@@ -22,24 +24,27 @@ def command(hook: bool, spec: str | None, today: str) -> None:
 
     report = run.report(prepared((), Options(today)), ())
     targets = {"gpulint.yaml": scaffold.settings_file(report)}
-    if hook:
-        targets[".pre-commit-config.yaml"] = scaffold.hook_file(__version__)
+    by_hand = hook and os.path.lexists(HOOKS)
+    if hook and not by_hand:
+        targets[HOOKS] = scaffold.hook_file(__version__)
     if spec:
         targets[spec] = scaffold.SPEC
     if taken := [name for name in targets if os.path.lexists(name)]:
-        raise Misuse(f"{', '.join(taken)} exists already; nothing was written{_by_hand() if hook else ''}")
+        raise Misuse(f"{', '.join(taken)} exists already; nothing was written{_to_add() if hook else ''}")
     for name, text in targets.items():
         try:
             Path(name).write_text(text, encoding="utf-8")
         except OSError as error:
             raise Misuse(f"{name} cannot be written: {(error.strerror or str(error)).lower()}") from None
         click.echo(f"wrote {name}")
+    if by_hand:
+        click.echo(f"{HOOKS} exists already{_to_add()}", nl=False)
     click.echo(scaffold.said(report), nl=False)
 
 
-def _by_hand() -> str:
+def _to_add() -> str:
     """What to add to a hook file by hand."""
     from gpulint import scaffold
 
     lines = scaffold.hook_file(__version__).partition("\n")[2]
-    return f"; to have the hook, add to .pre-commit-config.yaml under repos:\n{lines}"
+    return f"; to have the hook, add to {HOOKS} under repos:\n{lines}"
