@@ -593,3 +593,9 @@ def test_one_module_asks_what_day_it_is() -> None:
         path.relative_to(package).as_posix() for path in package.rglob("*.py") if asks.search(path.read_text("utf-8"))
     }
     assert asking == {"day.py"}
+
+
+def test_a_rule_of_a_pack_is_explained(run: Run) -> None:
+    write("gpulint.yaml", "extends: selection-table\n")
+    result = run("explain", "small-fine-tune-off-table")
+    assert result.exit_code == 0

@@ -104,7 +104,9 @@ def _of_folder(folder: Folder) -> Iterator[Rule]:
         for path in folder.reader.names(folder.path):
             if rule_file.is_one(path):
                 found = True
-                yield rule_file.read(Path(folder.reader.shown(path)), folder.reader.read(path) or b"")
+                shown, lies = Path(folder.reader.shown(path)), folder.reader.root / path
+                one = rule_file.read(shown, folder.reader.read(path) or b"")
+                yield one if shown.is_file() or not lies.is_file() else dataclasses.replace(one, path=lies)
     except Refused as error:
         raise SettingsError(str(error)) from None
     if not found:
