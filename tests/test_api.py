@@ -199,3 +199,8 @@ def test_the_command_line_names_a_policy_too(folder: Path) -> None:
     assert CliRunner().invoke(cli.main, ["check", "--policy", "quiet.yaml", "chat.yaml"]).exit_code == 0
     result = CliRunner().invoke(cli.main, ["check", "--policy", "loud.yaml", "chat.yaml"])
     assert (result.exit_code, result.stderr) == (2, "gpulint: there is no policy loud.yaml\n")
+
+
+def test_a_policy_with_more_lines_than_are_read_is_refused(folder: Path) -> None:
+    with pytest.raises(gpulint.Unusable, match=r"^policy\.yaml:1:2: 5,001 lines, more than 5,000$"):
+        gpulint.check(".", policy={"exclude": ["x"] * 5_001})

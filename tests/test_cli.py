@@ -599,3 +599,13 @@ def test_a_rule_of_a_pack_is_explained(run: Run) -> None:
     write("gpulint.yaml", "extends: selection-table\n")
     result = run("explain", "small-fine-tune-off-table")
     assert result.exit_code == 0
+
+
+@pytest.mark.parametrize("words", [("--base", ""), ("--policy-from", ""), ("--base", "main", "--head", "")])
+def test_a_commit_that_is_empty_is_misuse(run: Run, words: tuple[str, ...]) -> None:
+    """An unset variable of a pipeline must not turn the gate into a plain check."""
+    result = run("check", *words)
+    assert (result.exit_code, result.stderr) == (
+        2,
+        f"gpulint: {words[-2]} is empty: name a commit, or leave it out\n",
+    )

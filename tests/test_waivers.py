@@ -90,7 +90,18 @@ def test_the_words_stand_in_any_order_before_and_behind_the_reason(words: str) -
     assert found.suppressed.reason == "the webhook adds it"
 
 
-@pytest.mark.parametrize("words", ["gpus=8 is what the webhook adds", "see ticket=ML-12", "a = b, for all we know"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("gpus=8 is what the webhook adds", "see ticket=ML-12", "a = b, for all we know", "a latency test, until May"),
+        *(
+            "see https://tracker.example/q?until=2027-01-01",
+            "while it is measured",
+            "the owner agrees",
+            "valid-until=x",
+        ),
+    ],
+)
 def test_a_reason_may_hold_an_equals_sign(words: str) -> None:
     (found,) = waived(words).findings
     assert found.suppressed is not None
@@ -107,6 +118,22 @@ def test_a_reason_may_hold_an_equals_sign(words: str) -> None:
         ("until=tomorrow a reason", "until=tomorrow is no day; write it as 2027-03-31"),
         ("until= a reason", "until= is empty"),
         ("until=2027-01-01 until=2028-01-01 a reason", "until= is stated twice"),
+        (
+            ":until=2020-01-01 agreed",
+            "`until=2020-01-01` is read as part of the reason; write until=2020-01-01 as a word of its own",
+        ),
+        (
+            "agreed until 2020-01-01",
+            "`until 2020-01-01` is read as part of the reason; write until=2020-01-01 as a word of its own",
+        ),
+        (
+            "Owner: team-ml agreed",
+            "`Owner: team-ml` is read as part of the reason; write owner=team-ml as a word of its own",
+        ),
+        (
+            '(while="gpus_per_pod < 3") agreed',
+            '`while="gpus_per_pod` is read as part of the reason; write while="CONDITION" as a word of its own',
+        ),
         ("owner=team-ml", "a reason is missing; write ignore[rule-name] and a reason"),
         (
             "while=gpus_per_pod a reason",

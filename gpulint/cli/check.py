@@ -150,6 +150,9 @@ def command(
         baseline=baseline or "",
         ignores=not no_ignores,
     )
+    for option, commit in (("--base", base), ("--head", head), ("--policy-from", policy_from)):
+        if commit == "":
+            raise Misuse(f"{option} is empty: name a commit, or leave it out")
     if head and not base:
         raise Misuse("--head goes with --base")
     if diff and outputs_:

@@ -22,6 +22,10 @@ MEANT = re.compile(
 ENCLOSED = re.compile(r"/\*\s*gpulint\W{0,2}\s*(?:ignore|disable|suppress|waive)\b")
 WORD = re.compile(r"""(?<!\S)(?P<name>[A-Za-z-]+)=(?P<value>"[^"]*"|'[^']*'|\S*)\s*""")
 WORDS = ("owner", "until", "while")
+SWALLOWED = re.compile(
+    r"(?<![?&/\w-])(?P<name>owner|until|while)(?:\s*[=:]|(?=\s+\d{4}-\d))\s*(?P<value>[^\s,;)]*)", re.IGNORECASE
+)
+"""A word of a waiver inside its reason, where it would mean nothing."""
 MISTAKEN = {**dict.fromkeys(("expires", "expiry", "expire", "end", "date"), "until"), "if": "while", "by": "owner"}
 ANNOTATION = "gpulint/ignore"
 MARKED = {"template": "#", "hcl": "# or //"}
@@ -84,6 +88,10 @@ def accepted(words: str, kind: str, location: Location | None) -> Waiver | str:
     reason = (reason + words[end:]).strip()
     if not reason:
         return f"a reason is missing; {FORM}" if stated else f"cannot read it without a reason; {FORM}"
+    if swallowed := SWALLOWED.search(reason):
+        name = swallowed["name"].lower()
+        value = '"CONDITION"' if name == "while" else swallowed["value"]
+        return f"`{swallowed[0]}` is read as part of the reason; write {name}={value} as a word of its own"
     return Waiver(kind, reason, location, stated.get("owner", ""), stated.get("until", ""), stated.get("while", ""))
 
 

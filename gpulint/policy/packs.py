@@ -17,6 +17,7 @@ from gpulint.repository import ignored
 
 DEPTH_MAX = 16
 LAYERS_MAX = 64
+GLOBS_MAX = 5_000
 IN_PACKAGE = "package:"
 PACKAGE = re.compile(r"[A-Za-z_]\w*")
 REPOSITORY = "repository"
@@ -54,6 +55,8 @@ class Layer(NamedTuple):
         lines: Any = self.stated
         for step in path:
             lines = lines.get(step, ()) if isinstance(lines, dict) else lines[step]
+        if len(lines) > GLOBS_MAX:
+            raise SettingsError(f"{self.place(path)}: {len(lines):,} lines, more than {GLOBS_MAX:,}")
         for index, line in enumerate(lines):
             found = ignored.rooted(self.folder, line)
             if why := ignored.refused(line) or ignored.refused(found):
