@@ -243,7 +243,7 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Re
         ("prices: [{accelerator: l4, usd-per-hour: 2}]", "date is missing"),
         ("prices: [{accelerator: l4, usd-per-hour: 0, date: 2026-11-01}]", "greater than 0"),
         ("prices: [{accelerator: l4, pool: x, usd-per-hour: 1, date: 2026-11-01}]", "name one of instance-type"),
-        ("prices: [{accelerator: l4, usd-per-hour: 1, date: yesterday}]", "valid date"),
+        ("prices: [{accelerator: l4, usd-per-hour: 1, date: yesterday}]", "date is a day such as 2027-03-31, not yesterday"),
         ("energy: {pue: 0.9}", "greater than or equal to 1"),
         ("energy: {usd-per-kw: 0.2}", "unknown key usd-per-kw; did you mean usd-per-kwh?"),
     ],
