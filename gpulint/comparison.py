@@ -109,7 +109,19 @@ class _Pairs(NamedTuple):
         yield _at_its_place, lambda one: (*_where(one), self._before(one))
         yield _what, _what
         yield self.names.earlier, self.names.later
+        yield self._of_object_gone, self._of_object_new
         yield _broken, lambda one: _broken(one, self._before(one))
+
+    def _of_object_gone(self, one: Finding) -> Hashable:
+        """What is wrong with a workload whose object head's file no longer holds; of all else only the finding itself."""
+        gone = one.workload and _without(self.head, one.location.path, one.subject.object)
+        return (*_of_workload(one), one.location.path) if gone else id(one)
+
+    def _of_object_new(self, one: Finding) -> Hashable:
+        """The same where its object came into the file, as one does whose namespace or group is another one."""
+        path = self._before(one) or one.location.path
+        new = one.workload and _without(self.base, path, one.subject.object)
+        return (*_of_workload(one), path) if new else id(one)
 
     def _before(self, one: Finding) -> str:
         return self.renamed.get(one.location.path, "")
@@ -141,6 +153,15 @@ def _what(one: Finding) -> tuple[object, ...]:
 
 def _in_its_file(one: Finding) -> tuple[object, ...]:
     return *_what(one), one.location.path
+
+
+def _without(side: Side, path: str, named: str) -> bool:
+    """Whether a file holds no such object; one in which we failed is not read again."""
+    return all(failure.path != path for failure in side.report.failures) and not side.holds(path, named)
+
+
+def _of_workload(one: Finding) -> tuple[object, ...]:
+    return one.rule, one.workload, one.role, one.subject.quantity, one.subject.value
 
 
 def _budget(one: Finding) -> tuple[object, ...]:

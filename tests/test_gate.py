@@ -201,6 +201,23 @@ def test_nothing_changed_means_nothing_to_say(changed: Changed) -> None:
     assert (spoken(report), report.comparison and report.comparison[2:]) == ([], ((), (), ()))
 
 
+def named(text: str, namespace: str) -> str:
+    return text.replace("metadata: {name: chat", f"metadata: {{namespace: {namespace}, name: chat", 1)
+
+
+def test_an_object_with_another_namespace_keeps_its_debt(changed: Changed) -> None:
+    assert named(WRONG, "prod") != WRONG
+    report = changed({"a.yaml": named(WRONG, "prod")}, {"a.yaml": named(WRONG, "search"), "b.yaml": RIGHT})
+    assert spoken(report) == []
+    assert report.comparison is not None
+    assert report.comparison.gone == ()
+
+
+def test_a_second_object_with_another_namespace_is_new(changed: Changed) -> None:
+    both = f"{named(WRONG, 'prod')}---\n{named(WRONG, 'search')}"
+    assert len(spoken(changed({"a.yaml": named(WRONG, "prod")}, {"a.yaml": both}))) == 1
+
+
 def test_a_container_that_is_only_called_otherwise_keeps_its_debt(changed: Changed) -> None:
     other = "# above\n" + WRONG.replace("name: vllm", "name: server")
     report = changed({"a.yaml": WRONG}, {"a.yaml": other})
