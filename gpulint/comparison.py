@@ -45,7 +45,7 @@ def compared(base: Side, head: Side, known: Known) -> Report:
     """The report on head, in which what stood on base is marked, with what the change makes of the whole."""
     names = renaming.names(base.report, head.report, known.renamed)
     paired = _Pairs(base, head, known.renamed, names)
-    stood = paired.found(base.report.open, head.report.open, louder=False)
+    stood = paired.found(_standing(base.report), head.report.open, louder=False)
     stands = {id(one) for one in stood.values()}
     left = [one for one in base.report.open if id(one) not in stands]
     others = [one for one in head.report.findings if id(one) not in stood]
@@ -70,6 +70,11 @@ def compared(base: Side, head: Side, known: Known) -> Report:
             untold=tuple(untold),
         ),
     )
+
+
+def _standing(report: Report) -> list[Finding]:
+    """The findings that count, and those that a baseline accepts: it may not follow their objects to another name."""
+    return [one for one in report.findings if one.suppressed is None or one.suppressed.kind == "baseline"]
 
 
 def _marked(finding: Finding, partner: Finding | None, base: str) -> Finding:

@@ -213,6 +213,17 @@ def test_an_object_with_another_namespace_keeps_its_debt(changed: Changed) -> No
     assert report.comparison.gone == ()
 
 
+def test_an_accepted_object_with_another_namespace_is_not_new(repository: Path) -> None:
+    put(repository, {"a.yaml": named(WRONG, "prod")})
+    assert CliRunner().invoke(main, ["baseline"]).exit_code == 0
+    accepted = (repository / ".gpulint-baseline.json").read_text()
+    commits.committed(repository)
+    put(repository, {"a.yaml": named(WRONG, "search"), ".gpulint-baseline.json": accepted})
+    commits.committed(repository)
+    done = run("--base", "HEAD^")
+    assert (done.exit_code, "1 stood before" in done.stdout) == (0, True), done.stdout
+
+
 def test_a_second_object_with_another_namespace_is_new(changed: Changed) -> None:
     both = f"{named(WRONG, 'prod')}---\n{named(WRONG, 'search')}"
     assert len(spoken(changed({"a.yaml": named(WRONG, "prod")}, {"a.yaml": both}))) == 1
