@@ -136,12 +136,12 @@ def group_busy_w(busy_w: float, servers: float) -> float:
 
 
 def pool_busy_gpus(
-    pool_gpus_held: float,
-    pool_service_gpus: float,
-    pool_queued_gpus: float,
-    pool_largest_job_gpus: float,
+    pool_gpus_held: float | None,
+    pool_service_gpus: float | None,
+    pool_queued_gpus: float | None,
+    pool_largest_job_gpus: float | None,
     queue_share: float,
-) -> float:
+) -> float | None:
     """GPUs of a pool that compute at once.
 
     pool_busy_gpus = min(held, services + jobs), jobs from none (queue_share 0) over the largest (0.5) to all (1)
@@ -150,22 +150,24 @@ def pool_busy_gpus(
         pool_gpus_held: GPUs of the pool. pool_service_gpus: of services, which always run. pool_queued_gpus: of all jobs.
         pool_largest_job_gpus: of the largest job. queue_share: how many of the jobs run at once (assumed).
     Returns:
-        GPUs
+        GPUs; None where nothing is placed
 
     >>> [pool_busy_gpus(64, 16, 96, 32, share) for share in (0.0, 0.5, 1.0)]
     [16.0, 48.0, 64]
 
     Source: definition; jobs of a queue wait for one another, services do not.
     """
-    largest = min(pool_largest_job_gpus, pool_queued_gpus)
+    if pool_gpus_held is None or pool_service_gpus is None:
+        return None
+    queued = pool_queued_gpus or 0.0
+    largest = min(pool_largest_job_gpus or 0.0, queued)
     early, late = min(1.0, 2 * queue_share), max(0.0, 2 * queue_share - 1)
-    jobs = largest * early + (pool_queued_gpus - largest) * late
-    return min(pool_gpus_held, pool_service_gpus + jobs)
+    return min(pool_gpus_held, pool_service_gpus + largest * early + (queued - largest) * late)
 
 
 def group_busy_gpus(
-    server_group_gpus: float, pool_gpus_held: float, pool_busy_gpus: float, packing_share: float
-) -> float:
+    server_group_gpus: float, pool_gpus_held: float | None, pool_busy_gpus: float | None, packing_share: float
+) -> float | None:
     """GPUs of the servers of one kind that compute, of those of their pool.
 
     From what the rest of the pool cannot take (packing_share 0) over their part of the pool (0.5) to all they can take (1).
@@ -174,15 +176,15 @@ def group_busy_gpus(
         server_group_gpus: of these servers. pool_gpus_held: of the whole pool. pool_busy_gpus: that compute in the pool.
         packing_share: whether the scheduler fills these servers last or first (assumed).
     Returns:
-        GPUs
+        GPUs; None where nothing is placed
 
     >>> [group_busy_gpus(16, 64, 56, share) for share in (0.0, 0.5, 1.0)]
     [8.0, 14.0, 16.0]
 
     Source: definition: of 56 in 64, 48 fit elsewhere, and 8 have to be here.
     """
-    if pool_gpus_held <= 0:
-        return 0.0
+    if not pool_gpus_held or pool_busy_gpus is None:
+        return None
     least = max(0.0, pool_busy_gpus - (pool_gpus_held - server_group_gpus))
     even = pool_busy_gpus * server_group_gpus / pool_gpus_held
     most = min(pool_busy_gpus, server_group_gpus)
@@ -218,21 +220,22 @@ def placed_group_w(
     return group_idle_w + (group_busy_w - group_idle_w) * group_busy_gpus / server_group_gpus
 
 
-def placed_load_w(each_placed_group_w: Sequence[float], pool_placed: bool) -> float:
+def placed_load_w(
+    each_placed_group_w: Sequence[float], each_pool_service_gpus: Sequence[float | None]
+) -> float | None:
     """Power of the servers of a rack or room under what is placed there.
 
     placed_load_w = Σ placed_group_w
 
     Args:
-        each_placed_group_w: of each kind of server of which it is known [W]. pool_placed: something is placed on a pool of it.
+        each_placed_group_w: of each kind of server of which it is known [W].
+        each_pool_service_gpus: of the pool of each, None where nothing is placed on it.
     Returns:
-        [W]
+        [W]; None where nothing is placed on any pool of these servers
 
-    >>> placed_load_w((12_000.0, 800.0), True)
-    12800.0
+    >>> placed_load_w((12_000.0, 800.0), (16, None)), placed_load_w((800.0,), (None,))
+    (12800.0, None)
 
     Source: definition.
     """
-    if not pool_placed:
-        raise LookupError("nothing is placed here")
-    return sum(each_placed_group_w)
+    return sum(each_placed_group_w) if any(one is not None for one in each_pool_service_gpus) else None

@@ -25,26 +25,41 @@ def busy_share(utilization: float | None, busy_time_share: float) -> float:
     return busy_time_share if utilization is None else utilization
 
 
-def average_load_w(
-    each_group_idle_w: Sequence[float], each_group_busy_w: Sequence[float], busy_share: float
-) -> float:
-    """Average power of the servers over a year.
+def group_average_w(group_idle_w: float, group_busy_w: float, busy_share: float) -> float:
+    """Average power of the servers of one kind over a year.
 
-    average_load_w = Σ idle + (Σ busy − Σ idle) · busy_share
+    group_average_w = group_idle_w + (group_busy_w − group_idle_w) · busy_share
 
     Args:
-        each_group_idle_w: of each kind of server without work [W]. each_group_busy_w: while all compute [W].
+        group_idle_w: without work [W]. group_busy_w: while all compute [W].
         busy_share: share of the time in which they compute (ratio).
     Returns:
         [W]
 
-    >>> average_load_w((6000.0,), (30_000.0,), 0.5)
+    >>> group_average_w(6000.0, 30_000.0, 0.5)
     18000.0
 
     Source: definition.
     """
-    idle = sum(each_group_idle_w)
-    return idle + (sum(each_group_busy_w) - idle) * busy_share
+    return group_idle_w + (group_busy_w - group_idle_w) * busy_share
+
+
+def average_load_w(each_group_average_w: Sequence[float]) -> float:
+    """Average power of the servers of a rack, a room or a pool over a year.
+
+    average_load_w = Σ group_average_w
+
+    Args:
+        each_group_average_w: of each kind of server [W].
+    Returns:
+        [W]
+
+    >>> average_load_w((18_000.0, 900.0))
+    18900.0
+
+    Source: definition.
+    """
+    return sum(each_group_average_w)
 
 
 def energy_year_j(average_load_w: float, site_pue: float) -> float:
