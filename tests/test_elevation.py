@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from gpulint.findings import (
@@ -14,7 +16,7 @@ from gpulint.findings import (
     Slot,
     Worlds,
 )
-from gpulint.reports import bars, elevation
+from gpulint.reports import bars, elevation, words
 
 
 def at(line: int) -> Location:
@@ -191,6 +193,10 @@ def test_a_terminal_without_unicode_gets_the_same_screen_in_ascii() -> None:
     assert elevation.as_text((OVERLOADED,), bars.ASCII) == IN_ASCII
 
 
+def test_what_no_ascii_character_is_for_is_replaced_one_by_one() -> None:
+    assert words.in_ascii("2 × ä … → 5 µs\n") == "2 x ? ~ > 5 us\n"
+
+
 # ---- a room
 
 
@@ -234,16 +240,16 @@ FIFTY = FacilitySummary(
 ROOM = """\
 campus: 50 racks, 103 servers  (room.yaml:3)
 
-facility campus power   ███████·······  1 of 2 MW  50 %          within
-room hall       cooling ██████████????  at least 0.9 of 1.2 MW 75 % cannot tell
-panel rpp-1     power   ████████████┃▓  90 of 80 kW  112 %       exceeded
+facility campus power   █████·····  1 of 2 MW  50 %              within
+room hall       cooling ████████??  at least 0.9 of 1.2 MW  75 % cannot tell
+panel rpp-1     power   ████████┃▓  90 of 80 kW  112 %           exceeded
 
 rack             power        cooling      weight       space        feeds
 hall/row-a
   r01 to r24 ×24 ████·· 59 %  ███··· 56 %  no limit     ██···· 38 %  holds
 hall/row-b
   r25 to r48 ×24 ████·· 59 %  ███··· 56 %  no limit     ██···· 38 %  holds
-  r49            ██┃▓▓▓ 236 % no limit     ███··· 52 %  █████· 76 %  overloaded
+  r49            ███┃▓▓ 236 % no limit     ███··· 52 %  █████· 76 %  overloaded
   r50            ████?? 59+ % ?            ??????       no limit     cannot tell
 """
 
@@ -273,7 +279,9 @@ def test_of_many_unlike_racks_the_worst_are_drawn_and_the_others_counted() -> No
 
 def test_a_rack_that_is_asked_for_is_drawn_alone() -> None:
     text = elevation.as_text((FIFTY,), only=("r49",))
-    assert [line for line in text.splitlines() if line.startswith("rack ")][1:] == ["rack r49 in hall/row-b  (room.yaml:9)"]
+    assert [line for line in text.splitlines() if line.startswith("rack ")][1:] == [
+        "rack r49 in hall/row-b  (room.yaml:9)"
+    ]
 
 
 # ---- what must never happen
@@ -322,8 +330,6 @@ def test_no_character_of_a_file_moves_the_cursor(facility: FacilitySummary) -> N
 
 @pytest.mark.parametrize("facility", every_facility(), ids=lambda one: one.name[:10])
 def test_colour_adds_nothing_but_colour(facility: FacilitySummary) -> None:
-    import re
-
     painted = elevation.as_text((facility,), colour=True)
     assert re.sub(r"\x1b\[[\d;]*m", "", painted) == elevation.as_text((facility,))
     assert "\x1b[31;1m" in painted or facility not in (OVERLOADED, FIFTY)
@@ -332,7 +338,7 @@ def test_colour_adds_nothing_but_colour(facility: FacilitySummary) -> None:
 def test_machines_that_stand_in_one_another_are_named_and_not_drawn_over_each_other() -> None:
     rack = RackSummary("r1", "", at(1), units=8, slots=(Slot("one", 1, 4), Slot("two", 3, 4)))
     text = elevation.as_text((FacilitySummary("lab", at(1), racks=(rack,)),))
-    assert "not drawn: one at U 1, where two" in text
+    assert "not drawn: one at U 1, where two stands" in " ".join(text.split())
 
 
 def test_a_run_of_flat_machines_is_one_block() -> None:
@@ -371,7 +377,15 @@ def test_a_bar_shows_what_is_sure_what_may_be_and_where_the_limit_is(meter: Mete
 
 @pytest.mark.parametrize(
     ("taken", "said"),
-    [(50, "50 %"), (99.9, "99 %"), (100, "100 %"), (100.1, "101 %"), (0, "0 %"), (99.4, "99 %"), (100_000, "100,000 %")],
+    [
+        (50, "50 %"),
+        (99.9, "99 %"),
+        (100, "100 %"),
+        (100.1, "101 %"),
+        (0, "0 %"),
+        (99.4, "99 %"),
+        (100_000, "100,000 %"),
+    ],
 )
 def test_a_share_is_a_hundred_percent_only_where_the_limit_is_met_exactly(taken: float, said: str) -> None:
     assert bars.percent(Meter("power", "w", all_worlds(taken), 100)) == said
