@@ -162,7 +162,8 @@ def _is_number(text: str) -> bool:
 
 
 def _addition(holder: PartFacts, part: Part) -> Edit:
-    return Edit(f"{part.kind}s", None, "", f"{part.role.name} in {holder.role.name}")
+    count = part.role.value("servers") if part.kind == "server" else 1
+    return Edit(f"{part.kind}s", None, "", f"{count} × {part.role.name} in {holder.role.name}")
 
 
 def offered(said: Sequence[facilities.Said], rules: Iterable[Rule]) -> dict[tuple[Key, str], tuple[Suggestion, ...]]:

@@ -72,17 +72,26 @@ def _number(known: PartFacts, name: str) -> float | None:
 def _fewer_servers(known: PartFacts) -> Iterator[Move]:
     """The largest number that stays, with the others in racks that have the same machines, else wherever there is room."""
     for group in _groups(known):
-        count = int(_number(group, "servers") or 0)
+        count, alike = int(_number(group, "servers") or 0), _alike_racks(group)
         for left in range(count - 1, 0, -1):
-            yield from _spread(group, left, count - left)
-            title = f"{left} of {group.role.name} in {_name(group)}, {count - left} in another rack"
-            yield Move(title, (Change(group, "servers", left),), f"place for {count - left} in another rack")
+            yield from _spread(group, left, count - left) if alike == 1 else ()
+            where = _name(group) if alike == 1 else f"each of {alike} racks"
+            away = f"{(count - left) * alike} in other racks"
+            title = f"{left} of {group.role.name} in {where}, {away}"
+            yield Move(title, (Change(group, "servers", left),), f"place for {away}")
 
 
 def _groups(known: PartFacts) -> tuple[PartFacts, ...]:
     """The kinds of server at hand, the most of one kind first."""
     held = (known,) if known.kind == "server" else known.of_kind("server") if known.kind == "rack" else ()
     return tuple(sorted(held, key=lambda one: -(_number(one, "servers") or 0)))
+
+
+def _alike_racks(group: PartFacts) -> int:
+    """The racks that the same place of the file describes: a name with a range stands for several."""
+    rack = _rack(group)
+    beside = rack.above.below if rack and rack.above else ()
+    return max(1, sum(one.role.anchor == rack.role.anchor for one in beside if rack))
 
 
 def _name(group: PartFacts) -> str:
