@@ -27,7 +27,7 @@ SOURCE = "the files of this run"
 
 
 class Placed(NamedTuple):
-    """A role that runs in one pool: whose it is, the place of its count, the least and the likely GPUs, whether it always runs."""
+    """A role that runs in one pool: the place of its count, its least and its likely GPUs, and whether it always runs."""
 
     workload: str
     identity: tuple[str, ...]
@@ -107,10 +107,20 @@ def judged(
     about = [rule for rule in rules if rule.target.scope == "facility" and _is_of_a_run(rule)]
     if not about or not found:
         return []
-    totals = {one.role.name: _total(one.role.name, found) for one in root.of_kind("pool")}
+    totals = _totals(root, found)
     loaded = facilities.facts_of(_loaded(root, totals), thresholds)
     said = facilities.judged(loaded, about)
     return [(_finding(verdict, one, totals), one.known) for one in said for verdict in one.outcome.verdicts]
+
+
+def under(root: PartFacts, found: Sequence[Placed]) -> Part:
+    """A facility under what is placed on its pools."""
+    return _loaded(root, _totals(root, found))
+
+
+def _totals(root: PartFacts, found: Sequence[Placed]) -> dict[str, Total]:
+    """What is placed on each pool of a facility."""
+    return {one.role.name: _total(one.role.name, found) for one in root.of_kind("pool")}
 
 
 def _is_of_a_run(rule: Rule) -> bool:

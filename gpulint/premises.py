@@ -167,7 +167,7 @@ def _told(taking: Sequence[PartFacts], role: Role, premises: Premises) -> Iterat
     for name, fact in OF_NETWORK.items():
         values = {one.likely(fact) for one in taking}
         if len(values) == 1 and isinstance(value := values.pop(), int | float | str):
-            yield name, Field(value, source=premises.path, assumption=f"the network of the pool ({premises.path})")
+            yield name, Field(value, source=premises.path)
     named = [one for one in premises.named if one.name in {each.role.name for each in taking}]
     for name, shared in (("pool_gpus", [one.gpus for one in named]), ("power_cap_w", _caps(taking, premises.path))):
         if all(shared) and len({one.value for one in shared if one}) == 1 and shared[0]:

@@ -195,22 +195,23 @@ def group_busy_gpus(
 def placed_group_w(
     group_idle_w: float,
     group_busy_w: float,
+    packing_share: float,
     server_group_gpus: float | None = None,
     group_busy_gpus: float | None = None,
-    packing_share: float = 1.0,
 ) -> float:
     """Power of the servers of one kind under what is placed on their pool.
 
     placed_group_w = group_idle_w + (group_busy_w − group_idle_w) · group_busy_gpus / server_group_gpus
 
     Args:
-        group_idle_w: without work [W]. group_busy_w: while all compute [W]. server_group_gpus: of these servers.
-        group_busy_gpus: of them that compute. packing_share: 0 where as little as possible is assumed.
+        group_idle_w: without work [W]. group_busy_w: while all compute [W].
+        packing_share: 0 where as little as possible is assumed. server_group_gpus: of these servers.
+        group_busy_gpus: of them that compute.
     Returns:
         [W]
     Validity: of servers that belong to no pool nobody says what runs there: idle at the least, else busy.
 
-    >>> placed_group_w(6000, 30_000, 32, 8), placed_group_w(6000, 30_000), placed_group_w(6000, 30_000, None, None, 0.0)
+    >>> placed_group_w(6000, 30_000, 0.5, 32, 8), placed_group_w(6000, 30_000, 0.5), placed_group_w(6000, 30_000, 0.0)
     (12000.0, 30000, 6000)
 
     Source: Barroso, Clidaras, Hölzle, The Datacenter as a Computer, 2013, section 5.3: power grows nearly linearly with load.
@@ -220,9 +221,7 @@ def placed_group_w(
     return group_idle_w + (group_busy_w - group_idle_w) * group_busy_gpus / server_group_gpus
 
 
-def placed_load_w(
-    each_placed_group_w: Sequence[float], each_pool_service_gpus: Sequence[float | None]
-) -> float | None:
+def placed_load_w(each_placed_group_w: Sequence[float], each_pool_service_gpus: Sequence[float | None]) -> float | None:
     """Power of the servers of a rack or room under what is placed there.
 
     placed_load_w = Σ placed_group_w
@@ -239,3 +238,21 @@ def placed_load_w(
     Source: definition.
     """
     return sum(each_placed_group_w) if any(one is not None for one in each_pool_service_gpus) else None
+
+
+def most_gpus(gpus_per_replica: float, replicas_most: int | None) -> float | None:
+    """GPUs of all the instances that an autoscaler may start.
+
+    most_gpus = gpus_per_replica · replicas_most
+
+    Args:
+        gpus_per_replica: of one instance. replicas_most: that the autoscaler may start, None without one.
+    Returns:
+        GPUs; None without an autoscaler
+
+    >>> most_gpus(2, 12), most_gpus(2, None)
+    (24, None)
+
+    Source: definition.
+    """
+    return None if replicas_most is None else gpus_per_replica * replicas_most

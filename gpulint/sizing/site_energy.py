@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpulint import units
+from gpulint.fabric import Unstated
 
 
 def busy_share(utilization: float | None, busy_time_share: float) -> float:
@@ -62,7 +63,7 @@ def average_load_w(each_group_average_w: Sequence[float]) -> float:
     return sum(each_group_average_w)
 
 
-def energy_year_j(average_load_w: float, site_pue: float) -> float:
+def energy_year_j(average_load_w: float, site_pue: float | None) -> float:
     """Energy that the site takes in a year for these servers, cooling and losses included.
 
     energy_year_j = average_load_w · site_pue · 8760 h
@@ -77,10 +78,12 @@ def energy_year_j(average_load_w: float, site_pue: float) -> float:
 
     Source: ISO/IEC 30134-2: power usage effectiveness is annual energy of the site over that of its machines.
     """
+    if site_pue is None:
+        raise Unstated("site_pue")
     return average_load_w * site_pue * units.YEAR_HOURS * units.HOUR_S
 
 
-def energy_year_usd(energy_year_j: float, site_usd_per_kwh: float) -> float:
+def energy_year_usd(energy_year_j: float, site_usd_per_kwh: float | None) -> float:
     """What the electricity of a year costs.
 
     energy_year_usd = energy_year_j / 3.6e6 · site_usd_per_kwh
@@ -95,10 +98,12 @@ def energy_year_usd(energy_year_j: float, site_usd_per_kwh: float) -> float:
 
     Source: definition.
     """
+    if site_usd_per_kwh is None:
+        raise Unstated("site_usd_per_kwh")
     return energy_year_j / units.KWH * site_usd_per_kwh
 
 
-def co2_year_kg(energy_year_j: float, site_co2_kg_per_kwh: float) -> float:
+def co2_year_kg(energy_year_j: float, site_co2_kg_per_kwh: float | None) -> float:
     """Carbon dioxide that the grid emits in a year for these servers.
 
     co2_year_kg = energy_year_j / 3.6e6 · site_co2_kg_per_kwh
@@ -114,10 +119,12 @@ def co2_year_kg(energy_year_j: float, site_co2_kg_per_kwh: float) -> float:
 
     Source: GHG Protocol scope 2, location-based.
     """
+    if site_co2_kg_per_kwh is None:
+        raise Unstated("site_co2_kg_per_kwh")
     return energy_year_j / units.KWH * site_co2_kg_per_kwh
 
 
-def overhead_year_usd(energy_year_usd: float, site_pue: float) -> float:
+def overhead_year_usd(energy_year_usd: float, site_pue: float | None) -> float:
     """What cooling and losses cost in a year, beside what the servers take.
 
     overhead_year_usd = energy_year_usd · (1 − 1 / site_pue)
@@ -132,4 +139,6 @@ def overhead_year_usd(energy_year_usd: float, site_pue: float) -> float:
 
     Source: ISO/IEC 30134-2: power usage effectiveness.
     """
+    if site_pue is None:
+        raise Unstated("site_pue")
     return energy_year_usd * (1 - 1 / site_pue)
