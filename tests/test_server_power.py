@@ -8,6 +8,7 @@ from gpulint import documents, facilities
 from gpulint.adapters import facility
 from gpulint.facts import Missing
 from gpulint.parts import PartFacts
+from gpulint.sizing import server_power
 
 ROOM = """\
 apiVersion: gpulint/v1
@@ -82,3 +83,15 @@ def test_without_a_maximum_and_without_an_accelerator_nothing_is_guessed(stated:
 )
 def test_heat_is_what_is_drawn_or_more_where_the_vendor_says_so(stated: str, watts: float) -> None:
     assert server(stated).likely("server_group_heat_w") == pytest.approx(watts, rel=1e-3)
+
+
+@pytest.mark.parametrize("term", ["board_overhead", "host_w"])
+def test_an_estimate_grows_with_each_fitted_term(term: str) -> None:
+    least, most = (server_power.server_estimated_w(4, 350, **terms(term, by)) for by in (1.0, 1.1))
+    assert most > least
+
+
+def terms(grown: str, by: float) -> dict[str, float]:
+    return {
+        name: value * (by if name == grown else 1) for name, value in {"board_overhead": 1.2, "host_w": 900.0}.items()
+    }
