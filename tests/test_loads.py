@@ -83,7 +83,9 @@ def job(name: str = "train", nodes: int = 2) -> str:
 def report(hall: str = HALL, only: str = "", **files: str) -> Report:
     """The report on files of a repository whose gpulint.yaml names a hall, or on one of them."""
     kept = {"hall.yaml": textwrap.dedent(hall)}
-    kept |= {name.replace("__", "/").replace("_yaml", ".yaml").replace("_sh", ".sh"): text for name, text in files.items()}
+    kept |= {
+        name.replace("__", "/").replace("_yaml", ".yaml").replace("_sh", ".sh"): text for name, text in files.items()
+    }
     held = {path: text.encode() for path, text in kept.items()}
     given = Given(tuple(shipped_rules().values()), tuple(shipped_rules()), facility="hall.yaml")
     sources = [Source(path, content) for path, content in held.items() if only in ("", path)]
@@ -109,10 +111,21 @@ def known(hall: str = HALL) -> PartFacts:
 
 def test_a_node_selector_tells_the_card_the_node_and_the_network() -> None:
     (role,) = samples.roles(report(app_yaml=service()))
-    assert role.accelerator == "H100 SXM5 80GB"
-    facts = {one.name: one.values.likely for one in role.facts}
-    assert facts.get("cost_usd_per_hour") is None or facts["cost_usd_per_hour"] > 0
+    assert role.accelerator == "1 × H100 SXM5 80GB"
     assert any("the card of the pool h100 (hall.yaml)" in one for one in role.assumptions)
+
+
+def test_the_pool_tells_the_network_and_a_cap_of_the_cards() -> None:
+    hall = HALL.replace("servers: [{type: dgx-h100, count: 2}]", "servers: [{type: dgx-h100, gpu_power_cap: 500 W}]")
+    text = {"hall.yaml": hall.encode(), "app.yaml": service().encode()}
+    given = Given(tuple(shipped_rules().values()), facility="hall.yaml")
+    (one,) = lint.judged(Source("app.yaml", text["app.yaml"]), samples.Alone(text), given)
+    assert one.known.likely("network_bytes_per_s") == 400e9
+    assert one.known.likely("network_kind") == "infiniband"
+    assert one.known.likely("power_cap_w") == 500
+    assert one.known.likely("pool_gpus") == 8
+    assert one.known.likely("pool_most_gpus") == 16
+    assert (one.known.likely("pue"), one.known.likely("usd_per_kwh")) == (1.3, 0.1)
 
 
 def test_a_partition_tells_the_card() -> None:
@@ -125,13 +138,13 @@ def test_a_queue_tells_the_card() -> None:
         "metadata: {name: chat, namespace: ml}", "metadata: {name: chat, labels: {kueue.x-k8s.io/queue-name: batch}}"
     )
     (role,) = samples.roles(report(app_yaml=text.replace("      nodeSelector: {pool: any}\n", "")))
-    assert role.accelerator == "H100 SXM5 80GB"
+    assert role.accelerator == "1 × H100 SXM5 80GB"
 
 
 def test_what_the_repository_says_goes_before_the_facility() -> None:
     text = service().replace("{pool: h100}", "{pool: h100, nvidia.com/gpu.product: NVIDIA-A100-SXM4-80GB}")
     (role,) = samples.roles(report(app_yaml=text))
-    assert role.accelerator == "A100 SXM4 80GB"
+    assert role.accelerator == "1 × A100 SXM4 80GB"
 
 
 def test_a_missing_facility_is_said_and_breaks_nothing() -> None:
@@ -167,13 +180,18 @@ def test_a_job_larger_than_the_partition_never_starts() -> None:
 SILENT = {
     "a pool that is just full": {"a_yaml": service("chat", 24), "b_yaml": service("search", 8)},
     "many jobs of one partition, which wait for one another": {f"j{n}_sh": job(f"train{n}", 2) for n in range(9)},
-    "one object in a base and in an overlay": {"base__a_yaml": service("chat", 20), "prod__a_yaml": service("chat", 20)},
+    "one object in a base and in an overlay": {
+        "base__a_yaml": service("chat", 20),
+        "prod__a_yaml": service("chat", 20),
+    },
     "services of another pool": {"a_yaml": service("chat", 99, pool="other")},
     "services that name no pool": {"a_yaml": service("chat", 99).replace("      nodeSelector: {pool: h100}\n", "")},
     "services that wait in a queue": {
         "a_yaml": service("chat", 40).replace("namespace: ml", "labels: {kueue.x-k8s.io/queue-name: team}")
     },
-    "runs to an end": {"a_yaml": service("chat", 1, 8).replace("kind: Deployment", "kind: Job").replace("apps/v1", "batch/v1")},
+    "runs to an end": {
+        "a_yaml": service("chat", 1, 8).replace("kind: Deployment", "kind: Job").replace("apps/v1", "batch/v1")
+    },
     "an autoscaler that starts from little": {
         "a_yaml": service("chat", 40).replace("  replicas: 40\n", "")
         + "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: chat, namespace: ml}\nspec:\n"
@@ -237,7 +255,6 @@ def test_a_rack_draws_between_idle_and_its_maximum_by_what_is_placed() -> None:
     assert found.favourable == pytest.approx(2 * 1020)  # all 16 fit into the other rack: two servers idle at a tenth
     assert found.likely == pytest.approx(2 * (1530 + (0.72 * 10200 - 1530) / 2))  # half of each server computes
     assert found.adverse == pytest.approx(2 * 10200)
-    assert racks["t1"].likely("placed_load_w") is not None or "train" not in str(root)
 
 
 def test_services_count_for_sure_and_jobs_only_by_the_largest() -> None:
@@ -255,7 +272,9 @@ def test_services_count_for_sure_and_jobs_only_by_the_largest() -> None:
 
 def test_a_dgx_at_full_load_all_year_costs_what_a_hand_reckons() -> None:
     """10.2 kW · 8760 h · 1.3 = 116,158 kWh; at 0.1 USD it is 11,616 USD."""
-    hall = HALL.replace("servers: [{type: dgx-h100}]", "servers: [{type: dgx-h100, idle: 10.2 kW}]\n      utilization: 1")
+    hall = HALL.replace(
+        "servers: [{type: dgx-h100}]", "servers: [{type: dgx-h100, idle: 10.2 kW}]\n      utilization: 1"
+    )
     rack = next(one for one in known(hall).of_kind("rack") if one.role.name == "q1")
     assert rack.likely("energy_year_usd") == pytest.approx(11_616, abs=1)
     assert rack.likely("overhead_year_usd") == pytest.approx(11_616 * 0.3 / 1.3, abs=1)
@@ -269,7 +288,10 @@ def test_without_a_pue_no_year_is_told_and_the_pue_is_asked_for() -> None:
 # ---- caps
 
 PAIRS = [SimpleNamespace(**row) for row in csv.DictReader(CAPS.read_text(encoding="utf-8").splitlines())]
-OUTLIERS = {"nvl-llama2-server": "a bound on latency", "pcie-gptj-offline": "200 W is the least that the board can be set to"}
+OUTLIERS = {
+    "nvl-llama2-server": "a bound on latency",
+    "pcie-gptj-offline": "200 W is the least that the board can be set to",
+}
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.id)
@@ -289,7 +311,7 @@ def test_most_published_caps_cost_what_is_likely_within_a_twentieth() -> None:
         for pair in PAIRS
         if abs((float(pair.cap_w) / float(pair.board_w)) ** 0.57 - float(pair.capped) / float(pair.uncapped)) < 0.05
     ]
-    assert (len(near), len(PAIRS)) == (15, 23)
+    assert (len(near), len(PAIRS)) == (16, 23)
 
 
 # ---- gpulint.yaml
@@ -306,7 +328,7 @@ def test_gpulint_yaml_names_the_facility(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path / "apps")
     found = runs.report(preparation.prepared(["chat.yaml"], preparation.Options()), ["chat.yaml"])
     (one,) = samples.of_rule(found, "pool-overcommitted")
-    assert one.related[0].location.path == "../site/hall.yaml"
+    assert one.related[0].location.path.endswith("site/hall.yaml")
 
 
 def test_a_facility_outside_the_repository_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -323,7 +345,13 @@ def test_a_facility_outside_the_repository_is_refused(tmp_path: Path, monkeypatc
 @pytest.mark.parametrize("term", ["queue_share", "packing_share", "idle_server_share", "busy_server_share"])
 def test_more_of_a_fitted_term_never_lowers_the_load(term: str) -> None:
     def load(value: float) -> float:
-        told = {"queue_share": 0.5, "packing_share": 0.5, "idle_server_share": 0.15, "busy_server_share": 0.7, term: value}
+        told = {
+            "queue_share": 0.5,
+            "packing_share": 0.5,
+            "idle_server_share": 0.15,
+            "busy_server_share": 0.7,
+            term: value,
+        }
         busy = placed_load.pool_busy_gpus(64, 16, 24, 16, told["queue_share"])
         here = placed_load.group_busy_gpus(16, 64, busy, told["packing_share"])
         idle = placed_load.idle_w(10_200, told["idle_server_share"])
