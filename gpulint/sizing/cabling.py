@@ -17,6 +17,24 @@ LIKE = {"OS1": "OS2"}
 """A grade whose reach is not published, by the better one: no link is called too long that may work."""
 
 
+def cable_links(cables: float, cable_breakout: float) -> float:
+    """The links that cables alike make.
+
+    cable_links = cables · cable_breakout
+
+    Args:
+        cables: cables alike. cable_breakout: links that one port is split into.
+    Returns:
+        count
+
+    >>> cable_links(16, 2)
+    32
+
+    Source: definition.
+    """
+    return cables * cable_breakout
+
+
 def medium_fibre(cable_medium: str) -> str:
     """What a medium is: multimode or single-mode fibre, copper, or a cable with its optics built in.
 

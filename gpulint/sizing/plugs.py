@@ -121,6 +121,42 @@ def optics_interoperate(optic: str, far_optic: str | None) -> bool:
     return not all(signals) or signals[0] == signals[1]
 
 
+def optic_signal(optic: str) -> str:
+    """The wavelengths of a transceiver and the Gb/s of each of its lanes.
+
+    optic_signal = signal of optic
+
+    Args:
+        optic: transceiver, by its listed name.
+    Returns:
+        wavelengths and rate, as 850nm-100; nothing where it is not established
+
+    >>> optic_signal("MMA4Z00-NS"), optic_signal("400GBASE-FR4")
+    ('850nm-100', 'cwdm4-100')
+
+    Source: catalog optics.
+    """
+    return optics.listed(optic, "optic").signal
+
+
+def far_signal(far_optic: str | None) -> str:
+    """The wavelengths of the transceiver at the other end and the Gb/s of each of its lanes.
+
+    far_signal = signal of far_optic
+
+    Args:
+        far_optic: transceiver, by its listed name, else None.
+    Returns:
+        wavelengths and rate, as 850nm-100; nothing where none is stated
+
+    >>> far_signal("400GBASE-DR4")
+    '1310nm-100'
+
+    Source: catalog optics.
+    """
+    return optics.listed(far_optic, "far_optic").signal if far_optic else ""
+
+
 def optic_port_bytes_per_s(optic: str) -> float:
     """The rate of one link of a transceiver or cable: half of it where it holds two.
 
@@ -270,5 +306,45 @@ def cage_fits(cable_cage: str | None, optic: str) -> bool:
     Source: OSFP MSA 5.0: a finned module does not fit a cage with a riding heat sink, nor the other way round; QSFP-DD MSA 7.1:
         QSFP modules fit; NVIDIA, XDR part numbers: IHS in air-cooled switches, RHS in adapters.
     """
-    plug = optics.listed(optic, "optic").form_factor
-    return not plug or cable_cage is None or cable_cage not in TAKES or plug in TAKES[cable_cage]
+    return _goes_in(optics.listed(optic, "optic").form_factor, cable_cage)
+
+
+def far_form_factor(far_optic: str | None) -> str:
+    """The plug of the transceiver at the other end.
+
+    far_form_factor = form factor of far_optic
+
+    Args:
+        far_optic: transceiver, by its listed name, else None.
+    Returns:
+        OSFP, OSFP-RHS, QSFP112 and so on; nothing where none is stated
+
+    >>> far_form_factor("MMA1Z00-NS400")
+    'QSFP112'
+
+    Source: catalog optics.
+    """
+    return optics.listed(far_optic, "far_optic").form_factor if far_optic else ""
+
+
+def far_cage_fits(far_cage: str | None, far_optic: str | None) -> bool:
+    """Whether the plug at the other end goes into the cage there.
+
+    far_cage_fits = form factor of far_optic is one that far_cage takes, or nothing is known against it
+
+    Args:
+        far_cage: cage at the other end, else None. far_optic: transceiver, by its listed name, else None.
+    Returns:
+        true or false
+
+    >>> far_cage_fits("OSFP-RHS", "MMA4Z00-NS"), far_cage_fits("QSFP112", "MMA1Z00-NS400"), far_cage_fits("QSFP112", None)
+    (False, True, True)
+
+    Source: as of cage_fits.
+    """
+    return _goes_in(optics.listed(far_optic, "far_optic").form_factor if far_optic else "", far_cage)
+
+
+def _goes_in(plug: str, cage: str | None) -> bool:
+    """Whether a cage takes a plug, or nothing is known against it."""
+    return not plug or cage is None or cage not in TAKES or plug in TAKES[cage]

@@ -85,22 +85,25 @@ def downlink_bytes_per_s(port_bytes_per_s: float) -> float:
     return port_bytes_per_s
 
 
-def ports_used(uplinks: float, downlinks: float) -> float:
+def ports_used(
+    each_cable_links: tuple[float, ...], uplinks: float | None = None, downlinks: float | None = None
+) -> float:
     """The links of a switch.
 
-    ports_used = uplinks + downlinks
+    ports_used = max(uplinks + downlinks, Σ each_cable_links)
 
     Args:
-        uplinks: links to the switches above. downlinks: links to servers and to the switches below.
+        each_cable_links: links of each cable that begins or ends at the switch.
+        uplinks: links to the switches above, where they are stated. downlinks: links to servers and to the switches below.
     Returns:
-        count
+        count, at least
 
-    >>> ports_used(32, 32)
-    64
+    >>> ports_used((), 32, 32), ports_used((64, 2), None, None)
+    (64, 66)
 
     Source: definition.
     """
-    return uplinks + downlinks
+    return max((uplinks or 0) + (downlinks or 0), sum(each_cable_links))
 
 
 def switch_capacity_bytes_per_s(switch_type: str | None) -> float:
