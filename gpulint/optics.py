@@ -20,7 +20,7 @@ class Optic:
     name: str
     kind: str
     vendor: str
-    bytes_per_s: float
+    line_bytes_per_s: float
     ports: int
     lanes: int | None
     signal: str
@@ -38,7 +38,7 @@ class Optic:
     @property
     def port_bytes_per_s(self) -> float:
         """The rate of one of its links."""
-        return self.bytes_per_s / self.ports
+        return self.line_bytes_per_s / self.ports
 
 
 def named(text: str) -> Optic | None:
@@ -71,7 +71,7 @@ def _optic(row: catalog.Row) -> Optic:
         name=row["name"],
         kind=row["kind"],
         vendor=row["vendor"],
-        bytes_per_s=float(row["gbit_per_s"]) * units.GBIT,
+        line_bytes_per_s=float(row["gbit_per_s"]) * units.GBIT,
         ports=int(row["ports"]),
         lanes=units.count(row["lanes"]),
         signal=row["signal"],

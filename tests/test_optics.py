@@ -5,8 +5,10 @@ from __future__ import annotations
 import math
 
 import pytest
+from click.testing import CliRunner
 
 from gpulint import catalog, optics, switches
+from gpulint.cli.catalog import command
 from gpulint.fabric import Unstated
 from gpulint.sizing import cabling, plugs, switching
 
@@ -193,3 +195,23 @@ def test_every_transceiver_states_what_the_rules_ask_of_it() -> None:
         assert bool(one.reach_m) == bool(one.signal) == bool(one.fibre) == (one.length_m is None), one
         assert set(one.reach_m) <= ({"OS2"} if one.fibre == "single-mode" else {"OM3", "OM4", "OM5"}), one
         assert set(one.loss_db) <= set(one.reach_m), one
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        (("optics",), "MMA4Z00-NS      "),
+        (("optics", "mma4z00-ns"), "OM3=30 m, OM4=50 m"),
+        (("switches",), "QM9700    64     400 Gb/s  128"),
+        (("switches", "QM9790"), "32 OSFP cages"),
+    ],
+)
+def test_the_catalog_lists_what_it_knows_of_links(arguments: tuple[str, ...], shown: str) -> None:
+    result = CliRunner().invoke(command, arguments)
+    assert result.exit_code == 0
+    assert shown in result.output
+
+
+def test_a_name_that_the_catalog_lacks_is_answered_with_the_nearest() -> None:
+    result = CliRunner().invoke(command, ("switches", "QM9900"))
+    assert "the catalog has no switch QM9900; did you mean QM9700" in str(result.output) + str(result.exception)

@@ -190,7 +190,7 @@ def optic_bytes_per_s(optic: str) -> float:
 
     Source: catalog optics.
     """
-    return optics.listed(optic, "optic").bytes_per_s
+    return optics.listed(optic, "optic").line_bytes_per_s
 
 
 def far_port_bytes_per_s(far_optic: str | None) -> float | None:
@@ -232,7 +232,7 @@ def optic_rates_match(optic: str, far_optic: str | None, cable_breakout: float) 
     if far_optic is None or cable_breakout > 1:
         return True
     near, far = optics.listed(optic, "optic"), optics.listed(far_optic, "far_optic")
-    return bool({near.bytes_per_s, near.port_bytes_per_s} & {far.bytes_per_s, far.port_bytes_per_s})
+    return bool({near.line_bytes_per_s, near.port_bytes_per_s} & {far.line_bytes_per_s, far.port_bytes_per_s})
 
 
 def optic_networks(optic: str) -> tuple[str, ...]:
