@@ -175,6 +175,24 @@ def class_inlet_min_c(inlet_class: str | None) -> float | None:
     return None if inlet_class is None else climate.inlet_class(inlet_class).allowable_min_c
 
 
+def least_inlet_c(highest_inlet_min_c: float | None, class_inlet_min_c: float | None) -> float | None:
+    """Coldest air that the servers of a rack bear, by their vendors or else by their class.
+
+    least_inlet_c = highest_inlet_min_c, else class_inlet_min_c
+
+    Args:
+        highest_inlet_min_c: that vendors state, None where none does [°C]. class_inlet_min_c: of the class, None without one [°C].
+    Returns:
+        [°C], None where neither is known
+
+    >>> least_inlet_c(5, 15.0), least_inlet_c(None, 15.0)
+    (5, 15.0)
+
+    Source: definition: a vendor's own range goes before the class.
+    """
+    return class_inlet_min_c if highest_inlet_min_c is None else highest_inlet_min_c
+
+
 def recommended_inlet_max_c(inlet_class: str | None) -> float:
     """Warmest air that is recommended for a class of equipment, 27 °C where none is stated.
 
