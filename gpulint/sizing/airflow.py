@@ -32,35 +32,39 @@ def server_group_airflow_m3_per_s(
     server_group_air_heat_w: float,
     cooling: str | None,
     air_rise_k: float | None,
-    usual_air_rise_k: float,
+    usual_air_m3_per_j: float,
     air_density_share: float,
     server_airflow_m3_per_s: float | None = None,
 ) -> float:
     """Air that the servers of one kind take from the room.
 
-    server_group_airflow_m3_per_s = server_group_air_heat_w / (ρ · cp · rise), or what the vendor publishes
+    server_group_airflow_m3_per_s = server_group_air_heat_w / (ρ · cp · air_rise_k), else what the vendor publishes, else
+    server_group_air_heat_w · usual_air_m3_per_j / air_density_share
 
     Args:
         servers: of this kind. server_group_air_heat_w: that they leave to air [W]. cooling: of the rack.
-        air_rise_k: measured between inlet and outlet, None where it is not [K]. usual_air_rise_k: of servers (fitted) [K].
+        air_rise_k: measured between inlet and outlet, None where it is not [K].
+        usual_air_m3_per_j: that servers move for their heat (fitted) [m³/J].
         air_density_share: of the site against sea level (ratio). server_airflow_m3_per_s: published for one [m³/s].
     Returns:
         [m³/s]
     Validity: behind a rear door air comes back as cool as it went in, and a bath takes none.
 
-    >>> one_kw = server_group_airflow_m3_per_s(1, 1000, "contained", 20 / 1.8, 14, 1)
+    >>> one_kw = server_group_airflow_m3_per_s(1, 1000, "contained", 20 / 1.8, 6e-5, 1)
     >>> round(one_kw / 0.3048**3 * 60)  # CFM for 1 kW at 20 F
     158
-    >>> round(server_group_airflow_m3_per_s(4, 45200, "contained", None, 14, 1, 0.5215), 3)
+    >>> round(server_group_airflow_m3_per_s(4, 45200, "contained", None, 6e-5, 1, 0.5215), 3)
     2.086
 
     Source: ASHRAE Handbook, Fundamentals, 2017, chapter 1: ρ cp of standard air; 158 CFM/kW at 20 F.
     """
     if cooling in ("rear-door", "immersion"):
         return 0
-    if air_rise_k is None and server_airflow_m3_per_s is not None:
+    if air_rise_k is not None:
+        return server_group_air_heat_w / (_AIR_J_PER_M3_K * air_density_share * air_rise_k)
+    if server_airflow_m3_per_s is not None:
         return servers * server_airflow_m3_per_s
-    return server_group_air_heat_w / (_AIR_J_PER_M3_K * air_density_share * (air_rise_k or usual_air_rise_k))
+    return server_group_air_heat_w * usual_air_m3_per_j / air_density_share
 
 
 def needed_airflow_m3_per_s(each_server_group_airflow_m3_per_s: tuple[float, ...]) -> float:
@@ -181,7 +185,8 @@ def least_inlet_c(highest_inlet_min_c: float | None, class_inlet_min_c: float | 
     least_inlet_c = highest_inlet_min_c, else class_inlet_min_c
 
     Args:
-        highest_inlet_min_c: that vendors state, None where none does [°C]. class_inlet_min_c: of the class, None without one [°C].
+        highest_inlet_min_c: that vendors state, None where none does [°C].
+        class_inlet_min_c: of the class, None where none is stated [°C].
     Returns:
         [°C], None where neither is known
 

@@ -13,22 +13,24 @@ def server_group_flow_m3_per_s(
     server_group_liquid_heat_w: float,
     coolant: str,
     coolant_rise_k: float | None,
-    usual_coolant_rise_k: float,
+    usual_coolant_m3_per_j: float,
     server_flow_m3_per_s: float | None = None,
 ) -> float:
     """Liquid that the servers of one kind need.
 
-    server_group_flow_m3_per_s = server_group_liquid_heat_w / (ρ · cp · rise), or what the vendor asks for
+    server_group_flow_m3_per_s = what the vendor asks for, else server_group_liquid_heat_w / (ρ · cp · coolant_rise_k), else
+    server_group_liquid_heat_w · usual_coolant_m3_per_j
 
     Args:
         servers: of this kind. server_group_liquid_heat_w: that liquid takes from them [W]. coolant: water or PG25.
         coolant_rise_k: that the loop is designed for, None where it is not stated [K].
-        usual_coolant_rise_k: of loops (fitted) [K]. server_flow_m3_per_s: that the vendor asks for, of one [m³/s].
+        usual_coolant_m3_per_j: that loops bring for the heat (fitted) [m³/J].
+        server_flow_m3_per_s: that the vendor asks for, of one [m³/s].
     Returns:
         [m³/s]
     Validity: one phase; a server that liquid takes no heat from needs none.
 
-    >>> of_100_kw = server_group_flow_m3_per_s(1, 100_000, "water", 10, 12)
+    >>> of_100_kw = server_group_flow_m3_per_s(1, 100_000, "water", 10, 2.5e-8)
     >>> round(of_100_kw * 60_000)  # litres a minute: 1.45 a kW
     145
 
@@ -39,7 +41,9 @@ def server_group_flow_m3_per_s(
         return 0
     if server_flow_m3_per_s is not None:
         return servers * server_flow_m3_per_s
-    return server_group_liquid_heat_w / (_J_PER_M3_K[coolant] * (coolant_rise_k or usual_coolant_rise_k))
+    if coolant_rise_k is not None:
+        return server_group_liquid_heat_w / (_J_PER_M3_K[coolant] * coolant_rise_k)
+    return server_group_liquid_heat_w * usual_coolant_m3_per_j
 
 
 def needed_flow_m3_per_s(each_server_group_flow_m3_per_s: tuple[float, ...]) -> float:

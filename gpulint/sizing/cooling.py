@@ -15,7 +15,7 @@ def captured_share(
     server_cooling: str | None = None,
     server_liquid_share: float | None = None,
     liquid_capture: float | None = None,
-    usual_capture: float | None = None,
+    usual_residual_share: float | None = None,
 ) -> float:
     """Share of a server's heat that liquid takes before air does.
 
@@ -24,16 +24,16 @@ def captured_share(
     Args:
         cooling: of the rack. cdu: that feeds it, None where nothing names one. server_cooling: air, liquid or hybrid.
         server_liquid_share: published for the server (ratio). liquid_capture: measured in the rack (ratio).
-        usual_capture: of cold plates in general (ratio, fitted).
+        usual_residual_share: that cold plates leave to air in general (ratio, fitted).
     Returns:
         ratio
-    Validity: a server of which nothing is known gives all its heat to the air of a rack that has nothing else.
+    Validity: a server of which nothing is known gives all its heat to the air of a rack that has nothing else; unknown of cold
+    plates that no liquid reaches.
 
     >>> captured_share("direct-liquid", "cdu-1", "hybrid", 0.87), captured_share("contained", None)
     (0.87, 0.0)
 
-    Source: HPE, NVIDIA GB200 NVL72 by HPE, QuickSpecs, 2025: 115 kW of 132 kW into liquid, 17 kW into air; Schneider Electric,
-    white paper 133, 2024: direct to chip takes 70 to 85 %.
+    Source: HPE, NVIDIA GB200 NVL72 by HPE, QuickSpecs: 115 kW of 132 kW go into liquid, 17 kW into air.
     """
     if cooling == "immersion":
         return 1.0
@@ -43,10 +43,14 @@ def captured_share(
         raise Unstated("server_cooling")
     if server_cooling == "air":
         return 0.0
-    for share in (liquid_capture, server_liquid_share, usual_capture):
-        if share is not None:
-            return share
-    raise Unstated("server_liquid_share")
+    if cooling in _IN_AIR and cdu is None:
+        raise Unstated("cdu")
+    share = server_liquid_share if liquid_capture is None else liquid_capture
+    if share is not None:
+        return share
+    if usual_residual_share is None:
+        raise Unstated("server_liquid_share")
+    return 1 - usual_residual_share
 
 
 def server_group_liquid_heat_w(server_group_heat_w: float, captured_share: float) -> float:

@@ -39,13 +39,13 @@ def units_used(each_server_group_units: tuple[float, ...]) -> float:
     return sum(each_server_group_units)
 
 
-def server_span_u(server_position_u: float, server_units: float) -> tuple[float, ...]:
+def server_span_u(position_u: float, server_units: float) -> tuple[float, ...]:
     """The lowest and the highest unit of the first server of one kind.
 
-    server_span_u = server_position_u, server_position_u + server_units − 1
+    server_span_u = position_u, position_u + server_units − 1
 
     Args:
-        server_position_u: lowest unit that it takes. server_units: of one server.
+        position_u: lowest unit that it takes. server_units: of one server.
     Returns:
         rack units from the floor
     Validity: where a group holds several, only the first one's place is sure.
@@ -55,7 +55,7 @@ def server_span_u(server_position_u: float, server_units: float) -> tuple[float,
 
     Source: EIA-310-E.
     """
-    return server_position_u, server_position_u + server_units - 1
+    return position_u, position_u + server_units - 1
 
 
 def server_top_u(server_span_u: tuple[float, ...]) -> float:
@@ -155,53 +155,40 @@ def least_weight_kg(rack_weight_kg: float, known_server_group_weight_kg: tuple[f
     return rack_weight_kg + sum(known_server_group_weight_kg)
 
 
-def floor_area_m2(
+def floor_load_kg_per_m2(
+    least_weight_kg: float,
     stated_floor_area_m2: float | None,
     rack_width_m: float | None,
-    usual_rack_width_m: float,
     rack_depth_m: float | None,
-    usual_rack_depth_m: float,
-    floor_spread_m: float,
+    usual_racks_per_m2: float,
+    footprint_share: float,
 ) -> float:
-    """Floor that carries a rack: its own, and the part of the aisles that its weight is spread over.
+    """What a rack with its known servers weighs on a square metre of floor.
 
-    floor_area_m2 = width · (depth + floor_spread_m)
+    floor_load_kg_per_m2 = least_weight_kg / stated_floor_area_m2, else footprint_share · least_weight_kg / footprint
 
     Args:
-        stated_floor_area_m2: as a structural engineer counts it, None where it is not stated [m²].
-        rack_width_m: stated, else None [m]. usual_rack_width_m: of racks (fitted) [m]. rack_depth_m: stated, else None [m].
-        usual_rack_depth_m: of racks (fitted) [m]. floor_spread_m: of the aisles before and behind it (fitted) [m].
+        least_weight_kg: of rack and servers [kg]. stated_floor_area_m2: that an engineer counts, None not stated [m²].
+        rack_width_m: stated, else None [m]. rack_depth_m: stated, else None [m].
+        usual_racks_per_m2: footprints that make a square metre (fitted).
+        footprint_share: that the aisles do not carry (ratio, fitted).
     Returns:
-        [m²]
+        [kg/m²]
     Validity: a row of racks side by side; the adverse world counts what the rack itself stands on.
 
-    >>> round(floor_area_m2(None, 0.6, 0.6, 1.2, 1.2, 1.52), 3)
-    1.632
+    >>> round(floor_load_kg_per_m2(1360, None, 0.6, 1.068, 1.4, 1))
+    2122
+    >>> round(floor_load_kg_per_m2(1360, 1.6, None, None, 1.4, 0.5))
+    850
 
     Source: IBM Documentation, Power Systems, Floor construction and floor loading: machine area and half of the service
     clearance, at most 760 mm on each side.
     """
     if stated_floor_area_m2 is not None:
-        return stated_floor_area_m2
-    return (rack_width_m or usual_rack_width_m) * ((rack_depth_m or usual_rack_depth_m) + floor_spread_m)
-
-
-def floor_load_kg_per_m2(least_weight_kg: float, floor_area_m2: float) -> float:
-    """What a rack with its known servers weighs on a square metre of floor.
-
-    floor_load_kg_per_m2 = least_weight_kg / floor_area_m2
-
-    Args:
-        least_weight_kg: of rack and servers [kg]. floor_area_m2: that carries them [m²].
-    Returns:
-        [kg/m²]
-
-    >>> round(floor_load_kg_per_m2(1360, 0.6 * 1.068))
-    2122
-
-    Source: IBM Documentation, Power Systems, Floor construction and floor loading.
-    """
-    return least_weight_kg / floor_area_m2
+        return least_weight_kg / stated_floor_area_m2
+    if rack_width_m is None or rack_depth_m is None:
+        return footprint_share * least_weight_kg * usual_racks_per_m2
+    return footprint_share * least_weight_kg / (rack_width_m * rack_depth_m)
 
 
 def foot_load_kg(least_weight_kg: float) -> float:
