@@ -160,7 +160,7 @@ def _elevation(rack: RackSummary, glyphs: Glyphs) -> Iterator[str]:
         yield from (f"{'':>{MARGIN}}{glyphs.down} {inside} {glyphs.down}" for inside in _inside(block))
     if blocks:
         yield f"{'':>{MARGIN}}{line.join((lower_left, lower_right))}"
-    for note in _notes(rack, left_out):
+    for note in racks.notes(rack, left_out):
         yield from textwrap.wrap(note, LEFT, initial_indent=" " * MARGIN, subsequent_indent=" " * MARGIN)
 
 
@@ -170,15 +170,6 @@ def _inside(block: Block) -> Iterator[str]:
     yield f"{label}{block.power:>{INSIDE - len(label)}}"
     if not block.is_free:
         yield from [" " * INSIDE] * (min(math.ceil(block.units / 2) - 1, LINES_MAX) - 1)
-
-
-def _notes(rack: RackSummary, left_out: Sequence[str]) -> Iterator[str]:
-    """What the elevation does not show, or assumes."""
-    if rack.units is None:
-        yield "height of the rack not stated"
-    if rack.stacked and rack.slots:
-        yield "drawn from the bottom up: no position is stated"
-    yield from (f"not drawn: {one}" for one in left_out)
 
 
 def _meters(meters: Iterable[Meter], pen: Pen) -> Iterator[str]:

@@ -163,6 +163,15 @@ def _power(run: Sequence[Slot]) -> str:
     return f"{shown} {unit}"
 
 
+def notes(rack: RackSummary, left_out: Sequence[str]) -> Iterator[str]:
+    """What an elevation does not show, or assumes."""
+    if rack.units is None:
+        yield "height of the rack not stated"
+    if rack.stacked and rack.slots:
+        yield "drawn from the bottom up: no position is stated"
+    yield from (f"not drawn: {one}" for one in left_out)
+
+
 # ---- feeds
 
 
