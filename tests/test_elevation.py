@@ -38,7 +38,8 @@ FEEDS = tuple(
         "208 V, 3 phases, 60 A",
         17_292.6,
         all_worlds(20_606),
-        all_worlds(41_212),
+        all_worlds(20_606 / 17_292.6),
+        all_worlds(41_212 / 17_292.6),
         "overloaded",
     )
     for name, side in (("a", "A"), ("b", "B"))
@@ -149,8 +150,8 @@ rack r02  (room.yaml:6)
       │                            │  weight  ? of 1,000 kg
       └────────────────────────────┘  ?????????????????????????  cannot tell
       height of the rack not stated   space  at least 8 U, no limit stated
-      drawn from the bottom up: no
-      position is stated              feed a: cannot tell
+      positions that are not stated
+      are drawn from the bottom up    feed a: cannot tell
       not drawn: 2 × box-x, whose       supply not stated
       units are not known
 
@@ -202,7 +203,10 @@ def test_what_no_ascii_character_is_for_is_replaced_one_by_one() -> None:
 
 def alike(name: str, row: str, line: int) -> RackSummary:
     """A rack that is in order."""
-    holds = [FeedSummary(one, one, "415 V", 34_500, all_worlds(10_303), all_worlds(20_606), "holds") for one in "AB"]
+    holds = [
+        FeedSummary(one, one, "415 V", 34_500, all_worlds(10_303), all_worlds(0.3), all_worlds(0.6), "holds")
+        for one in "AB"
+    ]
     return RackSummary(
         name,
         f"hall/{row}",
@@ -303,7 +307,7 @@ def every_facility() -> list[FacilitySummary]:
         ),
         undrawn=(nasty,),
         meters=(Meter(nasty, "w", all_worlds(0), 0), Meter("x", "kg", all_worlds(1e12), 1e-9, verdict="exceeded")),
-        feeds=(FeedSummary(nasty, nasty, nasty, 0, all_worlds(0), all_worlds(1e9), "no spare"),),
+        feeds=(FeedSummary(nasty, nasty, nasty, 0, all_worlds(0), all_worlds(1e9), all_worlds(1e9), "no spare"),),
     )
     area = AreaSummary(nasty, nasty, at(1), (Meter(nasty, "w", all_worlds(1), 2),))
     empty = RackSummary("empty", "", at(1))

@@ -66,11 +66,11 @@ def test_a_machine_is_as_high_as_the_units_that_it_takes_and_stands_where_it_doe
     root = parsed(test_elevation.OVERLOADED)
     boxes = [one for one in root.iter(f"{SPACE}rect") if one.get("class") in ("slot", "free")]
     assert [(one.get("class"), one.get("y"), one.get("height")) for one in boxes] == [
-        ("free", "0", "90"),
-        ("slot", "90", "72"),
-        ("slot", "162", "72"),
-        ("slot", "234", "72"),
-        ("slot", "306", "72"),
+        ("free", "0", "100"),
+        ("slot", "100", "80"),
+        ("slot", "180", "80"),
+        ("slot", "260", "80"),
+        ("slot", "340", "80"),
     ]
 
 

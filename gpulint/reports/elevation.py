@@ -21,6 +21,8 @@ RIGHT = WIDTH - LEFT - 2
 MARGIN = 6
 """The columns of the numbers of units."""
 INSIDE = LEFT - MARGIN - 4
+DRAWN = 6
+"""So many unlike racks are drawn where none is asked for."""
 LINES_MAX = 6
 """Of one machine, however high."""
 BAR = 25
@@ -30,7 +32,12 @@ NAME = 16
 CELL = 12
 SHOWN = ("power", "cooling", "weight", "space")
 """The meters that the table of racks has a column for."""
-SHORT = {"likely no spare": "no spare?", "likely overloaded": "overloaded?"}
+SHORT = {
+    "likely holds": "holds?",
+    "likely no spare": "no spare?",
+    "likely overloaded": "overloaded?",
+    "not redundant": "no 2nd side",
+}
 """Verdicts that are too long for that table."""
 STYLES = ("31;1", "31;1", "31;1", "33;1", "33;1", "33;1", "36")
 """The colour of a verdict, by how bad it is."""
@@ -64,13 +71,13 @@ def _facility(one: FacilitySummary, pen: Pen, only: Sequence[str]) -> Iterator[s
     servers = sum(rack.servers for rack in one.racks)
     counts = f"{counted(len(one.racks), 'rack')}, {counted(servers, 'server')}"
     yield _cut(f"{_cut(safe(one.name), LEFT)}: {counts}  ({_place(one)})", WIDTH)
-    areas = [(area, meter) for area in one.areas for meter in area.meters if _says_something(meter)]
+    areas = [(area, meter) for area in one.areas for meter in area.meters if bars.tells(meter)]
     if areas:
         yield "\n".join(_area(f"{area.kind} {area.name}", meter, pen) for area, meter in areas)
     kinds = racks.alike(one.racks)
     if len(kinds) > 1:
         yield "\n".join(_table(kinds, pen))
-    drawn = racks.chosen(kinds, only)
+    drawn = racks.chosen(one.racks, only) if only else racks.first(kinds, DRAWN)
     yield from ("\n".join(_rack(kind, pen)) for kind in drawn)
     if not only and (more := len(kinds) - len(drawn)):
         yield f"{counted(more, 'more rack')} {'is' if more == 1 else 'are'} not drawn; --rack NAME draws one"
@@ -85,10 +92,6 @@ def _place(one: FacilitySummary | RackSummary) -> str:
 
 def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
-
-
-def _says_something(meter: Meter) -> bool:
-    return meter.limit is not None or bars.span(meter) is not None
 
 
 # ---- tables
@@ -122,7 +125,7 @@ def _row(kind: Drawn, indent: str, pen: Pen) -> str:
 
 def _cell(meter: Meter | None, pen: Pen) -> str:
     """A bar of six characters and the likely share."""
-    if meter is None or not _says_something(meter):
+    if meter is None or not bars.tells(meter):
         return "?".ljust(CELL)
     if meter.limit is None:
         return "no limit".ljust(CELL)

@@ -18,7 +18,7 @@ MARGIN = 24
 CARD = 280
 COLUMNS = 4
 GAP = 28
-UNIT = 9
+UNIT = 10
 """The height of a rack unit, which holds a line of small letters."""
 LINE = 14
 RULER = 24
@@ -91,16 +91,11 @@ def as_svg(facilities: Sequence[FacilitySummary], only: Sequence[str] = ()) -> s
 def _described(one: FacilitySummary, only: Sequence[str]) -> Iterator[str]:
     """The drawing in words, a line for each thing in it."""
     for area in one.areas:
-        if area.meters:
-            yield f"{safe(f'{area.kind} {area.name}')}: {'; '.join(map(_in_words, area.meters))}."
-    for kind in _chosen(one, only):
+        if told := [meter for meter in area.meters if bars.tells(meter)]:
+            yield f"{safe(f'{area.kind} {area.name}')}: {'; '.join(map(_in_words, told))}."
+    for kind in racks.chosen(one.racks, only):
         feeds = (f"{racks.circuit(feed)} {feed.verdict}" for feed in kind.rack.feeds)
         yield f"{_name(kind)}: {'; '.join((*map(_in_words, kind.rack.meters), *feeds)) or 'nothing is known'}."
-
-
-def _chosen(one: FacilitySummary, only: Sequence[str]) -> list[Drawn]:
-    kinds = racks.alike(one.racks)
-    return racks.chosen(kinds, only) if only else kinds
 
 
 def _in_words(meter: Meter) -> str:
@@ -123,8 +118,8 @@ def _name(kind: Drawn) -> str:
 def _facility(one: FacilitySummary, only: Sequence[str]) -> Card:
     servers = sum(rack.servers for rack in one.racks)
     title = f"{safe(one.name)}: {counted(len(one.racks), 'rack')}, {counted(servers, 'server')}"
-    areas = _grid([_area(area) for area in one.areas if area.meters])
-    kinds = _grid([_rack(kind) for kind in _chosen(one, only)])
+    areas = _grid([_area(area) for area in one.areas if any(map(bars.tells, area.meters))])
+    kinds = _grid([_rack(kind) for kind in racks.chosen(one.racks, only)])
     below = 2 * LINE + areas.height
     parts = (_text(0, LINE, title, "title"), _moved(0, 2 * LINE, areas.elements), _moved(0, below, kinds.elements))
     return Card(below + kinds.height, parts)
@@ -153,7 +148,7 @@ def _stacked(cards: Iterable[Card]) -> Card:
 
 def _area(area: AreaSummary) -> Card:
     head = Card(LINE + 6, (_text(0, LINE - 3, f"{area.kind} {area.name}", "name"),))
-    return _stacked((head, *map(_meter, area.meters)))
+    return _stacked((head, *map(_meter, filter(bars.tells, area.meters))))
 
 
 def _rack(kind: Drawn) -> Card:
@@ -189,7 +184,7 @@ def _block(block: Block, top: int) -> Iterator[str]:
 
 
 def _meter(meter: Meter) -> Card:
-    said = f"{safe(meter.name)} {bars.figures(meter)}  {bars.percent(meter)}".rstrip()
+    said = ", ".join(filter(None, (f"{safe(meter.name)} {bars.figures(meter)}", bars.percent(meter))))
     if meter.limit is None:
         return Card(LINE + 6, (_text(0, LINE - 3, said, "words"),))
     verdict = _text(CARD, LINE - 3, meter.verdict, f"verdict {_tone(meter.verdict)}")
@@ -268,7 +263,7 @@ def _cut(words: str, most: int) -> str:
 def _hatch() -> str:
     """The stripes of what is not known or beyond a limit, which are told apart without colour."""
     patterns = []
-    for name, slope in (("over", "M-1 7 L7 -1"), ("may-be", "M3 0 L3 6"), ("untold", "M0 3 L6 3")):
+    for name, slope in (("over", "M-1 7 L7 -1"), ("may-be", "M3 0 L3 6"), ("untold", "M1 3 L4 3")):
         size = {"id": f"gpulint-{name}", "width": 6, "height": 6, "patternUnits": "userSpaceOnUse"}
         patterns.append(xml.element("pattern", size, [xml.element("path", {"d": slope, "class": f"stripe-{name}"})]))
     return xml.element("defs", {}, patterns)
@@ -283,7 +278,7 @@ def _shapes() -> Iterator[str]:
     yield "text { font: 11px system-ui, sans-serif; }"
     yield ".title { font-size: 16px; font-weight: 600; }"
     yield ".name { font-size: 12px; font-weight: 600; }"
-    yield ".small, .ruler, .amount { font-size: 8.5px; }"
+    yield ".small, .ruler, .amount { font-size: 9.5px; }"
     yield ".ruler, .amount, .verdict { text-anchor: end; }"
     yield ".free, .ring, .cross { fill: none; }"
     yield ".free { stroke-dasharray: 3 3; }"
