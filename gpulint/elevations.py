@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -158,7 +159,7 @@ def _label(server: PartFacts) -> str:
 def _free(slots: Iterable[Slot], one: Slot, height: int) -> int:
     """The lowest unit from that of a slot on from which its machine has room; where there is none, above all others."""
     taken: set[int] = {unit for slot in slots for unit in range(slot.lowest, slot.lowest + slot.units)}
-    for lowest in (*range(one.lowest, height - one.units + 2), *range(1, one.lowest)):
+    for lowest in itertools.chain(range(one.lowest, height - one.units + 2), range(1, one.lowest)):
         if taken.isdisjoint(range(lowest, lowest + one.units)):
             return lowest
     return max((height, *taken)) + 1

@@ -10,13 +10,15 @@ from gpulint.findings import (
     AreaSummary,
     FacilitySummary,
     FeedSummary,
+    Lacking,
     Location,
     Meter,
     RackSummary,
+    Report,
     Slot,
     Worlds,
 )
-from gpulint.reports import bars, elevation, words
+from gpulint.reports import bars, counts, elevation, words
 
 
 def at(line: int) -> Location:
@@ -250,11 +252,11 @@ panel rpp-1     power   ████████┃▓  90 of 80 kW  112 %      
 
 rack             power        cooling      weight       space        feeds
 hall/row-a
-  r01 to r24 ×24 ████·· 59 %  ███··· 56 %  no limit     ██···· 38 %  holds
+  r01 to r24 ×24 ███·· 59 %   ███·· 56 %   no limit     ██··· 38 %   holds
 hall/row-b
-  r25 to r48 ×24 ████·· 59 %  ███··· 56 %  no limit     ██···· 38 %  holds
-  r49            ███┃▓▓ 236 % no limit     ███··· 52 %  █████· 76 %  overloaded
-  r50            ████?? 59+ % ?            ??????       no limit     cannot tell
+  r25 to r48 ×24 ███·· 59 %   ███·· 56 %   no limit     ██··· 38 %   holds
+  r49            ██┃▓▓ 236 %  no limit     ███·· 52 %   ████· 76 %   overloaded
+  r50            ███?? 59+ %  ?            ?????        no limit     cannot tell
 """
 
 
@@ -285,6 +287,37 @@ def test_a_rack_that_is_asked_for_is_drawn_alone() -> None:
     text = elevation.as_text((FIFTY,), only=("r49",))
     assert [line for line in text.splitlines() if line.startswith("rack ")][1:] == [
         "rack r49 in hall/row-b  (room.yaml:9)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("meters", "feeds", "said"),
+    [
+        ((), (), "none over a limit"),
+        ((Meter("power", "w", all_worlds(2), 1, verdict="exceeded"),), (), "1 over a limit"),
+        ((), FEEDS, "1 over a limit"),
+        ((), (FEEDS[0]._replace(verdict="likely no spare"),), "none over a limit, 1 likely over one"),
+        ((Meter("weight", "kg", all_worlds(2)),), (), "none over a limit"),
+        ((Meter("weight", "kg", None, 3),), (), "none over a limit, 1 cannot be told"),
+        ((), (FEEDS[0]._replace(verdict="cannot tell"),), "none over a limit, 1 cannot be told"),
+        ((), (FEEDS[0]._replace(verdict="not redundant"),), "none over a limit"),
+    ],
+)
+def test_a_check_says_in_one_line_how_many_racks_are_over_a_limit(
+    meters: tuple[Meter, ...], feeds: tuple[FeedSummary, ...], said: str
+) -> None:
+    rack = RackSummary("r1", "", at(2), servers=2, meters=meters, feeds=feeds)
+    report = Report(facilities=(FacilitySummary("lab", at(1), racks=(rack,)),))
+    expected = f"facility lab: 1 rack, 2 servers, {said}"
+    assert list(counts.closing(report)) == ["0 files, 0 workloads, no findings", expected]
+
+
+def test_what_checks_of_parts_lack_is_summed_up_over_them() -> None:
+    lacking = (Lacking("rack-over-circuit", ("breaker_a",), ("r1", "r2")), Lacking("other", ("breaker_a",), ("r1",)))
+    report = Report(facilities=(FacilitySummary("lab", at(1), not_evaluated=lacking),), asks={"breaker_a": "state it"})
+    assert list(counts.needs(report)) == [
+        "not evaluated: 3 checks; to have them, add",
+        "  breaker_a (3 checks: r1; r2): state it",
     ]
 
 

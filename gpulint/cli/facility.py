@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gpulint.cli import BROKEN, CLEAN, FOUND, TODAY, Misuse, prepared, tell
+from gpulint.cli import BROKEN, CLEAN, FOUND, TODAY, Misuse, prepared
 from gpulint.cli._options import RULES
 
 if TYPE_CHECKING:

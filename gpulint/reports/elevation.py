@@ -30,6 +30,7 @@ AREA_BAR = 10
 FIGURES = 28
 NAME = 16
 CELL = 12
+CELL_BAR = 5
 SHOWN = ("power", "cooling", "weight", "space")
 """The meters that the table of racks has a column for."""
 SHORT = {
@@ -124,7 +125,7 @@ def _row(kind: Drawn, indent: str, pen: Pen) -> str:
 
 
 def _cell(meter: Meter | None, pen: Pen) -> str:
-    """A bar of six characters and the likely share."""
+    """A short bar and the likely share."""
     if meter is None or not bars.tells(meter):
         return "?".ljust(CELL)
     if meter.limit is None:
@@ -133,7 +134,7 @@ def _cell(meter: Meter | None, pen: Pen) -> str:
     known = meter._replace(taken=None, least=likely)
     more = "+" if meter.taken is None else ""
     share = bars.percent(known).replace(" %", f"{more} %")
-    text = f"{bars.drawn(meter, CELL // 2, pen.glyphs)} {_cut(share, CELL // 2 - 1)}".ljust(CELL)
+    text = f"{bars.drawn(meter, CELL_BAR, pen.glyphs)} {_cut(share, CELL - CELL_BAR - 1)}".ljust(CELL)
     return pen.coloured(text, meter.verdict)
 
 

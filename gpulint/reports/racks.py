@@ -74,8 +74,8 @@ def is_called(rack: RackSummary, name: str) -> bool:
 
 
 def rank(rack: RackSummary) -> int:
-    """How bad the worst of a rack is: 0 is the worst."""
-    said = [one.verdict for one in rack.meters] + [one.verdict for one in rack.feeds]
+    """How bad the worst of a rack is: 0 is the worst; what has no limit is in order."""
+    said = [one.verdict for one in rack.meters if one.limit is not None] + [one.verdict for one in rack.feeds]
     return min(map(level, said), default=len(RANKS))
 
 
