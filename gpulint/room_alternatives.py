@@ -24,21 +24,32 @@ ANSWERED = 12
 
 
 class Before(NamedTuple):
-    """What was said of each part: how severely by which rule, and which rules lacked facts."""
+    """What was said of each part, how severely by which rule, and which rules lacked facts; and one part of each place."""
 
     severities: Mapping[tuple[Key, str], int]
     lacking: frozenset[tuple[Key, str]]
+    parts: frozenset[Key]
+    places: Mapping[tuple[str, tuple[str | int, ...]], Key]
+
+    def called(self, at: Key) -> Key:
+        """What a part was called; one that comes in elsewhere was called as where it comes from."""
+        kind, _, place = at
+        return at if at in self.parts else self.places.get((kind, place), at)
 
 
 def before(said: Iterable[facilities.Said]) -> Before:
     """What the rules say of a facility as it is."""
     severities: dict[tuple[Key, str], int] = {}
     lacking: set[tuple[Key, str]] = set()
+    parts: dict[Key, None] = {}
     for one in said:
         at = facilities.key(one.known)
+        parts[at] = None
         severities.update({(at, verdict.rule.name): verdict.severity for verdict in one.outcome.verdicts})
         lacking |= {(at, each.rule) for each in one.outcome.not_evaluated}
-    return Before(severities, frozenset(lacking))
+    return Before(
+        severities, frozenset(lacking), frozenset(parts), {(kind, place): at for at in parts for kind, _, place in [at]}
+    )
 
 
 def alternatives(
@@ -68,7 +79,7 @@ def _cures(
     answered = facilities.outcome([rule], here)
     if answered.holding or answered.not_evaluated:
         return False
-    outcomes = ((facilities.key(one), facilities.outcome(rules.get(one.kind, ()), one)) for one in after)
+    outcomes = ((stood.called(facilities.key(one)), facilities.outcome(rules.get(one.kind, ()), one)) for one in after)
     return not any(_is_worse(at, outcome, stood) for at, outcome in outcomes)
 
 
