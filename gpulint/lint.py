@@ -151,8 +151,26 @@ def _of_budgets(parts: Sequence[Part], given: Given) -> Part:
     return Part(Report(said, budgets=tuple(spent)), given.rules)
 
 
-    found_here = Report(spoken, tuple(summaries), tuple(skips), documents=tuple(recognised), facilities=tuple(rooms))
-    return Part(found_here, consumers=_consumers(taking, given), placed=_placed(taking, given))
+def _of_facilities(parts: Sequence[Part], repository: Repository, given: Given) -> Iterator[Part]:
+    """What is said of the facilities that policies name, under what every file places there."""
+    for path in dict.fromkeys(part.facility for part in parts if part.facility):
+        from gpulint import loads, premises, waived
+
+        found = premises.of(path, repository)
+        if isinstance(found, premises.Unreadable):
+            yield Part(Report(skipped=(Skip(*found),)))
+            continue
+        placed = [one for part in parts if part.facility == path for one in part.placed]
+        try:
+            judged = loads.judged(found.root, placed, given.rules, given.governance.thresholds)
+            said = tuple(said for one, known in judged for said in waived.of_budget(one, known, given))
+        except Exception as error:  # counted: the report and the exit code say so
+            yield Part(_failed(path, "judging what is placed in it", error))
+            continue
+        yield Part(Report(said), given.rules)
+
+
+def _asks(workloads: Iterable[WorkloadSummary], facilities: Iterable[FacilitySummary]) -> dict[str, str]:
     """How each missing quantity is supplied, in the glossary's words."""
     needed = {
         need for workload in workloads for role in workload.roles for one in role.not_evaluated for need in one.needs
@@ -202,13 +220,8 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
         skips.append(Skip(source.path, UNREAD))
     lacking = frozenset(one.rule for each in summaries for role in each.roles for one in role.not_evaluated)
     spoken = _settled(answered, source, loaded, given, lacking, known)
-<<<<<<< HEAD
-    found_here = Report(spoken, tuple(summaries), tuple(skips), documents=tuple(recognised))
-    return Part(found_here, consumers=_consumers(taking, given), placed=_placed(taking, given))
-=======
     found_here = Report(spoken, tuple(summaries), tuple(skips), documents=tuple(recognised), facilities=tuple(rooms))
-    return Part(found_here, consumers=_consumers(taking, given))
->>>>>>> main
+    return Part(found_here, consumers=_consumers(taking, given), placed=_placed(taking, given))
 
 
 def _of_facility(adapter: ModuleType, document: Document, given: Given) -> Described:
