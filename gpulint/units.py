@@ -17,6 +17,12 @@ GB = 10**9
 BILLION = 10**9
 TERA = 10**12
 GBIT = GB // 8
+CFM = Fraction(3048**3, 10**12 * 60)
+"""A cubic foot per minute in cubic metres per second."""
+L_PER_MIN = Fraction(1, 60_000)
+"""A litre per minute in cubic metres per second."""
+BTU_PER_H = Fraction(105505585262, 10**8 * 3600)
+"""A British thermal unit per hour in watts."""
 HOUR_S = 3600
 MONTH_HOURS = 730
 KWH = THOUSAND * HOUR_S
@@ -214,7 +220,7 @@ def count(cell: str) -> int | None:
     return int(cell) if cell else None
 
 
-def scaled(cell: str, factor: int) -> float | None:
+def scaled(cell: str, factor: int | Fraction) -> float | None:
     """The number of a catalog cell times its unit; None where it is empty."""
     return float(Fraction(cell) * factor) if cell else None
 
