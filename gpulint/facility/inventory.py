@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint import units
-
+from gpulint.documents import Document, Path
 from gpulint.documents.nodes import Invalid
 from gpulint.facility import exports
 from gpulint.facility.exports import Export
@@ -43,7 +43,7 @@ COLUMNS: Mapping[str, frozenset[str]] = {
 HEADINGS: Mapping[str, Mapping[str, str]] = {
     "devices": {"type": "device_type", "device_role": "role"},
     "device-types": {"device_type": "model", "height": "u_height", "full_depth": "is_full_depth"},
-    "racks": {"height": "u_height", "type": "rack_type"},
+    "racks": {"height": "u_height"},
     "cables": {"termination_a": "a_terminations", "termination_b": "b_terminations"},
 }
 """The fields of the API by the headings of a table, and by what older releases call them."""
@@ -52,14 +52,14 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 class Entry(NamedTuple):
-    """One object of an export, in its place."""
+    """One object of an inventory, and where it stands."""
 
     row: Mapping[str, object]
-    document: Export
-    at: int
+    document: Document
+    path: Path = ()
 
     def origin(self, key: str = "") -> Origin:
-        return Origin(self.document, (self.at, key) if key else (self.at,))
+        return Origin(self.document, (*self.path, key) if key else self.path)
 
     def text(self, key: str) -> str:
         """What it says under a key: of a choice its value, of another object its name; empty where it says nothing."""
@@ -67,8 +67,7 @@ class Entry(NamedTuple):
 
     def number(self, key: str) -> float | None:
         """The number under a key, without the unit that a table prints behind it."""
-        match = _NUMBER.match(self.text(key))
-        return float(match[0]) if match else None
+        return number_of(self.row.get(key))
 
     def id(self, key: str = "id") -> int | None:
         """The number by which other objects of the same export name it, or the object under a key."""
@@ -169,7 +168,7 @@ def _entries(found: Export, kind: str) -> Iterator[Entry]:
     headings = HEADINGS.get(kind, {})
     for at, row in enumerate(exports.objects(found)):
         renamed = headings.keys() & row.keys()
-        yield Entry({headings.get(key, key): value for key, value in row.items()} if renamed else row, found, at)
+        yield Entry({headings.get(key, key): value for key, value in row.items()} if renamed else row, found, (at,))
 
 
 def text_of(stated: object) -> str:
@@ -182,3 +181,10 @@ def text_of(stated: object) -> str:
     return str(stated).strip()
 
 
+
+
+def number_of(stated: object) -> float | None:
+    """The number that a value begins with."""
+    match = _NUMBER.match(text_of(stated))
+    found = float(match[0]) if match else None
+    return int(found) if found is not None and found.is_integer() else found
