@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 KIB = 2**10
@@ -304,6 +304,18 @@ def human(value: object, unit: str) -> str:
     return str(value)
 
 
+def beside(values: Sequence[float], unit: str) -> tuple[tuple[str, ...], str]:
+    """Values that are compared with one another as people read them: all in the step that the largest reaches.
+
+    >>> beside((40_800, 17_292.6), "w"), beside((900_000, 1_200_000), "va"), beside((522, 1000), "kg")
+    ((('40.8', '17.3'), 'kW'), (('0.9', '1.2'), 'MVA'), (('522', '1,000'), 'kg'))
+    """
+    steps = _STEPS.get(unit, ((1, unit),))
+    largest = max(map(abs, values), default=0)
+    size, name = next((one for one in steps if largest >= one[0]), steps[-1])
+    return tuple(_plain(value / size) for value in values), name
+
+
 def _parsed(text: str) -> Fraction:
     match = _QUANTITY.fullmatch(text) if len(text) <= QUANTITY_DIGITS_MAX else None
     if match is None:
@@ -388,6 +400,13 @@ def _worded(singular: str, suffix: str) -> Callable[[float], str]:
     return lambda value: f"{singular}{_plain(value)}{suffix}"
 
 
+_STEPS: Mapping[str, tuple[tuple[float, str], ...]] = {
+    **{unit: ((MILLION, f"M{name}"), (THOUSAND, f"k{name}"), (1, name)) for unit, name in (("w", "W"), ("va", "VA"))},
+    "u": ((1, "U"),),
+    "liquid_m3_per_s": ((float(L_PER_MIN), "L/min"),),
+    "m3_per_s": ((float(CFM), "CFM"),),
+}
+"""The steps in which values of a unit are compared, largest first."""
 _FORMATS: dict[str, Callable[[float], str]] = {
     "bytes": _stepped((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), base="B"),
     "bytes_per_s": _stepped((TERA, "TB/s"), (GB, "GB/s"), (MILLION, "MB/s"), (THOUSAND, "kB/s"), base="B/s"),
