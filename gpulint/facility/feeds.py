@@ -17,6 +17,8 @@ DOWN = frozenset({"offline", "failed"})
 """Feeds of these states carry nothing."""
 TO_NEUTRAL_V = ((100, 130), (215, 245), (265, 285))
 """Voltages between a phase and neutral; beside three phases they may be that, or what is between two phases."""
+SIDES = frozenset({"primary", "redundant"})
+"""What a feed is to the others of its rack."""
 SOCKETS = {f"iec-60320-c{number}": f"C{number}" for number in (13, 15, 19, 21)}
 """The outlets of power strips, by NetBox's word."""
 
@@ -59,6 +61,11 @@ def _alike(feeds: Sequence[Supplied], strips: Sequence[Sequence[str]]) -> Sequen
     return [one._replace(sockets=strips[0]) for one in feeds]
 
 
+def sides(supplied: Sequence[Supplied]) -> bool:
+    """Whether some feeds of a rack back others."""
+    return len({one.entry.text("type").lower() for one in supplied} & SIDES) == len(SIDES)
+
+
 def names(supplied: Sequence[Supplied]) -> Mapping[wiring.End, str]:
     """What the feeds of a rack are called: by their names, and by their panels too where two share one."""
     counted = Counter(one.entry.text("name") for one in supplied)
@@ -70,7 +77,7 @@ def _name(feed: Entry, counted: Mapping[str, int]) -> str:
     return name if counted[name] == 1 else f"{feed.text('power_panel')}/{name}"
 
 
-def part(supplied: Supplied, named: Mapping[wiring.End, str]) -> Part:
+def part(supplied: Supplied, named: Mapping[wiring.End, str], sided: bool) -> Part:
     """A feed of a rack in our words."""
     feed, name = supplied.entry, named[wiring.end_of("feed", supplied.entry)]
     amperes, share, panel = feed.number("amperage"), feed.number("max_utilization"), feed.text("power_panel")
@@ -82,6 +89,7 @@ def part(supplied: Supplied, named: Mapping[wiring.End, str]) -> Part:
         "feed_phases": feed.field("phase", phases) if feed.text("phase") else None,
         "breaker_a": None if amperes is None else feed.field("amperage", amperes),
         "breaker_continuous_share": None if share is None else feed.field("max_utilization", share / 100),
+        "feed_side": feed.field("type", feed.text("type").lower()) if sided else None,
         "panel": feed.field("power_panel", panel) if panel else None,
         "outlets": feed.field("name", {one: str(count) for one, count in sorted(outlets.items())}) if outlets else None,
     }

@@ -79,13 +79,13 @@ class Entry(NamedTuple):
         """A value that it states under a key."""
         return Field(value, (self.origin(key),))
 
-    def physical(self, key: str, unit: str) -> Field | None:
+    def physical(self, key: str, unit: str, named: str) -> Field | None:
         """A quantity whose unit stands behind it, or under a key of its own; None where it says none."""
-        stated, named = self.text(key), self.text(f"{key}_unit")
-        if not stated or (not named and _NUMBER.fullmatch(stated)):
+        stated, behind = self.text(key), self.text(named)
+        if not stated or (not behind and _NUMBER.fullmatch(stated)):
             return None
         try:
-            return self.field(key, units.parse(f"{stated} {named}".strip(), unit))
+            return self.field(key, units.parse(stated if not _NUMBER.fullmatch(stated) else f"{stated} {behind}", unit))
         except ValueError as error:
             return self.field(key, Unknown(str(error)))
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
+from gpulint import units
 from gpulint.facility import feeds, wiring
 from gpulint.facility.devices import GONE, Devices, Numbering
 from gpulint.facility.inventory import Entry, Inventory
@@ -61,9 +61,10 @@ def _rack(
     names = feeds.names(supplied)
     numbering = numbering_of(entry)
     fields = _of_rack(entry)
-    if any(one.entry.text("type").lower() == "redundant" for one in supplied):
-        fields["redundancy"] = Field("2N", (supplied[0].entry.origin("type"),))
-    parts = (*(feeds.part(one, names) for one in supplied), *(devices.server(one, numbering, names) for one in held))
+    sided = feeds.sides(supplied)
+    if sided:
+        fields["redundancy"] = Field("2N", tuple(one.entry.origin("type") for one in supplied))
+    parts = (*(feeds.part(one, names, sided) for one in supplied), *(devices.server(one, numbering, names) for one in held))
     return Part("rack", Role(name, entry.origin(), fields), parts)
 
 
@@ -73,9 +74,11 @@ def _of_rack(entry: Entry) -> dict[str, Field]:
     cooled = "rear-door" if entry.row.get("has_rdhx") is True else COOLED.get(entry.text("cooling_capability"))
     stated = {
         "rack_units": None if height is None else entry.field("u_height", height),
-        "rack_load_limit_kg": entry.physical("max_weight", "kg"),
+        "rack_load_limit_kg": entry.physical("max_weight", "kg", "weight_unit"),
         "cooling": entry.field("cooling_capability", cooled) if cooled else None,
-        "cooling_capacity_w": None if capacity is None else entry.kilowatts("cooling_capacity"),
+        "cooling_capacity_w": None
+        if capacity is None
+        else entry.field("cooling_capacity", units.parse(f"{capacity} kW", "w")),
     }
     return {name: field for name, field in stated.items() if field is not None}
 
