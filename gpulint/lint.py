@@ -164,7 +164,7 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
             continue
         recognised.append(_recognised(adapter, document))
         found.extend(_problems(adapters.problems(adapter, document, repository), given.rules))
-        for said, facts_of_part in _of_facility(adapter, document, given):
+        for said, facts_of_part in _of_facility(adapter, document, repository, given):
             found.append(said)
             known[said.subject.object, said.role] = facts_of_part
         for workload in adapters.workloads(adapter, document, repository):
@@ -186,9 +186,11 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
     return Part(found_here, consumers=_consumers(taking, given))
 
 
-def _of_facility(adapter: ModuleType, document: Document, given: Given) -> list[tuple[Finding, facts.Facts]]:
+def _of_facility(
+    adapter: ModuleType, document: Document, repository: Repository, given: Given
+) -> list[tuple[Finding, facts.Facts]]:
     """What is said of the parts of a facility that a document describes."""
-    if not hasattr(adapter, "facility") or (described := adapter.facility(document)) is None:
+    if not hasattr(adapter, "facility") or (described := adapter.facility(document, repository)) is None:
         return []
     from gpulint import facilities
 
@@ -394,7 +396,7 @@ def judged(source: Source, repository: Repository, given: Given, name: str | Non
     services = surroundings.services(loaded.documents)
     for document in loaded.documents:
         adapter = adapters.claiming(document)
-        yield from _judged_parts(adapter, document, given)
+        yield from _judged_parts(adapter, document, repository, given)
         for workload in adapters.workloads(adapter, document, repository) if adapter else ():
             if name is not None and workload.name != name:
                 continue
@@ -403,9 +405,11 @@ def judged(source: Source, repository: Repository, given: Given, name: str | Non
                 yield _judged(role, hinted, repository, given)
 
 
-def _judged_parts(adapter: ModuleType | None, document: Document, given: Given) -> Iterator[Judged]:
+def _judged_parts(
+    adapter: ModuleType | None, document: Document, repository: Repository, given: Given
+) -> Iterator[Judged]:
     """Each part of a facility with what the rules said of it: what changes in one may show in any other."""
-    described = adapter.facility(document) if adapter and hasattr(adapter, "facility") else None
+    described = adapter.facility(document, repository) if adapter and hasattr(adapter, "facility") else None
     if described is None:
         return
     from gpulint import facilities

@@ -29,6 +29,9 @@ KINDS = (
     "cables",
 )
 """The endpoints of the API whose objects are read."""
+PLACED = ("racks", "devices", "power-feeds")
+"""Kinds without which an inventory describes no room."""
+BYTES_MAX = exports.EXPORT_BYTES_MAX
 COLUMNS: Mapping[str, frozenset[str]] = {
     "power-feeds": frozenset({"power_panel", "voltage", "amperage"}),
     "power-outlets": frozenset({"device", "feed_leg"}),
