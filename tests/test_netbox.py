@@ -146,7 +146,7 @@ def test_a_device_has_its_place_and_what_its_type_says_in_the_library() -> None:
     assert server.likely("server_units") == 2
     assert server.likely("server_weight_kg") == pytest.approx(27.2155, rel=1e-4)  # 60 lb
     assert (server.likely("psus"), server.likely("psu_inlet")) == (2, "C14")
-    assert server.likely("ports_w") == 1500
+    assert server.likely("inlets_w") == 1500
 
 
 def test_units_that_are_counted_from_the_top_are_turned_round() -> None:
@@ -164,7 +164,7 @@ def test_a_server_that_the_catalog_lists_has_its_maker_s_figures_and_not_those_o
     assert server.role.value("server_type") == "dgx-a100-640gb"
     assert server.likely("server_max_w") == 6500
     assert server.likely("psus") == 6
-    assert server.likely("ports_w") == 2142
+    assert server.likely("inlets_w") == 2142
 
 
 def test_inlets_of_the_device_itself_count_before_those_of_its_type() -> None:
@@ -173,20 +173,20 @@ def test_inlets_of_the_device_itself_count_before_those_of_its_type() -> None:
         pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1"}], **{"power-ports": ports}),
         "server",
     )
-    assert (server.likely("ports_w"), server.likely("psus"), server.likely("psu_inlet")) == (900, 1, "C20")
+    assert (server.likely("inlets_w"), server.likely("psus"), server.likely("psu_inlet")) == (900, 1, "C20")
 
 
 def test_an_inlet_without_a_draw_leaves_the_draw_of_the_device_unknown() -> None:
     ports = [{"id": at, "name": f"PSU{at}", "device": {"id": 1}, "maximum_draw": 900 if at == 1 else None} for at in (1, 2)]
     server = only(pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1"}], **{"power-ports": ports}), "server")
-    assert server.role.value("ports_w") is None
+    assert server.role.value("inlets_w") is None
 
 
 def test_a_device_of_a_type_that_nothing_describes_draws_something_unknown() -> None:
     device = {**NODE, "id": 1, "name": "n1", "device_type": {"model": "Mystery", "slug": "mystery"}}
     server = only(pages(racks=[RACK], devices=[device]), "server")
     assert server.role.value("server_max_w") is None
-    assert server.role.value("ports_w") is None
+    assert server.role.value("inlets_w") is None
 
 
 def test_a_patch_panel_draws_nothing() -> None:
@@ -225,7 +225,7 @@ def test_a_blade_draws_what_the_inlets_of_its_chassis_say() -> None:
     files = pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1"}, blade])
     chassis, held = known(files).of_kind("server")
     assert (held.likely("server_max_w"), held.likely("server_units")) == (0, 0)
-    assert chassis.likely("ports_w") == 1500
+    assert chassis.likely("inlets_w") == 1500
 
 
 # ---- cords and strips
@@ -323,7 +323,7 @@ def test_tables_say_the_same_as_the_api() -> None:
         "breaker_continuous_share": 0.8,
     }
     first, *_ = found.of_kind("server")
-    assert (first.likely("position_u"), first.likely("ports_w")) == (13, 1500)
+    assert (first.likely("position_u"), first.likely("inlets_w")) == (13, 1500)
 
 
 def test_a_row_of_a_table_is_found_at_its_line() -> None:

@@ -115,7 +115,7 @@ def _of_ports(ports: Sequence[device_types.Port], field: Callable[[str, Value | 
         fields["psu_inlet"] = field("power-ports", plug)
     known = [one for one in draws if one is not None]
     if len(known) == len(draws):
-        fields["ports_w"] = field("power-ports", sum(known))
+        fields["inlets_w"] = field("power-ports", sum(known))
     return fields
 
 
