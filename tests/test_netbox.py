@@ -9,6 +9,7 @@ import pytest
 
 from gpulint import documents, facilities
 from gpulint.adapters import facility
+from gpulint.findings import Worlds
 from gpulint.parts import PartFacts
 from gpulint.samples import Alone
 
@@ -176,8 +177,25 @@ def test_inlets_of_the_device_itself_count_before_those_of_its_type() -> None:
     assert (server.likely("inlets_w"), server.likely("psus"), server.likely("psu_inlet")) == (900, 1, "C20")
 
 
+@pytest.mark.parametrize(("inlets", "likely"), [(1500, 1500), (3000, 3000)])
+def test_what_inlets_draw_together_may_be_the_rating_of_supplies(inlets: int, likely: int) -> None:
+    ports = [{"id": at, "name": f"PSU{at}", "device": {"id": 1}, "maximum_draw": inlets // 2} for at in (1, 2)]
+    server = only(pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1"}], **{"power-ports": ports}), "server")
+    worlds = server.worlds("server_w")
+    assert isinstance(worlds, Worlds)
+    assert worlds == Worlds(pytest.approx(0.36 * inlets), likely, likely)
+
+
+def test_one_inlet_draws_what_it_states() -> None:
+    ports = [{"id": 1, "name": "PSU1", "device": {"id": 1}, "maximum_draw": 900}]
+    server = only(pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1"}], **{"power-ports": ports}), "server")
+    assert server.worlds("server_w") == Worlds(900, 900, 900)
+
+
 def test_an_inlet_without_a_draw_leaves_the_draw_of_the_device_unknown() -> None:
-    ports = [{"id": at, "name": f"PSU{at}", "device": {"id": 1}, "maximum_draw": 900 if at == 1 else None} for at in (1, 2)]
+    ports = [
+        {"id": at, "name": f"PSU{at}", "device": {"id": 1}, "maximum_draw": 900 if at == 1 else None} for at in (1, 2)
+    ]
     server = only(pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1"}], **{"power-ports": ports}), "server")
     assert server.role.value("inlets_w") is None
 
@@ -191,7 +209,13 @@ def test_a_device_of_a_type_that_nothing_describes_draws_something_unknown() -> 
 
 def test_a_patch_panel_draws_nothing() -> None:
     panel = "manufacturer: Acme\nmodel: Patch 24\nslug: acme-patch-24\nu_height: 1\nis_full_depth: false\n"
-    device = {**NODE, "id": 1, "name": "p1", "position": 40, "device_type": {"model": "Patch 24", "slug": "acme-patch-24"}}
+    device = {
+        **NODE,
+        "id": 1,
+        "name": "p1",
+        "position": 40,
+        "device_type": {"model": "Patch 24", "slug": "acme-patch-24"},
+    }
     server = only({**pages(racks=[RACK], devices=[device]), "library/p.yaml": panel.encode()}, "server")
     assert server.likely("server_max_w") == 0
 
@@ -283,7 +307,9 @@ def test_a_strip_is_no_server() -> None:
 
 
 def test_strips_that_are_alike_hang_on_one_feed_each_where_no_cable_says_it() -> None:
-    files = pages(racks=[RACK], devices=CABLED["devices"], **{"power-feeds": [A, B]}) | {"library/s.yaml": STRIP.encode()}
+    files = pages(racks=[RACK], devices=CABLED["devices"], **{"power-feeds": [A, B]}) | {
+        "library/s.yaml": STRIP.encode()
+    }
     assert [one.role.value("outlets") for one in known(files).of_kind("feed")] == [{"C19": "6"}, {"C19": "6"}]
 
 
@@ -408,7 +434,16 @@ def test_pages_that_are_all_together_are_silent() -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [b"[]", b"{}", b"null", b'{"results": 3}', b'{"results": [1, null]}', b'[{"name": {"a": {"b": 1}}}]', b'"x"', b"[" * 9999],
+    [
+        b"[]",
+        b"{}",
+        b"null",
+        b'{"results": 3}',
+        b'{"results": [1, null]}',
+        b'[{"name": {"a": {"b": 1}}}]',
+        b'"x"',
+        b"[" * 9999,
+    ],
 )
 def test_a_stranger_s_file_breaks_nothing(content: bytes) -> None:
     for name in ("racks", "devices", "power-feeds", "power-ports", "cables", "device-types"):

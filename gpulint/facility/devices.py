@@ -63,7 +63,7 @@ class Devices:
     def server_types(self) -> Iterator[Part]:
         """The types of the servers that were read, with what the catalog does not say of them."""
         for kind in self.types.used():
-            fields = {name: field for name, field in of_type(kind).items() if getattr(kind.server, name, None) is None}
+            fields = _unlisted(kind, of_type(kind))
             if fields and kind.stated is not None:
                 yield Part("server_type", Role(known_as(kind), kind.stated.origin(), fields))
 
@@ -73,7 +73,11 @@ class Devices:
         if self.sockets(device) or (device.row.get("parent_device") and not own):
             return {"server_max_w": device.field("device_type", 0)}
         ports = tuple(device_types.port(one.row) for one in own)
-        return _of_ports(ports, own[0].field) if own and ports != kind.ports else {}
+        return _unlisted(kind, _of_ports(ports, own[0].field)) if own and ports != kind.ports else {}
+
+    def is_server(self, device: Entry) -> bool:
+        """Whether a device takes room in its rack: a strip at its side takes none."""
+        return not self.sockets(device) or bool(self.types.of(device).height)
 
     def _cords(self, device: Entry, feeds: Mapping[wiring.End, str]) -> dict[str, Field]:
         """How many of a device's cords hang on each feed of its rack; nothing where one leads elsewhere or nowhere."""
@@ -94,6 +98,11 @@ def key(device: Entry) -> int | str:
 def known_as(kind: DeviceType) -> str:
     """What a type is called: as the catalog calls it, where that lists it."""
     return kind.server.id if kind.server else kind.name
+
+
+def _unlisted(kind: DeviceType, fields: Mapping[str, Field]) -> dict[str, Field]:
+    """What the catalog does not say of a type: where it says something, that is its maker's word."""
+    return {name: field for name, field in fields.items() if getattr(kind.server, name, None) is None}
 
 
 def of_type(kind: DeviceType) -> dict[str, Field]:

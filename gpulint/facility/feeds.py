@@ -56,7 +56,11 @@ def _hung(strip: Entry, devices: Devices, wires: wiring.Wiring) -> Iterator[wiri
 
 def _alike(feeds: Sequence[Supplied], strips: Sequence[Sequence[str]]) -> Sequence[Supplied]:
     """Where no cable says which strip hangs on which feed, but each has one and all are alike, each has that one."""
-    if any(one.sockets for one in feeds) or len(strips) != len(feeds) or len({tuple(sorted(one)) for one in strips}) != 1:
+    if (
+        any(one.sockets for one in feeds)
+        or len(strips) != len(feeds)
+        or len({tuple(sorted(one)) for one in strips}) != 1
+    ):
         return feeds
     return [one._replace(sockets=strips[0]) for one in feeds]
 
@@ -106,7 +110,9 @@ def _voltage(feed: Entry, phases: int) -> Field | None:
     if feed.text("supply").lower() == "dc":
         return feed.field("voltage", Unknown(f"{feed.text('name')} is a feed of direct current"))
     if phases == 3 and any(low <= volts <= high for low, high in TO_NEUTRAL_V):
-        return feed.field("voltage", Unknown(f"{volts:g} V of three phases may be between a phase and neutral: state it"))
+        return feed.field(
+            "voltage", Unknown(f"{volts:g} V of three phases may be between a phase and neutral: state it")
+        )
     return feed.field("voltage", volts)
 
 

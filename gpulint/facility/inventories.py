@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from gpulint.documents import Document, Problem
@@ -27,7 +27,7 @@ class Read(NamedTuple):
 
 def joined(stated: Part, document: Document, repository: Repository) -> Part:
     """A facility with what its inventories say where it says nothing itself."""
-    found = _read(document, repository).part
+    found = _read(document, repository.below, repository.head).part
     if found is None:
         return stated
     from gpulint.facility import merging
@@ -37,21 +37,21 @@ def joined(stated: Part, document: Document, repository: Repository) -> Part:
 
 def problems(document: Document, repository: Repository) -> Iterator[Problem]:
     """What keeps the inventories of a file from being read, at the path that names each."""
-    for at, message in _read(document, repository).troubles:
+    for at, message in _read(document, repository.below, repository.head).troubles:
         path = ("spec", KEY, at)
         yield Problem("invalid-spec", message, document.locate(path))
 
 
 @functools.lru_cache(maxsize=2)
-def _read(document: Document, repository: Repository) -> Read:
+def _read(document: Document, below: Callable[[str], Sequence[str]], head: Callable[[str, int], bytes | None]) -> Read:
     from gpulint.facility import inventory, netbox
 
     folder = posixpath.dirname(document.path)
     named = [posixpath.normpath(posixpath.join(folder, one)) for one in _named(document)]
-    files = [repository.below(one) for one in named]
+    files = [below(one) for one in named]
     troubles = [(at, f"{named[at]}: there is no such file or folder here") for at, one in enumerate(files) if not one]
     of = {path: at for at, held in reversed(list(enumerate(files))) for path in held}
-    held = inventory.gathered(tuple(of), lambda path: repository.head(path, inventory.BYTES_MAX + 1))
+    held = inventory.gathered(tuple(of), lambda path: head(path, inventory.BYTES_MAX + 1))
     troubles += [(of[one.path], f"{one.path} {one.message}") for one in held.troubles]
     if not any(held.of(kind) for kind in inventory.PLACED):
         return Read(None, tuple(troubles))

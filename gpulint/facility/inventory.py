@@ -121,10 +121,10 @@ def gathered(paths: Sequence[str], read: Callable[[str], bytes | None]) -> Inven
         for found in _exports(path, read, troubles):
             listed.setdefault(_kind(found), []).append(found)
     listed.pop("", None)
-    entries = {kind: tuple(one for each in found for one in _entries(each, kind)) for kind, found in listed.items()}
-    for kind, found in listed.items():
-        if len(entries[kind]) < (total := max(one.total for one in found)):
-            troubles.append(Trouble(found[-1].path, _partly(kind, len(entries[kind]), total)))
+    entries = {kind: tuple(one for each in held for one in _entries(each, kind)) for kind, held in listed.items()}
+    for kind, held in listed.items():
+        if len(entries[kind]) < (total := max(one.total for one in held)):
+            troubles.append(Trouble(held[-1].path, _partly(kind, len(entries[kind]), total)))
     types = tuple(one for one in paths if one.endswith((".yaml", ".yml")))
     return Inventory(entries, types, read, tuple(troubles))
 
@@ -182,8 +182,6 @@ def text_of(stated: object) -> str:
     if stated is None or isinstance(stated, list) or stated == "—":
         return ""
     return str(stated).strip()
-
-
 
 
 def number_of(stated: object) -> float | None:

@@ -54,9 +54,7 @@ def _inside(rooms: Mapping[tuple[str, ...], Sequence[Part]], anchor: Origin) -> 
         yield Part("room", Role(name, anchor, {}), tuple(parts))
 
 
-def _rack(
-    entry: Entry, name: str, devices: Devices, held: Sequence[Entry], supplied: Sequence[feeds.Supplied]
-) -> Part:
+def _rack(entry: Entry, name: str, devices: Devices, held: Sequence[Entry], supplied: Sequence[feeds.Supplied]) -> Part:
     """A rack with its feeds and servers."""
     names = feeds.names(supplied)
     numbering = numbering_of(entry)
@@ -64,8 +62,10 @@ def _rack(
     sided = feeds.sides(supplied)
     if sided:
         fields["redundancy"] = Field("2N", tuple(one.entry.origin("type") for one in supplied))
-    parts = (*(feeds.part(one, names, sided) for one in supplied), *(devices.server(one, numbering, names) for one in held))
-    return Part("rack", Role(name, entry.origin(), fields), parts)
+    servers = (devices.server(one, numbering, names) for one in held if devices.is_server(one))
+    return Part(
+        "rack", Role(name, entry.origin(), fields), (*(feeds.part(one, names, sided) for one in supplied), *servers)
+    )
 
 
 def _of_rack(entry: Entry) -> dict[str, Field]:

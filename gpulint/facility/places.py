@@ -42,7 +42,9 @@ class Racks:
         found = (self._named.get(name, ()) for name in names if name is not None)
         return next((one[0] for one in found if len(one) == 1), None)
 
-    def _add(self, entry: Entry, name: str, locations: Mapping[int | str, tuple[str, ...]], of: Entry | None = None) -> None:
+    def _add(
+        self, entry: Entry, name: str, locations: Mapping[int | str, tuple[str, ...]], of: Entry | None = None
+    ) -> None:
         stated = of or entry
         site, leaf = stated.text("site"), stated.text("location")
         chain = locations.get(stated.id("location") or leaf) or ((leaf,) if leaf else ())

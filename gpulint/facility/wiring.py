@@ -15,6 +15,13 @@ _LISTS = {"power-ports": "port", "power-outlets": "outlet", "power-feeds": "feed
 _MODELS = {"powerport": "port", "poweroutlet": "outlet", "powerfeed": "feed"}
 
 
+class Side(NamedTuple):
+    """One side of a cable: the point that it leads to, and what has it."""
+
+    end: End
+    holder: int | str
+
+
 class Wiring(NamedTuple):
     """The other end of every cable that carries power; the inlet behind an outlet, and the inlets of a device."""
 
@@ -47,10 +54,11 @@ def of(inventory: Inventory) -> Wiring:
     named = {(holder_name(entry), entry.text("name")): end for end, entry in points}
     holders = {end: holder(entry) for end, entry in points}
     peers: dict[End, End] = {}
-    for one, other, row in [*_peers(points), *_cables(inventory, named)]:
-        peers.setdefault(one, other)
-        peers.setdefault(other, one)
-        holders.setdefault(other, _held(row))
+    for one, other in [*_peers(points), *_cables(inventory, named)]:
+        peers.setdefault(one.end, other.end)
+        peers.setdefault(other.end, one.end)
+        holders.setdefault(one.end, one.holder)
+        holders.setdefault(other.end, other.holder)
     inlets: dict[int | str, list[End]] = {}
     for end, _ in points:
         if end[0] == "port":
@@ -87,37 +95,39 @@ def _held(row: Mapping[str, object]) -> int | str:
     return number if isinstance(number, int) else text_of(device)
 
 
-def _peers(points: Sequence[tuple[End, Entry]]) -> Iterator[tuple[End, End, Mapping[str, object]]]:
+def _peers(points: Sequence[tuple[End, Entry]]) -> Iterator[tuple[Side, Side]]:
     """What the API says beside each point about the other end of its cable."""
     for end, entry in points:
-        kind = _MODELS.get(str(entry.row.get("link_peers_type") or "").rpartition(".")[2])
         listed = entry.row.get("link_peers")
-        if kind and isinstance(listed, list) and len(listed) == 1 and isinstance(listed[0], dict):
-            yield end, _end(kind, listed[0]), listed[0]
+        if isinstance(listed, list) and len(listed) == 1:
+            other = _side(entry.row.get("link_peers_type"), listed[0])
+            if other is not None:
+                yield Side(end, holder(entry)), other
 
 
-def _cables(
-    inventory: Inventory, named: Mapping[tuple[str, str], End]
-) -> Iterator[tuple[End, End, Mapping[str, object]]]:
+def _cables(inventory: Inventory, named: Mapping[tuple[str, str], End]) -> Iterator[tuple[Side, Side]]:
     """The cables with one end at each side, of which both carry power."""
     for cable in inventory.of("cables"):
-        sides = [_side(cable, side, named) for side in ("a", "b")]
-        if sides[0] is not None and sides[1] is not None:
-            yield sides[0][0], sides[1][0], sides[1][1]
+        one, other = (_terminated(cable, side, named) for side in ("a", "b"))
+        if one is not None and other is not None:
+            yield one, other
 
 
-def _side(
-    cable: Entry, side: str, named: Mapping[tuple[str, str], End]
-) -> tuple[End, Mapping[str, object]] | None:
+def _terminated(cable: Entry, side: str, named: Mapping[tuple[str, str], End]) -> Side | None:
     stated = cable.row.get(f"{side}_terminations")
     if isinstance(stated, str):
-        end = named.get((cable.text(f"device_{side}"), stated))
-        return None if end is None else (end, {"device": cable.text(f"device_{side}")})
+        device = cable.text(f"device_{side}")
+        end = named.get((device, stated))
+        return None if end is None else Side(end, device)
     if not isinstance(stated, list) or len(stated) != 1 or not isinstance(stated[0], dict):
         return None
-    kind = _MODELS.get(str(stated[0].get("object_type", "")).rpartition(".")[2])
-    row = stated[0].get("object")
-    return (_end(kind, row), row) if kind and isinstance(row, dict) else None
+    return _side(stated[0].get("object_type"), stated[0].get("object"))
+
+
+def _side(model: object, row: object) -> Side | None:
+    """A point by its model, as dcim.powerport, and what the API shows of it."""
+    kind = _MODELS.get(str(model or "").rpartition(".")[2])
+    return Side(_end(kind, row), _held(row)) if kind and isinstance(row, dict) else None
 
 
 def _behind(entry: Entry, named: Mapping[tuple[str, str], End]) -> End | None:
