@@ -77,6 +77,11 @@ _UNITS: dict[str, tuple[str, dict[str, Fraction]]] = {
             "in": _FOOT_M / 12,
         },
     ),
+    "k": (
+        "a difference of temperatures such as 14 K or 25 F",
+        {"": Fraction(1), "k": Fraction(1), "c": Fraction(1), "°c": Fraction(1)}
+        | dict.fromkeys(("f", "°f"), Fraction(5, 9)),
+    ),
     "m2": ("an area such as 0.72 m2", {"": Fraction(1), "m2": Fraction(1), "m²": Fraction(1), "ft2": _FOOT_M**2}),
     "kg": (
         "a weight such as 130 kg or 287 lb",
@@ -445,6 +450,7 @@ _FORMATS: dict[str, Callable[[float], str]] = {
     "v": _worded("", " V"),
     "va": _stepped((MILLION, "MVA"), (THOUSAND, "kVA"), base="VA"),
     "c": _worded("", " °C"),
+    "k": lambda value: f"{_plain(round(value, 1))} K",
     "m": _worded("", " m"),
     "db": _worded("", " dB"),
     "line_bytes_per_s": _stepped((TERA // 8, "Tb/s"), (GBIT, "Gb/s"), base="B/s"),
