@@ -220,6 +220,14 @@ def test_a_patch_panel_draws_nothing() -> None:
     assert server.likely("server_max_w") == 0
 
 
+def test_a_device_of_which_the_api_counts_nothing_that_could_draw_draws_nothing() -> None:
+    counted = {f"{one}_count": 0 for one in ("power_port", "power_outlet", "interface", "module_bay", "device_bay")}
+    device = {**NODE, "id": 1, "name": "p1", "device_type": {"model": "Patch", "slug": "patch"}, "front_port_count": 24}
+    assert only(pages(racks=[RACK], devices=[device | counted]), "server").likely("server_max_w") == 0
+    counted["interface_count"] = 1
+    assert only(pages(racks=[RACK], devices=[device | counted]), "server").role.value("server_max_w") is None
+
+
 def test_a_tray_without_inlets_that_has_interfaces_draws_something_unknown() -> None:
     tray = "manufacturer: Acme\nmodel: Tray\nslug: acme-tray\nu_height: 1\nis_full_depth: true\nis_powered: false\n"
     tray += "interfaces:\n  - {name: ib0, type: infiniband-xdr}\n"

@@ -13,7 +13,9 @@ from gpulint.workload import Field
 PLUGS = {"iec-60320-c14": "C14", "iec-60320-c16": "C16", "iec-60320-c20": "C20"}
 """The plugs of servers, by NetBox's word."""
 COOLED = {"air": "air", "liquid": "liquid", "hybrid": "hybrid"}
-_COUNTS = ("power_port", "power_outlet", "interface", "module_bay", "device_bay")
+COUNTED = ("power_port", "power_outlet", "interface", "module_bay", "device_bay")
+NOTHING = (0,) * len(COUNTED)
+"""How many of these a device has that cannot draw power."""
 
 
 class Port(NamedTuple):
@@ -165,5 +167,10 @@ def _fields(entry: Entry) -> dict[str, Field]:
 def _passive(entry: Entry) -> bool:
     """Whether nothing of it can draw power: no inlet, no interface, and no bay for a module or a device that might."""
     if entry.document.format == "yaml":
-        return not any(entry.row.get(f"{one.replace('_', '-')}s") for one in _COUNTS)
-    return all(entry.row.get(f"{one}_template_count") == 0 for one in _COUNTS)
+        return not any(entry.row.get(f"{one.replace('_', '-')}s") for one in COUNTED)
+    return counts(entry, "_template_count") == NOTHING
+
+
+def counts(entry: Entry, behind: str) -> tuple[object, ...]:
+    """How many inlets, outlets, interfaces and bays the API counts of a device or a type."""
+    return tuple(entry.row.get(f"{one}{behind}") for one in COUNTED)

@@ -16,6 +16,8 @@ GONE = frozenset({"inventory", "decommissioning"})
 """Devices of these states draw nothing, whatever rack they are booked in."""
 
 
+
+
 class Numbering(NamedTuple):
     """How the units of a rack are counted: how many, from which on, and whether from the top."""
 
@@ -70,7 +72,8 @@ class Devices:
     def _drawn(self, device: Entry, kind: DeviceType) -> dict[str, Field]:
         """What is stated of a device's inlets, or that it draws nothing of its own."""
         own = self.inlets(device)
-        if self.sockets(device) or (device.row.get("parent_device") and not own):
+        idle = device.row.get("parent_device") or device_types.counts(device, "_count") == device_types.NOTHING
+        if self.sockets(device) or (idle and not own):
             return {"server_max_w": device.field("device_type", 0)}
         ports = tuple(device_types.port(one.row) for one in own)
         return _unlisted(kind, _of_ports(ports, own[0].field)) if own and ports != kind.ports else {}
