@@ -100,7 +100,7 @@ class _Hall:
         return nested(endpoint, len(rows), **short)
 
     def rack(self, number: int, nodes: int, voltage: int, amperage: int) -> None:
-        where = {"site": self.site, "location": self.room}
+        where: Row = {"site": self.site, "location": self.room}
         rack = self.add("racks", name=f"r{number:02}", status=choice("active"), u_height=52, desc_units=False, **where,
                         starting_unit=1, weight=None, max_weight=1800, weight_unit=choice("kg"))  # fmt: skip
         outlets = [self._strip(number, side, rack, where, voltage, amperage) for side in range(2)]
