@@ -16,8 +16,6 @@ GONE = frozenset({"inventory", "decommissioning"})
 """Devices of these states draw nothing, whatever rack they are booked in."""
 
 
-
-
 class Numbering(NamedTuple):
     """How the units of a rack are counted: how many, from which on, and whether from the top."""
 
