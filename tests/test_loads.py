@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import textwrap
 from pathlib import Path
 from types import SimpleNamespace
@@ -374,3 +375,81 @@ def test_more_of_the_other_terms_moves_one_way(term: str, sign: int) -> None:
 
     values = [sign * figure(step / 10) for step in range(11)]
     assert values == sorted(values)
+
+
+# ---- a hall that NetBox describes
+
+
+def netboxed(pooled: str) -> dict[str, bytes]:
+    """A hall of two racks with two DGX H100 each, exported, and the few lines that lead workloads there."""
+    racks = [{"id": at, "name": f"r0{at}", "site": {"id": 1, "name": "ams1"}, "u_height": 48} for at in (1, 2)]
+    dgx = {"id": 3, "manufacturer": {"id": 9, "name": "NVIDIA"}, "model": "DGX H100", "slug": "nvidia-dgx-h100"}
+    devices = [
+        {
+            "id": at,
+            "name": f"dgx0{at}",
+            "device_type": dgx,
+            "site": {"id": 1, "name": "ams1"},
+            "rack": {"id": (at + 1) // 2, "name": f"r0{(at + 1) // 2}"},
+            "status": {"value": "active"},
+        }
+        for at in (1, 2, 3, 4)
+    ]
+    hall = "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: ams1}\nspec:\n  netbox: [export]\n"
+    hall += "  pools: [{name: h100, labels: {pool: h100}}]\n" + pooled
+    lists = {"racks": racks, "devices": devices}
+    pages = {
+        f"export/{name}.json": json.dumps({"count": len(rows), "next": None, "results": rows}).encode()
+        for name, rows in lists.items()
+    }
+    return {"hall.yaml": hall.encode(), **pages}
+
+
+@pytest.mark.parametrize(
+    ("pooled", "replicas", "expected"),
+    [
+        ("  racks: [{name: r01, pool: h100}, {name: r02, pool: h100}]\n", 33, {"pool-overcommitted"}),
+        ("  racks: [{name: r01, pool: h100}, {name: r02, pool: h100}]\n", 32, set()),
+        ("  racks: [{name: r01, pool: h100}]\n", 17, {"pool-overcommitted"}),
+        ("  racks: [{name: r01, pool: h100}]\n", 16, set()),
+    ],
+)
+def test_a_line_for_each_rack_leads_to_what_netbox_holds_there(pooled: str, replicas: int, expected: set[str]) -> None:
+    kept = {**netboxed(pooled), "app.yaml": service("chat", replicas).encode()}
+    given = Given(tuple(shipped_rules().values()), tuple(shipped_rules()), facility="hall.yaml")
+    found = lint.lint([Source("app.yaml", kept["app.yaml"])], samples.Alone(kept), given)
+    assert said(found).keys() == expected
+    assert samples.roles(found)[0].accelerator == "1 × H100 SXM5 80GB"
+
+
+# ---- how much of a pool is taken
+
+
+def taken(whole: bool = True, **files: str) -> dict[str, tuple[float, str, str]]:
+    """What every run says of each pool: the least that is taken, the verdict, and why no more can be told."""
+    held = {name.replace("_yaml", ".yaml").replace("_sh", ".sh"): text.encode() for name, text in files.items()}
+    given = Given(tuple(shipped_rules().values()), facility="hall.yaml", whole=whole)
+    found = lint.lint(
+        [Source(path, text) for path, text in held.items()], samples.Alone({**held, "hall.yaml": HALL.encode()}), given
+    )
+    return {one.budget: (one.least, one.verdict, one.reason) for one in found.budgets}
+
+
+@pytest.mark.parametrize(
+    ("whole", "files", "expected"),
+    [
+        (True, {"a_yaml": service("chat", 24)}, (24, "within", "")),
+        (False, {"a_yaml": service("chat", 24)}, (24, "cannot tell", "the run reads some files only")),
+        (False, {"a_yaml": service("chat", 33)}, (33, "exceeded", "the run reads some files only")),
+    ],
+)
+def test_a_run_says_how_much_of_a_pool_services_take(
+    whole: bool, files: dict[str, str], expected: tuple[float, str, str]
+) -> None:
+    assert taken(whole, **files) == {"pool h100 of ams1": expected}
+
+
+def test_jobs_leave_it_open_only_where_they_do_not_all_fit() -> None:
+    assert taken(j_sh=job("a", 1), k_sh=job("b", 1)) == {"pool train of ams1": (0, "within", "")}
+    why = "jobs ask for 24 GPUs more, and wait for one another"
+    assert taken(j_sh=job("a", 2), k_sh=job("b", 1)) == {"pool train of ams1": (0, "cannot tell", why)}
