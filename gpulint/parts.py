@@ -104,7 +104,7 @@ class PartFacts(Facts):
         for one in self.below:
             if one.kind == kind:
                 yield one
-            yield from one.of_kind(kind) if one.kind not in NAMED else ()
+            yield from one.of_kind(kind) if one.kind not in NAMED and one.kind not in ENDS else ()
 
     def _naming(self, kind: str) -> Iterator[PartFacts]:
         """The parts of a kind beside this one that name it; of those with two ends, wherever they are."""
