@@ -129,10 +129,10 @@ def optic_signal(optic: str) -> str:
     Args:
         optic: transceiver, by its listed name.
     Returns:
-        wavelengths and rate, as 850nm-100; nothing where it is not established
+        wavelengths and rate; nothing where it is not established
 
     >>> optic_signal("MMA4Z00-NS"), optic_signal("400GBASE-FR4")
-    ('850nm-100', 'cwdm4-100')
+    ('850 nm at 100 Gb/s a lane', 'CWDM4 at 100 Gb/s a lane')
 
     Source: catalog optics.
     """
@@ -147,10 +147,10 @@ def far_signal(far_optic: str | None) -> str:
     Args:
         far_optic: transceiver, by its listed name, else None.
     Returns:
-        wavelengths and rate, as 850nm-100; nothing where none is stated
+        wavelengths and rate; nothing where none is stated
 
     >>> far_signal("400GBASE-DR4")
-    '1310nm-100'
+    '1310 nm at 100 Gb/s a lane'
 
     Source: catalog optics.
     """
