@@ -202,7 +202,7 @@ def _untold(total: Total, held: float, whole: bool, unread: int) -> str:
     unsure = sum(not one.sure for one in total.takers)
     if unsure:
         return f"{unsure} of {len(total.takers)} workloads may take more"
-    if total.service + total.queued > held:
+    if total.queued and total.service + total.queued > held:
         return f"jobs ask for {units.human(total.queued, 'gpus')} more, and wait for one another"
     if not whole:
         return "the run reads some files only"

@@ -19,6 +19,7 @@ from gpulint.findings import Report, Severity
 from gpulint.given import Given
 from gpulint.parts import PartFacts
 from gpulint.policy.rule import shipped_rules
+from gpulint.reports import elevation
 from gpulint.repository import Source
 from gpulint.sizing import placed_load, power_cap
 
@@ -453,3 +454,18 @@ def test_jobs_leave_it_open_only_where_they_do_not_all_fit() -> None:
     assert taken(j_sh=job("a", 1), k_sh=job("b", 1)) == {"pool train of ams1": (0, "within", "")}
     why = "jobs ask for 24 GPUs more, and wait for one another"
     assert taken(j_sh=job("a", 2), k_sh=job("b", 1)) == {"pool train of ams1": (0, "cannot tell", why)}
+
+
+def test_a_drawing_says_what_a_year_takes_and_costs_to_three_digits() -> None:
+    hall = HALL.replace("servers: [{type: dgx-h100}]", "servers: [{type: dgx-h100, idle: 10.2 kW}]").replace(
+        "  racks:\n", "  utilization: 100 %\n  racks:\n"
+    )
+    only = "\n".join(line for line in hall.split("\n"))
+    start, end = only.index("    - name: r[1-2]"), only.index("    - name: q1")
+    (drawn,) = report(only[:start] + only[end:], only="hall.yaml").facilities
+    lines = elevation.as_text((drawn,)).split("\n")
+    assert [line.strip() for line in lines[2:5]] == [
+        "average 10.2 kW; idle 10.2 kW, busy 10.2 kW",
+        "a year  116 MWh",
+        "costs   $11,600; cooling and losses $2,680",
+    ]

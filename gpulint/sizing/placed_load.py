@@ -135,6 +135,42 @@ def group_busy_w(busy_w: float, servers: float) -> float:
     return busy_w * servers
 
 
+def idle_load_w(each_group_idle_w: Sequence[float]) -> float:
+    """Power of the servers of a rack, a room or a pool whose GPUs compute nothing.
+
+    idle_load_w = Σ group_idle_w
+
+    Args:
+        each_group_idle_w: of each kind of server [W].
+    Returns:
+        [W]
+
+    >>> idle_load_w((6000, 300))
+    6300
+
+    Source: definition.
+    """
+    return sum(each_group_idle_w)
+
+
+def busy_load_w(each_group_busy_w: Sequence[float]) -> float:
+    """Power of the servers of a rack, a room or a pool while all their GPUs compute.
+
+    busy_load_w = Σ group_busy_w
+
+    Args:
+        each_group_busy_w: of each kind of server [W].
+    Returns:
+        [W]
+
+    >>> busy_load_w((30_800, 600))
+    31400
+
+    Source: definition.
+    """
+    return sum(each_group_busy_w)
+
+
 def pool_busy_gpus(
     pool_gpus_held: float | None,
     pool_service_gpus: float | None,
