@@ -1,0 +1,309 @@
+"""Cords: which feeds the supplies of a server hang on, what each feed carries, and what is left when a side fails."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+REDUNDANT = ("N+1", "2N")
+BUSBAR = "busbar"
+
+
+class Draw(NamedTuple):
+    """What one group of servers draws from one feed, through how many supplies; None where that is not known."""
+
+    feed: str
+    draw_w: float
+    supplies: float | None
+
+
+def cord_shares(cords: Mapping[str, float] | None, feed_names: tuple[str, ...]) -> Mapping[str, float]:
+    """Share of a server's power that each feed of its rack carries while all of them are up.
+
+    share = cords on the feed / cords; 1 / feeds where no cords are stated
+
+    Args:
+        cords: of one server by feed, None where they are not stated. feed_names: of the rack.
+    Returns:
+        ratio by feed
+    Validity: supplies share a load evenly; one that sleeps while others carry it is not in it.
+
+    >>> cord_shares(None, ("A", "B")), cord_shares({"A": 4, "B": 2}, ("A", "B"))["A"]
+    ({'A': 0.5, 'B': 0.5}, 0.6666666666666666)
+
+    Source: NVIDIA DGX H100/H200 User Guide, section 1.1.3: the load is balanced over the supplies.
+    """
+    if not feed_names:
+        raise LookupError("no feeds are stated")
+    if cords is None:
+        return dict.fromkeys(feed_names, 1 / len(feed_names))
+    total = sum(float(count) for count in cords.values())
+    if not total:
+        raise LookupError("no cord is plugged in")
+    return {feed: float(count) / total for feed, count in cords.items()}
+
+
+def feed_draws(
+    server_group_w: float,
+    cord_shares: Mapping[str, float],
+    servers: int,
+    psus: int | None = None,
+    psu_inlet: str | None = None,
+) -> tuple[Draw, ...]:
+    """What a group of servers draws from each feed, and through how many supplies.
+
+    draw_w = server_group_w · share; supplies = servers · psus · share
+
+    Args:
+        server_group_w: of all servers of the group [W]. cord_shares: ratio by feed. servers: count.
+        psus: of one server. psu_inlet: of a supply; those of a busbar take three phases alike.
+    Returns:
+        by feed
+    Validity: supplies are not known where the number of one server's is not, and do not matter where a busbar has them.
+
+    >>> feed_draws(10200, {"A": 0.5, "B": 0.5}, 1, 6)[0]
+    Draw(feed='A', draw_w=5100.0, supplies=3.0)
+
+    Source: definition.
+    """
+    count = None if not psus or psu_inlet == BUSBAR else servers * psus
+    return tuple(
+        Draw(feed, server_group_w * share, None if count is None else count * share)
+        for feed, share in cord_shares.items()
+    )
+
+
+def feed_load_va(feed_name: str, each_feed_draws: tuple[tuple[Draw, ...], ...], power_factor: float) -> float:
+    """Apparent power that a feed carries while all feeds of its rack are up.
+
+    feed_load_va = Σ draw_w / power_factor
+
+    Args:
+        feed_name: of the feed. each_feed_draws: of every group of servers of the rack. power_factor: ratio.
+    Returns:
+        [VA]
+
+    >>> round(feed_load_va("A", ((Draw("A", 5100.0, 3.0), Draw("B", 5100.0, 3.0)),), 1.0))
+    5100
+
+    Source: definition.
+    """
+    return _load_w(feed_name, each_feed_draws) / power_factor
+
+
+def least_feed_load_va(feed_name: str, known_feed_draws: tuple[tuple[Draw, ...], ...], power_factor: float) -> float:
+    """Apparent power that a feed carries for those servers of its rack whose power is known.
+
+    least_feed_load_va = Σ draw_w / power_factor
+
+    Args:
+        feed_name: of the feed. known_feed_draws: of the groups of servers that are known. power_factor: ratio.
+    Returns:
+        [VA]
+
+    >>> least_feed_load_va("B", ((Draw("A", 5100.0, 3.0),),), 1.0)
+    0.0
+
+    Source: definition.
+    """
+    return _load_w(feed_name, known_feed_draws) / power_factor
+
+
+def feed_failover_va(
+    feed_name: str,
+    feed_names: tuple[str, ...],
+    feed_sides: tuple[str, ...],
+    known_feed_draws: tuple[tuple[Draw, ...], ...],
+    power_factor: float,
+) -> float:
+    """Apparent power that a feed carries after the worst loss of another side.
+
+    feed_failover_va = max over sides s of Σ draws without s / power_factor
+
+    Args:
+        feed_name: of the feed. feed_names, feed_sides: of all feeds of the rack, in the same order.
+        known_feed_draws: of the groups of servers that are known. power_factor: ratio.
+    Returns:
+        [VA]
+    Validity: the supplies that are left take over the load of the others evenly; a server that has lost all of its supplies
+        draws nothing.
+
+    >>> draws = ((Draw("A", 5100.0, 3.0), Draw("B", 5100.0, 3.0)),)
+    >>> feed_failover_va("A", ("A", "B"), ("A", "B"), draws, 1.0)
+    10200.0
+
+    Source: definition.
+    """
+    sides = dict(zip(feed_names, feed_sides, strict=True))
+    lost = {*feed_sides} - {sides[feed_name]}
+    loads = [_load_w(feed_name, known_feed_draws)]
+    loads += [_load_w(feed_name, without(known_feed_draws, sides, side)) for side in lost]
+    return max(loads) / power_factor
+
+
+def without(
+    each: Iterable[tuple[Draw, ...]], sides: Mapping[str, str], lost: str
+) -> tuple[tuple[Draw, ...], ...]:
+    """The draws of every group when a side is lost: what is left takes all of it, by its number of supplies."""
+    return tuple(_shifted(draws, [one for one in draws if sides.get(one.feed, one.feed) != lost]) for draws in each)
+
+
+def _shifted(draws: Sequence[Draw], left: Sequence[Draw]) -> tuple[Draw, ...]:
+    total, remaining = (sum(one.draw_w for one in some) for some in (draws, left))
+    return tuple(one._replace(draw_w=one.draw_w * total / remaining) for one in left) if remaining else ()
+
+
+def _load_w(feed: str, each: Iterable[tuple[Draw, ...]]) -> float:
+    return sum((one.draw_w for draws in each for one in draws if one.feed == feed), 0.0)
+
+
+def plugged_supplies(psus: int, cords: Mapping[str, float] | None) -> float:
+    """Supplies of one server that have a cord.
+
+    plugged_supplies = Σ cords, at most psus
+
+    Args:
+        psus: of one server. cords: of one server by feed, None where they are not stated.
+    Returns:
+        count
+
+    >>> plugged_supplies(6, None), plugged_supplies(6, {"A": 2, "B": 2})
+    (6, 4.0)
+
+    Source: definition.
+    """
+    return psus if cords is None else min(psus, corded_supplies(cords))
+
+
+def corded_supplies(cords: Mapping[str, float] | None) -> float:
+    """Cords of one server that are stated.
+
+    corded_supplies = Σ cords
+
+    Args:
+        cords: of one server by feed, None where they are not stated.
+    Returns:
+        count
+
+    >>> corded_supplies({"A": 4, "B": 3}), corded_supplies(None)
+    (7.0, 0.0)
+
+    Source: definition.
+    """
+    return float(sum(float(count) for count in (cords or {}).values()))
+
+
+def supplies_left(
+    psus: int, cords: Mapping[str, float] | None, feed_names: tuple[str, ...], feed_sides: tuple[str, ...]
+) -> float | None:
+    """Supplies of one server that still have power when its worst side fails; None where there is one side or none.
+
+    supplies_left = plugged − the most on one side; ⌈psus / sides⌉ on one side where no cords are stated
+
+    Args:
+        psus: of one server. cords: of one server by feed, None where they are not stated.
+        feed_names, feed_sides: of all feeds of the rack, in the same order.
+    Returns:
+        count
+    Validity: without stated cords the best arrangement is taken, so that it is an upper bound.
+
+    >>> supplies_left(6, None, ("A", "B"), ("A", "B")), supplies_left(6, None, ("A", "B", "C"), ("A", "B", "C"))
+    (3, 4)
+    >>> supplies_left(6, {"A": 4, "B": 2}, ("A", "B"), ("A", "B"))
+    2.0
+
+    Source: definition.
+    """
+    sides = dict(zip(feed_names, feed_sides, strict=True))
+    if len({*feed_sides}) < 2:
+        return None
+    if cords is None:
+        return psus - math.ceil(psus / len({*feed_sides}))
+    on = [sum(float(count) for feed, count in cords.items() if sides.get(feed) == side) for side in {*feed_sides}]
+    return plugged_supplies(psus, cords) - max(on)
+
+
+def supplies_needed(
+    server_w: float,
+    server_max_w: float | None = None,
+    psus_needed: int | None = None,
+    psu_w: float | None = None,
+    supply_efficiency: float | None = None,
+) -> float:
+    """Supplies that one server needs for what it is planned to draw.
+
+    supplies_needed = psus_needed at its maximum; below it at most ⌈server_w · supply_efficiency / psu_w⌉
+
+    Args:
+        server_w: planned maximum of one [W]. server_max_w: published maximum of one [W].
+        psus_needed: for full load, as published. psu_w: what one supply gives [W]. supply_efficiency: ratio (assumed).
+    Returns:
+        count
+    Validity: a server that is capped or was measured below its maximum needs fewer.
+
+    >>> supplies_needed(10200, 10200, 4, 3300, 0.94), supplies_needed(8000, 10200, 4, 3300, 0.94)
+    (4, 3)
+
+    Source: NVIDIA DGX H100/H200 User Guide, section 1.1.3 (4 of 6 supplies); definition.
+    """
+    by_rating = math.ceil(server_w * supply_efficiency / psu_w) if psu_w and supply_efficiency else None
+    if psus_needed is None and by_rating is None:
+        raise LookupError("neither the supplies that are needed nor their rating is known")
+    if psus_needed is None or (by_rating is not None and server_max_w is not None and server_w < server_max_w):
+        return min(by_rating or 0, psus_needed or math.inf)
+    return psus_needed
+
+
+def unknown_feeds(cords: Mapping[str, float] | None, feed_names: tuple[str, ...]) -> tuple[str, ...]:
+    """Feeds that cords name and that the rack does not have.
+
+    unknown_feeds = cords − feed_names
+
+    Args:
+        cords: of one server by feed, None where they are not stated. feed_names: of the rack.
+    Returns:
+        names
+
+    >>> unknown_feeds({"A": 3, "C": 3}, ("A", "B"))
+    ('C',)
+
+    Source: definition.
+    """
+    return tuple(feed for feed in cords or {} if feed not in feed_names)
+
+
+def sides_count(feed_sides: tuple[str, ...]) -> int:
+    """How many sides of a rack's power fail independently.
+
+    sides_count = |feed_sides|
+
+    Args:
+        feed_sides: of every feed, what fails together.
+    Returns:
+        count
+
+    >>> sides_count(("A", "A", "B"))
+    2
+
+    Source: definition.
+    """
+    return len({*feed_sides})
+
+
+def is_redundant(redundancy: str | None) -> bool:
+    """Whether a rack is to survive the loss of a side.
+
+    is_redundant = redundancy is N+1 or 2N
+
+    Args:
+        redundancy: N, N+1 or 2N, None where nothing is promised.
+    Returns:
+        flag
+
+    >>> is_redundant("2N"), is_redundant("N")
+    (True, False)
+
+    Source: definition.
+    """
+    return redundancy in REDUNDANT
