@@ -164,6 +164,9 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
             continue
         recognised.append(_recognised(adapter, document))
         found.extend(_problems(adapters.problems(adapter, document, repository), given.rules))
+        for said, facts_of_part in _of_facility(adapter, document, given):
+            found.append(said)
+            known[said.subject.object, said.role] = facts_of_part
         for workload in adapters.workloads(adapter, document, repository):
             hinted = surroundings.hinted(workload, services, told, repository, given)
             understood = _workload(hinted, repository, given)
@@ -181,6 +184,16 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
     spoken = _settled(answered, source, loaded, given, lacking, known)
     found_here = Report(spoken, tuple(summaries), tuple(skips), documents=tuple(recognised))
     return Part(found_here, consumers=_consumers(taking, given))
+
+
+def _of_facility(adapter: ModuleType, document: Document, given: Given) -> list[tuple[Finding, facts.Facts]]:
+    """What is said of the parts of a facility that a document describes."""
+    if not hasattr(adapter, "facility") or (described := adapter.facility(document)) is None:
+        return []
+    from gpulint import facilities
+
+    root = facilities.facts_of(described, given.governance.thresholds)
+    return facilities.findings(facilities.judged(root, given.rules))
 
 
 def _consumers(taking: Sequence[tuple[Workload, facts.Facts]], given: Given) -> tuple[Consumer, ...]:
