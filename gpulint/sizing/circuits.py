@@ -17,22 +17,24 @@ DERATED = {12: 15, 16: 20, 24: 30, 48: 60}
 PHASES = 3
 
 
-def electrical_code(feed_voltage_v: float) -> str:
-    """The code that a nominal voltage gives away.
+def governing_code(feed_voltage_v: float, electrical_code: str | None) -> str:
+    """The electrical code that a circuit falls under: the stated one, else the one that its nominal voltage gives away.
 
-    electrical_code = NEC for 120, 208, 277, 347, 480, 600 V; IEC for 220, 230, 380, 400 V
+    governing_code = electrical_code; NEC at 120, 208, 277, 347, 480, 600 V; IEC at 220, 230, 380, 400 V
 
     Args:
-        feed_voltage_v: nominal, between lines where there are three phases [V].
+        feed_voltage_v: nominal, between lines where there are three phases [V]. electrical_code: NEC or IEC as stated.
     Returns:
         NEC or IEC
     Validity: 240 and 415 V are in use under both, and tell nothing; the code is then to be stated.
 
-    >>> electrical_code(208), electrical_code(400)
-    ('NEC', 'IEC')
+    >>> governing_code(208, None), governing_code(400, None), governing_code(415, "NEC")
+    ('NEC', 'IEC', 'NEC')
 
     Source: ANSI C84.1-2020, table 1; IEC 60038:2009, table 1.
     """
+    if electrical_code is not None:
+        return electrical_code
     if feed_voltage_v in AMERICAN_VOLTS:
         return "NEC"
     if feed_voltage_v in IEC_VOLTS:
@@ -102,34 +104,39 @@ def supply_v(feed_voltage_v: float, feed_phases: int, feed_wiring: str | None) -
     return feed_voltage_v / math.sqrt(PHASES)
 
 
-def breaker_continuous_share(unstated_continuous_share: float, electrical_code: str | None = None) -> float:
+def continuous_share(
+    breaker_continuous_share: float | None, continuous_load_ratio: float, governing_code: str | None = None
+) -> float:
     """Share of a breaker's rating that may be drawn for three hours and longer.
 
-    breaker_continuous_share = 0.8 under the NEC, 1 under IEC
+    continuous_share = breaker_continuous_share; 1 / 1.25 under the NEC, 1 under IEC; else 1 / continuous_load_ratio
 
     Args:
-        unstated_continuous_share: where the code is not known (ratio, assumed). electrical_code: NEC or IEC.
+        breaker_continuous_share: as stated (ratio). continuous_load_ratio: where the code is not known (ratio, assumed).
+        governing_code: NEC or IEC.
     Returns:
         ratio
     Validity: a breaker that is listed for continuous use at 100 % of its rating says so with `derating: 1`. IEC asks that the
         load stay within the rating; what a crowded panel takes off is its maker's to say, and is stated as `derating`.
 
-    >>> breaker_continuous_share(0.8, "NEC"), breaker_continuous_share(0.8, "IEC"), breaker_continuous_share(0.8)
-    (0.8, 1.0, 0.8)
+    >>> continuous_share(None, 1.25, "NEC"), continuous_share(None, 1.25, "IEC"), continuous_share(1.0, 1.25, "NEC")
+    (0.8, 1.0, 1.0)
 
     Source: NFPA 70 (NEC) 2023, 210.20(A) and 215.3: 125 % of the continuous load; exception for 100 % rated assemblies;
         article 100: continuous is three hours or more. IEC 60364-4-43:2008, 433.1: design current ≤ rated current.
     """
-    return {"NEC": 0.8, "IEC": 1.0}.get(electrical_code or "", unstated_continuous_share)
+    if breaker_continuous_share is not None:
+        return breaker_continuous_share
+    return {"NEC": 0.8, "IEC": 1.0}.get(governing_code or "", 1 / continuous_load_ratio)
 
 
-def is_breaker_derated(breaker_a: float, electrical_code: str | None = None) -> bool:
+def is_breaker_derated(breaker_a: float, governing_code: str | None = None) -> bool:
     """Whether four fifths of a standard rating stand where the breaker's rating belongs.
 
     is_breaker_derated = breaker_a is 12, 16, 24 or 48 A under the NEC
 
     Args:
-        breaker_a: as stated [A]. electrical_code: NEC or IEC.
+        breaker_a: as stated [A]. governing_code: NEC or IEC.
     Returns:
         flag
     Validity: 40 and 80 A are standard ratings as well as four fifths of one, and are taken at their word.
@@ -139,35 +146,32 @@ def is_breaker_derated(breaker_a: float, electrical_code: str | None = None) -> 
 
     Source: NFPA 70 (NEC) 2023, table 240.6(A).
     """
-    return electrical_code == "NEC" and breaker_a in DERATED
+    return governing_code == "NEC" and breaker_a in DERATED
 
 
 def feed_usable_a(
-    breaker_a: float,
-    breaker_continuous_share: float,
-    pdu_a: float | None = None,
-    electrical_code: str | None = None,
+    breaker_a: float, continuous_share: float, pdu_a: float | None, governing_code: str | None = None
 ) -> float:
     """Current that each line of a feed may carry all day.
 
-    feed_usable_a = min(breaker_a · breaker_continuous_share, pdu_a)
+    feed_usable_a = min(breaker_a · continuous_share, pdu_a)
 
     Args:
-        breaker_a: rating of the breaker [A]. breaker_continuous_share: ratio.
-        pdu_a: what the rack's distribution unit may carry per line, as its plate says [A]. electrical_code: NEC or IEC.
+        breaker_a: rating of the breaker [A]. continuous_share: ratio.
+        pdu_a: what the rack's distribution unit may carry per line, as its plate says [A]. governing_code: NEC or IEC.
     Returns:
         [A]
     Validity: the plate of a distribution unit for North America states the current after the 80 % already, so that it is not
         lowered again; where a breaker's rating is four fifths of a standard one, nobody can tell what was meant.
 
-    >>> feed_usable_a(60, 0.8), feed_usable_a(32, 1.0), feed_usable_a(60, 0.8, 24)
+    >>> feed_usable_a(60, 0.8, None), feed_usable_a(32, 1.0, None), feed_usable_a(60, 0.8, 24)
     (48.0, 32.0, 24)
 
     Source: NFPA 70 (NEC) 2023, 210.20(A), 215.3; IEC 60364-4-43:2008, 433.1.
     """
-    if is_breaker_derated(breaker_a, electrical_code) and breaker_continuous_share < 1:
+    if is_breaker_derated(breaker_a, governing_code) and continuous_share < 1:
         raise LookupError(f"{breaker_a:g} A is no rating of a breaker, and 80 % of one")
-    return min(breaker_a * breaker_continuous_share, math.inf if pdu_a is None else pdu_a)
+    return min(breaker_a * continuous_share, math.inf if pdu_a is None else pdu_a)
 
 
 def feed_usable_va(line_voltage_v: float, feed_phases: int, feed_usable_a: float) -> float:
@@ -188,13 +192,68 @@ def feed_usable_va(line_voltage_v: float, feed_phases: int, feed_usable_a: float
     return line_voltage_v * feed_usable_a * (math.sqrt(PHASES) if feed_phases == PHASES else 1)
 
 
-def load_va(load_w: float, power_factor: float) -> float:
-    """Apparent power of all servers of a rack.
+def supply_power_factor(power_factor: float | None, va_per_w: float) -> float:
+    """Power factor of the supplies of a rack under load.
 
-    load_va = load_w / power_factor
+    supply_power_factor = power_factor; 1 / va_per_w where it is not stated
 
     Args:
-        load_w: of all servers [W]. power_factor: of their supplies under load (ratio).
+        power_factor: as stated (ratio). va_per_w: apparent power for each watt of a supply with correction (assumed) [VA/W].
+    Returns:
+        ratio
+
+    >>> supply_power_factor(0.95, 1.02), supply_power_factor(None, 1.25)
+    (0.95, 0.8)
+
+    Source: definition; ENERGY STAR Computer Servers, table of power factors: at least 0.95 at full load.
+    """
+    return 1 / va_per_w if power_factor is None else power_factor
+
+
+def load_w(each_server_group_w: tuple[float, ...]) -> float:
+    """Power of all servers of a part of the facility at their planned maximum.
+
+    load_w = Σ server_group_w
+
+    Args:
+        each_server_group_w: of every group of servers [W].
+    Returns:
+        [W]
+    Validity: servers that are listed; a storage shelf or switch counts where it is listed as a server with its power.
+
+    >>> load_w((40800.0, 1200.0))
+    42000.0
+
+    Source: definition.
+    """
+    return sum(each_server_group_w)
+
+
+def least_load_w(known_server_group_w: tuple[float, ...]) -> float:
+    """Power of those servers of a part of the facility whose power is known: the whole is at least that.
+
+    least_load_w = Σ server_group_w
+
+    Args:
+        known_server_group_w: of the groups of servers that are known [W].
+    Returns:
+        [W]
+
+    >>> least_load_w((40800.0,))
+    40800.0
+
+    Source: definition.
+    """
+    return sum(known_server_group_w)
+
+
+def load_va(load_w: float, supply_power_factor: float) -> float:
+    """Apparent power of all servers of a rack.
+
+    load_va = load_w / supply_power_factor
+
+    Args:
+        load_w: of all servers [W]. supply_power_factor: under load (ratio).
     Returns:
         [VA]
 
@@ -203,16 +262,16 @@ def load_va(load_w: float, power_factor: float) -> float:
 
     Source: definition.
     """
-    return load_w / power_factor
+    return load_w / supply_power_factor
 
 
-def least_load_va(least_load_w: float, power_factor: float) -> float:
+def least_load_va(least_load_w: float, supply_power_factor: float) -> float:
     """Apparent power of those servers of a rack whose power is known.
 
-    least_load_va = least_load_w / power_factor
+    least_load_va = least_load_w / supply_power_factor
 
     Args:
-        least_load_w: of the servers that are known [W]. power_factor: of their supplies under load (ratio).
+        least_load_w: of the servers that are known [W]. supply_power_factor: under load (ratio).
     Returns:
         [VA]
 
@@ -221,7 +280,7 @@ def least_load_va(least_load_w: float, power_factor: float) -> float:
 
     Source: definition.
     """
-    return least_load_w / power_factor
+    return least_load_w / supply_power_factor
 
 
 def rack_usable_va(each_feed_usable_va: tuple[float, ...]) -> float | None:
@@ -244,14 +303,14 @@ def rack_usable_va(each_feed_usable_va: tuple[float, ...]) -> float | None:
 
 
 def survivors_va(
-    each_feed_usable_va: tuple[float, ...], feed_sides: tuple[str, ...], redundancy: str | None
+    each_feed_usable_va: tuple[float, ...], failing_sides: tuple[str, ...], redundancy: str | None
 ) -> float | None:
     """Apparent power that is left to a rack when its worst side fails; None where nothing of that kind is promised.
 
     survivors_va = Σ feed_usable_va − the largest sum of a side, and with 2N at most half of Σ feed_usable_va
 
     Args:
-        each_feed_usable_va: of every feed [VA]. feed_sides: of every feed, what fails together. redundancy: N, N+1 or 2N.
+        each_feed_usable_va: of every feed [VA]. failing_sides: of every feed, what fails together. redundancy: N, N+1 or 2N.
     Returns:
         [VA]
     Validity: 80 % counts after a failure too, since repair takes longer than three hours; a rack that promises no redundancy,
@@ -264,7 +323,7 @@ def survivors_va(
 
     Source: Uptime Institute, Tier Standard: Topology, 2018 (N+1, 2N); NFPA 70 (NEC) 2023, 215.3.
     """
-    sides = {side: sum(_of(side, each_feed_usable_va, feed_sides)) for side in feed_sides}
+    sides = {side: sum(_of(side, each_feed_usable_va, failing_sides)) for side in failing_sides}
     if redundancy not in ("N+1", "2N") or len(sides) < 2:
         return None
     total = sum(each_feed_usable_va)
@@ -272,5 +331,5 @@ def survivors_va(
     return min(left, total / 2) if redundancy == "2N" else left
 
 
-def _of(side: str, each_feed_usable_va: tuple[float, ...], feed_sides: tuple[str, ...]) -> tuple[float, ...]:
-    return tuple(usable for usable, one in zip(each_feed_usable_va, feed_sides, strict=True) if one == side)
+def _of(side: str, each_feed_usable_va: tuple[float, ...], failing_sides: tuple[str, ...]) -> tuple[float, ...]:
+    return tuple(usable for usable, one in zip(each_feed_usable_va, failing_sides, strict=True) if one == side)

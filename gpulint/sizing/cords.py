@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Mapping
+
+from gpulint import draws
+from gpulint.draws import Draw, Draws
 
 REDUNDANT = ("N+1", "2N")
 BUSBAR = "busbar"
 
 
-class Draw(NamedTuple):
-    """What one group of servers draws from one feed, through how many supplies; None where that is not known."""
-
-    feed: str
-    draw_w: float
-    supplies: float | None
-
-
-def cord_shares(cords: Mapping[str, float] | None, feed_names: tuple[str, ...]) -> Mapping[str, float]:
+def cord_shares(cords: Mapping[str, str] | None, feed_names: tuple[str, ...]) -> Mapping[str, float]:
     """Share of a server's power that each feed of its rack carries while all of them are up.
 
     share = cords on the feed / cords; 1 / feeds where no cords are stated
@@ -38,10 +32,11 @@ def cord_shares(cords: Mapping[str, float] | None, feed_names: tuple[str, ...]) 
         raise LookupError("no feeds are stated")
     if cords is None:
         return dict.fromkeys(feed_names, 1 / len(feed_names))
-    total = sum(float(count) for count in cords.values())
+    plugged = draws.counts(cords)
+    total = sum(plugged.values())
     if not total:
         raise LookupError("no cord is plugged in")
-    return {feed: float(count) / total for feed, count in cords.items()}
+    return {feed: count / total for feed, count in plugged.items()}
 
 
 def feed_draws(
@@ -57,48 +52,65 @@ def feed_draws(
 
     Args:
         server_group_w: of all servers of the group [W]. cord_shares: ratio by feed. servers: count.
-        psus: of one server. psu_inlet: of a supply; those of a busbar take three phases alike.
+        psus: of one server. psu_inlet: of a supply; what hangs on a busbar takes three phases alike and has none of its own.
     Returns:
         by feed
-    Validity: supplies are not known where the number of one server's is not, and do not matter where a busbar has them.
 
     >>> feed_draws(10200, {"A": 0.5, "B": 0.5}, 1, 6)[0]
     Draw(feed='A', draw_w=5100.0, supplies=3.0)
 
     Source: definition.
     """
-    count = None if not psus or psu_inlet == BUSBAR else servers * psus
+    count = 0 if psu_inlet == BUSBAR else None if psus is None else servers * psus
     return tuple(
         Draw(feed, server_group_w * share, None if count is None else count * share)
         for feed, share in cord_shares.items()
     )
 
 
-def feed_load_va(feed_name: str, each_feed_draws: tuple[tuple[Draw, ...], ...], power_factor: float) -> float:
-    """Apparent power that a feed carries while all feeds of its rack are up.
+def feed_load_w(feed_name: str, each_feed_draws: Draws) -> float:
+    """Power that a feed carries while all feeds of its rack are up.
 
-    feed_load_va = Σ draw_w / power_factor
+    feed_load_w = Σ draw_w
 
     Args:
-        feed_name: of the feed. each_feed_draws: of every group of servers of the rack. power_factor: ratio.
+        feed_name: of the feed. each_feed_draws: of every group of servers of the rack.
     Returns:
-        [VA]
+        [W]
 
-    >>> round(feed_load_va("A", ((Draw("A", 5100.0, 3.0), Draw("B", 5100.0, 3.0)),), 1.0))
-    5100
+    >>> feed_load_w("A", ((Draw("A", 5100.0, 3.0), Draw("B", 5100.0, 3.0)),))
+    5100.0
 
     Source: definition.
     """
-    return _load_w(feed_name, each_feed_draws) / power_factor
+    return draws.load_w(feed_name, each_feed_draws)
 
 
-def least_feed_load_va(feed_name: str, known_feed_draws: tuple[tuple[Draw, ...], ...], power_factor: float) -> float:
-    """Apparent power that a feed carries for those servers of its rack whose power is known.
+def feed_load_va(feed_load_w: float, supply_power_factor: float) -> float:
+    """Apparent power that a feed carries while all feeds of its rack are up.
 
-    least_feed_load_va = Σ draw_w / power_factor
+    feed_load_va = feed_load_w / supply_power_factor
 
     Args:
-        feed_name: of the feed. known_feed_draws: of the groups of servers that are known. power_factor: ratio.
+        feed_load_w: of the feed [W]. supply_power_factor: ratio.
+    Returns:
+        [VA]
+
+    >>> feed_load_va(5100.0, 1.0)
+    5100.0
+
+    Source: definition.
+    """
+    return feed_load_w / supply_power_factor
+
+
+def least_feed_load_va(feed_name: str, known_feed_draws: Draws, supply_power_factor: float) -> float:
+    """Apparent power that a feed carries for those servers of its rack whose power is known.
+
+    least_feed_load_va = Σ draw_w / supply_power_factor
+
+    Args:
+        feed_name: of the feed. known_feed_draws: of the groups of servers that are known. supply_power_factor: ratio.
     Returns:
         [VA]
 
@@ -107,58 +119,40 @@ def least_feed_load_va(feed_name: str, known_feed_draws: tuple[tuple[Draw, ...],
 
     Source: definition.
     """
-    return _load_w(feed_name, known_feed_draws) / power_factor
+    return draws.load_w(feed_name, known_feed_draws) / supply_power_factor
 
 
 def feed_failover_va(
     feed_name: str,
     feed_names: tuple[str, ...],
-    feed_sides: tuple[str, ...],
-    known_feed_draws: tuple[tuple[Draw, ...], ...],
-    power_factor: float,
+    failing_sides: tuple[str, ...],
+    known_feed_draws: Draws,
+    supply_power_factor: float,
 ) -> float:
     """Apparent power that a feed carries after the worst loss of another side.
 
-    feed_failover_va = max over sides s of Σ draws without s / power_factor
+    feed_failover_va = max over sides s of Σ draws without s / supply_power_factor
 
     Args:
-        feed_name: of the feed. feed_names, feed_sides: of all feeds of the rack, in the same order.
-        known_feed_draws: of the groups of servers that are known. power_factor: ratio.
+        feed_name: of the feed. feed_names, failing_sides: of all feeds of the rack, in the same order.
+        known_feed_draws: of the groups of servers that are known. supply_power_factor: ratio.
     Returns:
         [VA]
     Validity: the supplies that are left take over the load of the others evenly; a server that has lost all of its supplies
         draws nothing.
 
-    >>> draws = ((Draw("A", 5100.0, 3.0), Draw("B", 5100.0, 3.0)),)
-    >>> feed_failover_va("A", ("A", "B"), ("A", "B"), draws, 1.0)
+    >>> half = ((Draw("A", 5100.0, 3.0), Draw("B", 5100.0, 3.0)),)
+    >>> feed_failover_va("A", ("A", "B"), ("A", "B"), half, 1.0)
     10200.0
 
     Source: definition.
     """
-    sides = dict(zip(feed_names, feed_sides, strict=True))
-    lost = {*feed_sides} - {sides[feed_name]}
-    loads = [_load_w(feed_name, known_feed_draws)]
-    loads += [_load_w(feed_name, without(known_feed_draws, sides, side)) for side in lost]
-    return max(loads) / power_factor
+    lost = draws.after_losses(feed_name, feed_names, failing_sides, known_feed_draws)
+    loads = [draws.load_w(feed_name, each) for each in (known_feed_draws, *lost.values())]
+    return max(loads) / supply_power_factor
 
 
-def without(
-    each: Iterable[tuple[Draw, ...]], sides: Mapping[str, str], lost: str
-) -> tuple[tuple[Draw, ...], ...]:
-    """The draws of every group when a side is lost: what is left takes all of it, by its number of supplies."""
-    return tuple(_shifted(draws, [one for one in draws if sides.get(one.feed, one.feed) != lost]) for draws in each)
-
-
-def _shifted(draws: Sequence[Draw], left: Sequence[Draw]) -> tuple[Draw, ...]:
-    total, remaining = (sum(one.draw_w for one in some) for some in (draws, left))
-    return tuple(one._replace(draw_w=one.draw_w * total / remaining) for one in left) if remaining else ()
-
-
-def _load_w(feed: str, each: Iterable[tuple[Draw, ...]]) -> float:
-    return sum((one.draw_w for draws in each for one in draws if one.feed == feed), 0.0)
-
-
-def plugged_supplies(psus: int, cords: Mapping[str, float] | None) -> float:
+def plugged_supplies(psus: int, cords: Mapping[str, str] | None) -> float:
     """Supplies of one server that have a cord.
 
     plugged_supplies = Σ cords, at most psus
@@ -176,7 +170,7 @@ def plugged_supplies(psus: int, cords: Mapping[str, float] | None) -> float:
     return psus if cords is None else min(psus, corded_supplies(cords))
 
 
-def corded_supplies(cords: Mapping[str, float] | None) -> float:
+def corded_supplies(cords: Mapping[str, str] | None) -> float:
     """Cords of one server that are stated.
 
     corded_supplies = Σ cords
@@ -191,11 +185,11 @@ def corded_supplies(cords: Mapping[str, float] | None) -> float:
 
     Source: definition.
     """
-    return float(sum(float(count) for count in (cords or {}).values()))
+    return sum(draws.counts(cords).values(), 0.0)
 
 
 def supplies_left(
-    psus: int, cords: Mapping[str, float] | None, feed_names: tuple[str, ...], feed_sides: tuple[str, ...]
+    psus: int, cords: Mapping[str, str] | None, feed_names: tuple[str, ...], failing_sides: tuple[str, ...]
 ) -> float | None:
     """Supplies of one server that still have power when its worst side fails; None where there is one side or none.
 
@@ -203,7 +197,7 @@ def supplies_left(
 
     Args:
         psus: of one server. cords: of one server by feed, None where they are not stated.
-        feed_names, feed_sides: of all feeds of the rack, in the same order.
+        feed_names, failing_sides: of all feeds of the rack, in the same order.
     Returns:
         count
     Validity: without stated cords the best arrangement is taken, so that it is an upper bound.
@@ -215,12 +209,13 @@ def supplies_left(
 
     Source: definition.
     """
-    sides = dict(zip(feed_names, feed_sides, strict=True))
-    if len({*feed_sides}) < 2:
+    sides = dict(zip(feed_names, failing_sides, strict=True))
+    if len({*failing_sides}) < 2:
         return None
     if cords is None:
-        return psus - math.ceil(psus / len({*feed_sides}))
-    on = [sum(float(count) for feed, count in cords.items() if sides.get(feed) == side) for side in {*feed_sides}]
+        return psus - math.ceil(psus / len({*failing_sides}))
+    plugged = draws.counts(cords)
+    on = [sum(count for feed, count in plugged.items() if sides.get(feed) == side) for side in {*failing_sides}]
     return plugged_supplies(psus, cords) - max(on)
 
 
@@ -255,7 +250,7 @@ def supplies_needed(
     return psus_needed
 
 
-def unknown_feeds(cords: Mapping[str, float] | None, feed_names: tuple[str, ...]) -> tuple[str, ...]:
+def unknown_feeds(cords: Mapping[str, str] | None, feed_names: tuple[str, ...]) -> tuple[str, ...]:
     """Feeds that cords name and that the rack does not have.
 
     unknown_feeds = cords − feed_names
@@ -273,13 +268,13 @@ def unknown_feeds(cords: Mapping[str, float] | None, feed_names: tuple[str, ...]
     return tuple(feed for feed in cords or {} if feed not in feed_names)
 
 
-def sides_count(feed_sides: tuple[str, ...]) -> int:
+def sides_count(failing_sides: tuple[str, ...]) -> int:
     """How many sides of a rack's power fail independently.
 
-    sides_count = |feed_sides|
+    sides_count = |failing_sides|
 
     Args:
-        feed_sides: of every feed, what fails together.
+        failing_sides: of every feed, what fails together.
     Returns:
         count
 
@@ -288,7 +283,7 @@ def sides_count(feed_sides: tuple[str, ...]) -> int:
 
     Source: definition.
     """
-    return len({*feed_sides})
+    return len({*failing_sides})
 
 
 def is_redundant(redundancy: str | None) -> bool:
