@@ -6,12 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint.facts import Facts
-from gpulint.findings import Finding
+from gpulint.findings import Finding, Suggestion
 from gpulint.parts import Part, PartFacts
 from gpulint.policy import check
 from gpulint.policy.rule import Rule
 from gpulint.workload import Field, Value, Workload
 
+Key = tuple[str, tuple[str, ...], tuple[str | int, ...]]
 FROM_POLICY = "gpulint.yaml"
 
 
@@ -38,7 +39,12 @@ def judged(root: PartFacts, rules: Iterable[Rule]) -> tuple[Said, ...]:
     """What the rules say of every part, in the order of the file."""
     about = by_kind(rules)
     told = ((one, about.get(one.kind, ())) for one in root.all())
-    return tuple(Said(known, mine, check.judged(mine, known)) for known, mine in told if mine)
+    return tuple(Said(known, mine, outcome(mine, known)) for known, mine in told if mine)
+
+
+def outcome(rules: Iterable[Rule], known: PartFacts) -> check.Outcome:
+    """What rules say of one part."""
+    return check.judged(rules, known)
 
 
 def by_kind(rules: Iterable[Rule]) -> Mapping[str, tuple[Rule, ...]]:
@@ -51,11 +57,25 @@ def by_kind(rules: Iterable[Rule]) -> Mapping[str, tuple[Rule, ...]]:
     return about
 
 
-def findings(said: Sequence[Said]) -> list[tuple[Finding, Facts]]:
-    """The findings about parts, each with the facts behind it."""
+def findings(
+    said: Sequence[Said], offered: Mapping[tuple[Key, str], tuple[Suggestion, ...]]
+) -> list[tuple[Finding, Facts]]:
+    """The findings about parts with the alternatives that were found, each with the facts behind it."""
+    spoken = ((one, verdict) for one in said for verdict in one.outcome.verdicts)
     return [
-        (check.finding(verdict, one.owner, one.known), one.known) for one in said for verdict in one.outcome.verdicts
+        (
+            check.finding(verdict, one.owner, one.known)._replace(
+                suggestions=offered.get((key(one.known), verdict.rule.name), ())
+            ),
+            one.known,
+        )
+        for one, verdict in spoken
     ]
+
+
+def key(known: PartFacts) -> Key:
+    """What a part is called in all variants of its facility."""
+    return known.kind, known.path(), known.role.anchor.path
 
 
 def owner(known: PartFacts) -> Workload:

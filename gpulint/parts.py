@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from gpulint import hardware
@@ -34,6 +34,7 @@ HOLDS: Mapping[str, frozenset[str]] = {
     "rack": frozenset({"feed", "server", "switch"}),
 }
 """The kinds of part that a part of a kind may hold."""
+_HOLDING = frozenset({"site", "room", "row", "rack"})
 NAMED = frozenset({"panel", "cdu", "pool", "switch"})
 """Kinds whose parts hold nothing themselves: those that name one in a key of its kind belong to it."""
 
@@ -50,11 +51,16 @@ class Part:
 class PartFacts(Facts):
     """Facts of one part; `above` is the part that holds it, `below` are those that it holds."""
 
-    def __init__(self, part: Part, above: PartFacts | None = None) -> None:
+    def __init__(
+        self,
+        part: Part,
+        above: PartFacts | None = None,
+        below: Callable[[PartFacts], Iterator[PartFacts]] | None = None,
+    ) -> None:
         super().__init__(part.role, None)
         self.part = part
         self.above = above
-        self.below = tuple(PartFacts(one, self) for one in part.parts)
+        self.below = tuple(below(self) if below else (PartFacts(one, self) for one in part.parts))
         self._of_kind: dict[str, tuple[PartFacts, ...]] = {}
         self._type: Mapping[str, Field] | None = None
 
@@ -90,6 +96,42 @@ class PartFacts(Facts):
         for one in self.above.of_kind(kind) if self.above else ():
             if one.likely(self.kind) == self.role.name:
                 yield one
+
+    def varied(self, roles: Mapping[int, Role], added: Mapping[int, tuple[Part, ...]]) -> PartFacts:
+        """The facts of the whole with other roles of some parts, and with further parts in some, both by `id`.
+
+        What a change does not reach is taken over as it is: whole racks beside those that change.
+        """
+        reached = {
+            id(holder) for one in self.all() if id(one) in roles or id(one) in added for holder in one._holders()
+        }
+        return self._varied(roles, added, reached, None, False)
+
+    def _varied(
+        self,
+        roles: Mapping[int, Role],
+        added: Mapping[int, tuple[Part, ...]],
+        reached: Collection[int],
+        above: PartFacts | None,
+        within: bool,
+    ) -> PartFacts:
+        changed = within or id(self) in roles or id(self) in added
+        further = added.get(id(self), ())
+        role = roles.get(id(self), self.role)
+
+        def below(new: PartFacts) -> Iterator[PartFacts]:
+            for one in self.below:
+                stays = not changed and id(one) not in reached and self.kind != "rack" and one.kind in _HOLDING
+                yield one if stays else one._varied(roles, added, reached, new, changed)
+            yield from (PartFacts(one, new) for one in further)
+
+        return PartFacts(Part(self.kind, role, self.part.parts), above, below)
+
+    def _holders(self) -> Iterator[PartFacts]:
+        """This part and those that hold it."""
+        yield self
+        if self.above is not None:
+            yield from self.above._holders()
 
     def nearest(self, kinds: tuple[str, ...]) -> PartFacts | None:
         """The nearest part of one of these kinds that holds this one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 KIB = 2**10
@@ -17,6 +17,12 @@ GB = 10**9
 BILLION = 10**9
 TERA = 10**12
 GBIT = GB // 8
+CFM = Fraction(3048**3, 10**12 * 60)
+"""A cubic foot per minute in cubic metres per second."""
+L_PER_MIN = Fraction(1, 60_000)
+"""A litre per minute in cubic metres per second."""
+BTU_PER_H = Fraction(105505585262, 10**8 * 3600)
+"""A British thermal unit per hour in watts."""
 HOUR_S = 3600
 MONTH_HOURS = 730
 KWH = THOUSAND * HOUR_S
@@ -214,7 +220,7 @@ def count(cell: str) -> int | None:
     return int(cell) if cell else None
 
 
-def scaled(cell: str, factor: int) -> float | None:
+def scaled(cell: str, factor: int | Fraction) -> float | None:
     """The number of a catalog cell times its unit; None where it is empty."""
     return float(Fraction(cell) * factor) if cell else None
 
@@ -296,6 +302,18 @@ def human(value: object, unit: str) -> str:
     if isinstance(value, (int, float, Fraction)):
         return _human_number(float(value) if isinstance(value, Fraction) else value, unit)
     return str(value)
+
+
+def beside(values: Sequence[float], unit: str) -> tuple[tuple[str, ...], str]:
+    """Values that are compared with one another as people read them: all in the step that the largest reaches.
+
+    >>> beside((40_800, 17_292.6), "w"), beside((900_000, 1_200_000), "va"), beside((522, 1000), "kg")
+    ((('40.8', '17.3'), 'kW'), (('0.9', '1.2'), 'MVA'), (('522', '1,000'), 'kg'))
+    """
+    steps = _STEPS.get(unit, ((1, unit),))
+    largest = max(map(abs, values), default=0)
+    size, name = next((one for one in steps if largest >= one[0]), steps[-1])
+    return tuple(_plain(value / size) for value in values), name
 
 
 def _parsed(text: str) -> Fraction:
@@ -382,6 +400,13 @@ def _worded(singular: str, suffix: str) -> Callable[[float], str]:
     return lambda value: f"{singular}{_plain(value)}{suffix}"
 
 
+_STEPS: Mapping[str, tuple[tuple[float, str], ...]] = {
+    **{unit: ((MILLION, f"M{name}"), (THOUSAND, f"k{name}"), (1, name)) for unit, name in (("w", "W"), ("va", "VA"))},
+    "u": ((1, "U"),),
+    "liquid_m3_per_s": ((float(L_PER_MIN), "L/min"),),
+    "m3_per_s": ((float(CFM), "CFM"),),
+}
+"""The steps in which values of a unit are compared, largest first."""
 _FORMATS: dict[str, Callable[[float], str]] = {
     "bytes": _stepped((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), base="B"),
     "bytes_per_s": _stepped((TERA, "TB/s"), (GB, "GB/s"), (MILLION, "MB/s"), (THOUSAND, "kB/s"), base="B/s"),
