@@ -125,6 +125,8 @@ def continuous_share(
     Source: NFPA 70 (NEC) 2023, 210.20(A) and 215.3: 125 % of the continuous load; exception for 100 % rated assemblies;
         article 100: continuous is three hours or more. IEC 60364-4-43:2008, 433.1: design current ≤ rated current.
     """
+    if breaker_continuous_share is not None and breaker_continuous_share > 1:
+        raise LookupError("derating is a share of the breaker's rating, such as 0.8 or 80 %")
     if breaker_continuous_share is not None:
         return breaker_continuous_share
     return {"NEC": 0.8, "IEC": 1.0}.get(governing_code or "", 1 / continuous_load_ratio)
@@ -149,29 +151,45 @@ def is_breaker_derated(breaker_a: float, governing_code: str | None = None) -> b
     return governing_code == "NEC" and breaker_a in DERATED
 
 
-def feed_usable_a(
-    breaker_a: float, continuous_share: float, pdu_a: float | None, governing_code: str | None = None
-) -> float:
-    """Current that each line of a feed may carry all day.
+def breaker_usable_a(breaker_a: float, continuous_share: float, governing_code: str | None = None) -> float:
+    """Current that a breaker lets through all day.
 
-    feed_usable_a = min(breaker_a · continuous_share, pdu_a)
+    breaker_usable_a = breaker_a · continuous_share
 
     Args:
-        breaker_a: rating of the breaker [A]. continuous_share: ratio.
-        pdu_a: what the rack's distribution unit may carry per line, as its plate says [A]. governing_code: NEC or IEC.
+        breaker_a: rating of the breaker [A]. continuous_share: ratio. governing_code: NEC or IEC.
     Returns:
         [A]
-    Validity: the plate of a distribution unit for North America states the current after the 80 % already, so that it is not
-        lowered again; where a breaker's rating is four fifths of a standard one, nobody can tell what was meant.
+    Validity: where four fifths of a standard rating are stated under the NEC, nobody can tell what was meant.
 
-    >>> feed_usable_a(60, 0.8, None), feed_usable_a(32, 1.0, None), feed_usable_a(60, 0.8, 24)
-    (48.0, 32.0, 24)
+    >>> breaker_usable_a(60, 0.8), breaker_usable_a(32, 1.0)
+    (48.0, 32.0)
 
     Source: NFPA 70 (NEC) 2023, 210.20(A), 215.3; IEC 60364-4-43:2008, 433.1.
     """
     if is_breaker_derated(breaker_a, governing_code) and continuous_share < 1:
-        raise LookupError(f"{breaker_a:g} A is no rating of a breaker, and 80 % of one")
-    return min(breaker_a * continuous_share, math.inf if pdu_a is None else pdu_a)
+        raise LookupError(f"{breaker_a:g} A is no rating of a breaker, but 80 % of one")
+    return breaker_a * continuous_share
+
+
+def feed_usable_a(breaker_usable_a: float, pdu_a: float | None) -> float:
+    """Current that each line of a feed may carry all day.
+
+    feed_usable_a = min(breaker_usable_a, pdu_a)
+
+    Args:
+        breaker_usable_a: of the breaker [A]. pdu_a: of the rack's distribution unit per line, as its plate says [A].
+    Returns:
+        [A]
+    Validity: the plate of a distribution unit for North America states the current after the 80 % already, so that it is not
+        lowered again.
+
+    >>> feed_usable_a(48.0, None), feed_usable_a(48.0, 24)
+    (48.0, 24)
+
+    Source: definition; plates of rack units state a "regulatory derated input current" for North America.
+    """
+    return breaker_usable_a if pdu_a is None else min(breaker_usable_a, pdu_a)
 
 
 def feed_usable_va(line_voltage_v: float, feed_phases: int, feed_usable_a: float) -> float:
@@ -207,6 +225,8 @@ def supply_power_factor(power_factor: float | None, va_per_w: float) -> float:
 
     Source: definition; ENERGY STAR Computer Servers, table of power factors: at least 0.95 at full load.
     """
+    if power_factor is not None and power_factor > 1:
+        raise LookupError("a power factor is at most 1")
     return 1 / va_per_w if power_factor is None else power_factor
 
 

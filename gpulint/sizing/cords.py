@@ -12,6 +12,42 @@ REDUNDANT = ("N+1", "2N")
 BUSBAR = "busbar"
 
 
+def failing_side(feed_side: str | None, feed_name: str) -> str:
+    """What fails together with a feed: its side, or itself alone where no side is stated.
+
+    failing_side = feed_side, else feed_name
+
+    Args:
+        feed_side: as stated. feed_name: of the feed.
+    Returns:
+        name
+
+    >>> failing_side("A", "A2"), failing_side(None, "B")
+    ('A', 'B')
+
+    Source: definition.
+    """
+    return feed_name if feed_side is None else feed_side
+
+
+def cords_stated(each_cords: tuple[Mapping[str, str] | None, ...]) -> bool:
+    """Whether the cords of every group of servers of a rack are stated.
+
+    cords_stated = cords of every group ≠ None
+
+    Args:
+        each_cords: of every group of servers.
+    Returns:
+        flag
+
+    >>> cords_stated(({"A": "3", "B": "3"},)), cords_stated((None,)), cords_stated(())
+    (True, False, False)
+
+    Source: definition.
+    """
+    return bool(each_cords) and None not in each_cords
+
+
 def cord_shares(cords: Mapping[str, str] | None, feed_names: tuple[str, ...]) -> Mapping[str, float]:
     """Share of a server's power that each feed of its rack carries while all of them are up.
 

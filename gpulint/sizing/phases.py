@@ -82,6 +82,24 @@ def _line_a(on: Sequence[Draw], phases: int, line_v: float, power_factor: float)
     return max([total / math.sqrt(PHASES), *alone]) / line_v / power_factor
 
 
+def feed_line_share(feed_line_a: float, feed_usable_a: float) -> float:
+    """Share of what a line may carry that the most loaded one carries at least.
+
+    feed_line_share = feed_line_a / feed_usable_a
+
+    Args:
+        feed_line_a: of the most loaded line [A]. feed_usable_a: per line [A].
+    Returns:
+        ratio
+
+    >>> feed_line_share(24.0, 48.0)
+    0.5
+
+    Source: definition.
+    """
+    return feed_line_a / feed_usable_a
+
+
 def phase_imbalance(feed_name: str, feed_phases: int, line_voltage_v: float, each_feed_draws: Draws) -> float:
     """How far the line of a feed that deviates most is from the average, with supplies spread as evenly as they go.
 
@@ -95,7 +113,7 @@ def phase_imbalance(feed_name: str, feed_phases: int, line_voltage_v: float, eac
     Validity: the largest supplies are placed first, each on the phase that carries least; 0 of a single phase.
 
     >>> four, six = (((Draw("A", 4000.0, count),),) for count in (4.0, 6.0))
-    >>> phase_imbalance("A", 3, 400, four), phase_imbalance("A", 3, 400, six)
+    >>> round(phase_imbalance("A", 3, 400, four), 3), phase_imbalance("A", 3, 400, six)
     (0.5, 0.0)
 
     Source: Raritan PX3/PXE online help, Unbalanced Current Calculation.
