@@ -304,6 +304,24 @@ def unknown_feeds(cords: Mapping[str, str] | None, feed_names: tuple[str, ...]) 
     return tuple(feed for feed in cords or {} if feed not in feed_names)
 
 
+def feeds(feed_names: tuple[str, ...]) -> int:
+    """Feeds of a rack.
+
+    feeds = |feed_names|
+
+    Args:
+        feed_names: of the rack.
+    Returns:
+        count
+
+    >>> feeds(("A", "B"))
+    2
+
+    Source: definition.
+    """
+    return len(feed_names)
+
+
 def sides_count(failing_sides: tuple[str, ...]) -> int:
     """How many sides of a rack's power fail independently.
 
