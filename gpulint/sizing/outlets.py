@@ -100,24 +100,31 @@ def inlet_without_outlet(
 
 
 def supply_a(
-    server_w: float, plugged_supplies: float, each_supply_v: tuple[float, ...], supply_power_factor: float
-) -> float:
-    """Current that the cord of one supply carries while all supplies of the server are up.
+    server_w: float,
+    plugged_supplies: float,
+    each_supply_v: tuple[float, ...],
+    supply_power_factor: float,
+    supplies_needed: float | None = None,
+) -> float | None:
+    """Current that the cord of one supply carries while all supplies of the server are up; None where they are too few.
 
     supply_a = server_w / plugged_supplies / V / power factor
 
     Args:
         server_w: of one server [W]. plugged_supplies: of one server. each_supply_v: at the outlets of every feed [V].
-        supply_power_factor: ratio.
+        supply_power_factor: ratio. supplies_needed: for what the server draws.
     Returns:
         [A]
-    Validity: supplies share the load evenly; at the highest of the voltages, so that it is a lower bound.
+    Validity: supplies share the load evenly; at the highest of the voltages, so that it is a lower bound. A server with fewer
+        supplies than it needs draws less than it would.
 
-    >>> round(supply_a(10200, 6, (208.0, 208.0), 1.0), 2)
-    8.17
+    >>> round(supply_a(10200, 6, (208.0, 208.0), 1.0, 4), 2), supply_a(10200, 3, (208.0,), 1.0, 4)
+    (8.17, None)
 
     Source: definition.
     """
+    if supplies_needed is not None and plugged_supplies < supplies_needed:
+        return None
     return server_w / plugged_supplies / _highest(each_supply_v) / supply_power_factor
 
 
