@@ -140,6 +140,11 @@ class Server:
     source: str
     date: str
 
+    @property
+    def published_max_w(self) -> float | None:
+        """Its maximum where it comes in one make only; None where it depends on what it is ordered with."""
+        return self.server_max_w if self.accelerator else None
+
 
 class ListPrice(NamedTuple):
     """What a whole machine costs in a region; `home` is the region that counts where none is stated."""
@@ -445,7 +450,7 @@ def _server(row: catalog.Row) -> Server:
         server_weight_kg=units.scaled(row["weight_kg"], 1),
         server_max_w=units.scaled(row["max_w"], 1),
         server_idle_w=units.scaled(row["idle_w"], 1),
-        server_heat_w=units.scaled(row["heat_btu_per_h"], units.BTU_PER_H),
+        server_heat_w=units.scaled(row["heat_btu_per_h"], units.BTU_PER_HOUR_W),
         psus=units.count(row["psus"]),
         psu_w=units.scaled(row["psu_w"], 1),
         psus_needed=units.count(row["psus_needed"]),
