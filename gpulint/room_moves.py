@@ -177,13 +177,14 @@ def _code(known: PartFacts) -> str:
 
 
 def _higher_voltage(known: PartFacts) -> Iterator[Move]:
-    """Three phases of 415 V or 400 V."""
+    """Three phases of 415 V or 400 V, for what is lower and for 480 V and more."""
     feeds = _feeds(known)
     volts = HIGHER_V[_code(known)]
-    lower = [one for one in feeds if (_number(one, "feed_voltage_v") or volts) < volts]
-    phases = [Change(one, "feed_phases", 3) for one in lower if _number(one, "feed_phases") == 1]
-    if lower:
-        changes = (*(Change(one, "feed_voltage_v", volts) for one in lower), *phases)
+    stated = [(one, _number(one, "feed_voltage_v") or volts) for one in feeds]
+    others = [one for one, now in stated if now < volts or now > max(HIGHER_V.values())]
+    phases = [Change(one, "feed_phases", 3) for one in others if _number(one, "feed_phases") == 1]
+    if others:
+        changes = (*(Change(one, "feed_voltage_v", volts) for one in others), *phases)
         yield Move(f"feeds of {volts} V, three phases", changes, f"circuits and rack PDUs for {volts} V")
 
 
