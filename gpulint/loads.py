@@ -21,7 +21,7 @@ from gpulint.workload import Field, Workload
 LARGEST = 5
 WAITING = ("Job", "Workflow", "Pod", "RayCluster", "Notebook", "Task")
 """What the kinds of objects end in that run to an end, or that nobody keeps running."""
-SUMMED = frozenset({"pool_service_gpus", "pool_queued_gpus", "placed_load_w", "placed_workloads"})
+SUMMED = frozenset({"pool_service_gpus", "pool_queued_gpus", "placed_load_w", "placed_load_va", "placed_workloads"})
 """Facts that a run says of a facility, and no file: rules about them are judged once every file is read."""
 SOURCE = "the files of this run"
 
@@ -114,7 +114,20 @@ def judged(
     totals = _totals(root, found)
     loaded = facilities.facts_of(_loaded(root, totals), thresholds)
     said = facilities.judged(loaded, about)
-    return [(_finding(verdict, one, totals), one.known) for one in said for verdict in one.outcome.verdicts]
+    each = [(_finding(verdict, one, totals), one.known) for one in said for verdict in one.outcome.verdicts]
+    return list(_gathered(each))
+
+
+def _gathered(each: Iterable[tuple[Finding, PartFacts]]) -> Iterator[tuple[Finding, Facts]]:
+    """Findings, those of one rule at one place about several parts as one that names the others."""
+    alike: dict[object, list[tuple[Finding, PartFacts]]] = {}
+    for one, known in each:
+        alike.setdefault((one.rule, one.severity, one.location), []).append((one, known))
+    for (first, known), *others in alike.values():
+        names = [other.role.name for _, other in others]
+        more = f", and {len(names) - LARGEST} more" if len(names) > LARGEST else ""
+        said = (f"so too {', '.join(names[:LARGEST])}{more}",) if names else ()
+        yield first._replace(arithmetic=(*first.arithmetic, *said)), known
 
 
 def under(root: PartFacts, found: Sequence[Placed]) -> Part:

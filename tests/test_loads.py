@@ -256,7 +256,7 @@ def test_a_rack_draws_between_idle_and_its_maximum_by_what_is_placed() -> None:
     assert not isinstance(found, Missing)
     assert found.favourable == pytest.approx(2 * 1020)  # all 16 fit into the other rack: two servers idle at a tenth
     assert found.likely == pytest.approx(2 * (1530 + (0.72 * 10200 - 1530) / 2))  # half of each server computes
-    assert found.adverse == pytest.approx(2 * 10200)
+    assert found.adverse == pytest.approx(2 * 0.85 * 10200)  # all 16 here
 
 
 def test_services_count_for_sure_and_jobs_only_by_the_largest() -> None:
@@ -267,6 +267,40 @@ def test_services_count_for_sure_and_jobs_only_by_the_largest() -> None:
     assert (pools["train"].likely("pool_queued_gpus"), pools["train"].likely("pool_largest_job_gpus")) == (24, 16)
     server = next(one for one in root.of_kind("server") if one.likely("pool") == "train")
     assert server.worlds("pool_busy_gpus") == (0, 16, 16)
+
+
+FEED = "      feeds: [{voltage: 208 V, phases: 3, breaker: 60 A, code: NEC}]\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"a_yaml": service("chat", 32)}, {}),  # 14.7 kW in each rack, 15.0 kVA
+        ({"a_yaml": service("chat", 32), "b_yaml": service("more", 1)}, {"pool-overcommitted": Severity.ERROR}),
+    ],
+)
+def test_what_likely_draws_less_than_a_feed_carries_is_not_told_off(
+    files: dict[str, str], expected: dict[str, Severity]
+) -> None:
+    """208 V · √3 · 60 A · 0.8 = 17.3 kVA; two DGX H100 draw 20.4 kW by their plate, and 17.3 kW in a burn test."""
+    hall = HALL.replace(
+        "      servers: [{type: dgx-h100, count: 2}]\n", FEED + "      servers: [{type: dgx-h100, count: 2}]\n"
+    )
+    spoken = said(report(hall, **files))
+    assert {name: one for name, one in spoken.items() if one > Severity.NOTE} == expected
+
+
+def test_three_busy_servers_on_one_feed_likely_trip_it() -> None:
+    """Three at 0.72 of 10.2 kW are 22 kW."""
+    hall = HALL.replace(
+        "      servers: [{type: dgx-h100, count: 2}]\n", FEED + "      servers: [{type: dgx-h100, count: 3}]\n"
+    )
+    found = report(hall, a_yaml=service("chat", 48))
+    assert said(found) == {"placed-load-over-circuit": Severity.WARNING}
+    (one,) = samples.of_rule(found, "placed-load-over-circuit")
+    assert one.location.path == "a.yaml"
+    assert one.arithmetic == ("48 GPUs chat (a.yaml)", "so too r2")
+    assert said(report(hall, a_yaml=service("chat", 8))) == {}
 
 
 # ---- a year
@@ -460,11 +494,11 @@ def test_a_drawing_says_what_a_year_takes_and_costs_to_three_digits() -> None:
     hall = HALL.replace("servers: [{type: dgx-h100}]", "servers: [{type: dgx-h100, idle: 10.2 kW}]").replace(
         "  racks:\n", "  utilization: 100 %\n  racks:\n"
     )
-    only = "\n".join(line for line in hall.split("\n"))
-    start, end = only.index("    - name: r[1-2]"), only.index("    - name: q1")
-    (drawn,) = report(only[:start] + only[end:], only="hall.yaml").facilities
-    lines = elevation.as_text((drawn,)).split("\n")
-    assert [line.strip() for line in lines[2:5]] == [
+    start, end = hall.index("    - name: r[1-2]"), hall.index("    - name: q1")
+    (drawn,) = report(hall[:start] + hall[end:], only="hall.yaml").facilities
+    lines = [line.strip() for line in elevation.as_text((drawn,)).split("\n")]
+    at = next(at for at, line in enumerate(lines) if line.startswith("average"))
+    assert lines[at : at + 3] == [
         "average 10.2 kW; idle 10.2 kW, busy 10.2 kW",
         "a year  116 MWh",
         "costs   $11,600; cooling and losses $2,680",

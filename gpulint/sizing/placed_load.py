@@ -276,6 +276,24 @@ def placed_load_w(each_placed_group_w: Sequence[float], each_pool_service_gpus: 
     return sum(each_placed_group_w) if any(one is not None for one in each_pool_service_gpus) else None
 
 
+def placed_load_va(placed_load_w: float | None, supply_power_factor: float) -> float | None:
+    """Apparent power of the servers of a rack or room under what is placed there.
+
+    placed_load_va = placed_load_w / supply_power_factor
+
+    Args:
+        placed_load_w: of the servers, None where nothing is placed [W]. supply_power_factor: under load (ratio).
+    Returns:
+        [VA]; None where nothing is placed
+
+    >>> placed_load_va(19_000.0, 0.95), placed_load_va(None, 0.95)
+    (20000.0, None)
+
+    Source: definition.
+    """
+    return None if placed_load_w is None else placed_load_w / supply_power_factor
+
+
 def most_gpus(gpus_per_replica: float, replicas_most: int | None) -> float | None:
     """GPUs of all the instances that an autoscaler may start.
 
