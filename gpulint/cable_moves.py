@@ -72,7 +72,7 @@ def _other_optic(known: Facts) -> Iterator[Rewrite]:
 
 
 def _instead_of(near: Optic, caged: bool) -> list[Optic]:
-    """What goes into the same port for the same links, first on the same lanes, then on the same fibre, first with the shortest reach.
+    """What goes into the same port for the same links: on the same lanes, then on the same fibre, first the shortest reach.
 
     Where the cage is stated, the rules say whether a plug with fins or a flat one goes into it.
     """
