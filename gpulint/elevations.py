@@ -122,7 +122,7 @@ def _count(server: PartFacts) -> int:
 
 
 def _position(server: PartFacts) -> int | None:
-    position = _number(server, "server_position_u")
+    position = _number(server, "position_u")
     return None if position is None else math.floor(position)
 
 
@@ -187,6 +187,8 @@ def _meter(known: PartFacts, name: str, gauge: Gauge) -> Meter:
         taken = None
     least = _worlds(known, gauge.least)
     verdict = _verdict(taken, least, limit)
+    if gauge.usual and verdict == "exceeded":
+        verdict = "likely exceeded"
     return Meter(
         name,
         _unit(gauge),

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.findings import FeedSummary, Meter, RackSummary, Slot, Worlds
+from gpulint.findings import FacilitySummary, FeedSummary, Meter, RackSummary, Slot, Worlds
 from gpulint.reports import bars
 from gpulint.reports.words import safe
 
@@ -71,6 +71,16 @@ def first(kinds: Sequence[Drawn], most: int) -> list[Drawn]:
 def is_called(rack: RackSummary, name: str) -> bool:
     """Whether a name is that of a rack, with or without the parts above."""
     return name in (rack.name, f"{rack.place}/{rack.name}")
+
+
+def areas(one: FacilitySummary) -> Iterator[tuple[str, Meter]]:
+    """What is shown of what holds or feeds racks: its limits, and of the facility its sums; each with the name of its part."""
+    for area in one.areas:
+        for meter in area.meters:
+            if area.kind == "facility" and bars.tells(meter):
+                yield area.kind, meter
+            elif meter.limit is not None:
+                yield safe(f"{area.kind} {area.name}"), meter
 
 
 def rank(rack: RackSummary) -> int:
