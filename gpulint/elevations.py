@@ -157,12 +157,11 @@ def _label(server: PartFacts) -> str:
 
 
 def _free(slots: Iterable[Slot], one: Slot, height: int) -> int:
-    """The lowest unit from that of a slot on from which its machine has room; where there is none, above all others."""
+    """The lowest unit of room for a machine: from that of a slot on, else below it, else from there on beyond the rack."""
     taken: set[int] = {unit for slot in slots for unit in range(slot.lowest, slot.lowest + slot.units)}
-    for lowest in itertools.chain(range(one.lowest, height - one.units + 2), range(1, one.lowest)):
-        if taken.isdisjoint(range(lowest, lowest + one.units)):
-            return lowest
-    return max((height, *taken)) + 1
+    within = itertools.chain(range(one.lowest, height - one.units + 2), range(1, one.lowest))
+    candidates = itertools.chain(within, itertools.count(one.lowest))
+    return next(lowest for lowest in candidates if taken.isdisjoint(range(lowest, lowest + one.units)))
 
 
 # ---- meters
