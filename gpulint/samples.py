@@ -144,10 +144,10 @@ def under(text: str, given: Given) -> Given:
     def governed(path: str) -> Given:
         found = policies.at(path)
         about = found.governance.about(lambda lines: policies.matches(lines, path))
-        return replace(given, governance=about.read_whole(), available=availability.of(found))
+        return replace(given, governance=about.read_whole(), available=availability.of(found), facility=found.facility)
 
-    whole = policies.nearest("").governance.read_whole()
-    return replace(given, governance=whole, governed=governed)
+    whole = policies.nearest("")
+    return replace(given, governance=whole.governance.read_whole(), facility=whole.facility, governed=governed)
 
 
 def given(rules: Sequence[Rule], known: Sequence[Rule], alternatives: bool = True) -> Given:

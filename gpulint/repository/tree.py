@@ -159,6 +159,10 @@ class Tree(abc.ABC):
         root = f"{self.root}{os.sep}".replace(os.sep * 2, os.sep)
         return place.removeprefix(root).replace(os.sep, "/") if place.startswith(root) else None
 
+    def shown_at_root(self, path: str) -> str:
+        """The path as shown of a file by its path from the root."""
+        return self._shown(self.root / path)
+
     def at_root(self, path: str) -> bytes | None:
         """A file by its path from the root; None where there is none that may be read."""
         return self._told(self.root, path)
