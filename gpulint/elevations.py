@@ -22,8 +22,6 @@ from gpulint.findings import (
 )
 from gpulint.parts import PartFacts
 
-PROMISED = frozenset({"N+1", "2N"})
-"""What is said of feeds one of which may fail."""
 DRAWN_MAX = 200
 """Machines of a rack that are drawn; the tallest racks have some sixty units."""
 
@@ -44,13 +42,12 @@ _SITE = {"power": _PLANNED, "cooling": (Gauge("heat_w", "least_heat_w", "cooling
 GAUGES: Mapping[str, Mapping[str, tuple[Gauge, ...]]] = {
     "rack": {
         "power": (
-            Gauge("load_w", "least_load_w", "power_limit_w"),
-            Gauge("load_va", "least_load_va", "survivors_va"),
+            Gauge("planned_load_w", "least_planned_load_w", "power_limit_w"),
             Gauge("load_va", "least_load_va", "rack_usable_va"),
         ),
         "cooling": (
             Gauge("cooled_heat_w", "least_cooled_heat_w", "cooling_installed_w"),
-            Gauge("heat_w", "least_heat_w", "density_most_w", usual=True),
+            Gauge("air_heat_w", "least_air_heat_w", "density_most_w", usual=True),
         ),
         "weight": (Gauge("weight_kg", "least_weight_kg", "rack_load_limit_kg"),),
         "space": (Gauge("units_used", "units_used", "rack_units", each="server_group_units"),),
@@ -110,7 +107,7 @@ def _rack(known: PartFacts) -> RackSummary:
         units=None if height is None else math.floor(height),
         servers=sum(map(_count, servers)),
         slots=tuple(slots),
-        stacked=any(_position(one) is None or _count(one) > 1 for one in servers) and bool(slots),
+        stacked=any(_position(one) is None for one in servers) and bool(slots),
         undrawn=tuple(undrawn),
         meters=tuple(_meters(known)),
         feeds=tuple(_feed(one) for one in known.below if one.kind == "feed"),
@@ -151,9 +148,10 @@ def _slots(servers: Sequence[PartFacts], height: int) -> tuple[list[Slot], list[
 
 
 def _label(server: PartFacts) -> str:
-    """The name, and the type where that says more."""
+    """The type of several machines alike; of a single one its name too, where it has one."""
     stated = server.role.value("server_type")
-    return " ".join(dict.fromkeys((server.role.name, str(stated) if isinstance(stated, str) else server.role.name)))
+    kind = stated if isinstance(stated, str) else server.role.name
+    return kind if _count(server) > 1 else " ".join(dict.fromkeys((server.role.name, kind)))
 
 
 def _free(slots: Iterable[Slot], one: Slot, height: int) -> int:
@@ -259,18 +257,32 @@ def _supply(known: PartFacts) -> Iterator[str]:
 def _holds(
     known: PartFacts, load: Worlds[float] | None, lost: Worlds[float] | None, least: Worlds[float] | None
 ) -> str:
-    """Whether a feed carries its load, also after the loss of another side."""
+    """Whether a feed carries its load, also after the loss of another side.
+
+    Where no cords are stated, that its rack spreads its load evenly is an assumption: sure is what all feeds together lack,
+    and that a line is over its breaker where the feed as a whole is not.
+    """
     over = [one > 1 for one in load or least or ()]
-    if over and (all(over) or (load and over[1])):
-        return "overloaded" if all(over) else "likely overloaded"
-    promised = _word(known, "redundancy") in PROMISED
+    if over and all(over):
+        by_line = least is not None and max(least) <= 1
+        return "overloaded" if by_line or _is_sure(known, "rack_usable_va") else "likely overloaded"
+    if load and over[1]:
+        return "likely overloaded"
+    promised = _is_so(known, "is_redundant")
     if _number(known, "sides_count") == 1:
         return "no spare" if promised else "not redundant"
     if lost is not None and lost.likely > 1:
-        return ("no spare" if min(lost) > 1 else "likely no spare") if promised else "not redundant"
+        sure = min(lost) > 1 and _is_sure(known, "survivors_va")
+        return ("no spare" if sure else "likely no spare") if promised else "not redundant"
     if load is None or lost is None:
         return "cannot tell"
     return "likely holds" if any(over) or max(lost) > 1 else "holds"
+
+
+def _is_sure(known: PartFacts, capacity: str) -> bool:
+    """Whether the load of a feed is known by its cords, or that of its rack is beyond a capacity however it is spread."""
+    whole = _share(known, ("load_va", capacity)) or _share(known, ("least_load_va", capacity))
+    return _is_so(known, "cords_stated") or (whole is not None and min(whole) > 1)
 
 
 def _share(known: PartFacts, *pairs: tuple[str, str]) -> Worlds[float] | None:
@@ -306,6 +318,10 @@ def _is_number(value: object) -> bool:
 def _number(known: PartFacts, name: str) -> float | None:
     found = _worlds(known, name)
     return None if found is None else found.likely
+
+
+def _is_so(known: PartFacts, name: str) -> bool:
+    return name in glossary() and known.likely(name) is True
 
 
 def _word(known: PartFacts, name: str) -> str:

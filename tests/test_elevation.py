@@ -77,11 +77,11 @@ rack r01 in hall-1  (room.yaml:9)
    24 ├────────────────────────────┤  ███████████████████······  within
       │ dgx-h100           10.2 kW │
       │                            │  feed a (side A): overloaded
-      │                            │    208 V, 3 phases, 60 A: 17.3 kVA usable
-   16 ├────────────────────────────┤    now 20.6 kVA 119 %, one side lost 238 %
+      │                            │    208 V, 3 phases, 60 A: 20.6 of 17.3 kVA
+   16 ├────────────────────────────┤    line at 119 %, at 238 % with a side lost
       │ dgx-h100           10.2 kW │  feed b (side B): overloaded
-      │                            │    208 V, 3 phases, 60 A: 17.3 kVA usable
-      │                            │    now 20.6 kVA 119 %, one side lost 238 %
+      │                            │    208 V, 3 phases, 60 A: 20.6 of 17.3 kVA
+      │                            │    line at 119 %, at 238 % with a side lost
     8 ├────────────────────────────┤
       │ dgx-h100           10.2 kW │
       │                            │
@@ -104,11 +104,11 @@ rack r01 in hall-1  (room.yaml:9)
    24 +----------------------------+  ###################......  within
       | dgx-h100           10.2 kW |
       |                            |  feed a (side A): overloaded
-      |                            |    208 V, 3 phases, 60 A: 17.3 kVA usable
-   16 +----------------------------+    now 20.6 kVA 119 %, one side lost 238 %
+      |                            |    208 V, 3 phases, 60 A: 20.6 of 17.3 kVA
+   16 +----------------------------+    line at 119 %, at 238 % with a side lost
       | dgx-h100           10.2 kW |  feed b (side B): overloaded
-      |                            |    208 V, 3 phases, 60 A: 17.3 kVA usable
-      |                            |    now 20.6 kVA 119 %, one side lost 238 %
+      |                            |    208 V, 3 phases, 60 A: 20.6 of 17.3 kVA
+      |                            |    line at 119 %, at 238 % with a side lost
     8 +----------------------------+
       | dgx-h100           10.2 kW |
       |                            |

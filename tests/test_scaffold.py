@@ -47,7 +47,9 @@ def facility_lines(text: str) -> str:
     return "".join((*head, *(re.sub(r"^( *)# (?=[\w -])", r"\1", line) for line in rest)))
 
 
-@pytest.mark.parametrize("text", [scaffold.FACILITY, facility_lines(scaffold.FACILITY)], ids=["as written", "all lines"])
+@pytest.mark.parametrize(
+    "text", [scaffold.FACILITY, facility_lines(scaffold.FACILITY)], ids=["as written", "all lines"]
+)
 def test_a_facility_to_begin_with_is_one_that_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".git").mkdir()
@@ -57,7 +59,9 @@ def test_a_facility_to_begin_with_is_one_that_holds(tmp_path: Path, monkeypatch:
     assert result.output.startswith("our-site: 8 racks, ")
 
 
-def test_a_facility_is_written_beside_settings_or_where_they_stand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_facility_is_written_beside_settings_or_where_they_stand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / ".git").mkdir()
     first = CliRunner().invoke(cli.main, ["init", "--facility"])

@@ -74,10 +74,10 @@ def is_called(rack: RackSummary, name: str) -> bool:
 
 
 def areas(one: FacilitySummary) -> Iterator[tuple[str, Meter]]:
-    """What is shown of what holds or feeds racks: its limits, and of the facility its sums; each with the name of its part."""
+    """What is shown of what holds or feeds racks: its limits, and of several racks the sums; each with the name of its part."""
     for area in one.areas:
         for meter in area.meters:
-            if area.kind == "facility" and bars.tells(meter):
+            if area.kind == "facility" and bars.tells(meter) and len(one.racks) > 1:
                 yield area.kind, meter
             elif meter.limit is not None:
                 yield safe(f"{area.kind} {area.name}"), meter
@@ -193,24 +193,20 @@ def circuit(one: FeedSummary) -> str:
 
 
 def supply(one: FeedSummary) -> str:
-    """What a feed is, and what of it is usable."""
+    """What a feed is, and what of its power is taken."""
     stated = safe(one.supply) or "supply not stated"
-    return stated if one.usable_va is None else f"{stated}: {_amount(one.usable_va)} usable"
+    meter = Meter("load", "va", limit=one.usable_va, least=one.load_va and one.load_va.likely)
+    if not bars.tells(meter):
+        return stated
+    taken = bars.figures(meter).removeprefix("at least ").removesuffix(", no limit stated")
+    return f"{stated}: {taken}"
 
 
 def loads(one: FeedSummary) -> str:
-    """The likely load of a feed today and after the loss of another side; empty where neither is known."""
-    load = f" {_amount(one.load_va.likely)}" if one.load_va is not None else ""
-    today = _share(one.load_share)
-    lost = _share(one.lost_share)
-    parts = (f"now{load}{today}" if load or today else "", f"one side lost{lost}" if lost else "")
-    return ", ".join(filter(None, parts))
-
-
-def _amount(power_va: float) -> str:
-    (shown,), unit = units.beside([power_va], "va")
-    return f"{shown} {unit}"
+    """What the most loaded line of a feed carries today and after the loss of another side; empty where neither is known."""
+    today, lost = _share(one.load_share), _share(one.lost_share)
+    return ", ".join(filter(None, (today and f"line at {today}", lost and f"at {lost} with a side lost")))
 
 
 def _share(share: Worlds[float] | None) -> str:
-    return "" if share is None else f" {bars.percent(Meter('load', 'ratio', limit=1, least=share.likely))}"
+    return "" if share is None else bars.percent(Meter("load", "ratio", limit=1, least=share.likely))
