@@ -200,7 +200,7 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
             continue
         recognised.append(_recognised(adapter, document))
         found.extend(_problems(adapters.problems(adapter, document, repository), given.rules))
-        described = _of_facility(adapter, document, given)
+        described = _of_facility(adapter, document, repository, given)
         rooms.extend(described.summaries)
         for said, facts_of_part in described.findings:
             found.append(said)
@@ -224,9 +224,9 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
     return Part(found_here, consumers=_consumers(taking, given), placed=_placed(taking, given))
 
 
-def _of_facility(adapter: ModuleType, document: Document, given: Given) -> Described:
+def _of_facility(adapter: ModuleType, document: Document, repository: Repository, given: Given) -> Described:
     """What is said of the parts of a facility that a document describes."""
-    if not hasattr(adapter, "facility") or (stated := adapter.facility(document)) is None:
+    if not hasattr(adapter, "facility") or (stated := adapter.facility(document, repository)) is None:
         return Described()
     from gpulint import elevations, facilities
 
@@ -441,7 +441,7 @@ def judged(source: Source, repository: Repository, given: Given, name: str | Non
     services = surroundings.services(loaded.documents)
     for document in loaded.documents:
         adapter = adapters.claiming(document)
-        yield from _judged_parts(adapter, document, given)
+        yield from _judged_parts(adapter, document, repository, given)
         for workload in adapters.workloads(adapter, document, repository) if adapter else ():
             if name is not None and workload.name != name:
                 continue
@@ -450,9 +450,11 @@ def judged(source: Source, repository: Repository, given: Given, name: str | Non
                 yield _judged(role, hinted, repository, given)
 
 
-def _judged_parts(adapter: ModuleType | None, document: Document, given: Given) -> Iterator[Judged]:
+def _judged_parts(
+    adapter: ModuleType | None, document: Document, repository: Repository, given: Given
+) -> Iterator[Judged]:
     """Each part of a facility with what the rules said of it: what changes in one may show in any other."""
-    described = adapter.facility(document) if adapter and hasattr(adapter, "facility") else None
+    described = adapter.facility(document, repository) if adapter and hasattr(adapter, "facility") else None
     if described is None:
         return
     from gpulint import facilities

@@ -44,6 +44,9 @@ class Alone:
         content = self.files.get(path)
         return None if content is None else content[:length]
 
+    def below(self, path: str) -> Sequence[str]:
+        return tuple(sorted(one for one in self.files if one == path or one.startswith(f"{path}/")))
+
     def exists(self, path: str) -> bool:
         return path in self.files
 

@@ -104,14 +104,16 @@ def server_w(
     capped_w: float,
     server_max_w: float | None = None,
     server_estimated_w: float | None = None,
+    server_inlets_w: float | None = None,
 ) -> float:
     """Maximum power of one server that a plan counts with.
 
-    server_w = server_measured_w, or (server_max_w, or server_estimated_w) − capped_w
+    server_w = server_measured_w, or (server_max_w, or server_estimated_w, or server_inlets_w) − capped_w
 
     Args:
         server_measured_w: highest that was measured, else None [W]. capped_w: that a limit of the cards saves [W].
         server_max_w: that its vendor publishes [W]. server_estimated_w: where none is published [W].
+        server_inlets_w: by its inlets, where its accelerators are not known either [W].
     Returns:
         [W]
 
@@ -122,7 +124,8 @@ def server_w(
     """
     if server_measured_w is not None:
         return server_measured_w
-    found = server_estimated_w if server_max_w is None else server_max_w
+    known = (one for one in (server_max_w, server_estimated_w, server_inlets_w) if one is not None)
+    found = next(known, None)
     if found is None:
         raise Unstated("server_max_w")
     return found - capped_w if capped_w else found
