@@ -47,6 +47,7 @@ GAUGES: Mapping[str, Mapping[str, tuple[Gauge, ...]]] = {
         ),
         "cooling": (
             Gauge("cooled_heat_w", "least_cooled_heat_w", "cooling_installed_w"),
+            Gauge("heat_w", "least_heat_w", ""),
             Gauge("air_heat_w", "least_air_heat_w", "density_most_w", usual=True),
         ),
         "weight": (Gauge("weight_kg", "least_weight_kg", "rack_load_limit_kg"),),
@@ -171,11 +172,12 @@ def _meters(known: PartFacts) -> Iterator[Meter]:
         yield max(made, key=_nearness)
 
 
-def _nearness(meter: Meter) -> tuple[bool, bool, float]:
-    """How much a meter tells: a stated limit before a usual one, then the share that is taken of it."""
+def _nearness(meter: Meter) -> tuple[bool, bool, bool, float]:
+    """How much a meter tells: a stated limit before a usual one before none, then the share that is taken of it."""
     likely = meter.taken.likely if meter.taken else meter.least
     share = likely / meter.limit if likely is not None and meter.limit else -1.0
-    return meter.limit is not None and not meter.usual, meter.limit is not None, share
+    has_limit, is_known = meter.limit is not None, likely is not None
+    return has_limit and not meter.usual, has_limit and is_known, is_known, share
 
 
 def _meter(known: PartFacts, name: str, gauge: Gauge) -> Meter:
@@ -200,7 +202,7 @@ def _meter(known: PartFacts, name: str, gauge: Gauge) -> Meter:
 
 def _unit(gauge: Gauge) -> str:
     """The unit of a meter; rack units are a count."""
-    return (glossary()[gauge.limit].unit if gauge.limit in glossary() else "") or "u"
+    return (glossary()[gauge.taken].unit if gauge.taken in glossary() else "") or "u"
 
 
 def _verdict(taken: Worlds[float] | None, least: Worlds[float] | None, limit: Worlds[float] | None) -> str:
@@ -219,7 +221,7 @@ def _verdict(taken: Worlds[float] | None, least: Worlds[float] | None, limit: Wo
 def _needs(known: PartFacts, gauge: Gauge) -> list[str]:
     """What would have to be stated for a meter: what its parts lack, and the limit where none is."""
     lacking = known.missing(filter(glossary().__contains__, (gauge.taken, gauge.limit)))
-    return sorted(lacking | ({gauge.limit} if _worlds(known, gauge.limit) is None else set()))
+    return sorted(lacking | ({gauge.limit} - {""} if _worlds(known, gauge.limit) is None else set()))
 
 
 # ---- feeds

@@ -157,8 +157,8 @@ def test_machines_without_a_position_stand_on_one_another(run: Run) -> None:
     assert found == [("a", 1, 4), ("a", 5, 4), ("b", 9, 1)]
 
 
-def test_what_does_not_fit_is_drawn_above_the_rack(run: Run) -> None:
-    assert slots(run, "{name: a, count: 2, units: 3}", units=4) == [("a", 1, 3), ("a", 5, 3)]
+def test_what_does_not_fit_is_drawn_beyond_the_rack(run: Run) -> None:
+    assert slots(run, "{name: a, count: 2, units: 3}", units=4) == [("a", 1, 3), ("a", 4, 3)]
 
 
 def test_half_a_unit_takes_a_whole_one_in_the_drawing(run: Run) -> None:
