@@ -137,9 +137,10 @@ def _slots(servers: Sequence[PartFacts], height: int) -> tuple[list[Slot], list[
         high, number, first = _number(server, "server_units"), _count(server), _position(server)
         if high is None or number > DRAWN_MAX - len(slots):
             why = "whose units are not known" if high is None else "which are too many to draw"
-            undrawn.append(f"{number:,} × {_label(server)}, {why}")
+            undrawn.append(f"{number:,} × {server.role.name}, {why}")
             continue
-        one = Slot(_label(server), first or 1, max(math.ceil(high), 1), _number(server, "server_w"))
+        name, kind = _called(server)
+        one = Slot(name, first or 1, max(math.ceil(high), 1), _number(server, "server_w"), kind)
         slots += [one] if first is not None and number else []
         waiting.append((one, number - 1 if first is not None else number))
     for one, number in waiting:
@@ -148,11 +149,11 @@ def _slots(servers: Sequence[PartFacts], height: int) -> tuple[list[Slot], list[
     return sorted(slots, key=lambda slot: (slot.lowest, slot.name)), undrawn
 
 
-def _label(server: PartFacts) -> str:
-    """The type of several machines alike; of a single one its name too, where it has one."""
+def _called(server: PartFacts) -> tuple[str, str]:
+    """The name and the type of a machine; several alike have no names of their own."""
     stated = server.role.value("server_type")
-    kind = stated if isinstance(stated, str) else server.role.name
-    return kind if _count(server) > 1 else " ".join(dict.fromkeys((server.role.name, kind)))
+    kind = stated if isinstance(stated, str) else ""
+    return (kind if kind and _count(server) > 1 else server.role.name), kind
 
 
 def _free(slots: Iterable[Slot], one: Slot, height: int) -> int:

@@ -62,14 +62,16 @@ spec:
   rooms:
     - name: hall-1
       cooling: contained            # room, contained, in-row, rear-door, direct-liquid or immersion
-      # cooling_capacity: 400 kW    # of a rack, room, site or CDU
+      # cooling_capacity: 400 kW    # heat that the units of the room take; also of a rack, a site or a CDU
       # inlet: 22 C
       # inlet_class: A2
       # floor_limit: 1200 kg/m2
       racks:
         - name: r[01-08]            # eight racks alike
           units: 48
+          cooling_capacity: 30 kW
           # load_limit: 1360 kg
+          # pool: h100
           redundancy: N+1           # N, N+1 or 2N: which feeds may fail
           feeds:                    # voltage between lines; feeds of one side fail together
             - {name: A, voltage: 415 V, phases: 3, breaker: 60 A}
@@ -80,7 +82,7 @@ spec:
             - {type: DGX H100, count: 2, position: 3}     # gpulint catalog servers
             # - {name: head, count: 2, power: 800 W, units: 2, psus: 2, psus_needed: 1, weight: 30 kg}
   # panels:                         # what feeds hang on
-  #   - {name: rpp-1, power_limit: 150 kW}
+  #   - {name: rpp-1, power_limit: 500 kW}
   # pools:                          # what leads workloads to racks: labels of nodes, a partition, a queue
   #   - {name: h100, labels: {pool: h100}}
 """

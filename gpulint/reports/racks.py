@@ -47,14 +47,20 @@ class Drawn(NamedTuple):
 
 
 def alike(racks: Sequence[RackSummary]) -> list[Drawn]:
-    """Racks in their order; those that follow one another and differ by name alone are one."""
+    """Racks in their order; those that follow one another and differ by names alone are one."""
     groups = [list(group) for _, group in itertools.groupby(racks, _substance)]
-    return [Drawn(group[0], group[-1].name, len(group)) for group in groups]
+    return [Drawn(_typed(group[0]) if len(group) > 1 else group[0], group[-1].name, len(group)) for group in groups]
 
 
 def _substance(rack: RackSummary) -> RackSummary:
-    """A rack without its name and line."""
-    return rack._replace(name="", location=rack.location._replace(line=1, column=1, end_line=1, end_column=1, text=""))
+    """A rack without its name and line, and without the names of machines that have a type."""
+    nowhere = rack.location._replace(line=1, column=1, end_line=1, end_column=1, text="")
+    return _typed(rack)._replace(name="", location=nowhere)
+
+
+def _typed(rack: RackSummary) -> RackSummary:
+    """A rack whose machines are called by their types."""
+    return rack._replace(slots=tuple(one._replace(name=one.type or one.name) for one in rack.slots))
 
 
 def chosen(racks: Sequence[RackSummary], only: Sequence[str]) -> list[Drawn]:
@@ -162,7 +168,7 @@ def _free(top: int, lowest: int) -> Block:
 
 
 def _label(run: Sequence[Slot]) -> str:
-    name = safe(run[0].name)
+    name = " ".join(dict.fromkeys(filter(None, (safe(run[0].name), safe(run[0].type)))))
     return name if len(run) == 1 else f"{len(run)} × {name}, {run[0].units} U each"
 
 
