@@ -27,7 +27,10 @@ DRAWN_MAX = 200
 
 
 class Gauge(NamedTuple):
-    """The facts of a meter: what is taken, at least, and of how much; `each` server has a fact without which not all is known."""
+    """The facts of a meter: what is taken, at least, and of how much.
+
+    What is taken counts as the least where it has no fact of its own, and where a server lacks the fact `each`.
+    """
 
     taken: str
     least: str
@@ -37,8 +40,9 @@ class Gauge(NamedTuple):
 
 
 _PLANNED = (Gauge("planned_load_w", "least_planned_load_w", "power_limit_w"),)
-_ROOM = {"power": _PLANNED, "cooling": (Gauge("room_heat_w", "least_room_heat_w", "cooling_installed_w"),)}
-_SITE = {"power": _PLANNED, "cooling": (Gauge("heat_w", "least_heat_w", "cooling_installed_w"),)}
+_COOLED = ("cooling_installed_w", "cooling_reserved_w")
+_ROOM = {"power": _PLANNED, "cooling": tuple(Gauge("room_heat_w", "least_room_heat_w", limit) for limit in _COOLED)}
+_SITE = {"power": _PLANNED, "cooling": tuple(Gauge("heat_w", "least_heat_w", limit) for limit in _COOLED)}
 GAUGES: Mapping[str, Mapping[str, tuple[Gauge, ...]]] = {
     "rack": {
         "power": (
@@ -50,16 +54,20 @@ GAUGES: Mapping[str, Mapping[str, tuple[Gauge, ...]]] = {
             Gauge("heat_w", "least_heat_w", ""),
             Gauge("air_heat_w", "least_air_heat_w", "density_most_w", usual=True),
         ),
-        "weight": (Gauge("weight_kg", "least_weight_kg", "rack_load_limit_kg"),),
-        "space": (Gauge("units_used", "units_used", "rack_units", each="server_group_units"),),
+        "weight": (
+            Gauge("weight_kg", "least_weight_kg", "rack_load_limit_kg"),
+            Gauge("floor_load_kg_per_m2", "", "floor_limit_kg_per_m2", each="server_weight_kg"),
+        ),
+        "space": (Gauge("units_used", "", "rack_units", each="server_group_units"),),
     },
     "panel": {
-        "power": (
-            Gauge("panel_load_w", "least_panel_load_w", "panel_capacity_w"),
-            Gauge("panel_load_w", "least_panel_load_w", "power_limit_w"),
-        ),
+        "power": (Gauge("panel_load_w", "least_panel_load_w", "panel_capacity_w"),),
+        "failover": (Gauge("panel_failover_w", "", "panel_capacity_w"),),
     },
-    "cdu": {"cooling": (Gauge("loop_heat_w", "least_loop_heat_w", "cooling_installed_w"),)},
+    "cdu": {
+        "cooling": tuple(Gauge("loop_heat_w", "least_loop_heat_w", limit) for limit in _COOLED),
+        "flow": (Gauge("needed_flow_m3_per_s", "least_flow_m3_per_s", "liquid_flow_m3_per_s"),),
+    },
     "row": _ROOM,
     "room": _ROOM,
     "site": _SITE,
@@ -182,10 +190,10 @@ def _nearness(meter: Meter) -> tuple[bool, bool, bool, float]:
 
 
 def _meter(known: PartFacts, name: str, gauge: Gauge) -> Meter:
-    taken, limit = _worlds(known, gauge.taken), _worlds(known, gauge.limit)
+    taken, limit = _worlds(known, gauge.taken), _worlds(known, gauge.limit) if gauge.limit else None
+    least = _worlds(known, gauge.least) if gauge.least else taken
     if gauge.each and not all(_worlds(one, gauge.each) for one in known.of_kind("server")):
         taken = None
-    least = _worlds(known, gauge.least)
     verdict = _verdict(taken, least, limit)
     if gauge.usual and verdict == "exceeded":
         verdict = "likely exceeded"
@@ -203,7 +211,7 @@ def _meter(known: PartFacts, name: str, gauge: Gauge) -> Meter:
 
 def _unit(gauge: Gauge) -> str:
     """The unit of a meter; rack units are a count."""
-    return (glossary()[gauge.taken].unit if gauge.taken in glossary() else "") or "u"
+    return glossary()[gauge.taken].unit or "u"
 
 
 def _verdict(taken: Worlds[float] | None, least: Worlds[float] | None, limit: Worlds[float] | None) -> str:
@@ -221,30 +229,34 @@ def _verdict(taken: Worlds[float] | None, least: Worlds[float] | None, limit: Wo
 
 def _needs(known: PartFacts, gauge: Gauge) -> list[str]:
     """What would have to be stated for a meter: what its parts lack, and the limit where none is."""
-    lacking = known.missing(filter(glossary().__contains__, (gauge.taken, gauge.limit)))
-    return sorted(lacking | ({gauge.limit} - {""} if _worlds(known, gauge.limit) is None else set()))
+    lacking = known.missing(filter(None, (gauge.taken, gauge.limit)))
+    return sorted(lacking | ({gauge.limit} if gauge.limit and _worlds(known, gauge.limit) is None else set()))
 
 
 # ---- feeds
 
 
 def _feed(known: PartFacts) -> FeedSummary:
-    load = _share(known, ("feed_load_va", "feed_usable_va"), ("feed_line_a", "feed_usable_a"))
-    lost = _share(known, ("feed_failover_va", "feed_usable_va"), ("feed_failover_line_a", "feed_usable_a"))
-    least = _share(known, ("least_feed_load_va", "feed_usable_va"))
-    verdict = _holds(known, load, lost, least)
+    """A feed by its whole power and by its most loaded line, whichever is nearer to what it carries."""
+    load = _worlds(known, "feed_load_va")
+    whole = _share(known, "feed_load_va" if load else "least_feed_load_va", "feed_usable_va")
+    today = _greater(whole, _share(known, "feed_line_a", "feed_usable_a"))
+    lost = _greater(
+        _share(known, "feed_failover_va", "feed_usable_va"), _share(known, "feed_failover_line_a", "feed_usable_a")
+    )
+    verdict = _holds(known, today, lost, by_line=whole is not None and max(whole) <= 1)
+    if load is None and verdict in ("holds", "likely holds", "not redundant"):
+        verdict = "cannot tell"
     return FeedSummary(
         known.role.name,
         _word(known, "feed_side") or known.role.name,
         ", ".join(_supply(known)),
         _number(known, "feed_usable_va"),
-        _worlds(known, "feed_load_va"),
         load,
-        lost,
+        today if load else None,
+        lost if load else None,
         verdict,
-        tuple(sorted(known.missing(filter(glossary().__contains__, ("feed_load_va", "feed_usable_va")))))
-        if verdict == "cannot tell"
-        else (),
+        tuple(sorted(known.missing(("feed_load_va", "feed_usable_va")))) if verdict == "cannot tell" else (),
     )
 
 
@@ -257,44 +269,43 @@ def _supply(known: PartFacts) -> Iterator[str]:
             yield f"{value:g} {phases}" if name == "feed_phases" else units.human(value, glossary()[name].unit)
 
 
-def _holds(
-    known: PartFacts, load: Worlds[float] | None, lost: Worlds[float] | None, least: Worlds[float] | None
-) -> str:
-    """Whether a feed carries its load, also after the loss of another side.
+def _holds(known: PartFacts, today: Worlds[float] | None, lost: Worlds[float] | None, by_line: bool) -> str:
+    """Whether a feed carries its load, also after the loss of another side, as far as that load is known.
 
     Where no cords are stated, that its rack spreads its load evenly is an assumption: sure is what all feeds together lack,
     and that a line is over its breaker where the feed as a whole is not.
     """
-    over = [one > 1 for one in load or least or ()]
-    if over and all(over):
-        by_line = least is not None and max(least) <= 1
-        return "overloaded" if by_line or _is_sure(known, "rack_usable_va") else "likely overloaded"
-    if load and over[1]:
-        return "likely overloaded"
+    if today is None:
+        return "cannot tell"
+    if today.likely > 1:
+        sure = min(today) > 1 and (by_line or _is_sure(known, "rack_usable_va"))
+        return "overloaded" if sure else "likely overloaded"
     promised = _is_so(known, "is_redundant")
     if _number(known, "sides_count") == 1:
         return "no spare" if promised else "not redundant"
-    if lost is not None and lost.likely > 1:
+    if lost is None:
+        return "cannot tell"
+    if lost.likely > 1:
         sure = min(lost) > 1 and _is_sure(known, "survivors_va")
         return ("no spare" if sure else "likely no spare") if promised else "not redundant"
-    if load is None or lost is None:
-        return "cannot tell"
-    return "likely holds" if any(over) or max(lost) > 1 else "holds"
+    return "likely holds" if max(*today, *lost) > 1 else "holds"
 
 
 def _is_sure(known: PartFacts, capacity: str) -> bool:
     """Whether the load of a feed is known by its cords, or that of its rack is beyond a capacity however it is spread."""
-    whole = _share(known, ("load_va", capacity)) or _share(known, ("least_load_va", capacity))
+    whole = _share(known, "load_va", capacity) or _share(known, "least_load_va", capacity)
     return _is_so(known, "cords_stated") or (whole is not None and min(whole) > 1)
 
 
-def _share(known: PartFacts, *pairs: tuple[str, str]) -> Worlds[float] | None:
-    """The greatest share that one fact has of another, world by world."""
-    found = [(_worlds(known, part), _worlds(known, whole)) for part, whole in pairs]
-    shares = [
-        [_ratio(one, all_) for one, all_ in zip(part, whole, strict=True)] for part, whole in found if part and whole
-    ]
-    return Worlds(*(max(world) for world in zip(*shares, strict=True))) if shares else None
+def _share(known: PartFacts, part: str, whole: str) -> Worlds[float] | None:
+    """The share that one fact has of another, world by world."""
+    taken, most = _worlds(known, part), _worlds(known, whole)
+    return Worlds(*map(_ratio, taken, most)) if taken and most else None
+
+
+def _greater(one: Worlds[float] | None, other: Worlds[float] | None) -> Worlds[float] | None:
+    """The greater of two shares in each world; of one that is not known, the other."""
+    return Worlds(*map(max, one, other)) if one and other else one or other
 
 
 def _ratio(part: float, whole: float) -> float:
@@ -306,8 +317,6 @@ def _ratio(part: float, whole: float) -> float:
 
 def _worlds(known: PartFacts, name: str) -> Worlds[float] | None:
     """A fact in numbers; None where it is missing, or known to be absent."""
-    if name not in glossary():
-        return None
     found = known.worlds(name)
     if isinstance(found, Missing) or not all(_is_number(one) for one in found):
         return None
@@ -324,10 +333,10 @@ def _number(known: PartFacts, name: str) -> float | None:
 
 
 def _is_so(known: PartFacts, name: str) -> bool:
-    return name in glossary() and known.likely(name) is True
+    return known.likely(name) is True
 
 
 def _word(known: PartFacts, name: str) -> str:
     """A fact in words; empty where it is missing, or known to be absent."""
-    found = known.likely(name) if name in glossary() else None
+    found = known.likely(name)
     return found if isinstance(found, str) else ""

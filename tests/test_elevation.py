@@ -246,9 +246,9 @@ FIFTY = FacilitySummary(
 ROOM = """\
 campus: 50 racks, 103 servers  (room.yaml:3)
 
-facility        power   ████····  1 of 2 MW  50 %                within
-room hall       cooling ██████??  at least 0.9 of 1.2 MW  75 %   cannot tell
-panel rpp-1     power   ██████┃▓  90 of 80 kW  112 %             exceeded
+facility        power    ████····  1 of 2 MW  50 %               within
+room hall       cooling  ██████??  at least 0.9 of 1.2 MW  75 %  cannot tell
+panel rpp-1     power    ██████┃▓  90 of 80 kW  112 %            exceeded
 
 rack             power        cooling      weight       space        feeds
 hall/row-a

@@ -27,7 +27,7 @@ LINES_MAX = 6
 """Of one machine, however high."""
 BAR = 25
 AREA_BAR = 8
-FIGURES = 30
+FIGURES = 29
 NAME = 16
 CELL = 12
 CELL_BAR = 5
@@ -100,7 +100,7 @@ def _cut(text: str, width: int) -> str:
 
 def _area(name: str, meter: Meter, pen: Pen) -> str:
     bar = bars.drawn(meter, AREA_BAR, pen.glyphs).ljust(AREA_BAR)
-    head = f"{_cut(name, NAME - 1):<{NAME}}{_cut(safe(meter.name), 7):<8}{bar}  "
+    head = f"{_cut(name, NAME - 1):<{NAME}}{_cut(safe(meter.name), 8):<9}{bar}  "
     if meter.limit is None:
         return head + _cut(bars.figures(meter), WIDTH - len(head))
     said = _cut(f"{bars.figures(meter)}  {bars.percent(meter)}".rstrip(), FIGURES)
