@@ -46,7 +46,7 @@ def of(path: str, repository: Repository) -> Premises | Unreadable:
     content = repository.read(path)
     if content is None:
         return Unreadable(path, "gpulint.yaml names it as its facility, and there is no such file")
-    return _read(path, content, repository if INVENTORIED in content else None)
+    return _read(path, content, repository if INVENTORIED in content else None)  # type: ignore[arg-type]
 
 
 @functools.lru_cache(maxsize=8)
