@@ -261,6 +261,27 @@ def test_a_blade_draws_what_the_inlets_of_its_chassis_say() -> None:
     assert chassis.likely("inlets_w") == 1500
 
 
+def test_servers_alike_on_top_of_one_another_are_one_entry() -> None:
+    rows = [{**NODE, "id": at, "name": f"n{at:02}", "position": 2 * at + 11} for at in (1, 2, 3)]
+    server = only(pages(racks=[RACK], devices=rows), "server")
+    assert (server.role.name, server.likely("servers"), server.likely("position_u")) == ("n[01-03]", 3, 13)
+    assert server.likely("server_group_units") == 6
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"position": 17},  # a gap of two units
+        {"position": 15, "device_type": {**LOADER, "model": "Loader 3000", "slug": "acme-loader-3000"}},
+        {"position": 15, "rack": {"id": 8, "name": "r08"}},
+    ],
+)
+def test_servers_with_a_difference_are_entries_of_their_own(other: Row) -> None:
+    rows = [{**NODE, "id": 1, "name": "n1", "position": 13}, {**NODE, "id": 2, "name": "n2", **other}]
+    racks = [RACK, {**RACK, "id": 8, "name": "r08"}]
+    assert [one.role.name for one in known(pages(racks=racks, devices=rows)).of_kind("server")] == ["n1", "n2"]
+
+
 # ---- cords and strips
 
 STRIP = "manufacturer: Acme\nmodel: Strip\nslug: strip\nu_height: 0\nis_full_depth: false\n"
@@ -340,7 +361,7 @@ TABLES = {
         "Name,Status,Site,Location,Rack,Position (U),Face,Role,Manufacturer,Type\n"
         "n1,Active,ams1,hall-1,r07 (F-7),13.0,Front,GPU node,Acme,Loader 2000\n"
         '"two\nlines",Active,ams1,hall-1,r07 (F-7),20,Front,GPU node,Acme,Loader 2000\n'
-        "n3,Active,ams1,hall-1,r07 (F-7),22,Front,GPU node,Acme,Loader 2000\n"
+        "n3,Active,ams1,hall-1,r07 (F-7),30,Front,GPU node,Acme,Loader 2000\n"
     ),
 }
 
@@ -367,12 +388,12 @@ def test_a_row_of_a_table_is_found_at_its_line() -> None:
 
 
 def test_an_object_of_the_api_is_found_at_its_line() -> None:
-    rows = [{**NODE, "id": at, "name": f"n{at}", "position": 2 * at} for at in (1, 2)]
+    rows = [{**NODE, "id": at, "name": f"n{at}", "position": 10 * at} for at in (1, 2)]
     page = json.dumps({"count": 2, "results": rows}, indent=1)
     files = {"export/devices.json": page.encode(), **pages(racks=[RACK])}
     _, second = known(files).of_kind("server")
     place = second.role.fields["position_u"].origins[0].location()
-    assert page.splitlines()[place.line - 1].strip() == '"position": 4'
+    assert page.splitlines()[place.line - 1].strip() == '"position": 20'
 
 
 # ---- merging
