@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
-from gpulint import hardware, units
+from gpulint import cable_moves, hardware, units
 from gpulint.facts import glossary
 from gpulint.parts import Part, PartFacts
 from gpulint.workload import Field, Value
@@ -54,7 +54,14 @@ def moves(quantity: str, known: PartFacts) -> Iterator[Move]:
         "power_cap_w": _capped,
         "cooling": _cooled,
     }
-    return by_quantity[quantity](known) if quantity in by_quantity else iter(())
+    return by_quantity[quantity](known) if quantity in by_quantity else _rewritten(quantity, known)
+
+
+def _rewritten(quantity: str, known: PartFacts) -> Iterator[Move]:
+    """The changes of a cable or a switch."""
+    for one in cable_moves.rewrites(quantity, known):
+        changes = tuple(Change(known, name, value) for name, value in one.values.items())
+        yield Move(one.title, changes, one.gives_up)
 
 
 def _rack(known: PartFacts) -> PartFacts | None:
