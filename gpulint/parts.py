@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -269,6 +270,7 @@ def _alike(value: object, how: str) -> Known:
     return Known(Worlds(value, value, value), how)  # type: ignore[arg-type]
 
 
+@functools.cache
 def keys(kind: str) -> Mapping[str, Quantity]:
     """The words that a part of a kind may state, with the quantity of each."""
     wanted = "server" if kind == "server_type" else kind

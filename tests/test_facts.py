@@ -806,6 +806,7 @@ def test_every_fitted_term_is_tested_monotone() -> None:
         *("queue_share", "packing_share", "idle_server_share", "busy_server_share", "busy_time_share"),
         "serving_power_exponent",
         *("board_overhead", "host_w"),  # of servers, in test_server_power.py
+        *("va_per_w", "continuous_load_ratio", "supply_efficiency"),  # of circuits, in test_facility_power.py
         "inlet_share",  # of servers too, in test_netbox.py
         # of the time of training, in test_training_time.py:
         *("matmul_excess", "kernel_excess", "expert_kernel_excess", "attention_excess", "streamed_passes"),

@@ -103,6 +103,8 @@ def value(stated: object, quantity: Quantity) -> Value:
             return {str(key): str(one) for key, one in stated.items()}
         case "list":
             return tuple(map(str, stated)) if isinstance(stated, list) else (str(stated),)
+    if stated is False and "N" in quantity.words:
+        return "N"  # YAML 1.1 reads a bare N as no
     if isinstance(stated, bool | dict | list):
         raise ValueError(f"{stated} is not a text")
     return _word(str(stated), quantity)
