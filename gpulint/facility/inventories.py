@@ -53,7 +53,12 @@ def alone(path: str, repository: Repository) -> Source | None:
         return None
     folder, name = (path, ".") if held != (path,) else (posixpath.dirname(path), posixpath.basename(path))
     called = posixpath.basename(posixpath.normpath(path)).partition(".")[0] or KEY
-    stated = {"apiVersion": reader.API_VERSION, "kind": reader.KIND, "metadata": {"name": called}, "spec": {KEY: [name]}}
+    stated = {
+        "apiVersion": reader.API_VERSION,
+        "kind": reader.KIND,
+        "metadata": {"name": called},
+        "spec": {KEY: [name]},
+    }
     return Source(posixpath.join(folder, name if name != "." else f"{KEY}.json"), json.dumps(stated).encode())
 
 
