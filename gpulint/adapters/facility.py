@@ -74,6 +74,11 @@ def _shape(document: Document) -> Iterator[Problem]:
     except pydantic.ValidationError as error:
         found = (_problem(document, tuple(one["loc"]), one["type"], one["msg"]) for one in error.errors())
         yield from dict.fromkeys(found)
+    else:
+        described = reader.count(document.get(("spec",)))
+        if described > reader.PARTS_MAX:
+            said = f"spec: {described:,} parts, and a file may describe {reader.PARTS_MAX:,}"
+            yield Problem("invalid-spec", said, document.locate(("spec",), key=True))
 
 
 def _problem(document: Document, path: Path, sort: str, message: str) -> Problem:

@@ -16,6 +16,8 @@ KIND = "Facility"
 RANGE = re.compile(r"^(.*)\[(\d+)-(\d+)\](.*)$")
 ALIKE_MAX = 10_000
 """Parts that one name may stand for: a hall has fewer racks."""
+PARTS_MAX = 50_000
+"""Parts of one file: ranges within ranges would be more than any machine holds."""
 
 
 def claims(document: Document) -> bool:
@@ -30,6 +32,20 @@ def read(document: Document) -> Part:
     named = {"facility_name": Field(str(name), (anchor,))} if isinstance(name, str) else {}
     fields, parts = _inside(document, ("spec",), "facility")
     return Part("facility", Role(str(name or KIND), anchor, {**named, **fields}), parts)
+
+
+def count(data: object) -> int:
+    """The parts that a mapping of a file describes, those behind ranges of names among them."""
+    if not isinstance(data, dict):
+        return 0
+    listed = (one for key, held in data.items() if key in LISTS and isinstance(held, list) for one in held)
+    return sum(_alike(one) * (1 + count(one)) for one in listed)
+
+
+def _alike(data: object) -> int:
+    """How many parts the name of one stands for."""
+    match = RANGE.match(str(data.get("name"))) if isinstance(data, dict) else None
+    return max(1, int(match[3]) - int(match[2]) + 1) if match and len(match[3]) < len(str(PARTS_MAX)) + 2 else 1
 
 
 def _inside(document: Document, path: Path, kind: str) -> tuple[dict[str, Field], tuple[Part, ...]]:
@@ -62,9 +78,11 @@ def _listed(document: Document, path: Path, kind: str) -> Iterator[Part]:
 
 
 def _nameless(fields: dict[str, Field], kind: str, at: int) -> str:
-    """What to call a part without a name: a server its type, a feed by its letter."""
+    """What to call a part without a name: a server its type, a feed by its letter, a cable by its ends."""
     if kind == "feed" and at < 26:
         return chr(ord("A") + at)
+    if kind == "cable" and {"cable_from", "cable_to"} <= fields.keys():
+        return f"{fields['cable_from'].value} to {fields['cable_to'].value}"
     stated = fields["server_type"].value if "server_type" in fields else None
     return stated if isinstance(stated, str) else f"{kind} {at + 1}"
 
