@@ -9,7 +9,8 @@ from gpulint import draws
 from gpulint.draws import Draw, Draws
 
 REDUNDANT = ("N+1", "2N")
-BUSBAR = "busbar"
+WHOLE = frozenset({"busbar", "three-phase"})
+"""Inlets that take the three phases of a feed alike."""
 
 
 def failing_side(feed_side: str | None, feed_name: str) -> str:
@@ -88,7 +89,7 @@ def feed_draws(
 
     Args:
         server_group_w: of all servers of the group [W]. cord_shares: ratio by feed. servers: count.
-        psus: of one server. psu_inlet: of a supply; what hangs on a busbar takes three phases alike and has none of its own.
+        psus: of one server. psu_inlet: of a supply; what hangs on a busbar or takes three phases itself loads them alike.
     Returns:
         by feed
 
@@ -97,7 +98,7 @@ def feed_draws(
 
     Source: definition.
     """
-    count = 0 if psu_inlet == BUSBAR else None if psus is None else servers * psus
+    count = 0 if psu_inlet in WHOLE else None if psus is None else servers * psus
     return tuple(
         Draw(feed, server_group_w * share, None if count is None else count * share)
         for feed, share in cord_shares.items()
