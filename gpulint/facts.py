@@ -60,7 +60,12 @@ _NETWORK = frozenset({"network_bytes_per_s", "network_kind"})
 
 
 class Quantity(NamedTuple):
-    """A row of the glossary."""
+    """A row of the glossary.
+
+    Of a quantity of a facility, `part` names the kinds of part that have it, `key` is its word in the file, and `words` are
+    all its values; a part that does not state one that `inherits` has it from the part above. A list holds the fact `each`
+    of every part of the kind `over`, or of those where it is `known`.
+    """
 
     name: str
     of: str
@@ -69,6 +74,13 @@ class Quantity(NamedTuple):
     meaning: str
     ask: str
     absent: tuple[Value, ...]
+    part: tuple[str, ...] = ()
+    key: str = ""
+    words: tuple[str, ...] = ()
+    inherits: bool = False
+    over: str = ""
+    each: str = ""
+    known: bool = False
 
 
 class Missing(NamedTuple):
@@ -121,7 +133,20 @@ def _quantity(name: str, row: Mapping[str, object]) -> Quantity:
     text = {key: str(row.get(key, "")) for key in ("of", "type", "unit", "meaning", "ask")}
     stated = row.get("absent")
     absent = ((tuple(stated) if isinstance(stated, list) else stated),) if "absent" in row else ()
-    return Quantity(name=name, absent=absent, **text)  # type: ignore[arg-type]
+    if "part" not in row:
+        return Quantity(name=name, absent=absent, **text)  # type: ignore[arg-type]
+    return Quantity(
+        name=name,
+        absent=absent,  # type: ignore[arg-type]
+        **text,
+        part=tuple(str(row["part"]).split()),
+        key=str(row.get("key", "")),
+        words=tuple(map(str, row.get("words", ()))),  # type: ignore[call-overload]
+        inherits=row.get("inherits") is True,
+        over=str(row.get("over", "")),
+        each=str(row.get("each", "")),
+        known=row.get("known") is True,
+    )
 
 
 @functools.cache

@@ -330,6 +330,93 @@ class Spent(NamedTuple):
     location: Location
 
 
+class Meter(NamedTuple):
+    """How much of one limit is taken, in base units; None is what cannot be told.
+
+    `least` is what the known parts take where others are not known. The verdict is "within", "likely within", "likely
+    exceeded", "exceeded" or "cannot tell", where `needs` says what would have to be stated.
+    """
+
+    name: str
+    unit: str
+    taken: Worlds[float] | None = None
+    limit: float | None = None
+    least: float | None = None
+    verdict: str = "cannot tell"
+    needs: tuple[str, ...] = ()
+
+
+class Slot(NamedTuple):
+    """One machine in a rack: its lowest unit, how many it takes, and what it draws at most."""
+
+    name: str
+    lowest: int
+    units: int
+    power_w: float | None = None
+
+
+class FeedSummary(NamedTuple):
+    """A circuit into a rack: what of it is usable, its load, and its load after the worst loss of another side.
+
+    The verdict is "holds" where it carries both, "one side" where there is no other, "no spare" where it would be
+    overloaded after a loss, "overloaded" where it is today, the latter two also "likely", or "cannot tell".
+    """
+
+    name: str
+    side: str
+    supply: str = ""
+    usable_va: float | None = None
+    load_va: Worlds[float] | None = None
+    failover_va: Worlds[float] | None = None
+    verdict: str = "cannot tell"
+    needs: tuple[str, ...] = ()
+
+
+class RackSummary(NamedTuple):
+    """What was understood of a rack: `place` names the parts above it, `undrawn` says what has no place in its elevation.
+
+    `stacked` says that no position is stated, and that the slots are drawn from the bottom up.
+    """
+
+    name: str
+    place: str
+    location: Location
+    units: int | None = None
+    servers: int = 0
+    slots: tuple[Slot, ...] = ()
+    stacked: bool = False
+    undrawn: tuple[str, ...] = ()
+    meters: tuple[Meter, ...] = ()
+    feeds: tuple[FeedSummary, ...] = ()
+
+
+class AreaSummary(NamedTuple):
+    """A part that holds several racks or feeds several, as a room or a panel does, and what of its limits is taken."""
+
+    kind: str
+    name: str
+    location: Location
+    meters: tuple[Meter, ...] = ()
+
+
+class Lacking(NamedTuple):
+    """A rule that lacked the same facts of several parts of a facility."""
+
+    rule: str
+    needs: tuple[str, ...]
+    parts: tuple[str, ...]
+
+
+class FacilitySummary(NamedTuple):
+    """What was understood of a facility; the areas are itself, its sites and rooms, and what feeds or cools them."""
+
+    name: str
+    location: Location
+    areas: tuple[AreaSummary, ...] = ()
+    racks: tuple[RackSummary, ...] = ()
+    not_evaluated: tuple[Lacking, ...] = ()
+
+
 class Failure(NamedTuple):
     """An exception of ours, caught at the pipeline's boundary and counted."""
 
@@ -406,6 +493,7 @@ class Report(NamedTuple):
     budgets: tuple[Spent, ...] = ()
     unsilenced: int = 0
     comment: Comment = Comment()
+    facilities: tuple[FacilitySummary, ...] = ()
 
     @property
     def open(self) -> tuple[Finding, ...]:

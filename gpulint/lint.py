@@ -164,6 +164,9 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
             continue
         recognised.append(_recognised(adapter, document))
         found.extend(_problems(adapters.problems(adapter, document, repository), given.rules))
+        for said, facts_of_part in _of_facility(adapter, document, given):
+            found.append(said)
+            known[said.subject.object, said.role] = facts_of_part
         for workload in adapters.workloads(adapter, document, repository):
             hinted = surroundings.hinted(workload, services, told, repository, given)
             understood = _workload(hinted, repository, given)
@@ -181,6 +184,21 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
     spoken = _settled(answered, source, loaded, given, lacking, known)
     found_here = Report(spoken, tuple(summaries), tuple(skips), documents=tuple(recognised))
     return Part(found_here, consumers=_consumers(taking, given))
+
+
+def _of_facility(adapter: ModuleType, document: Document, given: Given) -> list[tuple[Finding, facts.Facts]]:
+    """What is said of the parts of a facility that a document describes."""
+    if not hasattr(adapter, "facility") or (described := adapter.facility(document)) is None:
+        return []
+    from gpulint import facilities
+
+    root = facilities.facts_of(described, given.governance.thresholds)
+    said = facilities.judged(root, given.rules)
+    if not given.alternatives or not any(one.outcome.verdicts for one in said):
+        return facilities.findings(said, {})
+    from gpulint import room_alternatives
+
+    return facilities.findings(said, room_alternatives.offered(said, given.rules))
 
 
 def _consumers(taking: Sequence[tuple[Workload, facts.Facts]], given: Given) -> tuple[Consumer, ...]:
@@ -376,12 +394,24 @@ def judged(source: Source, repository: Repository, given: Given, name: str | Non
     services = surroundings.services(loaded.documents)
     for document in loaded.documents:
         adapter = adapters.claiming(document)
+        yield from _judged_parts(adapter, document, given)
         for workload in adapters.workloads(adapter, document, repository) if adapter else ():
             if name is not None and workload.name != name:
                 continue
             hinted = surroundings.hinted(workload, services, told, repository, given)
             for role in hinted.roles:
                 yield _judged(role, hinted, repository, given)
+
+
+def _judged_parts(adapter: ModuleType | None, document: Document, given: Given) -> Iterator[Judged]:
+    """Each part of a facility with what the rules said of it: what changes in one may show in any other."""
+    described = adapter.facility(document) if adapter and hasattr(adapter, "facility") else None
+    if described is None:
+        return
+    from gpulint import facilities
+
+    for one in facilities.judged(facilities.facts_of(described, given.governance.thresholds), given.rules):
+        yield Judged(one.owner, one.known, one.rules, one.outcome)
 
 
 def _shares(role: Role, outcome: check.Outcome, repository: Repository) -> str | None:

@@ -1,4 +1,4 @@
-"""Listings: the accelerators and architectures of the catalog, row by row, as `gpulint catalog` shows them."""
+"""Listings: the accelerators, servers and architectures of the catalog, row by row, as `gpulint catalog` shows them."""
 
 from __future__ import annotations
 
@@ -13,6 +13,9 @@ def rows(name: str) -> list[tuple[str, ...]]:
     if name == "accelerators":
         head: tuple[str, ...] = ("accelerator", "memory", "bandwidth", "compute capability", "link", "board")
         return [head, *(_accelerator(one) for one in hardware.accelerators())]
+    if name == "servers":
+        head = ("server", "vendor", "GPUs", "maximum", "PSUs", "units", "weight", "cooling")
+        return [head, *(_server(one) for one in hardware.servers())]
     head = ("architecture", "parameters", "layers", "hidden", "heads", "KV heads", "trained context")
     return [head, *(_architecture(one) for one in architecture.architectures())]
 
@@ -24,6 +27,14 @@ def _accelerator(one: hardware.Accelerator) -> tuple[str, ...]:
     return (one.id, *shown, one.link, units.human(one.board_w, "w") if one.board_w else "?")
 
 
+def _server(one: hardware.Server) -> tuple[str, ...]:
+    psus = f"{one.psus} x {units.human(one.psu_w, 'w')}" if one.psus and one.psu_w else one.psus
+    weight = None if one.server_weight_kg is None else f"{units.human(one.server_weight_kg, '')} kg"
+    maximum = None if one.server_max_w is None else units.human(one.server_max_w, "w")
+    cells = (one.server_gpus, maximum, psus, one.server_units, weight, one.server_cooling)
+    return (one.id, one.vendor, *("?" if cell is None else str(cell) for cell in cells))
+
+
 def _architecture(one: architecture.Architecture) -> tuple[str, ...]:
     counts = (one.parameters, one.layers, one.hidden, one.attention_heads, one.kv_heads, one.trained_context)
     return (one.id, *(units.human(value, "") for value in counts))
@@ -31,9 +42,11 @@ def _architecture(one: architecture.Architecture) -> tuple[str, ...]:
 
 def row(name: str, wanted: str) -> str | None:
     """One row with every cell and its source; None when there is none of that name."""
-    record: hardware.Accelerator | architecture.Architecture | None
+    record: hardware.Accelerator | hardware.Server | architecture.Architecture | None
     if name == "accelerators":
         record = hardware.named(wanted)
+    elif name == "servers":
+        record = hardware.server(wanted)
     else:
         record = architecture.resolve(wanted).architecture if wanted in architecture.ids() else None
     if record is None:
@@ -53,6 +66,6 @@ def accelerator_id(name: str) -> str:
     return product.id if product else name
 
 
-def checkpoint_ids() -> tuple[str, ...]:
-    """Every checkpoint that the catalog knows."""
-    return architecture.ids()
+def known(name: str) -> tuple[str, ...]:
+    """The first column of a table."""
+    return tuple(row[0] for row in rows(name)[1:]) if name != "architectures" else architecture.ids()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 
 KIB = 2**10
@@ -16,6 +17,12 @@ GB = 10**9
 BILLION = 10**9
 TERA = 10**12
 GBIT = GB // 8
+CFM = Fraction(3048**3, 10**12 * 60)
+"""A cubic foot per minute in cubic metres per second."""
+L_PER_MIN = Fraction(1, 60_000)
+"""A litre per minute in cubic metres per second."""
+BTU_PER_H = Fraction(105505585262, 10**8 * 3600)
+"""A British thermal unit per hour in watts."""
 HOUR_S = 3600
 MONTH_HOURS = 730
 KWH = THOUSAND * HOUR_S
@@ -24,6 +31,69 @@ KWH = THOUSAND * HOUR_S
 
 QUANTITY_DIGITS_MAX = 40
 """Longer numbers are no quantities: Kubernetes itself stops at 2^63."""
+
+CFM = Fraction(3048, 10000) ** 3 / 60
+"""A cubic foot per minute in cubic metres per second."""
+BTU_PER_HOUR_W = Fraction("0.29307107")
+"""A British thermal unit (International Table) per hour in watts: NIST SP 811 (2008), appendix B.8."""
+TON_W = 12 * THOUSAND * BTU_PER_HOUR_W
+"""A ton of refrigeration in watts."""
+_POUND_KG = Fraction("0.45359237")
+_FOOT_M = Fraction("0.3048")
+_HEAT = {
+    "btu/h": BTU_PER_HOUR_W,
+    "btu/hr": BTU_PER_HOUR_W,
+    "kbtu/h": 1000 * BTU_PER_HOUR_W,
+    "ton": TON_W,
+    "tons": TON_W,
+}
+_FLOWS = {
+    "m3/s": Fraction(1),
+    "m³/s": Fraction(1),
+    "m3/h": Fraction(1, 3600),
+    "m³/h": Fraction(1, 3600),
+    "cfm": CFM,
+    "l/s": Fraction(1, 1000),
+    "l/min": Fraction(1, 60_000),
+    "lpm": Fraction(1, 60_000),
+    "gpm": Fraction("3.785411784") / 60_000,
+}
+_UNITS: dict[str, tuple[str, dict[str, Fraction]]] = {
+    "a": ("a current such as 60 A", {"": Fraction(1), "a": Fraction(1)}),
+    "v": ("a voltage such as 208 V", {"": Fraction(1), "v": Fraction(1), "kv": Fraction(1000)}),
+    "va": (
+        "an apparent power such as 17.3 kVA",
+        {"": Fraction(1), "va": Fraction(1), "kva": Fraction(1000), "mva": Fraction(10**6)},
+    ),
+    "m": (
+        "a length such as 30 m",
+        {
+            "": Fraction(1),
+            "m": Fraction(1),
+            "cm": Fraction(1, 100),
+            "mm": Fraction(1, 1000),
+            "km": Fraction(1000),
+            "ft": _FOOT_M,
+            "in": _FOOT_M / 12,
+        },
+    ),
+    "m2": ("an area such as 0.72 m2", {"": Fraction(1), "m2": Fraction(1), "m²": Fraction(1), "ft2": _FOOT_M**2}),
+    "kg": (
+        "a weight such as 130 kg or 287 lb",
+        {"": Fraction(1), "kg": Fraction(1), "g": Fraction(1, 1000), "t": Fraction(1000)}
+        | dict.fromkeys(("lb", "lbs"), _POUND_KG)
+        | {"oz": _POUND_KG / 16},
+    ),
+    "kg_per_m2": (
+        "a floor load such as 1200 kg/m2 or 250 psf",
+        {"": Fraction(1), "kg/m2": Fraction(1), "kg/m²": Fraction(1)}
+        | dict.fromkeys(("psf", "lb/ft2", "lbs/ft2"), _POUND_KG / _FOOT_M**2)
+        | dict.fromkeys(("kn/m2", "kn/m²", "kpa"), 1000 / Fraction("9.80665")),
+    ),
+    "m3_per_s": ("an airflow such as 1105 CFM or 520 L/s", _FLOWS),
+    "liquid_m3_per_s": ("a flow such as 80 L/min or 21 gpm", _FLOWS),
+}
+"""How people write physical quantities: an example for who did not, and the base units of each unit, in lower case."""
 
 _SUFFIXES: dict[str, Fraction] = {
     **{suffix + "i": Fraction(2 ** (10 * (power + 1))) for power, suffix in enumerate("KMGTPE")},
@@ -53,6 +123,7 @@ _AMOUNT = re.compile(r"(\d{1,20}(?:\.\d{1,20})?) ?([kMBT]?)", re.ASCII)
 _AMOUNTS = {suffix: 10 ** (3 * power) for power, suffix in enumerate(("", "k", "M", "B", "T"))}
 _NUMBER = re.compile(r"\d{1,20}(?:\.\d{1,20})?", re.ASCII)
 _POWER = re.compile(r"(\d{1,12}(?:\.\d{1,6})?) ?([kM])?(?:W)?", re.ASCII)
+_PHYSICAL = re.compile(r"(-?\d{1,12}(?:\.\d{1,6})?) ?(\S.{0,11})?")
 _RATE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?) ?([kMGT]?)(b|bit|B)(?:/s|ps)(?: (.+))?", re.ASCII)
 _RATE_PREFIXES = {"": 1, "k": THOUSAND, "M": MILLION, "G": GB, "T": TERA}
 _DIRECTIONS = {"": 1, "per direction": 1, "one way": 1, "both ways": 2, "bidirectional": 2}
@@ -149,7 +220,7 @@ def count(cell: str) -> int | None:
     return int(cell) if cell else None
 
 
-def scaled(cell: str, factor: int) -> float | None:
+def scaled(cell: str, factor: int | Fraction) -> float | None:
     """The number of a catalog cell times its unit; None where it is empty."""
     return float(Fraction(cell) * factor) if cell else None
 
@@ -181,12 +252,40 @@ def share_of(value: str | float) -> float:
 
 
 def watts_of(value: str | float) -> float:
-    """The watts of a power: 700, "700 W", "30 kW", "1.2 MW"."""
-    match = _POWER.fullmatch(str(value).strip())
+    """The watts of a power or a flow of heat: 700, "700 W", "30 kW", "1.2 MW", "38,557 BTU/h", "10 tons"."""
+    text = str(value).strip()
+    heat = _PHYSICAL.fullmatch(text.replace(",", ""))
+    if heat is not None and (factor := _HEAT.get((heat[2] or "").lower())) is not None:
+        return float(Fraction(heat[1]) * factor)
+    match = _POWER.fullmatch(text)
     if match is None:
-        raise ValueError(f"{_quoted(str(value))} is not a power such as 700 W or 30 kW")
+        raise ValueError(f"{_quoted(text)} is not a power such as 700 W or 30 kW")
     watts = Fraction(match[1]) * {"": 1, "k": THOUSAND, "M": MILLION}[match[2] or ""]
     return int(watts) if watts.denominator == 1 else float(watts)
+
+
+def celsius_of(value: str | float) -> float:
+    """The degrees Celsius of a temperature: 24, "24 C", "75 F"."""
+    match = _PHYSICAL.fullmatch(str(value).strip().replace("°", ""))
+    scale = (match[2] or "c").lower() if match else ""
+    if match is None or scale not in ("c", "f"):
+        raise ValueError(f"{_quoted(str(value))} is not a temperature such as 24 C or 75 F")
+    degrees = Fraction(match[1])
+    return _narrow((degrees - 32) * Fraction(5, 9) if scale == "f" else degrees)
+
+
+def _physical(unit: str, value: str | float) -> float:
+    """The base units of a physical quantity that names its unit, or of a bare number in base units where that is allowed."""
+    example, factors = _UNITS[unit]
+    match = _PHYSICAL.fullmatch(str(value).strip())
+    factor = factors.get((match[2] or "").lower()) if match else None
+    if match is None or factor is None:
+        raise ValueError(f"{_quoted(str(value))} is not {example}")
+    return _narrow(Fraction(match[1]) * factor)
+
+
+def _narrow(number: Fraction) -> float:
+    return int(number) if number.denominator == 1 else float(number)
 
 
 def human(value: object, unit: str) -> str:
@@ -203,6 +302,18 @@ def human(value: object, unit: str) -> str:
     if isinstance(value, (int, float, Fraction)):
         return _human_number(float(value) if isinstance(value, Fraction) else value, unit)
     return str(value)
+
+
+def beside(values: Sequence[float], unit: str) -> tuple[tuple[str, ...], str]:
+    """Values that are compared with one another as people read them: all in the step that the largest reaches.
+
+    >>> beside((40_800, 17_292.6), "w"), beside((900_000, 1_200_000), "va"), beside((522, 1000), "kg")
+    ((('40.8', '17.3'), 'kW'), (('0.9', '1.2'), 'MVA'), (('522', '1,000'), 'kg'))
+    """
+    steps = _STEPS.get(unit, ((1, unit),))
+    largest = max(map(abs, values), default=0)
+    size, name = next((one for one in steps if largest >= one[0]), steps[-1])
+    return tuple(_plain(value / size) for value in values), name
 
 
 def _parsed(text: str) -> Fraction:
@@ -282,17 +393,27 @@ def _cents(value: float) -> str:
     return f"{float(value):,.2f}" if abs(value) >= 0.1 else f"{float(value):.2g}"
 
 
+_kilowatts = _stepped((MILLION, "MW"), (THOUSAND, "kW"), base="W")
+
+
 def _worded(singular: str, suffix: str) -> Callable[[float], str]:
     return lambda value: f"{singular}{_plain(value)}{suffix}"
 
 
+_STEPS: Mapping[str, tuple[tuple[float, str], ...]] = {
+    **{unit: ((MILLION, f"M{name}"), (THOUSAND, f"k{name}"), (1, name)) for unit, name in (("w", "W"), ("va", "VA"))},
+    "u": ((1, "U"),),
+    "liquid_m3_per_s": ((float(L_PER_MIN), "L/min"),),
+    "m3_per_s": ((float(CFM), "CFM"),),
+}
+"""The steps in which values of a unit are compared, largest first."""
 _FORMATS: dict[str, Callable[[float], str]] = {
     "bytes": _stepped((GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB"), base="B"),
     "bytes_per_s": _stepped((TERA, "TB/s"), (GB, "GB/s"), (MILLION, "MB/s"), (THOUSAND, "kB/s"), base="B/s"),
     "flop_per_s": _stepped((TERA * THOUSAND, "PFLOP/s"), (TERA, "TFLOP/s"), (GB, "GFLOP/s"), base="FLOP/s"),
     "ratio": lambda value: f"{value * 100:.0f} %",
     "capability": lambda value: f"{value:.1f}",
-    "w": _worded("", " W"),
+    "w": lambda value: _kilowatts(value) if abs(value) >= 10 * THOUSAND else f"{_plain(value)} W",
     "s": _duration,
     "tokens_per_s": _worded("", " tokens/s"),
     "requests_per_s": _worded("", " requests/s"),
@@ -306,6 +427,16 @@ _FORMATS: dict[str, Callable[[float], str]] = {
     "kg_per_kwh": _worded("", " kg/kWh"),
     "j": _stepped((THOUSAND * KWH, "MWh"), (KWH, "kWh"), base="J"),
     "usd_per_hour": lambda value: f"${float(value):,.2f}/h",
+    "a": lambda value: f"{_plain(round(value, 2))} A",
+    "v": _worded("", " V"),
+    "va": _stepped((MILLION, "MVA"), (THOUSAND, "kVA"), base="VA"),
+    "c": _worded("", " °C"),
+    "m": _worded("", " m"),
+    "m2": _worded("", " m²"),
+    "kg": _worded("", " kg"),
+    "kg_per_m2": _worded("", " kg/m²"),
+    "m3_per_s": lambda value: f"{round(value / float(CFM)):,} CFM",
+    "liquid_m3_per_s": lambda value: f"{_plain(round(value * 60 * THOUSAND, 1))} L/min",
 }
 _READ: dict[str, Callable[[str | float], float]] = {
     "bytes": bytes_of,
@@ -313,5 +444,7 @@ _READ: dict[str, Callable[[str | float], float]] = {
     "ratio": share_of,
     "s": seconds_of,
     "w": watts_of,
+    "c": celsius_of,
+    **{unit: functools.partial(_physical, unit) for unit in _UNITS},
 }
 """How a quantity of a unit is written; the others are plain numbers."""

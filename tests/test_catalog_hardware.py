@@ -37,6 +37,13 @@ HEADERS |= {
     ),
     "links.csv": ("id,name,kind,shape,gb_per_s_per_link,links,domain_gpus,nccl_gb_per_s,reduces,found_on,source,date"),
 }
+HEADERS |= {
+    "servers.csv": (
+        "id,name,vendor,accelerator,gpus,units,weight_kg,max_w,idle_w,heat_btu_per_h,psus,psu_w,psus_needed,plug,"
+        "volts_min,volts_max,cooling,liquid_share,flow_l_per_min,airflow_cfm,inlet_min_c,inlet_max_c,source,date"
+    ),
+    "server_names.csv": "name,server,source,date",
+}
 FILES = sorted(HEADERS)
 SORT_KEY = {
     "accelerators.csv": ("id",),
@@ -48,6 +55,8 @@ SORT_KEY = {
     "prices.csv": ("instance_type", "region"),
     "product_names.csv": ("name",),
     "quantization.csv": ("quantization",),
+    "servers.csv": ("id",),
+    "server_names.csv": ("name",),
 }
 
 

@@ -609,3 +609,11 @@ def test_a_commit_that_is_empty_is_misuse(run: Run, words: tuple[str, ...]) -> N
         2,
         f"gpulint: {words[-2]} is empty: name a commit, or leave it out\n",
     )
+
+
+def test_servers_are_listed_with_what_a_rack_needs_and_shown_with_their_source(run: Run) -> None:
+    listed = run("catalog", "servers").stdout.splitlines()
+    assert listed[0].split() == ["server", "vendor", "GPUs", "maximum", "PSUs", "units", "weight", "cooling"]
+    (line,) = (one for one in listed if one.startswith("dgx-h100 "))
+    assert " ".join(line.split()) == "dgx-h100 NVIDIA 8 10.2 kW 6 x 3,300 W 8 130 kg air"
+    assert "NVIDIA DGX H100/H200 System User Guide" in run("catalog", "servers", "DGX H100").stdout

@@ -131,8 +131,8 @@ def test_the_head_names_the_format_and_the_tool() -> None:
     data = rendered(SPEC)
     assert data["format"] == "gpulint-report/1"
     assert data["tool"] == {"name": "gpulint", "version": metadata.version("gpulint")}
-    lists = ["findings", "documents", "workloads", "skipped", "failures", "rules", "budgets", "comparison"]
-    assert list(data) == ["format", "tool", "catalog", *lists, "summary"]
+    lists = ["findings", "documents", "workloads", "skipped", "failures", "rules", "budgets", "facilities"]
+    assert list(data) == ["format", "tool", "catalog", *lists, "comparison", "summary"]
     assert data["documents"] == [{"path": "spec.yaml", "line": 2, "kind": "Pod", "adapter": "kubernetes"}]
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import functools
 import itertools
 import re
+from collections.abc import Iterator, Sequence
 
 import pytest
 import samples
 
-from gpulint import adapters, documents, facts, shipped, trials
+from gpulint import adapters, documents, facilities, facts, parts, shipped, trials
+from gpulint.adapters import facility
+from gpulint.documents import Document
 from gpulint.findings import Report
 from gpulint.policy import cel, check, rule, schema
 from gpulint.policy.rule import Rule
@@ -205,9 +208,26 @@ def test_a_good_sample_does_not_pass_by_being_unknown(one: Rule, text: str) -> N
     assert documents.concerns_gpus(text)
     if one.target.scope == "document":
         return
+    if one.target.scope == "facility":
+        assert any(one.name not in lacking for lacking in of_parts(one, loaded.documents))
+        return
     workloads = [found for document in loaded.documents for found in adapters.read(document, samples.Alone())]
     assert any(list(check.matching([one], found, role)) for found in workloads for role in found.roles)
     assert one.name not in samples.not_evaluated(reported(text))
+
+
+def of_parts(one: Rule, loaded: Sequence[Document]) -> Iterator[set[str]]:
+    """The rules that are not evaluated of each part that a rule is about."""
+    for document in loaded:
+        described = facility.facility(document) if facility.claims(document) else None
+        for said in facilities.judged(facilities.facts_of(described, {}), [one]) if described else ():
+            yield {each.rule for each in said.outcome.not_evaluated}
+
+
+def test_a_rule_about_facilities_says_of_which_parts() -> None:
+    held = set(parts.LISTS.values()) | {"facility"}
+    for one in RULES:
+        assert one.target.scope != "facility" or (one.target.kind and set(one.target.kind) <= held), one.name
 
 
 # ---- the alternatives, carried out on the text

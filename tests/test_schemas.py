@@ -17,6 +17,7 @@ import pytest
 
 from gpulint import shipped
 from gpulint.adapters import native
+from gpulint.facility import schema as facility_schema
 from gpulint.policy import rule, rule_file, schema
 from gpulint.reports import json as json_report
 from gpulint.reports import schema as report_schema
@@ -36,6 +37,7 @@ def contracts() -> dict[str, type[pydantic.BaseModel]]:
     """The model of each contract by the stem of its file."""
     return {
         "spec": native.spec_model(),
+        "facility": facility_schema.facility_model(),
         "policy": schema.PolicyFile,
         "rule": schema.RuleFile,
         "report": report_schema.ReportFile,

@@ -41,7 +41,7 @@ NUMBERS = frozenset({"int", "float", "str"})
 
 
 def claims(document: Document) -> bool:
-    return document.get(("apiVersion",)) == API_VERSION
+    return document.get(("apiVersion",)) == API_VERSION and document.get(("kind",)) != "Facility"
 
 
 def problems(document: Document) -> Iterator[Problem]:

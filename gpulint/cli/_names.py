@@ -81,8 +81,8 @@ def catalogued(context: click.Context, parameter: click.Parameter, typed: str) -
     match context.params.get("table"):
         case "accelerators":
             return accelerators(context, parameter, typed)
-        case "architectures":
-            return _beginning(listings.checkpoint_ids(), typed)
+        case "architectures" | "servers" as table:
+            return _beginning(listings.known(table), typed)
         case "prices":
             return _beginning(price_list.names(), typed)
     return []

@@ -7,12 +7,12 @@ import click
 from gpulint.cli import TODAY, Misuse, _names, near
 
 
-@click.command("catalog", short_help="List accelerators, architectures or prices.")
-@click.argument("table", type=click.Choice(["accelerators", "architectures", "prices"]))
+@click.command("catalog", short_help="List accelerators, servers, architectures or prices.")
+@click.argument("table", type=click.Choice(["accelerators", "servers", "architectures", "prices"]))
 @click.argument("name", required=False, shell_complete=_names.catalogued)
 @TODAY
 def command(table: str, name: str | None, today: str) -> None:
-    """List the accelerators, architectures or machine prices of the catalog, or show one with its source."""
+    """List the accelerators, servers, architectures or machine prices of the catalog, or show one with its source."""
     from gpulint import listings, price_list, sizes
 
     if table == "prices":
@@ -24,8 +24,7 @@ def command(table: str, name: str | None, today: str) -> None:
         return
     shown = listings.row(table, name)
     if shown is None:
-        known = [row[0] for row in rows[1:]] if table == "accelerators" else listings.checkpoint_ids()
-        raise Misuse(f"the catalog has no {table.removesuffix('s')} {name}{near(name, known)}")
+        raise Misuse(f"the catalog has no {table.removesuffix('s')} {name}{near(name, listings.known(table))}")
     click.echo(shown)
     if table == "accelerators" and (prices := list(price_list.cheapest(listings.accelerator_id(name), today))):
         click.echo(sizes.columns(prices))

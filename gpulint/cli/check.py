@@ -160,7 +160,7 @@ def command(
     _refuse(asked, options)
     report = _commented(_report(paths, options, policy, asked, exit_zero), comment_key, comment_over)
     is_lost = _put(report, wanted, sys.stdout.isatty() if color is None else color, on_stderr=fix and asked.stdin)
-    if not report.workloads and not report.findings and not report.failures:
+    if not (report.workloads or report.facilities or report.findings or report.failures):
         tell(
             ["no file that is read here has changed" if changed and not report.files else "nothing here concerns GPUs"]
         )

@@ -27,6 +27,9 @@ SUPPLIED: Mapping[str, str] = {
     "policy": "stated by the policy, for the path of the file",
     "repository": "summed up over the workloads of a run",
     "document": "read from the text of the document",
+    "facility": "stated in a Facility, of the part or of one that holds it",
+    "server": "stated of the server in a Facility, or known from its type: the file's own, or the catalog's",
+    "list": "gathered from parts of a facility",
 }
 """Who supplies a fact, by `of` of the glossary."""
 COMPUTED = frozenset({"derived", "fitted", "measured"})
@@ -34,6 +37,14 @@ COMPUTED = frozenset({"derived", "fitted", "measured"})
 UNITS: Mapping[str, str] = {
     "": "",
     "w": "W",
+    "a": "A",
+    "v": "V",
+    "va": "VA",
+    "c": "°C",
+    "m2": "m²",
+    "kg_per_m2": "kg/m²",
+    "m3_per_s": "m³/s",
+    "liquid_m3_per_s": "m³/s",
     "j": "J",
     "usd": "USD",
     "flop": "FLOP",

@@ -18,7 +18,6 @@ ROLES: Mapping[tuple[str, ...], str] = {
 SCOPES: Mapping[str, str] = {
     "document": "each document of a file",
     "repository": "all workloads of a repository",
-    "facility": "the facility",
 }
 LANGUAGES: Mapping[str, str] = {
     **dict.fromkeys(("yaml", "yml"), "yaml"),
@@ -47,6 +46,8 @@ def explained(one: Rule, known: Iterable[Rule]) -> Explanation:
 def about(one: Rule) -> str:
     """What a rule is about, in words."""
     engines = references("engine", one.target.engine)
+    if one.target.scope == "facility":
+        return f"each {' and each '.join(one.target.kind).replace('_', ' ')} of a facility"
     scope = SCOPES.get(one.target.scope) or ROLES.get(one.target.kind, ROLES[()])
     return scope + (f" with {engines}" if engines else "")
 

@@ -44,7 +44,7 @@ PURPOSE: Mapping[str, str] = {
     "why": "what happens to the user",
     "when": "the condition, in CEL",
     "message": "what is said, with facts in braces",
-    "scope": "workload, document or repository",
+    "scope": "workload, document, repository or facility",
     "examples": f"samples that show what is found and what is not; {NEW}",
     "bad": "samples that the rule finds, the line marked `# <- here`",
     "good": "samples that it lets pass",
@@ -52,7 +52,12 @@ PURPOSE: Mapping[str, str] = {
 BEGINS = re.compile(
     r"\s*(message|why|summary|when|instead|against|gives_up):\s+([{!&*%@`\[]|['\"](?=[^'\"]*['\"]\s*[^\s#]))"
 )
-HOMES = {"document": ("document",), "repository": ("repository",), "policy": ("workload", "repository")}
+HOMES = {
+    "document": ("document",),
+    "repository": ("repository",),
+    "policy": ("workload", "repository", "facility"),
+    "accelerator": ("workload", "facility"),
+}
 """The scopes in which facts are known, by who supplies them; all others are those of a workload."""
 UNIONS = ("str", "list[str]")
 TYPES = {"string_type": "a text", "list_type": "a list", "tuple_type": "a list", "bool_type": "true or false"}
@@ -234,10 +239,17 @@ def _targeted(found: Rule, document: Document) -> Iterator[str]:
                 document.locate(("for", "kind")), f"a workload's kind is inference or training, not {kind}; {instead}"
             )
     for name in cel.names(found.when):
-        home = HOMES.get(facts.glossary()[name].of, ("workload",))
+        home = _home(facts.glossary()[name])
         if scope not in home:
             message = f"{name} is not known to a rule about a {scope}; write scope: {home[0]}"
             yield _at(document.locate(("for", "scope")), message)
+
+
+def _home(quantity: facts.Quantity) -> tuple[str, ...]:
+    """The scopes in which a fact is known."""
+    if quantity.part:
+        return ("workload", "facility") if quantity.of == "pod" else ("facility",)
+    return HOMES.get(quantity.of, ("workload",))
 
 
 def _printed(found: Rule, document: Document) -> Iterator[str]:

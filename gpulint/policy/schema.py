@@ -423,7 +423,7 @@ class BaselineFile(Strict):
 class TargetFile(Strict):
     """What a rule is about; only a matching rule can be not evaluated."""
 
-    scope: Literal["workload", "document", "repository"]
+    scope: Literal["workload", "document", "repository", "facility"]
     kind: str | list[str] = []
     engine: str | list[str] = []
 

@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from gpulint import units
-from gpulint.findings import Comparison, Report, Severity, Spent, WorkloadSummary
+from gpulint.findings import Comparison, FacilitySummary, Report, Severity, Spent, WorkloadSummary
+from gpulint.reports import racks
 from gpulint.reports.words import counted, safe
 
 NAMED = 8
@@ -45,6 +46,7 @@ def closing(report: Report) -> Iterator[str]:
     """The counts, and what was not looked at and why."""
     yield line(report)
     yield from map(budget, report.budgets)
+    yield from map(facility, report.facilities)
     for reason, number in sorted(Counter(skip.reason for skip in report.skipped).items()):
         yield f"skipped: {number} × {safe(reason)}"
     yield from faults(report)
@@ -80,9 +82,23 @@ def budget(one: Spent) -> str:
     return f"budget {safe(one.budget)}: {known}{least.removesuffix(' GPUs')} of {limit}, {one.verdict}{why}"
 
 
+def facility(one: FacilitySummary) -> str:
+    """How many racks a facility has, and how many of them are over a limit or cannot be told."""
+    servers = sum(rack.servers for rack in one.racks)
+    parts = [counted(len(one.racks), "rack"), counted(servers, "server")]
+    worst = [racks.worst(rack) for rack in one.racks]
+    over = sum(verdict in racks.OVER for verdict in worst)
+    likely = sum(verdict.startswith("likely") for verdict in worst)
+    parts += [f"{over or 'no'} over a limit"] + ([f"{likely} likely over one"] if likely else [])
+    if untold := worst.count(UNTOLD):
+        parts.append(f"{untold} cannot be told")
+    return f"facility {safe(one.name)}: {', '.join(parts)}"
+
+
 def lacking(report: Report) -> str:
     """How many checks lacked a fact; empty where none did."""
     number = sum(len(role.not_evaluated) for workload in touched(report) for role in workload.roles)
+    number += sum(len(one.parts) for facility in report.facilities for one in facility.not_evaluated)
     return f"not evaluated: {counted(number, 'check')}" if number else ""
 
 
@@ -108,12 +124,9 @@ def needs(report: Report) -> Iterator[str]:
     """What was missing most, whom it concerns, and how to supply it."""
     rules: Counter[str] = Counter()
     owners: dict[str, dict[str, str]] = {}
-    for workload in touched(report):
-        for role in workload.roles:
-            for one in role.not_evaluated:
-                for need in one.needs:
-                    rules[need] += 1
-                    owners.setdefault(need, {})[workload.name] = role.unknown.get(need, "")
+    for need, owner, why in _missing(report):
+        rules[need] += 1
+        owners.setdefault(need, {})[owner] = why
     if not rules:
         return
     yield f"{lacking(report)}; to have them, add"
@@ -121,3 +134,14 @@ def needs(report: Report) -> Iterator[str]:
         names = [safe(f"{name}, {why}" if why else name) for name, why in owners[need].items()]
         shown = "; ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
         yield f"  {need} ({counted(number, 'check')}: {shown}): {report.asks.get(need, '')}".rstrip(": ")
+
+
+def _missing(report: Report) -> Iterator[tuple[str, str, str]]:
+    """What each check lacked, of whom, and why it is not known."""
+    for workload in touched(report):
+        for role in workload.roles:
+            for one in role.not_evaluated:
+                yield from ((need, workload.name, role.unknown.get(need, "")) for need in one.needs)
+    for facility in report.facilities:
+        for lack in facility.not_evaluated:
+            yield from ((need, part, "") for part in lack.parts for need in lack.needs)

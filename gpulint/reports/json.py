@@ -10,10 +10,14 @@ from gpulint.findings import (
     Change,
     Comparison,
     Explanation,
+    FacilitySummary,
     Fact,
+    FeedSummary,
     Finding,
     Fit,
     Location,
+    Meter,
+    RackSummary,
     Replacement,
     Report,
     RoleSummary,
@@ -56,6 +60,7 @@ def as_data(report: Report) -> dict[str, object]:
         "failures": [failure._asdict() for failure in report.failures],
         "rules": [_rule(card) for _, card in sorted(report.rules.items())],
         "budgets": [_budget(one) for one in report.budgets],
+        "facilities": [_facility(one) for one in report.facilities],
         "comparison": report.comparison and _comparison(report.comparison),
         "summary": _summary(report),
     }
@@ -78,8 +83,59 @@ def _summary(report: Report) -> dict[str, object]:
         "unsilenced": report.unsilenced,
         "skipped": len(report.skipped),
         "failures": len(report.failures),
-        "not_evaluated": sum(len(role.not_evaluated) for workload in report.workloads for role in workload.roles),
+        "not_evaluated": _not_evaluated(report),
     }
+
+
+def _not_evaluated(report: Report) -> int:
+    of_workloads = sum(len(role.not_evaluated) for workload in report.workloads for role in workload.roles)
+    return of_workloads + sum(len(one.parts) for facility in report.facilities for one in facility.not_evaluated)
+
+
+def _facility(facility: FacilitySummary) -> dict[str, object]:
+    return {
+        "name": facility.name,
+        "path": facility.location.path,
+        "line": facility.location.line,
+        "areas": [
+            {
+                "kind": one.kind,
+                "name": one.name,
+                "line": one.location.line,
+                "meters": [_meter(each) for each in one.meters],
+            }
+            for one in facility.areas
+        ],
+        "racks": [_rack(one) for one in facility.racks],
+        "not_evaluated": [
+            {"rule": one.rule, "needs": list(one.needs), "parts": list(one.parts)} for one in facility.not_evaluated
+        ],
+    }
+
+
+def _rack(rack: RackSummary) -> dict[str, object]:
+    return {
+        "name": rack.name,
+        "place": rack.place,
+        "line": rack.location.line,
+        "units": rack.units,
+        "servers": rack.servers,
+        "stacked": rack.stacked,
+        "slots": [slot._asdict() for slot in rack.slots],
+        "undrawn": list(rack.undrawn),
+        "meters": [_meter(one) for one in rack.meters],
+        "feeds": [_feed(one) for one in rack.feeds],
+    }
+
+
+def _meter(meter: Meter) -> dict[str, object]:
+    return {**meter._asdict(), "taken": meter.taken and meter.taken._asdict(), "needs": list(meter.needs)}
+
+
+def _feed(feed: FeedSummary) -> dict[str, object]:
+    loads = {"load_va": feed.load_va, "failover_va": feed.failover_va}
+    shown = {name: worlds and worlds._asdict() for name, worlds in loads.items()}
+    return {**feed._asdict(), **shown, "needs": list(feed.needs)}
 
 
 def _finding(finding: Finding) -> dict[str, object]:

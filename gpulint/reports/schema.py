@@ -298,6 +298,91 @@ class BudgetEntry(Place):
     workloads: int
 
 
+class MeterEntry(Strict):
+    """How much of one limit is taken, in base units; null: it cannot be told."""
+
+    name: str = pydantic.Field(description="power, cooling, weight, space …")
+    unit: str = pydantic.Field(description="w, kg, u …")
+    taken: WorldsEntry | None
+    limit: float | None
+    least: float | None = pydantic.Field(description="what the known parts take, where others are not known")
+    verdict: Literal["within", "likely within", "likely exceeded", "exceeded", "cannot tell"]
+    needs: list[str] = pydantic.Field(description="quantities that would have to be stated")
+
+
+class SlotEntry(Strict):
+    """One machine in a rack."""
+
+    name: str
+    lowest: int = pydantic.Field(description="its lowest unit")
+    units: int
+    power_w: float | None
+
+
+class FeedEntry(Strict):
+    """A circuit into a rack: its load, and its load after the worst loss of another side."""
+
+    name: str
+    side: str = pydantic.Field(description="feeds of one side fail together")
+    supply: str
+    usable_va: float | None
+    load_va: WorldsEntry | None
+    failover_va: WorldsEntry | None
+    verdict: Literal[
+        "holds",
+        "one side",
+        "likely no spare",
+        "no spare",
+        "likely overloaded",
+        "overloaded",
+        "cannot tell",
+    ] = pydantic.Field(description="`no spare`: it would be overloaded after the loss of another side")
+    needs: list[str]
+
+
+class RackEntry(Strict):
+    """What was understood of a rack."""
+
+    name: str
+    place: str = pydantic.Field(description="the names of the parts above it")
+    line: int = pydantic.Field(ge=1)
+    units: int | None
+    servers: int
+    stacked: bool = pydantic.Field(description="no position is stated: the slots are drawn from the bottom up")
+    slots: list[SlotEntry]
+    undrawn: list[str]
+    meters: list[MeterEntry]
+    feeds: list[FeedEntry]
+
+
+class AreaEntry(Strict):
+    """A part that holds or feeds several racks."""
+
+    kind: str
+    name: str
+    line: int = pydantic.Field(ge=1)
+    meters: list[MeterEntry]
+
+
+class LackingEntry(Strict):
+    """A rule that lacked the same facts of several parts."""
+
+    rule: str
+    needs: list[str] = pydantic.Field(min_length=1)
+    parts: list[str] = pydantic.Field(min_length=1)
+
+
+class FacilityEntry(Strict):
+    """What was understood of a facility."""
+
+    name: str
+    path: str
+    line: int = pydantic.Field(ge=1)
+    areas: list[AreaEntry]
+    racks: list[RackEntry]
+    not_evaluated: list[LackingEntry]
+
+
 class ToolEntry(Strict):
     """What wrote the report."""
 
@@ -347,6 +432,7 @@ class ReportFile(Strict):
     failures: list[FailureEntry]
     rules: list[RuleEntry] = pydantic.Field(description="those that speak")
     budgets: list[BudgetEntry] = pydantic.Field(description="of the policies that govern the files")
+    facilities: list[FacilityEntry]
     comparison: ComparisonEntry | None
     summary: SummaryEntry
 

@@ -33,7 +33,7 @@ SURE = {3: "", 2: " (likely)", 1: " (possible)"}
 
 def render(report: Report, colour: bool = False) -> str:
     """Findings with their snippets, what was understood, and what was counted."""
-    paint = _painted if colour else _plain
+    paint = painted if colour else plain
     parts = [
         *(_finding(finding, paint, first) for finding, first in _first_of_each_rule(report.open)),
         *(_compared(report.comparison) if report.comparison else ()),
@@ -51,11 +51,13 @@ def _first_of_each_rule(findings: Iterable[Finding]) -> Iterator[tuple[Finding, 
         seen.add(finding.rule)
 
 
-def _plain(text: str, style: str) -> str:
+def plain(text: str, style: str) -> str:
+    """Text without a style."""
     return text
 
 
-def _painted(text: str, style: str) -> str:
+def painted(text: str, style: str) -> str:
+    """Text in a style of a terminal."""
     return f"\x1b[{style}m{text}\x1b[0m"
 
 
@@ -64,7 +66,7 @@ def _painted(text: str, style: str) -> str:
 
 def shown(finding: Finding) -> str:
     """One finding whole, with its snippet, arithmetic and alternatives."""
-    return _finding(finding, _plain, explained=True)
+    return _finding(finding, plain, explained=True)
 
 
 def _finding(finding: Finding, paint: Paint, explained: bool) -> str:

@@ -1,0 +1,89 @@
+"""A Facility of gpulint's own API: sites, rooms, racks, their feeds and servers; no workload, but what carries them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.documents import Document, Path, Problem
+from gpulint.facility import reader
+from gpulint.parts import HOLDS, LISTS, Part, keys
+from gpulint.repository import Repository
+from gpulint.workload import Workload
+
+MENTIONS = ("kind: Facility", '"Facility"', "'Facility'")
+UNIONS = frozenset({"int", "float", "str", "bool"})
+"""How pydantic calls the ways to write a value, behind the path of one that is none of them."""
+
+
+def claims(document: Document) -> bool:
+    return reader.claims(document)
+
+
+def kind(document: Document) -> str:
+    return "gpulint/Facility"
+
+
+def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
+    return iter(())
+
+
+def facility(document: Document) -> Part | None:
+    """The facility of a document; None of one that is not one."""
+    return None if any(_shape(document)) else reader.read(document)
+
+
+def problems(document: Document) -> Iterator[Problem]:
+    """What keeps a file from being a Facility, and values that cannot be read, each with its place."""
+    yield from (found := list(_shape(document)))
+    if not found:
+        yield from _unreadable(document, ("spec",), "facility")
+
+
+def _shape(document: Document) -> Iterator[Problem]:
+    import pydantic
+
+    from gpulint.facility import schema
+
+    try:
+        schema.facility_model().model_validate(document.data)
+    except pydantic.ValidationError as error:
+        found = (_problem(document, tuple(one["loc"]), one["type"], one["msg"]) for one in error.errors())
+        yield from dict.fromkeys(found)
+
+
+def _problem(document: Document, path: Path, sort: str, message: str) -> Problem:
+    """A validation error in plain words, with the nearest known key of an unknown one."""
+    of_union = bool(path) and path[-1] in UNIONS
+    path = path[:-1] if of_union else path
+    if sort == "extra_forbidden":
+        import difflib
+
+        part = next((LISTS[str(one)] for one in reversed(path[:-1]) if one in LISTS), "facility")
+        known = [*keys(part), *(key for key, held in LISTS.items() if held in HOLDS.get(part, ())), "name"]
+        near = difflib.get_close_matches(str(path[-1]), known, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        return Problem("invalid-spec", f"unknown key {path[-1]} of a {part}{hint}", document.locate(path, key=True))
+    words = {
+        "missing": "is missing",
+        "model_type": "is a mapping of keys",
+        "list_type": "is a list: begin each entry with `- `",
+        "string_type": "write text",
+    }
+    said = "write one number or text" if of_union else words.get(sort, message[:1].lower() + message[1:])
+    named = [one for one in path if isinstance(one, str)]
+    return Problem("invalid-spec", f"{named[-1] if named else 'the file'}: {said}", document.locate(path))
+
+
+def _unreadable(document: Document, path: Path, part: str) -> Iterator[Problem]:
+    """Values that are none of their quantity, at any depth."""
+    stated = document.get(path)
+    words = keys(part)
+    for key, value in stated.items() if isinstance(stated, dict) else ():
+        if key in words and value is not None:
+            try:
+                reader.value(value, words[key])
+            except ValueError as error:
+                yield Problem("invalid-spec", f"{key}: {error}", document.locate((*path, key)))
+        elif key in LISTS and isinstance(value, list):
+            for at in range(len(value)):
+                yield from _unreadable(document, (*path, key, at), LISTS[key])

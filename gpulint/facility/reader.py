@@ -1,0 +1,125 @@
+"""Reader: a Facility document into the tree of its parts, every field with its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from gpulint import units
+from gpulint.documents import Document, Path
+from gpulint.facts import Quantity
+from gpulint.parts import HOLDS, LISTS, Part, keys
+from gpulint.workload import Field, Origin, Role, Unknown, Value
+
+API_VERSION = "gpulint/v1"
+KIND = "Facility"
+RANGE = re.compile(r"^(.*)\[(\d+)-(\d+)\](.*)$")
+ALIKE_MAX = 10_000
+"""Parts that one name may stand for: a hall has fewer racks."""
+
+
+def claims(document: Document) -> bool:
+    """Whether a document describes a facility."""
+    return document.get(("kind",)) == KIND and document.get(("apiVersion",)) == API_VERSION
+
+
+def read(document: Document) -> Part:
+    """The facility of a document that its contract accepts; what cannot be read is unknown."""
+    name = document.get(("metadata", "name"))
+    anchor = Origin(document, ("metadata", "name") if isinstance(name, str) else ("kind",))
+    named = {"facility_name": Field(str(name), (anchor,))} if isinstance(name, str) else {}
+    fields, parts = _inside(document, ("spec",), "facility")
+    return Part("facility", Role(str(name or KIND), anchor, {**named, **fields}), parts)
+
+
+def _inside(document: Document, path: Path, kind: str) -> tuple[dict[str, Field], tuple[Part, ...]]:
+    """What a mapping states of a part, and the parts that it lists."""
+    stated = document.get(path)
+    if not isinstance(stated, dict):
+        return {}, ()
+    words = keys(kind)
+    fields = {
+        words[key].name: field(document, (*path, key), words[key])
+        for key, value in stated.items()
+        if key in words and value is not None
+    }
+    listed = (key for key in stated if LISTS.get(key) in HOLDS.get(kind, ()) and isinstance(stated[key], list))
+    return fields, tuple(one for key in listed for one in _listed(document, (*path, key), LISTS[key]))
+
+
+def _listed(document: Document, path: Path, kind: str) -> Iterator[Part]:
+    """The parts of a list, those of a name with a range one by one."""
+    held = document.get(path)
+    for at in range(len(held) if isinstance(held, list) else 0):
+        place = (*path, at)
+        fields, parts = _inside(document, place, kind)
+        stated = document.get((*place, "name"))
+        anchor = Origin(document, (*place, "name") if isinstance(stated, str) else place)
+        for name in names(stated) if isinstance(stated, str) else (_nameless(fields, kind, at),):
+            own = {f"{kind}_name": Field(name, (anchor,))} if f"{kind}_name" in fields or kind == "feed" else {}
+            yield Part(kind, Role(name, anchor, {**fields, **own}), parts)
+
+
+def _nameless(fields: dict[str, Field], kind: str, at: int) -> str:
+    """What to call a part without a name: a server its type, a feed by its letter."""
+    if kind == "feed" and at < 26:
+        return chr(ord("A") + at)
+    stated = fields["server_type"].value if "server_type" in fields else None
+    return stated if isinstance(stated, str) else f"{kind} {at + 1}"
+
+
+def names(stated: str) -> Iterator[str]:
+    """The names that a range stands for, as r[01-08]: itself where it holds none, or one that is too long."""
+    match = RANGE.match(stated)
+    if match is None or not int(match[2]) <= int(match[3]) < int(match[2]) + ALIKE_MAX:
+        yield stated
+        return
+    for number in range(int(match[2]), int(match[3]) + 1):
+        yield f"{match[1]}{number:0{len(match[2])}}{match[4]}"
+
+
+def field(document: Document, path: Path, quantity: Quantity) -> Field:
+    """The value of a key in base units, with its place."""
+    origin = (Origin(document, path),)
+    try:
+        return Field(value(document.get(path), quantity), origin)
+    except ValueError as error:
+        return Field(Unknown(str(error)), origin)
+
+
+def value(stated: object, quantity: Quantity) -> Value:
+    """A stated value in base units; ValueError in words where it is none of its quantity."""
+    match quantity.type:
+        case "number":
+            return _number(stated, quantity)
+        case "flag":
+            if not isinstance(stated, bool):
+                raise ValueError(f"{stated} is not true or false")
+            return stated
+        case "map":
+            if not isinstance(stated, dict):
+                raise ValueError(f"{stated} is not a mapping such as {{NAME: VALUE}}")
+            return {str(key): str(one) for key, one in stated.items()}
+        case "list":
+            return tuple(map(str, stated)) if isinstance(stated, list) else (str(stated),)
+    if isinstance(stated, bool | dict | list):
+        raise ValueError(f"{stated} is not a text")
+    return _word(str(stated), quantity)
+
+
+def _number(stated: object, quantity: Quantity) -> Value:
+    if isinstance(stated, bool) or not isinstance(stated, int | float | str):
+        raise ValueError(f"{str(stated).lower()} is not a number")
+    found = units.parse(stated, quantity.unit)
+    if found < 0 and quantity.unit != "c":
+        raise ValueError(f"{stated} is negative")
+    return found
+
+
+def _word(stated: str, quantity: Quantity) -> str:
+    if not quantity.words or stated in quantity.words:
+        return stated
+    near = next((one for one in quantity.words if one.lower() == stated.lower()), None)
+    if near is not None:
+        return near
+    raise ValueError(f"{stated} is none of {', '.join(quantity.words)}")

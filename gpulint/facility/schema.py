@@ -1,0 +1,63 @@
+"""The contract of a Facility file as a pydantic model: its keys are the glossary's rows of each kind of part."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import pydantic
+
+from gpulint.facility.reader import API_VERSION, KIND
+from gpulint.facts import Quantity
+from gpulint.parts import HOLDS, LISTS, keys
+
+NAMELESS = frozenset({"facility", "feed", "server", "cable"})
+"""Kinds whose parts need no name."""
+TYPES: dict[str, Any] = {
+    "number": int | float | str,
+    "flag": bool,
+    "text": str | int,
+    "map": dict[str, str | int | float],
+    "list": list[str],
+}
+KEYS = {kind: key for key, kind in LISTS.items()}
+
+
+@functools.cache
+def facility_model() -> type[pydantic.BaseModel]:
+    """The whole file."""
+    strict = pydantic.ConfigDict(extra="forbid", title="gpulint/v1")
+    metadata = pydantic.create_model("FacilityMetadata", name=(str, ...), __config__=pydantic.ConfigDict(extra="allow"))
+    model: type[pydantic.BaseModel] = pydantic.create_model(
+        "Facility",
+        __config__=strict,
+        apiVersion=(str, pydantic.Field(pattern=f"^{API_VERSION}$")),
+        kind=(str, pydantic.Field(pattern=f"^{KIND}$")),
+        metadata=(metadata, ...),
+        spec=(part_model("facility"), ...),
+    )
+    return model
+
+
+@functools.cache
+def part_model(kind: str) -> type[pydantic.BaseModel]:
+    """The model of one kind of part, with those that it may hold."""
+    fields: dict[str, Any] = {
+        key: (TYPES[one.type] | None, pydantic.Field(None, description=_described(one)))
+        for key, one in sorted(keys(kind).items())
+    }
+    named = pydantic.Field(
+        ... if kind not in NAMELESS else None, description="what reports call it; r[01-08] are eight"
+    )
+    if kind != "facility":
+        fields["name"] = (str if kind not in NAMELESS else str | None, named)
+    for held in sorted(HOLDS.get(kind, ())):
+        fields[KEYS[held]] = (list[part_model(held)], pydantic.Field([], description=f"its {KEYS[held]}"))  # type: ignore[misc]
+    strict = pydantic.ConfigDict(extra="forbid")
+    model: type[pydantic.BaseModel] = pydantic.create_model(kind.title().replace("_", ""), __config__=strict, **fields)
+    return model
+
+
+def _described(one: Quantity) -> str:
+    closed = f": {', '.join(one.words)}" if one.words else ""
+    return f"{one.meaning}{closed}" + (f" [{one.unit}]" if one.unit else "")

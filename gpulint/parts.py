@@ -1,0 +1,237 @@
+"""Parts: the things a facility is made of, each with the facts of its kind, of what holds it and of what it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from gpulint import hardware
+from gpulint.facts import Facts, Known, Missing, Quantity, glossary
+from gpulint.findings import Worlds
+from gpulint.workload import Field, Role, Value
+
+LISTS: Mapping[str, str] = {
+    "sites": "site",
+    "rooms": "room",
+    "rows": "row",
+    "racks": "rack",
+    "feeds": "feed",
+    "servers": "server",
+    "panels": "panel",
+    "cdus": "cdu",
+    "pools": "pool",
+    "switches": "switch",
+    "cables": "cable",
+    "server_types": "server_type",
+}
+"""The key that lists the parts of a kind."""
+_BESIDE = frozenset({"panel", "cdu", "pool", "switch", "cable", "server_type"})
+HOLDS: Mapping[str, frozenset[str]] = {
+    "facility": frozenset({"site", "room", "row", "rack"}) | _BESIDE,
+    "site": frozenset({"room", "row", "rack"}) | _BESIDE,
+    "room": frozenset({"row", "rack"}) | _BESIDE,
+    "row": frozenset({"rack"}) | _BESIDE,
+    "rack": frozenset({"feed", "server", "switch"}),
+}
+"""The kinds of part that a part of a kind may hold."""
+_HOLDING = frozenset({"site", "room", "row", "rack"})
+NAMED = frozenset({"panel", "cdu", "pool", "switch"})
+"""Kinds whose parts hold nothing themselves: those that name one in a key of its kind belong to it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One thing of a facility: its kind, what is stated of it, and the parts that it holds."""
+
+    kind: str
+    role: Role
+    parts: tuple[Part, ...] = ()
+
+
+class PartFacts(Facts):
+    """Facts of one part; `above` is the part that holds it, `below` are those that it holds."""
+
+    def __init__(
+        self,
+        part: Part,
+        above: PartFacts | None = None,
+        below: Callable[[PartFacts], Iterator[PartFacts]] | None = None,
+    ) -> None:
+        super().__init__(part.role, None)
+        self.part = part
+        self.above = above
+        self.below = tuple(below(self) if below else (PartFacts(one, self) for one in part.parts))
+        self._of_kind: dict[str, tuple[PartFacts, ...]] = {}
+        self._type: Mapping[str, Field] | None = None
+
+    @property
+    def kind(self) -> str:
+        """What the part is."""
+        return self.part.kind
+
+    def path(self) -> tuple[str, ...]:
+        """The names of the parts that lead here from what the file is about, which is left out."""
+        return (*self.above.path(), self.role.name) if self.above else ()
+
+    def all(self) -> Iterator[PartFacts]:
+        """This part and those that it holds, at any depth, in the order of the file."""
+        yield self
+        for one in self.below:
+            yield from one.all()
+
+    def of_kind(self, kind: str) -> tuple[PartFacts, ...]:
+        """The parts of a kind that belong to this one: that it holds, at any depth, or that name it."""
+        if kind not in self._of_kind:
+            self._of_kind[kind] = tuple(self._naming(kind) if self.kind in NAMED else self._held(kind))
+        return self._of_kind[kind]
+
+    def _held(self, kind: str) -> Iterator[PartFacts]:
+        for one in self.below:
+            if one.kind == kind:
+                yield one
+            yield from one.of_kind(kind) if one.kind not in NAMED else ()
+
+    def _naming(self, kind: str) -> Iterator[PartFacts]:
+        """The parts of a kind beside this one that name it."""
+        for one in self.above.of_kind(kind) if self.above else ():
+            if one.likely(self.kind) == self.role.name:
+                yield one
+
+    def varied(self, roles: Mapping[int, Role], added: Mapping[int, tuple[Part, ...]]) -> PartFacts:
+        """The facts of the whole with other roles of some parts, and with further parts in some, both by `id`.
+
+        What a change does not reach is taken over as it is: whole racks beside those that change.
+        """
+        reached = {
+            id(holder) for one in self.all() if id(one) in roles or id(one) in added for holder in one._holders()
+        }
+        return self._varied(roles, added, reached, None, False)
+
+    def _varied(
+        self,
+        roles: Mapping[int, Role],
+        added: Mapping[int, tuple[Part, ...]],
+        reached: Collection[int],
+        above: PartFacts | None,
+        within: bool,
+    ) -> PartFacts:
+        changed = within or id(self) in roles or id(self) in added
+        further = added.get(id(self), ())
+        role = roles.get(id(self), self.role)
+
+        def below(new: PartFacts) -> Iterator[PartFacts]:
+            for one in self.below:
+                stays = not changed and id(one) not in reached and self.kind != "rack" and one.kind in _HOLDING
+                yield one if stays else one._varied(roles, added, reached, new, changed)
+            yield from (PartFacts(one, new) for one in further)
+
+        return PartFacts(Part(self.kind, role, self.part.parts), above, below)
+
+    def _holders(self) -> Iterator[PartFacts]:
+        """This part and those that hold it."""
+        yield self
+        if self.above is not None:
+            yield from self.above._holders()
+
+    def nearest(self, kinds: tuple[str, ...]) -> PartFacts | None:
+        """The nearest part of one of these kinds that holds this one."""
+        above = self.above
+        while above is not None and above.kind not in kinds:
+            above = above.above
+        return above
+
+    def root(self) -> PartFacts:
+        """The part that holds all others."""
+        return self.above.root() if self.above else self
+
+    def ends(self, name: str) -> tuple[Value, Value] | None:
+        """The values of a fact in the favourable and the adverse world, the smaller one first: alike servers err together."""
+        found = self.find(name)
+        if isinstance(found, Missing):
+            return None
+        first, _, last = found.worlds
+        if isinstance(first, int | float) and isinstance(last, int | float) and first > last:
+            return last, first
+        return first, last
+
+    def _resolve(self, quantity: Quantity) -> Known | Missing:
+        if not quantity.part:
+            return self._resolve_general(quantity)
+        if self.kind not in quantity.part:
+            return self._above(quantity)
+        if quantity.of == "list":
+            return self._gathered(quantity)
+        if quantity.name in self.role.fields:
+            return super()._resolve(quantity)
+        if _of_type(quantity) and (supplied := self._typed(quantity)) is not None:
+            return supplied
+        if quantity.inherits and (above := self.nearest(quantity.part)) is not None:
+            return above.find(quantity.name)
+        return super()._resolve(quantity)
+
+    def _resolve_general(self, quantity: Quantity) -> Known | Missing:
+        """A fact that is not one of a facility: a threshold, a constant, or one of the server's accelerator."""
+        if quantity.of == "accelerator" and "accelerator" not in self.role.fields:
+            product = self.find("accelerator")
+            if isinstance(product, Missing):
+                return product
+            card = hardware.accelerator(str(product.worlds.likely))
+            value = getattr(card, quantity.name, None)
+            return Missing(frozenset({"accelerator"})) if value is None else _alike(value, "catalog")
+        if quantity.of == "policy" and quantity.name not in self.role.fields and self.above is not None:
+            return self.root().find(quantity.name)
+        return super()._resolve(quantity)
+
+    def _above(self, quantity: Quantity) -> Known | Missing:
+        """A fact of the nearest part above that has such facts."""
+        above = self.nearest(quantity.part)
+        if above is not None:
+            return above.find(quantity.name)
+        return (
+            _alike(quantity.absent[0], "nothing states it") if quantity.absent else Missing(frozenset({quantity.name}))
+        )
+
+    def _gathered(self, quantity: Quantity) -> Known | Missing:
+        """One fact of each part of a kind below, world by world."""
+        found = [one.find(quantity.each) for one in self.of_kind(quantity.over)]
+        lacking = [one.names for one in found if isinstance(one, Missing)]
+        if lacking and not quantity.known:
+            return Missing(frozenset().union(*lacking))
+        known = [one for one in found if isinstance(one, Known)]
+        if len(known) == 0:
+            return _alike((), "none")
+        worlds = Worlds(*(tuple(getattr(one.worlds, world) for one in known) for world in Worlds._fields))
+        return Known(worlds, f"each {quantity.over}")  # type: ignore[arg-type]
+
+    def _typed(self, quantity: Quantity) -> Known | Missing | None:
+        """What the type of a server says of it: an entry of the file's own types, else the catalog's row."""
+        name = self.role.text("server_type")
+        own = self._own_type(name).get(quantity.name)
+        if own is not None:
+            return Facts(self.role.having(**{quantity.name: own}), None).find(quantity.name)
+        row = hardware.server(name)
+        value = getattr(row, quantity.name, None)
+        return None if value is None else _alike(value, "catalog")
+
+    def _own_type(self, name: str) -> Mapping[str, Field]:
+        if self._type is None:
+            types = (one for one in self.root().of_kind("server_type") if one.role.name == name)
+            found = next(types, None)
+            self._type = found.role.fields if found else {}
+        return self._type
+
+
+def _of_type(quantity: Quantity) -> bool:
+    """Whether the type of a server may say it."""
+    return quantity.of == "server" or quantity.name == "accelerator"
+
+
+def _alike(value: object, how: str) -> Known:
+    return Known(Worlds(value, value, value), how)  # type: ignore[arg-type]
+
+
+def keys(kind: str) -> Mapping[str, Quantity]:
+    """The words that a part of a kind may state, with the quantity of each."""
+    wanted = "server" if kind == "server_type" else kind
+    rows = (one for one in glossary().values() if one.key and wanted in one.part)
+    return {one.key: one for one in rows if kind != "server_type" or _of_type(one)}

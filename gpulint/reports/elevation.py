@@ -1,0 +1,196 @@
+"""The elevation of a facility at a terminal of 80 columns: racks from the top down beside bars of what they take."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from gpulint.findings import FacilitySummary, Meter, RackSummary
+from gpulint.reports import bars, racks
+from gpulint.reports.bars import Glyphs
+from gpulint.reports.racks import Block, Drawn
+from gpulint.reports.text import Paint, painted, plain
+from gpulint.reports.words import counted, safe
+
+WIDTH = 80
+LEFT = 36
+RIGHT = WIDTH - LEFT - 2
+MARGIN = 6
+"""The columns of the numbers of units."""
+INSIDE = LEFT - MARGIN - 4
+LINES_MAX = 6
+"""Of one machine, however high."""
+BAR = 25
+AREA_BAR = 10
+FIGURES = 28
+NAME = 16
+CELL = 12
+SHOWN = ("power", "cooling", "weight", "space")
+"""The meters that the table of racks has a column for."""
+SHORT = {"likely no spare": "no spare?", "likely overloaded": "overloaded?"}
+"""Verdicts that are too long for that table."""
+STYLES = ("31;1", "31;1", "31;1", "33;1", "33;1", "33;1", "36")
+"""The colour of a verdict, by how bad it is."""
+
+
+class Pen(NamedTuple):
+    """What bars and frames are drawn with, and how words are painted."""
+
+    glyphs: Glyphs
+    paint: Paint
+
+    def coloured(self, text: str, verdict: str) -> str:
+        """Text in the colour of a verdict; what is in order has none."""
+        level = racks.level(verdict)
+        return self.paint(text, STYLES[level]) if level < len(STYLES) else text
+
+
+def as_text(
+    facilities: Iterable[FacilitySummary],
+    glyphs: Glyphs = bars.BLOCKS,
+    colour: bool = False,
+    only: Sequence[str] = (),
+) -> str:
+    """Each facility: its limits, its racks in a table where there are several, and the elevations of some, or of `only`."""
+    pen = Pen(glyphs, painted if colour else plain)
+    parts = [part for one in facilities for part in _facility(one, pen, only)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _facility(one: FacilitySummary, pen: Pen, only: Sequence[str]) -> Iterator[str]:
+    servers = sum(rack.servers for rack in one.racks)
+    counts = f"{counted(len(one.racks), 'rack')}, {counted(servers, 'server')}"
+    yield _cut(f"{_cut(safe(one.name), LEFT)}: {counts}  ({_place(one)})", WIDTH)
+    areas = [(area, meter) for area in one.areas for meter in area.meters if _says_something(meter)]
+    if areas:
+        yield "\n".join(_area(f"{area.kind} {area.name}", meter, pen) for area, meter in areas)
+    kinds = racks.alike(one.racks)
+    if len(kinds) > 1:
+        yield "\n".join(_table(kinds, pen))
+    drawn = racks.chosen(kinds, only)
+    yield from ("\n".join(_rack(kind, pen)) for kind in drawn)
+    if not only and (more := len(kinds) - len(drawn)):
+        yield f"{counted(more, 'more rack')} {'is' if more == 1 else 'are'} not drawn; --rack NAME draws one"
+    shown = [meter for _, meter in areas] + [meter for kind in kinds for meter in kind.rack.meters]
+    if meant := bars.legend(shown, BAR, pen.glyphs):
+        yield f"bars: {meant}"
+
+
+def _place(one: FacilitySummary | RackSummary) -> str:
+    return safe(f"{one.location.path}:{one.location.line}")
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _says_something(meter: Meter) -> bool:
+    return meter.limit is not None or bars.span(meter) is not None
+
+
+# ---- tables
+
+
+def _area(name: str, meter: Meter, pen: Pen) -> str:
+    said = f"{bars.figures(meter)}  {bars.percent(meter)}".rstrip()
+    bar = bars.drawn(meter, AREA_BAR, pen.glyphs).ljust(AREA_BAR)
+    head = f"{_cut(safe(name), NAME - 1):<{NAME}}{_cut(safe(meter.name), 7):<8}{bar}  {_cut(said, FIGURES):<{FIGURES}} "
+    return head + pen.coloured(meter.verdict, meter.verdict)
+
+
+def _table(kinds: Sequence[Drawn], pen: Pen) -> Iterator[str]:
+    """One line for racks that are alike, under the name of the row or room that they stand in."""
+    yield f"{'rack':<{NAME}} " + "".join(f"{name:<{CELL}} " for name in SHOWN) + "feeds"
+    for place, group in itertools.groupby(kinds, key=lambda kind: kind.rack.place):
+        if place:
+            yield _cut(safe(place), WIDTH)
+        yield from (_row(kind, "  " if place else "", pen) for kind in group)
+
+
+def _row(kind: Drawn, indent: str, pen: Pen) -> str:
+    number = f" ×{kind.number}" if kind.number > 1 else ""
+    name = indent + _cut(kind.title, NAME - len(indent) - len(number)) + number
+    by_name = {meter.name: meter for meter in kind.rack.meters}
+    cells = "".join(f"{_cell(by_name.get(name), pen)} " for name in SHOWN)
+    feed = racks.worst_feed(kind.rack)
+    said = pen.coloured(SHORT.get(feed.verdict, feed.verdict), feed.verdict) if feed else "none stated"
+    return f"{name:<{NAME}} {cells}{said}"
+
+
+def _cell(meter: Meter | None, pen: Pen) -> str:
+    """A bar of six characters and the likely share."""
+    if meter is None or not _says_something(meter):
+        return "?".ljust(CELL)
+    if meter.limit is None:
+        return "no limit".ljust(CELL)
+    likely = meter.taken.likely if meter.taken else meter.least
+    known = meter._replace(taken=None, least=likely)
+    more = "+" if meter.taken is None else ""
+    share = bars.percent(known).replace(" %", f"{more} %")
+    text = f"{bars.drawn(meter, CELL // 2, pen.glyphs)} {_cut(share, CELL // 2 - 1)}".ljust(CELL)
+    return pen.coloured(text, meter.verdict)
+
+
+# ---- racks
+
+
+def _rack(kind: Drawn, pen: Pen) -> Iterator[str]:
+    """The elevation, and beside it the meters and feeds."""
+    where = f" in {safe(kind.rack.place)}" if kind.rack.place else ""
+    number = f", {kind.number} alike" if kind.number > 1 else ""
+    place = f"  ({_place(kind.rack)})"
+    yield _cut(_cut(f"rack {kind.title}{where}{number}", WIDTH - len(place)) + place, WIDTH)
+    left = [*_elevation(kind.rack, pen.glyphs)]
+    right = [*_meters(kind.rack.meters, pen), *_feeds(kind.rack, pen)]
+    for box, beside in itertools.zip_longest(left, right, fillvalue=""):
+        yield f"{box:<{LEFT}}  {beside}".rstrip()
+
+
+def _elevation(rack: RackSummary, glyphs: Glyphs) -> Iterator[str]:
+    slots, left_out = racks.standing(rack)
+    blocks = list(racks.blocks(slots, rack.units))
+    upper_left, upper_right, left, right, lower_left, lower_right = glyphs.corners
+    line = glyphs.across * (LEFT - MARGIN - 2)
+    for at, block in enumerate(blocks):
+        ends = (left, right) if at else (upper_left, upper_right)
+        yield f"{block.top:>{MARGIN - 1}} {line.join(ends)}"
+        yield from (f"{'':>{MARGIN}}{glyphs.down} {inside} {glyphs.down}" for inside in _inside(block))
+    if blocks:
+        yield f"{'':>{MARGIN}}{line.join((lower_left, lower_right))}"
+    for note in _notes(rack, left_out):
+        yield from textwrap.wrap(note, LEFT, initial_indent=" " * MARGIN, subsequent_indent=" " * MARGIN)
+
+
+def _inside(block: Block) -> Iterator[str]:
+    """A line for two units, less the line above; what is free has one."""
+    label = _cut(block.label, INSIDE - len(block.power) - 1) if block.power else _cut(block.label, INSIDE)
+    yield f"{label}{block.power:>{INSIDE - len(label)}}"
+    if not block.is_free:
+        yield from [" " * INSIDE] * (min(math.ceil(block.units / 2) - 1, LINES_MAX) - 1)
+
+
+def _notes(rack: RackSummary, left_out: Sequence[str]) -> Iterator[str]:
+    """What the elevation does not show, or assumes."""
+    if rack.units is None:
+        yield "height of the rack not stated"
+    if rack.stacked and rack.slots:
+        yield "drawn from the bottom up: no position is stated"
+    yield from (f"not drawn: {one}" for one in left_out)
+
+
+def _meters(meters: Iterable[Meter], pen: Pen) -> Iterator[str]:
+    for meter in meters:
+        yield _cut(f"{_cut(safe(meter.name), 12)}  {bars.figures(meter)}  {bars.percent(meter)}".rstrip(), RIGHT)
+        if bar := bars.drawn(meter, BAR, pen.glyphs):
+            yield pen.coloured(f"{bar}  {meter.verdict}", meter.verdict)
+
+
+def _feeds(rack: RackSummary, pen: Pen) -> Iterator[str]:
+    if rack.meters and rack.feeds:
+        yield ""
+    for one in rack.feeds:
+        yield f"{_cut(racks.circuit(one), RIGHT - len(one.verdict) - 2)}: {pen.coloured(one.verdict, one.verdict)}"
+        yield from (f"  {_cut(line, RIGHT - 2)}" for line in (racks.supply(one), racks.loads(one)) if line)

@@ -1,0 +1,200 @@
+"""Racks: what a terminal and a drawing show alike: the blocks of an elevation, which racks are alike, which are worst."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from gpulint import units
+from gpulint.findings import FeedSummary, Meter, RackSummary, Slot, Worlds
+from gpulint.reports import bars
+from gpulint.reports.words import safe
+
+FLAT = 2
+"""Machines of so many units are one block where several alike stand on one another."""
+SEVERAL = 3
+DRAWN = 6
+"""So many unlike racks are drawn where none is asked for."""
+OVER = ("exceeded", "overloaded", "no spare")
+RANKS = (*OVER, *(f"likely {verdict}" for verdict in OVER), "cannot tell")
+"""Verdicts, the worst first; what is not listed is in order."""
+
+
+class Block(NamedTuple):
+    """Units of a rack that hold a machine, several flat ones alike, or none."""
+
+    top: int
+    lowest: int
+    label: str
+    power: str = ""
+    is_free: bool = False
+
+    @property
+    def units(self) -> int:
+        return self.top - self.lowest + 1
+
+
+class Drawn(NamedTuple):
+    """Racks that are alike, drawn once."""
+
+    rack: RackSummary
+    last: str
+    number: int
+
+    @property
+    def title(self) -> str:
+        """The name, or the first and the last."""
+        return safe(self.rack.name if self.number == 1 else f"{self.rack.name} to {self.last}")
+
+
+def alike(racks: Sequence[RackSummary]) -> list[Drawn]:
+    """Racks in their order; those that follow one another and differ by name alone are one."""
+    groups = [list(group) for _, group in itertools.groupby(racks, _substance)]
+    return [Drawn(group[0], group[-1].name, len(group)) for group in groups]
+
+
+def _substance(rack: RackSummary) -> RackSummary:
+    """A rack without its name and line."""
+    return rack._replace(name="", location=rack.location._replace(line=1, column=1, end_line=1, end_column=1, text=""))
+
+
+def chosen(racks: Sequence[Drawn], only: Sequence[str]) -> list[Drawn]:
+    """The racks that are asked for, else the worst, in their order."""
+    if only:
+        return [one for one in racks if one.rack.name in only]
+    worst = sorted(range(len(racks)), key=lambda at: rank(racks[at].rack))[:DRAWN]
+    return [racks[at] for at in sorted(worst)]
+
+
+def named(racks: Sequence[RackSummary], name: str) -> list[RackSummary]:
+    """The racks of a name, with or without the parts above."""
+    return [one for one in racks if name in (one.name, f"{one.place}/{one.name}")]
+
+
+def rank(rack: RackSummary) -> int:
+    """How bad the worst of a rack is: 0 is the worst."""
+    said = [one.verdict for one in rack.meters] + [one.verdict for one in rack.feeds]
+    return min(map(level, said), default=len(RANKS))
+
+
+def worst(rack: RackSummary) -> str:
+    """The worst verdict of a rack; empty where all is in order."""
+    return (*RANKS, "")[rank(rack)]
+
+
+def level(verdict: str) -> int:
+    """How bad a verdict is: 0 is the worst."""
+    return RANKS.index(verdict) if verdict in RANKS else len(RANKS)
+
+
+def worst_feed(rack: RackSummary) -> FeedSummary | None:
+    """The feed with the worst verdict."""
+    return min(rack.feeds, key=lambda one: level(one.verdict), default=None)
+
+
+# ---- elevation
+
+
+def standing(rack: RackSummary) -> tuple[list[Slot], list[str]]:
+    """The slots that can be drawn from the top down, and in words what cannot."""
+    kept: list[Slot] = []
+    left_out = [*map(safe, rack.undrawn)]
+    for one in sorted(rack.slots, key=lambda slot: (-(slot.lowest + slot.units), slot.name)):
+        if one.units < 1 or one.lowest < 1:
+            left_out.append(f"{safe(one.name)} at U {one.lowest}")
+        elif kept and one.lowest + one.units > kept[-1].lowest:
+            left_out.append(f"{safe(one.name)} at U {one.lowest}, where {safe(kept[-1].name)} stands")
+        else:
+            kept.append(one)
+    return kept, left_out
+
+
+def blocks(slots: Sequence[Slot], height: int | None) -> Iterator[Block]:
+    """The rack from the top down, with what is free."""
+    above = height
+    for run in _runs(slots):
+        top, lowest = run[0].lowest + run[0].units - 1, run[-1].lowest
+        if above is not None and above > top:
+            yield _free(above, top + 1)
+        yield Block(top, lowest, _label(run), _power(run))
+        above = lowest - 1
+    if above:
+        yield _free(above, 1)
+
+
+def _runs(slots: Sequence[Slot]) -> Iterator[list[Slot]]:
+    """Slots one by one, or together where several flat ones alike stand on one another."""
+    run: list[Slot] = []
+    for one in slots:
+        if run and not _continues(run[-1], one):
+            yield from _folded(run)
+            run = []
+        run.append(one)
+    if run:
+        yield from _folded(run)
+
+
+def _continues(above: Slot, one: Slot) -> bool:
+    return one.lowest + one.units == above.lowest and one._replace(lowest=0) == above._replace(lowest=0)
+
+
+def _folded(run: list[Slot]) -> Iterator[list[Slot]]:
+    if len(run) >= SEVERAL and run[0].units <= FLAT:
+        yield run
+    else:
+        yield from ([one] for one in run)
+
+
+def _free(top: int, lowest: int) -> Block:
+    return Block(top, lowest, f"{top - lowest + 1} U free", is_free=True)
+
+
+def _label(run: Sequence[Slot]) -> str:
+    name = safe(run[0].name)
+    return name if len(run) == 1 else f"{len(run)} × {name}, {run[0].units} U each"
+
+
+def _power(run: Sequence[Slot]) -> str:
+    drawn = [one.power_w for one in run if one.power_w is not None]
+    if not drawn:
+        return ""
+    (shown,), unit = units.beside([sum(drawn)], "w")
+    return f"{shown} {unit}"
+
+
+# ---- feeds
+
+
+def circuit(one: FeedSummary) -> str:
+    """A feed by its name and the side that it fails with."""
+    side = f" (side {safe(one.side)})" if one.side not in ("", one.name) else ""
+    return f"feed {safe(one.name)}{side}"
+
+
+def supply(one: FeedSummary) -> str:
+    """What a feed is, and what of it is usable."""
+    stated = safe(one.supply) or "supply not stated"
+    return stated if one.usable_va is None else f"{stated}: {_amount(one.usable_va)} usable"
+
+
+def loads(one: FeedSummary) -> str:
+    """The likely load of a feed today and after the loss of another side; empty where neither is known."""
+    parts = []
+    if one.load_va is not None:
+        parts.append(f"now {_amount(one.load_va.likely)}{_share(one.load_va, one.usable_va)}")
+    if one.failover_va is not None:
+        after = _share(one.failover_va, one.usable_va) or f" {_amount(one.failover_va.likely)}"
+        parts.append(f"one side lost{after}")
+    return ", ".join(parts)
+
+
+def _amount(power_va: float) -> str:
+    (shown,), unit = units.beside([power_va], "va")
+    return f"{shown} {unit}"
+
+
+def _share(load_va: Worlds[float], usable_va: float | None) -> str:
+    likely = load_va.likely
+    said = bars.percent(Meter("load", "va", Worlds(likely, likely, likely), usable_va))
+    return f" {said}" if said else ""

@@ -1,0 +1,224 @@
+"""Room moves: the changes of a facility that are worth a try, by the quantity that a rule says may change, least first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+from gpulint import hardware, units
+from gpulint.facts import glossary
+from gpulint.parts import Part, PartFacts
+from gpulint.workload import Field, Value
+
+BREAKERS_A: Mapping[str, tuple[int, ...]] = {"NEC": (20, 30, 50, 60, 100), "IEC": (16, 32, 63, 125)}
+"""Sizes of the plugs that racks hang on: NEMA L6 and IEC 60309 (CS8365 for 50 A)."""
+HIGHER_V = {"NEC": 415, "IEC": 400}
+"""Line to line of three phases whose 240 V or 230 V to neutral ordinary power supplies take."""
+CAPS = (0.85, 0.7, 0.5)
+"""Shares of a board's power that are tried; drivers take limits down to about half of it or less."""
+FEEDS_MORE = 2
+COOLED: Mapping[str, tuple[str, ...]] = {
+    "room": ("contained", "in-row", "rear-door"),
+    "contained": ("rear-door",),
+    "in-row": ("rear-door",),
+}
+"""The next ways to cool a rack of machines that blow air."""
+LIQUID = "direct-liquid"
+
+
+class Change(NamedTuple):
+    """A quantity of a part, and its other value."""
+
+    part: PartFacts
+    quantity: str
+    value: Value
+
+
+class Move(NamedTuple):
+    """Changes to try together, what to call them, what they ask of whoever runs the place, and parts that come in."""
+
+    title: str
+    changes: tuple[Change, ...]
+    gives_up: str
+    added: tuple[tuple[PartFacts, Part], ...] = ()
+
+
+def moves(quantity: str, known: PartFacts) -> Iterator[Move]:
+    """The changes of one quantity that are worth a try for a part."""
+    by_quantity: Mapping[str, Callable[[PartFacts], Iterator[Move]]] = {
+        "servers": _fewer_servers,
+        "server_type": _other_type,
+        "feed_voltage_v": _higher_voltage,
+        "breaker_a": _larger_breaker,
+        "feeds": _more_feeds,
+        "power_cap_w": _capped,
+        "cooling": _cooled,
+    }
+    return by_quantity[quantity](known) if quantity in by_quantity else iter(())
+
+
+def _rack(known: PartFacts) -> PartFacts | None:
+    return known if known.kind == "rack" else known.nearest(("rack",))
+
+
+def _number(known: PartFacts, name: str) -> float | None:
+    found = known.likely(name)
+    return found if isinstance(found, int | float) and not isinstance(found, bool) else None
+
+
+# ---- servers
+
+
+def _fewer_servers(known: PartFacts) -> Iterator[Move]:
+    """The largest number that stays, with the others in racks that have the same machines, else wherever there is room."""
+    for group in _groups(known):
+        count, alike = int(_number(group, "servers") or 0), _alike_racks(group)
+        for left in range(count - 1, 0, -1):
+            yield from _spread(group, left, count - left) if alike == 1 else ()
+            where = _name(group) if alike == 1 else f"each of {alike} racks"
+            away = f"{(count - left) * alike} in other racks"
+            title = f"{left} of {group.role.name} in {where}, {away}"
+            yield Move(title, (Change(group, "servers", left),), f"place for {away}")
+
+
+def _groups(known: PartFacts) -> tuple[PartFacts, ...]:
+    """The kinds of server at hand, the most of one kind first."""
+    held = (known,) if known.kind == "server" else known.of_kind("server") if known.kind == "rack" else ()
+    return tuple(sorted(held, key=lambda one: -(_number(one, "servers") or 0)))
+
+
+def _alike_racks(group: PartFacts) -> int:
+    """The racks that the same place of the file describes: a name with a range stands for several."""
+    rack = _rack(group)
+    beside = rack.above.below if rack and rack.above else ()
+    return max(1, sum(one.role.anchor == rack.role.anchor for one in beside if rack))
+
+
+def _name(group: PartFacts) -> str:
+    rack = _rack(group)
+    return rack.role.name if rack else "the rack"
+
+
+def _spread(group: PartFacts, left: int, moved: int) -> Iterator[Move]:
+    """The servers that do not stay, all in one of the racks beside this one, the emptiest first."""
+    rack = _rack(group)
+    room = rack.nearest(("room", "site", "facility")) if rack else None
+    if rack is None or room is None:
+        return
+    others = [one for one in room.of_kind("rack") if one.role.anchor != rack.role.anchor]
+    for other in sorted(others, key=lambda one: _number(one, "units_used") or 0)[:2]:
+        here = group.role.having(servers=Field(moved, source="suggested"))
+        without = {name: field for name, field in here.fields.items() if name not in ("position_u", "cords")}
+        added = ((other, Part("server", type(here)(here.name, here.anchor, without))),)
+        title = f"{left} of {group.role.name} in {rack.role.name}, {moved} in {other.role.name}"
+        yield Move(title, (Change(group, "servers", left),), f"{_servers(moved)} to move", added)
+
+
+def _servers(count: int) -> str:
+    return f"{count} server{'s' if count > 1 else ''}"
+
+
+def _other_type(known: PartFacts) -> Iterator[Move]:
+    """Machines with as many of the same accelerator that take less power or less room."""
+    for group in _groups(known):
+        card, gpus = group.likely("accelerator"), _number(group, "server_gpus")
+        if not isinstance(card, str) or gpus is None or group.role.fields.get("server_type") is None:
+            continue
+        for row in hardware.servers():
+            if row.accelerator == card and row.server_gpus == gpus and row.id != group.role.text("server_type"):
+                yield Move(f"{row.name} instead", (Change(group, "server_type", row.id),), "another machine")
+
+
+def _capped(known: PartFacts) -> Iterator[Move]:
+    """A power limit on the cards of every server of the rack."""
+    for share in CAPS:
+        capped = [(one, board) for one in _groups(known) if (board := _number(one, "board_w"))]
+        changes = tuple(Change(one, "power_cap_w", round(board * share)) for one, board in capped)
+        if changes:
+            limit = units.human(changes[0].value, "w")
+            yield Move(
+                f"cards held to {limit} (nvidia-smi -pl)", changes, f"speed: {100 - share * 100:.0f} % less power"
+            )
+
+
+# ---- feeds
+
+
+def _feeds(known: PartFacts) -> tuple[PartFacts, ...]:
+    rack = _rack(known)
+    return rack.of_kind("feed") if rack else ()
+
+
+def _code(known: PartFacts) -> str:
+    stated = known.likely("electrical_code")
+    return stated if stated in BREAKERS_A else "NEC"  # type: ignore[return-value]
+
+
+def _higher_voltage(known: PartFacts) -> Iterator[Move]:
+    """Three phases of 415 V or 400 V."""
+    feeds = _feeds(known)
+    volts = HIGHER_V[_code(known)]
+    lower = [one for one in feeds if (_number(one, "feed_voltage_v") or volts) < volts]
+    phases = [Change(one, "feed_phases", 3) for one in lower if _number(one, "feed_phases") == 1]
+    if lower:
+        changes = (*(Change(one, "feed_voltage_v", volts) for one in lower), *phases)
+        yield Move(f"feeds of {volts} V, three phases", changes, f"circuits and rack PDUs for {volts} V")
+
+
+def _larger_breaker(known: PartFacts) -> Iterator[Move]:
+    """The next sizes of breaker and cord."""
+    feeds = _feeds(known)
+    stated = [(one, amps) for one in feeds if (amps := _number(one, "breaker_a")) is not None]
+    least = min((amps for _, amps in stated), default=None)
+    for size in BREAKERS_A[_code(known)] if least is not None else ():
+        if size > least:  # type: ignore[operator]
+            smaller = [one for one, amps in stated if amps < size]
+            changes = [Change(one, "breaker_a", size) for one in smaller]
+            rated = [Change(one, "pdu_a", size) for one in smaller if (_number(one, "pdu_a") or size) < size]
+            gives_up = f"circuits, cords and rack PDUs for {size} A"
+            yield Move(f"breakers of {size} A", (*changes, *rated), gives_up)
+
+
+def _more_feeds(known: PartFacts) -> Iterator[Move]:
+    """Further feeds like the last one, each a side of its own."""
+    rack, feeds = _rack(known), _feeds(known)
+    if rack is None or not feeds:
+        return
+    like = feeds[-1].part
+    for more in range(1, FEEDS_MORE + 1):
+        added = tuple((rack, _alike(like, chr(ord("A") + len(feeds) + at))) for at in range(more))
+        title = f"{len(feeds) + more} feeds of the same kind"
+        yield Move(title, (), f"{more} further circuit{'s' if more > 1 else ''} to the rack", added)
+
+
+def _alike(feed: Part, name: str) -> Part:
+    role = feed.role.having(feed_name=Field(name, source="suggested"))
+    own = {key: field for key, field in role.fields.items() if key not in ("feed_side", "panel")}
+    return Part("feed", type(role)(name, role.anchor, own))
+
+
+# ---- heat
+
+
+def _cooled(known: PartFacts) -> Iterator[Move]:
+    """The next way to cool the rack; liquid on the chips where every machine takes it."""
+    rack = _rack(known)
+    if rack is None:
+        return
+    now = rack.likely("cooling")
+    kinds = COOLED.get(str(now), ())
+    if all(one.likely("server_cooling") in ("liquid", "hybrid") for one in rack.of_kind("server")):
+        kinds = (LIQUID,) if now != LIQUID else ()
+    for kind in kinds:
+        yield Move(f"{kind} cooling", (Change(rack, "cooling", kind),), f"{kind} cooling for this rack")
+
+
+def is_stated(one: Change) -> bool:
+    """Whether a place of the file states what changes."""
+    field = one.part.role.fields.get(one.quantity)
+    return field is not None and bool(field.origins)
+
+
+def key(one: Change) -> str:
+    """The word that states a quantity in a file."""
+    return glossary()[one.quantity].key

@@ -1,0 +1,391 @@
+"""The drawing of a facility at a terminal: whole screens for facilities made by hand, and what must never happen to them."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from gpulint.findings import (
+    AreaSummary,
+    FacilitySummary,
+    FeedSummary,
+    Location,
+    Meter,
+    RackSummary,
+    Slot,
+    Worlds,
+)
+from gpulint.reports import bars, elevation, words
+
+
+def at(line: int) -> Location:
+    return Location("room.yaml", line, 1, line, 2)
+
+
+def all_worlds(value: float) -> Worlds[float]:
+    return Worlds(value, value, value)
+
+
+def dgx(lowest: int) -> Slot:
+    return Slot("dgx-h100", lowest, 8, 10_200)
+
+
+FEEDS = tuple(
+    FeedSummary(
+        name,
+        side,
+        "208 V, 3 phases, 60 A",
+        17_292.6,
+        all_worlds(20_606),
+        all_worlds(41_212),
+        "overloaded",
+    )
+    for name, side in (("a", "A"), ("b", "B"))
+)
+FOUR = RackSummary(
+    "r01",
+    "hall-1",
+    at(9),
+    units=42,
+    servers=4,
+    slots=tuple(map(dgx, (1, 9, 17, 25))),
+    meters=(
+        Meter("power", "w", all_worlds(40_800), 17_292.6, verdict="exceeded"),
+        Meter("cooling", "w", all_worlds(45_200), needs=("cooling_capacity_w",)),
+        Meter("weight", "kg", all_worlds(522), 1000, verdict="within"),
+        Meter("space", "u", all_worlds(32), 42, verdict="within"),
+    ),
+    feeds=FEEDS,
+)
+"""Four DGX H100 on two circuits of 17.3 kVA: each is overloaded while both are up."""
+OVERLOADED = FacilitySummary("garching", at(3), racks=(FOUR,))
+
+SCREEN = """\
+garching: 1 rack, 4 servers  (room.yaml:3)
+
+rack r01 in hall-1  (room.yaml:9)
+   42 ┌────────────────────────────┐  power  40.8 of 17.3 kW  236 %
+      │ 10 U free                  │  ███████████┃▓▓▓▓▓▓▓▓▓▓▓▓▓  exceeded
+   32 ├────────────────────────────┤  cooling  45.2 kW, no limit stated
+      │ dgx-h100           10.2 kW │  weight  522 of 1,000 kg  52 %
+      │                            │  █████████████············  within
+      │                            │  space  32 of 42 U  76 %
+   24 ├────────────────────────────┤  ███████████████████······  within
+      │ dgx-h100           10.2 kW │
+      │                            │  feed a (side A): overloaded
+      │                            │    208 V, 3 phases, 60 A: 17.3 kVA usable
+   16 ├────────────────────────────┤    now 20.6 kVA 119 %, one side lost 238 %
+      │ dgx-h100           10.2 kW │  feed b (side B): overloaded
+      │                            │    208 V, 3 phases, 60 A: 17.3 kVA usable
+      │                            │    now 20.6 kVA 119 %, one side lost 238 %
+    8 ├────────────────────────────┤
+      │ dgx-h100           10.2 kW │
+      │                            │
+      │                            │
+      └────────────────────────────┘
+
+bars: █ taken  ┃ the limit  ▓ beyond it
+"""
+
+IN_ASCII = """\
+garching: 1 rack, 4 servers  (room.yaml:3)
+
+rack r01 in hall-1  (room.yaml:9)
+   42 +----------------------------+  power  40.8 of 17.3 kW  236 %
+      | 10 U free                  |  ###########|!!!!!!!!!!!!!  exceeded
+   32 +----------------------------+  cooling  45.2 kW, no limit stated
+      | dgx-h100           10.2 kW |  weight  522 of 1,000 kg  52 %
+      |                            |  #############............  within
+      |                            |  space  32 of 42 U  76 %
+   24 +----------------------------+  ###################......  within
+      | dgx-h100           10.2 kW |
+      |                            |  feed a (side A): overloaded
+      |                            |    208 V, 3 phases, 60 A: 17.3 kVA usable
+   16 +----------------------------+    now 20.6 kVA 119 %, one side lost 238 %
+      | dgx-h100           10.2 kW |  feed b (side B): overloaded
+      |                            |    208 V, 3 phases, 60 A: 17.3 kVA usable
+      |                            |    now 20.6 kVA 119 %, one side lost 238 %
+    8 +----------------------------+
+      | dgx-h100           10.2 kW |
+      |                            |
+      |                            |
+      +----------------------------+
+
+bars: # taken  | the limit  ! beyond it
+"""
+
+PARTLY_KNOWN = FacilitySummary(
+    "lab",
+    at(3),
+    racks=(
+        RackSummary(
+            "r02",
+            "",
+            at(6),
+            servers=3,
+            slots=(dgx(1),),
+            stacked=True,
+            undrawn=("2 × box-x, whose units are not known",),
+            meters=(
+                Meter("power", "w", None, 17_292.6, least=10_200, needs=("server_w",)),
+                Meter("cooling", "w", needs=("server_heat_w",)),
+                Meter("weight", "kg", None, 1000, needs=("server_weight_kg",)),
+                Meter("space", "u", None, least=8, needs=("rack_units", "server_units")),
+            ),
+            feeds=(FeedSummary("a", "a", needs=("feed_voltage_v",)),),
+        ),
+    ),
+)
+"""A rack of which the units, two of its machines and its circuit's voltage are not stated."""
+
+NOT_TOLD = """\
+lab: 1 rack, 3 servers  (room.yaml:3)
+
+rack r02  (room.yaml:6)
+    8 ┌────────────────────────────┐  power  at least 10.2 of 17.3 kW  59 %
+      │ dgx-h100           10.2 kW │  ███████████████??????????  cannot tell
+      │                            │  cooling  not known
+      │                            │  weight  ? of 1,000 kg
+      └────────────────────────────┘  ?????????????????????????  cannot tell
+      height of the rack not stated   space  at least 8 U, no limit stated
+      drawn from the bottom up: no
+      position is stated              feed a: cannot tell
+      not drawn: 2 × box-x, whose       supply not stated
+      units are not known
+
+bars: █ taken  ? not known
+"""
+
+
+def uncertain() -> RackSummary:
+    """A rack whose load is an estimate, within its limit in two worlds of three."""
+    power = Meter("power", "w", Worlds(9_000, 10_000, 13_000), 12_000, verdict="likely within")
+    return RackSummary("r03", "", at(7), units=4, servers=1, slots=(Slot("gb-box", 1, 4),), meters=(power,))
+
+
+ESTIMATED = """\
+lab: 1 rack, 1 server  (room.yaml:3)
+
+rack r03  (room.yaml:7)
+    4 ┌────────────────────────────┐  power  10 of 12 kW  75 to 108 %
+      │ gb-box                     │  █████████████████▒▒▒▒▒▒┃▒  likely within
+      └────────────────────────────┘
+
+bars: █ taken  ┃ the limit  ▒ between the best and the worst case
+"""
+
+
+@pytest.mark.parametrize(
+    ("facility", "screen"),
+    [
+        (OVERLOADED, SCREEN),
+        (PARTLY_KNOWN, NOT_TOLD),
+        (FacilitySummary("lab", at(3), racks=(uncertain(),)), ESTIMATED),
+    ],
+    ids=["overloaded", "partly known", "estimated"],
+)
+def test_a_rack_stands_beside_what_it_takes_of_each_limit(facility: FacilitySummary, screen: str) -> None:
+    assert elevation.as_text((facility,)) == screen
+
+
+def test_a_terminal_without_unicode_gets_the_same_screen_in_ascii() -> None:
+    assert elevation.as_text((OVERLOADED,), bars.ASCII) == IN_ASCII
+
+
+def test_what_no_ascii_character_is_for_is_replaced_one_by_one() -> None:
+    assert words.in_ascii("2 × ä … → 5 µs\n") == "2 x ? ~ > 5 us\n"
+
+
+# ---- a room
+
+
+def alike(name: str, row: str, line: int) -> RackSummary:
+    """A rack that is in order."""
+    holds = [FeedSummary(one, one, "415 V", 34_500, all_worlds(10_303), all_worlds(20_606), "holds") for one in "AB"]
+    return RackSummary(
+        name,
+        f"hall/{row}",
+        at(line),
+        units=42,
+        servers=2,
+        slots=(dgx(1), dgx(9)),
+        meters=(
+            Meter("power", "w", all_worlds(20_400), 34_500, verdict="within"),
+            Meter("cooling", "w", all_worlds(22_600), 40_000, verdict="within"),
+            Meter("weight", "kg", all_worlds(261), needs=("rack_load_limit_kg",)),
+            Meter("space", "u", all_worlds(16), 42, verdict="within"),
+        ),
+        feeds=tuple(holds),
+    )
+
+
+FIFTY = FacilitySummary(
+    "campus",
+    at(3),
+    areas=(
+        AreaSummary("facility", "campus", at(3), (Meter("power", "w", Worlds(1e6, 1e6, 1e6), 2e6, verdict="within"),)),
+        AreaSummary("room", "hall", at(4), (Meter("cooling", "w", None, 1.2e6, least=9e5, needs=("server_heat_w",)),)),
+        AreaSummary("panel", "rpp-1", at(5), (Meter("power", "w", all_worlds(90_000), 80_000, verdict="exceeded"),)),
+        AreaSummary("cdu", "cdu-1", at(5), (Meter("flow", "m3_per_s", needs=("server_flow_m3_per_s",)),)),
+    ),
+    racks=(
+        *(alike(f"r{number:02}", "row-a", 10) for number in range(1, 25)),
+        *(alike(f"r{number:02}", "row-b", 20) for number in range(25, 49)),
+        FOUR._replace(name="r49", place="hall/row-b"),
+        PARTLY_KNOWN.racks[0]._replace(name="r50", place="hall/row-b"),
+    ),
+)
+
+ROOM = """\
+campus: 50 racks, 103 servers  (room.yaml:3)
+
+facility campus power   █████·····  1 of 2 MW  50 %              within
+room hall       cooling ████████??  at least 0.9 of 1.2 MW  75 % cannot tell
+panel rpp-1     power   ████████┃▓  90 of 80 kW  112 %           exceeded
+
+rack             power        cooling      weight       space        feeds
+hall/row-a
+  r01 to r24 ×24 ████·· 59 %  ███··· 56 %  no limit     ██···· 38 %  holds
+hall/row-b
+  r25 to r48 ×24 ████·· 59 %  ███··· 56 %  no limit     ██···· 38 %  holds
+  r49            ███┃▓▓ 236 % no limit     ███··· 52 %  █████· 76 %  overloaded
+  r50            ████?? 59+ % ?            ??????       no limit     cannot tell
+"""
+
+
+def test_a_room_has_a_line_for_each_limit_above_racks_and_one_for_each_kind_of_rack() -> None:
+    assert elevation.as_text((FIFTY,)).startswith(ROOM)
+
+
+def test_racks_that_are_alike_are_drawn_once() -> None:
+    drawn = [line for line in elevation.as_text((FIFTY,)).splitlines() if line.startswith("rack ")][1:]
+    assert drawn == [
+        "rack r01 to r24 in hall/row-a, 24 alike  (room.yaml:10)",
+        "rack r25 to r48 in hall/row-b, 24 alike  (room.yaml:20)",
+        "rack r49 in hall/row-b  (room.yaml:9)",
+        "rack r50 in hall/row-b  (room.yaml:6)",
+    ]
+
+
+def test_of_many_unlike_racks_the_worst_are_drawn_and_the_others_counted() -> None:
+    good = [alike(f"r{number}", "row", number)._replace(servers=number) for number in range(1, 10)]
+    many = FacilitySummary("campus", at(1), racks=(*good, FOUR))
+    text = elevation.as_text((many,))
+    drawn = [line.split()[1] for line in text.splitlines() if line.startswith("rack ")][1:]
+    assert drawn == ["r1", "r2", "r3", "r4", "r5", "r01"]
+    assert "4 more racks are not drawn; --rack NAME draws one" in text
+
+
+def test_a_rack_that_is_asked_for_is_drawn_alone() -> None:
+    text = elevation.as_text((FIFTY,), only=("r49",))
+    assert [line for line in text.splitlines() if line.startswith("rack ")][1:] == [
+        "rack r49 in hall/row-b  (room.yaml:9)"
+    ]
+
+
+# ---- what must never happen
+
+
+def every_facility() -> list[FacilitySummary]:
+    nasty = "a\x1b[31m\u202e\n" + "ä" * 100
+    strange = RackSummary(
+        nasty,
+        nasty,
+        at(1),
+        units=10,
+        slots=(
+            Slot(nasty, 1, 4, 1e9),
+            Slot("over", 3, 4),
+            Slot("beyond", 9, 30),
+            Slot("flat", 20, 0),
+            Slot("below", -3, 2),
+        ),
+        undrawn=(nasty,),
+        meters=(Meter(nasty, "w", all_worlds(0), 0), Meter("x", "kg", all_worlds(1e12), 1e-9, verdict="exceeded")),
+        feeds=(FeedSummary(nasty, nasty, nasty, 0, all_worlds(0), all_worlds(1e9), "no spare"),),
+    )
+    area = AreaSummary(nasty, nasty, at(1), (Meter(nasty, "w", all_worlds(1), 2),))
+    empty = RackSummary("empty", "", at(1))
+    return [
+        OVERLOADED,
+        PARTLY_KNOWN,
+        FIFTY,
+        FacilitySummary(nasty, at(1), (area,), (strange, empty)),
+        FacilitySummary("nothing", at(1)),
+    ]
+
+
+@pytest.mark.parametrize("facility", every_facility(), ids=lambda one: one.name[:10])
+@pytest.mark.parametrize("glyphs", [bars.BLOCKS, bars.ASCII], ids=["blocks", "ascii"])
+def test_no_line_is_wider_than_a_terminal_of_80_columns(facility: FacilitySummary, glyphs: bars.Glyphs) -> None:
+    assert [line for line in elevation.as_text((facility,), glyphs).splitlines() if len(line) > 80] == []
+
+
+@pytest.mark.parametrize("facility", every_facility(), ids=lambda one: one.name[:10])
+def test_no_character_of_a_file_moves_the_cursor(facility: FacilitySummary) -> None:
+    text = elevation.as_text((facility,))
+    assert all(one.isprintable() for one in text.replace("\n", ""))
+
+
+@pytest.mark.parametrize("facility", every_facility(), ids=lambda one: one.name[:10])
+def test_colour_adds_nothing_but_colour(facility: FacilitySummary) -> None:
+    painted = elevation.as_text((facility,), colour=True)
+    assert re.sub(r"\x1b\[[\d;]*m", "", painted) == elevation.as_text((facility,))
+    assert "\x1b[31;1m" in painted or facility not in (OVERLOADED, FIFTY)
+
+
+def test_machines_that_stand_in_one_another_are_named_and_not_drawn_over_each_other() -> None:
+    rack = RackSummary("r1", "", at(1), units=8, slots=(Slot("one", 1, 4), Slot("two", 3, 4)))
+    text = elevation.as_text((FacilitySummary("lab", at(1), racks=(rack,)),))
+    assert "not drawn: one at U 1, where two stands" in " ".join(text.split())
+
+
+def test_a_run_of_flat_machines_is_one_block() -> None:
+    trays = tuple(Slot("tray", number, 1, 5_000) for number in range(1, 19))
+    rack = RackSummary("r1", "", at(1), units=18, slots=trays)
+    text = elevation.as_text((FacilitySummary("lab", at(1), racks=(rack,)),))
+    assert text.count("tray") == 1
+    assert "│ 18 × tray, 1 U each  90 kW │" in text
+
+
+# ---- bars
+
+
+@pytest.mark.parametrize(
+    ("meter", "cells"),
+    [
+        (Meter("power", "w", all_worlds(0), 10, verdict="within"), ".........."),
+        (Meter("power", "w", all_worlds(10), 10, verdict="within"), "##########"),
+        (Meter("power", "w", all_worlds(10.01), 10, verdict="exceeded"), "########|!"),
+        (Meter("power", "w", all_worlds(20), 10, verdict="exceeded"), "#####|!!!!"),
+        (Meter("power", "w", all_worlds(1000), 10, verdict="exceeded"), "|!!!!!!!!!"),
+        (Meter("power", "w", Worlds(2, 4, 6), 10, verdict="within"), "##~~~~...."),
+        (Meter("power", "w", Worlds(5, 9, 20), 10, verdict="likely within"), "##~~~|~~~~"),
+        (Meter("power", "w", Worlds(15, 16, 20), 10, verdict="exceeded"), "#####|!!~~"),
+        (Meter("power", "w", None, 10, least=5), "#####?????"),
+        (Meter("power", "w", None, 10, least=20, verdict="exceeded"), "#####|!!!!"),
+        (Meter("power", "w", None, 10), "??????????"),
+        (Meter("power", "w", all_worlds(10), None), ""),
+        (Meter("power", "w", all_worlds(0), 0, verdict="within"), ".........."),
+        (Meter("power", "w", all_worlds(1), 0, verdict="exceeded"), "|!!!!!!!!!"),
+    ],
+)
+def test_a_bar_shows_what_is_sure_what_may_be_and_where_the_limit_is(meter: Meter, cells: str) -> None:
+    assert bars.drawn(meter, 10, bars.ASCII) == cells
+
+
+@pytest.mark.parametrize(
+    ("taken", "said"),
+    [
+        (50, "50 %"),
+        (99.9, "99 %"),
+        (100, "100 %"),
+        (100.1, "101 %"),
+        (0, "0 %"),
+        (99.4, "99 %"),
+        (100_000, "100,000 %"),
+    ],
+)
+def test_a_share_is_a_hundred_percent_only_where_the_limit_is_met_exactly(taken: float, said: str) -> None:
+    assert bars.percent(Meter("power", "w", all_worlds(taken), 100)) == said

@@ -1,0 +1,113 @@
+"""Parts of a facility: what is stated of them, what they have from the part above, and what they sum up."""
+
+from __future__ import annotations
+
+import pytest
+import samples
+
+from gpulint import documents, facilities, units
+from gpulint.adapters import facility
+from gpulint.facility import reader
+from gpulint.facts import Missing
+from gpulint.parts import PartFacts
+
+HALL = """\
+apiVersion: gpulint/v1
+kind: Facility
+metadata: {name: ams1}
+spec:
+  rooms:
+    - name: hall-1
+      rows:
+        - name: a
+          units: 48
+          racks:
+            - name: a[01-03]
+              servers:
+                - {type: big, units: 8, count: 4}
+                - {type: small}
+            - {name: b1, units: 42}
+  server_types:
+    - {name: small, units: 2}
+"""
+
+
+def known(text: str) -> PartFacts:
+    (document,) = documents.load("facility.yaml", text.encode()).documents
+    described = facility.facility(document)
+    assert described is not None
+    return facilities.facts_of(described, {})
+
+
+def racks(text: str) -> dict[str, PartFacts]:
+    return {one.role.name: one for one in known(text).of_kind("rack")}
+
+
+def test_a_range_of_names_is_that_many_racks() -> None:
+    assert list(racks(HALL)) == ["a01", "a02", "a03", "b1"]
+    assert list(reader.names("n[8-11]x")) == ["n8x", "n9x", "n10x", "n11x"]
+    assert list(reader.names("n[11-8]")) == ["n[11-8]"]
+
+
+def test_a_rack_sums_its_servers_and_a_servers_type_may_be_the_files_own() -> None:
+    assert racks(HALL)["a02"].likely("units_used") == 34
+    assert racks(HALL)["b1"].likely("units_used") == 0
+
+
+def test_a_server_asks_its_rack() -> None:
+    server = racks(HALL)["a01"].of_kind("server")[0]
+    assert server.likely("rack_name") == "a01"
+    assert server.path() == ("hall-1", "a", "a01", "big")
+
+
+def test_what_nothing_states_is_missing_and_known_sums_leave_it_out() -> None:
+    text = HALL.replace("units: 8, ", "")
+    server = racks(text)["a01"].of_kind("server")[0]
+    assert server.worlds("server_group_units") == Missing(frozenset({"server_units"}))
+    assert racks(text)["a01"].likely("units_used") == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("            - {name: b1, unit: 42}\n", "unknown key unit of a rack; did you mean units?"),
+        ("            - {name: b1, units: tall}\n", 'units: "tall" is not a number such as 300, 2k, 15M, 8B or 2T'),
+        ("            - {units: 42}\n", "name: is missing"),
+        ("            - {name: b1, units: [42]}\n", "units: write one number or text"),
+        ("            - b1\n", "racks: is a mapping of keys"),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_said_at_its_place(line: str, message: str) -> None:
+    found = samples.report(HALL.replace("            - {name: b1, units: 42}\n", line), path="facility.yaml")
+    (finding,) = found.findings
+    assert (finding.rule, finding.message, finding.location.line) == ("invalid-spec", message, 15)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "expected"),
+    [
+        ("60 A", "a", 60),
+        ("208 V", "v", 208),
+        ("17.3 kVA", "va", 17300),
+        ("24 C", "c", 24),
+        ("75.2 °F", "c", 24),
+        ("-5 C", "c", -5),
+        ("287.6 lbs", "kg", 130.453),
+        ("1105 CFM", "m3_per_s", 0.52150),
+        ("80 L/min", "liquid_m3_per_s", 0.0013333),
+        ("250 psf", "kg_per_m2", 1220.61),
+        ("30 m", "m", 30),
+        ("38,557 BTU/h", "w", 11300),
+        ("10 tons", "w", 35168.5),
+    ],
+)
+def test_physical_quantities_are_read_as_people_write_them(text: str, unit: str, expected: float) -> None:
+    assert units.parse(text, unit) == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"), [("60 Hz", "a"), ("sixty A", "a"), ("", "v"), ("24 K", "c"), ("30", "m3_per_s")]
+)
+def test_what_is_no_such_quantity_is_refused_with_an_example(text: str, unit: str) -> None:
+    with pytest.raises(ValueError, match="such as"):
+        units.parse(text, unit)
