@@ -20,7 +20,6 @@ from alone import share
 
 from gpulint import documents, facilities, facts, units
 from gpulint.facility import reader
-from gpulint.facts import Missing
 from gpulint.parts import PartFacts
 
 SHIPPED = Path(__file__).with_name("facility_answers.csv")
@@ -132,8 +131,9 @@ def _value(known: PartFacts, asked: Asked) -> float:
 
 def _number(known: PartFacts, name: str) -> float:
     value = known.likely(name)
-    assert isinstance(value, int | float) and not isinstance(value, Missing), (name, value)
-    return float(value)
+    if isinstance(value, int | float):
+        return float(value)
+    raise TypeError(f"{name} is {value}")
 
 
 def in_base_units(value: str, unit: str) -> float:
