@@ -18,7 +18,7 @@ from gpulint.findings import (
     Waiver,
     WorkloadSummary,
 )
-from gpulint.policy.subject import OF_BUDGET
+from gpulint.policy.subject import OF_BUDGET, OF_FACILITY
 from gpulint.renaming import Names
 
 SYNTAX = "invalid-syntax"
@@ -188,7 +188,8 @@ def _counted(one: Finding) -> float | None:
 
 
 def _where(one: Finding) -> tuple[object, ...]:
-    return one.rule, one.location.line, one.location.column, one.location.text
+    held = one.subject.value if one.subject.object.startswith(OF_FACILITY) else ""
+    return one.rule, one.location.line, one.location.column, one.location.text, held
 
 
 def _at_its_place(one: Finding) -> tuple[object, ...]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint.facts import Facts
 from gpulint.findings import Finding, Suggestion
 from gpulint.parts import Part, PartFacts
-from gpulint.policy import check
+from gpulint.policy import check, subject
 from gpulint.policy.rule import Rule
 from gpulint.workload import Field, Value, Workload
 
@@ -22,6 +23,11 @@ class Said(NamedTuple):
     known: PartFacts
     rules: tuple[Rule, ...]
     outcome: check.Outcome
+
+    @property
+    def path(self) -> str:
+        """What the part is called: the names that lead to it."""
+        return "/".join(self.known.path())
 
     @property
     def owner(self) -> Workload:
@@ -61,16 +67,33 @@ def findings(
     said: Sequence[Said], offered: Mapping[tuple[Key, str], tuple[Suggestion, ...]]
 ) -> list[tuple[Finding, Facts]]:
     """The findings about parts with the alternatives that were found, each with the facts behind it."""
-    spoken = ((one, verdict) for one in said for verdict in one.outcome.verdicts)
     return [
-        (
-            check.finding(verdict, one.owner, one.known)._replace(
-                suggestions=offered.get((key(one.known), verdict.rule.name), ())
-            ),
-            one.known,
-        )
-        for one, verdict in spoken
+        (_finding(one, verdict, offered.get((key(one.known), verdict.rule.name), ())), one.known)
+        for one in said
+        for verdict in one.outcome.verdicts
     ]
+
+
+def _finding(one: Said, verdict: check.Verdict, better: tuple[Suggestion, ...]) -> Finding:
+    """The finding about a part; it is another one once other servers stand there."""
+    found = check.finding(verdict, one.owner, one.known)
+    value = "; ".join(filter(None, (found.subject.value, _servers(one.known))))
+    return found._replace(
+        suggestions=better,
+        role=one.path,
+        fingerprint=check.fingerprint(found.fingerprint, one.path),
+        subject=found.subject._replace(value=value),
+    )
+
+
+def _servers(known: PartFacts) -> str:
+    """The servers of a part, or of the rack that it stands in, by how many there are of each kind."""
+    holder = known if known.of_kind("server") else known.nearest(("rack",))
+    counted: Counter[str] = Counter()
+    for one in holder.of_kind("server") if holder else ():
+        count = one.likely("servers")
+        counted[one.role.name] += round(count) if isinstance(count, int | float) else 0
+    return subject.plain(", ".join(f"{count} {name}" for name, count in sorted(counted.items())))
 
 
 def key(known: PartFacts) -> Key:
@@ -79,7 +102,6 @@ def key(known: PartFacts) -> Key:
 
 
 def owner(known: PartFacts) -> Workload:
-    """A part as the owner of findings: called as what holds it, of the kind that it is."""
-    name = "/".join(known.path()[:-1]) or known.root().role.name
+    """A part as the owner of findings: called as the whole facility, of the kind that it is."""
     document = known.role.anchor.document
-    return Workload(name, known.kind, "facility", document, known.role.anchor.path, (known.role,))
+    return Workload(known.root().role.name, known.kind, "facility", document, known.role.anchor.path, (known.role,))

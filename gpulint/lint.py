@@ -69,11 +69,12 @@ class Judged(NamedTuple):
     known: facts.Facts
     rules: tuple[Rule, ...]
     outcome: check.Outcome
+    part: str = ""
 
     @property
     def owner(self) -> tuple[str, str]:
-        """The workload and the role by name."""
-        return self.workload.name, self.known.role.name
+        """The workload and the role by name, or the facility and the part."""
+        return self.workload.name, self.part or self.known.role.name
 
 
 def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given) -> Report:
@@ -411,7 +412,7 @@ def _judged_parts(adapter: ModuleType | None, document: Document, given: Given) 
     from gpulint import facilities
 
     for one in facilities.judged(facilities.facts_of(described, given.governance.thresholds), given.rules):
-        yield Judged(one.owner, one.known, one.rules, one.outcome)
+        yield Judged(one.owner, one.known, one.rules, one.outcome, one.path)
 
 
 def _shares(role: Role, outcome: check.Outcome, repository: Repository) -> str | None:

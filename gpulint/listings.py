@@ -1,10 +1,10 @@
-"""Listings: the accelerators, servers and architectures of the catalog, row by row, as `gpulint catalog` shows them."""
+"""Listings: the tables of the catalog, row by row, as `gpulint catalog` shows them."""
 
 from __future__ import annotations
 
 import dataclasses
 
-from gpulint import architecture, hardware, units
+from gpulint import architecture, hardware, optics, switches, units
 from gpulint.sizes import columns
 
 
@@ -16,6 +16,12 @@ def rows(name: str) -> list[tuple[str, ...]]:
     if name == "servers":
         head = ("server", "vendor", "GPUs", "maximum", "PSUs", "units", "weight", "cooling")
         return [head, *(_server(one) for one in hardware.servers())]
+    if name == "optics":
+        head = ("optic", "kind", "rate", "links", "reach", "connectors", "plug")
+        return [head, *(_optic(one) for one in optics.optics())]
+    if name == "switches":
+        head = ("switch", "ports", "of", "split", "cage", "network")
+        return [head, *(_network_switch(one) for one in switches.switches())]
     head = ("architecture", "parameters", "layers", "hidden", "heads", "KV heads", "trained context")
     return [head, *(_architecture(one) for one in architecture.architectures())]
 
@@ -35,6 +41,18 @@ def _server(one: hardware.Server) -> tuple[str, ...]:
     return (one.id, one.vendor, *("?" if cell is None else str(cell) for cell in cells))
 
 
+def _optic(one: optics.Optic) -> tuple[str, ...]:
+    reach = ", ".join(f"{units.human(metres, 'm')} {grade}" for grade, metres in one.reach_m.items())
+    own = units.human(one.length_m, "m") if one.length_m is not None else reach
+    rate = units.human(one.line_bytes_per_s, "line_bytes_per_s")
+    return (one.name, one.kind, rate, str(one.ports), own, ", ".join(one.connectors), one.form_factor)
+
+
+def _network_switch(one: switches.Switch) -> tuple[str, ...]:
+    speed, split = units.human(one.port_bytes_per_s, "line_bytes_per_s"), one.split_ports
+    return (one.name, str(one.switch_ports), speed, "?" if split is None else str(split), one.cage, one.network)
+
+
 def _architecture(one: architecture.Architecture) -> tuple[str, ...]:
     counts = (one.parameters, one.layers, one.hidden, one.attention_heads, one.kv_heads, one.trained_context)
     return (one.id, *(units.human(value, "") for value in counts))
@@ -42,22 +60,40 @@ def _architecture(one: architecture.Architecture) -> tuple[str, ...]:
 
 def row(name: str, wanted: str) -> str | None:
     """One row with every cell and its source; None when there is none of that name."""
-    record: hardware.Accelerator | hardware.Server | architecture.Architecture | None
+    record: hardware.Accelerator | hardware.Server | optics.Optic | switches.Switch | architecture.Architecture | None
     if name == "accelerators":
         record = hardware.named(wanted)
     elif name == "servers":
         record = hardware.server(wanted)
+    elif name == "optics":
+        record = optics.named(wanted)
+    elif name == "switches":
+        record = switches.named(wanted)
     else:
         record = architecture.resolve(wanted).architecture if wanted in architecture.ids() else None
     if record is None:
         return None
     cells = [(field.name, getattr(record, field.name)) for field in dataclasses.fields(record)]
-    return columns([(key, _cell(key, value)) for key, value in cells if value not in (None, "")])
+    return columns([(key, _cell(key, value)) for key, value in cells if value not in (None, "", (), {})])
 
 
 def _cell(key: str, value: object) -> str:
-    unit = next((unit for unit in ("bytes_per_s", "flop_per_s", "bytes", "w") if key.endswith(f"_{unit}")), "")
+    unit = next((unit for ending, unit in ENDINGS.items() if key.endswith(ending)), "")
     return units.human(value, unit)
+
+
+ENDINGS = {
+    "line_bytes_per_s": "line_bytes_per_s",
+    "port_bytes_per_s": "line_bytes_per_s",
+    "_bytes_per_s": "bytes_per_s",
+    "_flop_per_s": "flop_per_s",
+    "_bytes": "bytes",
+    "reach_m": "m",
+    "length_m": "m",
+    "_db": "db",
+    "_w": "w",
+}
+"""The unit of a column by how its name ends."""
 
 
 def accelerator_id(name: str) -> str:

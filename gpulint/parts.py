@@ -34,6 +34,8 @@ HOLDS: Mapping[str, frozenset[str]] = {
     "rack": frozenset({"feed", "server", "switch"}),
 }
 """The kinds of part that a part of a kind may hold."""
+ENDS: Mapping[str, tuple[str, ...]] = {"cable": ("cable_from", "cable_to")}
+"""The facts by which a kind of part names others, wherever in the facility they are."""
 _HOLDING = frozenset({"site", "room", "row", "rack"})
 NAMED = frozenset({"panel", "cdu", "pool", "switch"})
 """Kinds whose parts hold nothing themselves: those that name one in a key of its kind belong to it."""
@@ -62,6 +64,7 @@ class PartFacts(Facts):
         self.above = above
         self.below = tuple(below(self) if below else (PartFacts(one, self) for one in part.parts))
         self._of_kind: dict[str, tuple[PartFacts, ...]] = {}
+        self._ending: dict[str, Mapping[str, tuple[PartFacts, ...]]] = {}
         self._type: Mapping[str, Field] | None = None
 
     @property
@@ -92,10 +95,24 @@ class PartFacts(Facts):
             yield from one.of_kind(kind) if one.kind not in NAMED else ()
 
     def _naming(self, kind: str) -> Iterator[PartFacts]:
-        """The parts of a kind beside this one that name it."""
+        """The parts of a kind beside this one that name it; of those with two ends, wherever they are."""
+        if kind in ENDS:
+            yield from self.root().ending(kind).get(self.role.name, ())
+            return
         for one in self.above.of_kind(kind) if self.above else ():
             if one.likely(self.kind) == self.role.name:
                 yield one
+
+    def ending(self, kind: str) -> Mapping[str, tuple[PartFacts, ...]]:
+        """The parts of a kind with two ends, by the names at their ends, without the port behind a colon."""
+        if kind not in self._ending:
+            found: dict[str, dict[PartFacts, None]] = {}
+            for one in self.of_kind(kind):
+                for stated in map(one.likely, ENDS[kind]):
+                    if isinstance(stated, str):
+                        found.setdefault(stated.partition(":")[0], {})[one] = None
+            self._ending[kind] = {name: tuple(ones) for name, ones in found.items()}
+        return self._ending[kind]
 
     def varied(self, roles: Mapping[int, Role], added: Mapping[int, tuple[Part, ...]]) -> PartFacts:
         """The facts of the whole with other roles of some parts, and with further parts in some, both by `id`.

@@ -90,6 +90,7 @@ _UNITS: dict[str, tuple[str, dict[str, Fraction]]] = {
         | dict.fromkeys(("psf", "lb/ft2", "lbs/ft2"), _POUND_KG / _FOOT_M**2)
         | dict.fromkeys(("kn/m2", "kn/m²", "kpa"), 1000 / Fraction("9.80665")),
     ),
+    "db": ("a loss such as 1.9 dB", {"": Fraction(1), "db": Fraction(1)}),
     "m3_per_s": ("an airflow such as 1105 CFM or 520 L/s", _FLOWS),
     "liquid_m3_per_s": ("a flow such as 80 L/min or 21 gpm", _FLOWS),
 }
@@ -125,6 +126,7 @@ _NUMBER = re.compile(r"\d{1,20}(?:\.\d{1,20})?", re.ASCII)
 _POWER = re.compile(r"(\d{1,12}(?:\.\d{1,6})?) ?([kM])?(?:W)?", re.ASCII)
 _PHYSICAL = re.compile(r"(-?\d{1,12}(?:\.\d{1,6})?) ?(\S.{0,11})?")
 _RATE = re.compile(r"(\d{1,12}(?:\.\d{1,6})?) ?([kMGT]?)(b|bit|B)(?:/s|ps)(?: (.+))?", re.ASCII)
+_LINE_RATE = re.compile(r"(\d{1,5}(?:\.\d{1,3})?) ?([GT])(?:bE|b/s|bps|bit/s)?", re.ASCII)
 _RATE_PREFIXES = {"": 1, "k": THOUSAND, "M": MILLION, "G": GB, "T": TERA}
 _DIRECTIONS = {"": 1, "per direction": 1, "one way": 1, "both ways": 2, "bidirectional": 2}
 """How many directions a figure counts together."""
@@ -213,6 +215,18 @@ def rate(text: str) -> float:
         raise ValueError(f"{_quoted(text)} is not a bandwidth; write 400 Gb/s, 50 GB/s or 900 GB/s both ways")
     bits = 1 if match[3] == "B" else 8
     return float(Fraction(match[1]) * _RATE_PREFIXES[match[2]] / bits / directions)
+
+
+def line_rate(value: str | float) -> float:
+    """The bytes per second and direction of a link by the name of its speed: "400 Gb/s", "400G", "400GbE", "1.6T".
+
+    >>> line_rate("400G") / GB, line_rate("1.6 Tb/s") / GB
+    (50.0, 200.0)
+    """
+    match = _LINE_RATE.fullmatch(str(value).strip())
+    if match is None:
+        raise ValueError(f"{_quoted(str(value))} is not the speed of a link such as 400 Gb/s or 400G")
+    return _narrow(Fraction(match[1]) * _RATE_PREFIXES[match[2]] / 8)
 
 
 def count(cell: str) -> int | None:
@@ -432,6 +446,8 @@ _FORMATS: dict[str, Callable[[float], str]] = {
     "va": _stepped((MILLION, "MVA"), (THOUSAND, "kVA"), base="VA"),
     "c": _worded("", " °C"),
     "m": _worded("", " m"),
+    "db": _worded("", " dB"),
+    "line_bytes_per_s": _stepped((TERA // 8, "Tb/s"), (GBIT, "Gb/s"), base="B/s"),
     "m2": _worded("", " m²"),
     "kg": _worded("", " kg"),
     "kg_per_m2": _worded("", " kg/m²"),
@@ -445,6 +461,7 @@ _READ: dict[str, Callable[[str | float], float]] = {
     "s": seconds_of,
     "w": watts_of,
     "c": celsius_of,
+    "line_bytes_per_s": line_rate,
     **{unit: functools.partial(_physical, unit) for unit in _UNITS},
 }
 """How a quantity of a unit is written; the others are plain numbers."""

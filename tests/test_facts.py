@@ -800,6 +800,7 @@ def test_every_fitted_term_is_tested_monotone() -> None:
         *("layer_group_ratio", "group_wait_exponent", "first_token_latency_s", "decoding_share"),
         *("rejected_share", "loaded_board_share"),
         "training_board_share",  # of power, in test_cost.py
+        *("board_overhead", "host_w"),  # of servers, in test_server_power.py
         # of the time of training, in test_training_time.py:
         *("matmul_excess", "kernel_excess", "expert_kernel_excess", "attention_excess", "streamed_passes"),
         *("logit_traffic_bytes", "memory_excess", "power_exponent", "update_bytes_per_parameter"),

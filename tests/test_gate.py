@@ -644,3 +644,27 @@ def test_the_comment_is_called_and_measured_as_the_command_line_or_the_policy_sa
     commits.committed(repository)
     told = run("--base", "HEAD^^", "--select", "memory", "--output", "markdown:-", *words).stdout.splitlines()
     assert ("<!-- gpulint: quiet -->" in told) is (not words or quiet)
+
+
+FACILITY = """\
+apiVersion: gpulint/v1
+kind: Facility
+metadata: {name: ams1}
+spec:
+  racks:
+    - name: r1
+      units: 42
+      servers: [{type: big, units: 8, count: COUNT}]
+"""
+
+
+def test_a_rack_that_was_too_full_and_takes_one_more_server_counts_and_one_that_stays_does_not(
+    changed: Changed,
+) -> None:
+    def facility(count: int) -> dict[str, str]:
+        return {"facility.yaml": FACILITY.replace("COUNT", str(count))}
+
+    assert spoken(changed(facility(6), facility(7))) == [("rack-units-exceeded", "facility.yaml")]
+    assert spoken(changed(facility(6), facility(6))) == []
+    assert spoken(changed(facility(6), {"hall.yaml": facility(6)["facility.yaml"]})) == []
+    assert spoken(changed(facility(6), {"facility.yaml": "# the hall\n" + facility(6)["facility.yaml"]})) == []

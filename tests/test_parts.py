@@ -111,3 +111,14 @@ def test_physical_quantities_are_read_as_people_write_them(text: str, unit: str,
 def test_what_is_no_such_quantity_is_refused_with_an_example(text: str, unit: str) -> None:
     with pytest.raises(ValueError, match="such as"):
         units.parse(text, unit)
+
+
+def test_debt_that_is_accepted_is_that_of_the_servers_that_stand_there() -> None:
+    def subject(text: str) -> str:
+        (found,) = samples.report(text, path="facility.yaml").findings
+        return found.subject.value
+
+    full = HALL.replace("count: 4", "count: 6").replace("[01-03]", "1")
+    assert subject(full) == "a1; 6 big, 1 small"
+    assert subject(full.replace("count: 6", "count: 7")) == "a1; 7 big, 1 small"
+    assert subject(full.replace("name: ams1", "name: ams2")) == subject(full)

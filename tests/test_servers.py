@@ -89,6 +89,6 @@ def test_figures_of_a_server_agree_with_each_other(one: hardware.Server) -> None
 
 
 def test_an_empty_cell_is_none() -> None:
-    found = hardware.server("poweredge-xe9680")
+    found = hardware.server("poweredge-xe9680l")
     assert found is not None
     assert (found.server_max_w, found.accelerator, found.server_heat_w) == (None, None, None)

@@ -81,7 +81,7 @@ def catalogued(context: click.Context, parameter: click.Parameter, typed: str) -
     match context.params.get("table"):
         case "accelerators":
             return accelerators(context, parameter, typed)
-        case "architectures" | "servers" as table:
+        case "architectures" | "servers" | "optics" | "switches" as table:
             return _beginning(listings.known(table), typed)
         case "prices":
             return _beginning(price_list.names(), typed)

@@ -7,12 +7,14 @@ import click
 from gpulint.cli import TODAY, Misuse, _names, near
 
 
-@click.command("catalog", short_help="List accelerators, servers, architectures or prices.")
-@click.argument("table", type=click.Choice(["accelerators", "servers", "architectures", "prices"]))
+@click.command("catalog", short_help="List accelerators, servers, optics, switches, architectures or prices.")
+@click.argument(
+    "table", type=click.Choice(["accelerators", "servers", "optics", "switches", "architectures", "prices"])
+)
 @click.argument("name", required=False, shell_complete=_names.catalogued)
 @TODAY
 def command(table: str, name: str | None, today: str) -> None:
-    """List the accelerators, servers, architectures or machine prices of the catalog, or show one with its source."""
+    """List a table of the catalog (`optics`: transceivers and cables), or show one row of it with its source."""
     from gpulint import listings, price_list, sizes
 
     if table == "prices":
@@ -24,7 +26,8 @@ def command(table: str, name: str | None, today: str) -> None:
         return
     shown = listings.row(table, name)
     if shown is None:
-        raise Misuse(f"the catalog has no {table.removesuffix('s')} {name}{near(name, listings.known(table))}")
+        one = "switch" if table == "switches" else table.removesuffix("s")
+        raise Misuse(f"the catalog has no {one} {name}{near(name, listings.known(table))}")
     click.echo(shown)
     if table == "accelerators" and (prices := list(price_list.cheapest(listings.accelerator_id(name), today))):
         click.echo(sizes.columns(prices))

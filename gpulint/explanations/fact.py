@@ -51,6 +51,8 @@ UNITS: Mapping[str, str] = {
     "gpu_hours": "GPU-hours",
     "capability": "compute capability",
     "flop_per_s": "FLOP/s",
+    "line_bytes_per_s": "bytes/s",
+    "db": "dB",
     "kg_per_kwh": "kg/kWh",
     "usd_per_kwh": "USD/kWh",
     "usd_per_hour": "USD/h",

@@ -12,6 +12,8 @@ from gpulint.workload import Field, Role, Unknown, Workload
 
 OF_BUDGET = "budget "
 """How the object of a subject begins that is a sum over many workloads; less of it is better, whatever the amount."""
+OF_FACILITY = "gpulint/Facility "
+"""How the object of a subject begins that is a part of a facility, whose place stays as it is when servers come in."""
 LONGEST = 160
 SAID = "_stated"
 """How quantities end that only tell whether another one is stated."""

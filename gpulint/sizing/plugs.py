@@ -1,0 +1,350 @@
+"""Plugs: whether the two ends of a link, its cable and the cages at its ends fit one another."""
+
+from __future__ import annotations
+
+from gpulint import optics
+
+MATING = {
+    **dict.fromkeys(("MPO-8", "MPO-12", "MTP-8", "MTP-12"), "MPO-12"),
+    "MTP-16": "MPO-16",
+    "MTP-24": "MPO-24",
+}
+"""Connectors that mate under another name: a ferrule of twelve holds eight fibres as well, and MTP is a make of MPO."""
+TAKES = {
+    "OSFP": ("OSFP", "OSFP-RHS"),
+    "OSFP-IHS": ("OSFP",),
+    "OSFP-RHS": ("OSFP-RHS",),
+    "QSFP-DD": ("QSFP-DD", "QSFP112", "QSFP56", "QSFP28", "QSFP+"),
+    "QSFP112": ("QSFP112", "QSFP56", "QSFP28", "QSFP+"),
+    "QSFP56": ("QSFP56", "QSFP28", "QSFP+"),
+    "QSFP28": ("QSFP28", "QSFP+"),
+}
+"""The plugs that a cage takes; where it is not said whether an OSFP cage has a heat sink of its own, both."""
+
+
+def optic_connectors(optic: str) -> tuple[str, ...]:
+    """The connectors that a transceiver takes.
+
+    optic_connectors = connectors of optic
+
+    Args:
+        optic: transceiver, by its listed name.
+    Returns:
+        names of connectors; none where they are not established
+
+    >>> optic_connectors("MMA4Z00-NS"), optic_connectors("MMS4X00-NM16")
+    (('MPO-12',), ('MPO-16',))
+
+    Source: catalog optics.
+    """
+    return optics.listed(optic, "optic").connectors
+
+
+def connector_fits(cable_connector: str | None, optic: str) -> bool:
+    """Whether a cable's connector goes into the transceiver.
+
+    connector_fits = cable_connector in the connectors of optic, or nothing is known against it
+
+    Args:
+        cable_connector: connector of the cable at the transceiver, else None. optic: transceiver, by its listed name.
+    Returns:
+        true or false
+
+    >>> connector_fits("MTP-12", "400GBASE-DR4"), connector_fits("MPO-16", "400GBASE-DR4"), connector_fits("LC", "MMS4X50-NM")
+    (True, False, True)
+
+    Source: IEC 61754-7-1 (MPO, one row of 12) and 61754-7-3 (one row of 16: the key is offset); catalog optics.
+    """
+    taken = optics.listed(optic, "optic").connectors
+    return not taken or cable_connector is None or MATING.get(cable_connector, cable_connector) in taken
+
+
+def optic_polish(optic: str) -> str:
+    """How the fibre ends in a transceiver's connector are polished.
+
+    optic_polish = polish of optic
+
+    Args:
+        optic: transceiver, by its listed name.
+    Returns:
+        APC (at an angle), UPC (flat), or nothing where it is not established
+
+    >>> optic_polish("MMA4Z00-NS"), optic_polish("MMA1B00-C100D")
+    ('APC', 'UPC')
+
+    Source: catalog optics.
+    """
+    return optics.listed(optic, "optic").polish
+
+
+def polish_fits(cable_polish: str | None, optic: str) -> bool:
+    """Whether a cable's ends are polished as those of the transceiver.
+
+    polish_fits = cable_polish is that of optic, or nothing is known against it
+
+    Args:
+        cable_polish: polish of the cable's ends, else None. optic: transceiver, by its listed name.
+    Returns:
+        true or false
+
+    >>> polish_fits("UPC", "MMA4Z00-NS"), polish_fits("APC", "MMA4Z00-NS"), polish_fits("UPC", "400GBASE-SR4")
+    (False, True, True)
+
+    Source: NVIDIA, MMA4Z00-NS400-T introduction (2024-08-14): APC "is not compatible with" flat polished connectors.
+    """
+    own = optics.listed(optic, "optic").polish
+    return not own or cable_polish is None or own == cable_polish
+
+
+def optics_interoperate(optic: str, far_optic: str | None) -> bool:
+    """Whether two transceivers send what the other one reads: the same wavelengths, at the same rate of each lane.
+
+    optics_interoperate = signal of optic = signal of far_optic
+
+    Args:
+        optic: transceiver, by its listed name. far_optic: that of the other end, else None.
+    Returns:
+        true or false; true where one of the signals is not established
+    Validity: reach, number of lanes and error correction are not compared. Lanes of 200 Gb/s do not go down to 100.
+
+    >>> optics_interoperate("MMA4Z00-NS", "MMA1Z00-NS400")  # a twin port of 2 x 400 Gb/s and an adapter of 400
+    True
+    >>> optics_interoperate("400GBASE-DR4", "400GBASE-FR4"), optics_interoperate("MMS4A20", "MMS4X00-NS400")
+    (False, False)
+
+    Source: IEEE 802.3, wavelengths and signalling rates of each clause; NVIDIA, XDR transceivers and fibre part numbers:
+        200G-PAM4 transceivers cannot downshift to 100G-PAM4.
+    """
+    if far_optic is None:
+        return True
+    signals = (optics.listed(optic, "optic").signal, optics.listed(far_optic, "far_optic").signal)
+    return not all(signals) or signals[0] == signals[1]
+
+
+def optic_signal(optic: str) -> str:
+    """The wavelengths of a transceiver and the Gb/s of each of its lanes.
+
+    optic_signal = signal of optic
+
+    Args:
+        optic: transceiver, by its listed name.
+    Returns:
+        wavelengths and rate, as 850nm-100; nothing where it is not established
+
+    >>> optic_signal("MMA4Z00-NS"), optic_signal("400GBASE-FR4")
+    ('850nm-100', 'cwdm4-100')
+
+    Source: catalog optics.
+    """
+    return optics.listed(optic, "optic").signal
+
+
+def far_signal(far_optic: str | None) -> str:
+    """The wavelengths of the transceiver at the other end and the Gb/s of each of its lanes.
+
+    far_signal = signal of far_optic
+
+    Args:
+        far_optic: transceiver, by its listed name, else None.
+    Returns:
+        wavelengths and rate, as 850nm-100; nothing where none is stated
+
+    >>> far_signal("400GBASE-DR4")
+    '1310nm-100'
+
+    Source: catalog optics.
+    """
+    return optics.listed(far_optic, "far_optic").signal if far_optic else ""
+
+
+def optic_port_bytes_per_s(optic: str) -> float:
+    """The rate of one link of a transceiver or cable: half of it where it holds two.
+
+    optic_port_bytes_per_s = rate of optic / links in it
+
+    Args:
+        optic: transceiver or cable, by its listed name.
+    Returns:
+        [bytes/s]
+
+    >>> optic_port_bytes_per_s("MMA4Z00-NS") * 8 / 1e9, optic_port_bytes_per_s("400GBASE-SR8") * 8 / 1e9
+    (400.0, 400.0)
+
+    Source: catalog optics.
+    """
+    return optics.listed(optic, "optic").port_bytes_per_s
+
+
+def optic_bytes_per_s(optic: str) -> float:
+    """The rate of a whole transceiver or cable.
+
+    optic_bytes_per_s = rate of optic
+
+    Args:
+        optic: transceiver or cable, by its listed name.
+    Returns:
+        [bytes/s]
+
+    >>> optic_bytes_per_s("MMA4Z00-NS") * 8 / 1e9
+    800.0
+
+    Source: catalog optics.
+    """
+    return optics.listed(optic, "optic").line_bytes_per_s
+
+
+def far_port_bytes_per_s(far_optic: str | None) -> float | None:
+    """The rate of one link of the transceiver at the other end.
+
+    far_port_bytes_per_s = rate of far_optic / links in it
+
+    Args:
+        far_optic: transceiver, by its listed name, else None.
+    Returns:
+        [bytes/s]; None where none is stated
+
+    >>> (far_port_bytes_per_s("MMA4Z00-NS400") or 0) * 8 / 1e9
+    400.0
+
+    Source: catalog optics.
+    """
+    return optics.listed(far_optic, "far_optic").port_bytes_per_s if far_optic else None
+
+
+def optic_rates_match(optic: str, far_optic: str | None, cable_breakout: float) -> bool:
+    """Whether the transceivers of a link have a rate in common, or the link is split on purpose.
+
+    optic_rates_match = a rate of optic, whole or of one link in it, is one of far_optic
+
+    Args:
+        optic: transceiver, by its listed name. far_optic: that of the other end, else None.
+        cable_breakout: links that one port is split into.
+    Returns:
+        true or false
+
+    >>> optic_rates_match("MMA4Z00-NS", "MMA1Z00-NS400", 1), optic_rates_match("400GBASE-DR4", "100GBASE-DR", 1)
+    (True, False)
+    >>> optic_rates_match("400GBASE-DR4", "100GBASE-DR", 4)
+    True
+
+    Source: definition.
+    """
+    if far_optic is None or cable_breakout > 1:
+        return True
+    near, far = optics.listed(optic, "optic"), optics.listed(far_optic, "far_optic")
+    return bool({near.line_bytes_per_s, near.port_bytes_per_s} & {far.line_bytes_per_s, far.port_bytes_per_s})
+
+
+def optic_networks(optic: str) -> tuple[str, ...]:
+    """The networks that a transceiver or cable is made for.
+
+    optic_networks = networks of optic
+
+    Args:
+        optic: transceiver or cable, by its listed name.
+    Returns:
+        ethernet, infiniband; nothing where it is not established
+
+    >>> optic_networks("MMA4Z00-NS-T"), optic_networks("MMA4Z00-NS")
+    (('ethernet',), ('infiniband', 'ethernet'))
+
+    Source: catalog optics.
+    """
+    return optics.listed(optic, "optic").networks
+
+
+def network_fits(cable_network: str | None, optic: str) -> bool:
+    """Whether a transceiver or cable is made for the network it is in.
+
+    network_fits = cable_network in the networks of optic, or nothing is known against it
+
+    Args:
+        cable_network: infiniband or ethernet, else None. optic: transceiver or cable, by its listed name.
+    Returns:
+        true or false
+
+    >>> network_fits("infiniband", "MMA4Z00-NS-T"), network_fits("infiniband", "MMA4Z00-NS"), network_fits(None, "MMA4Z00-NS-T")
+    (False, True, True)
+
+    Source: NVIDIA, MMA4Z00-NS-T: Ethernet only; catalog optics.
+    """
+    made_for = optics.listed(optic, "optic").networks
+    return not made_for or cable_network is None or cable_network in made_for
+
+
+def optic_form_factor(optic: str) -> str:
+    """The plug of a transceiver or cable.
+
+    optic_form_factor = form factor of optic
+
+    Args:
+        optic: transceiver or cable, by its listed name.
+    Returns:
+        OSFP (finned), OSFP-RHS (flat top), QSFP112 and so on; nothing where it is not established
+
+    >>> optic_form_factor("MMA4Z00-NS"), optic_form_factor("MMA4Z00-NS400")
+    ('OSFP', 'OSFP-RHS')
+
+    Source: catalog optics.
+    """
+    return optics.listed(optic, "optic").form_factor
+
+
+def cage_fits(cable_cage: str | None, optic: str) -> bool:
+    """Whether a plug goes into the cage of the switch or adapter.
+
+    cage_fits = form factor of optic is one that cable_cage takes, or nothing is known against it
+
+    Args:
+        cable_cage: cage at this end, else None. optic: transceiver or cable, by its listed name.
+    Returns:
+        true or false
+
+    >>> cage_fits("OSFP-RHS", "MMA4Z00-NS"), cage_fits("OSFP-RHS", "MMA4Z00-NS400"), cage_fits("QSFP-DD", "MMA1B00-C100D")
+    (False, True, True)
+
+    Source: OSFP MSA 5.0: a finned module does not fit a cage with a riding heat sink, nor the other way round; QSFP-DD MSA 7.1:
+        QSFP modules fit; NVIDIA, XDR part numbers: IHS in air-cooled switches, RHS in adapters.
+    """
+    return _goes_in(optics.listed(optic, "optic").form_factor, cable_cage)
+
+
+def far_form_factor(far_optic: str | None) -> str:
+    """The plug of the transceiver at the other end.
+
+    far_form_factor = form factor of far_optic
+
+    Args:
+        far_optic: transceiver, by its listed name, else None.
+    Returns:
+        OSFP, OSFP-RHS, QSFP112 and so on; nothing where none is stated
+
+    >>> far_form_factor("MMA1Z00-NS400")
+    'QSFP112'
+
+    Source: catalog optics.
+    """
+    return optics.listed(far_optic, "far_optic").form_factor if far_optic else ""
+
+
+def far_cage_fits(far_cage: str | None, far_optic: str | None) -> bool:
+    """Whether the plug at the other end goes into the cage there.
+
+    far_cage_fits = form factor of far_optic is one that far_cage takes, or nothing is known against it
+
+    Args:
+        far_cage: cage at the other end, else None. far_optic: transceiver, by its listed name, else None.
+    Returns:
+        true or false
+
+    >>> far_cage_fits("OSFP-RHS", "MMA4Z00-NS"), far_cage_fits("QSFP112", "MMA1Z00-NS400"), far_cage_fits("QSFP112", None)
+    (False, True, True)
+
+    Source: as of cage_fits.
+    """
+    return _goes_in(optics.listed(far_optic, "far_optic").form_factor if far_optic else "", far_cage)
+
+
+def _goes_in(plug: str, cage: str | None) -> bool:
+    """Whether a cage takes a plug, or nothing is known against it."""
+    return not plug or cage is None or cage not in TAKES or plug in TAKES[cage]

@@ -1,0 +1,155 @@
+"""Server power: what one machine draws at most, as measured, as its vendor publishes, or estimated from its accelerators."""
+
+from __future__ import annotations
+
+from gpulint.fabric import Unstated
+
+
+def server_estimated_w(
+    server_gpus: int,
+    board_w: float,
+    board_overhead: float,
+    host_w: float,
+    psus: int | None = None,
+    psu_w: float | None = None,
+) -> float:
+    """Maximum power of a server whose vendor publishes none, from its accelerators.
+
+    server_estimated_w = min(server_gpus · board_w · board_overhead + host_w, psus · psu_w)
+
+    Args:
+        server_gpus: accelerators in it. board_w: of one [W]. board_overhead: all that grows with the accelerators against
+        their boards: fans, switches, network cards, loss of the supplies (ratio, fitted). host_w: processors, memory, drives
+        where the ratio does not hold them (fitted) [W]. psus: supplies in it. psu_w: rating of one [W].
+    Returns:
+        [W]
+    Validity: an estimate; the machines that it was fitted on lie within 19 % of it, each left out in turn
+        (bench/server_power.py). Installed supplies bound it and are not what a machine draws.
+
+    >>> round(server_estimated_w(8, 1000, 1.88, 0))
+    15040
+    >>> server_estimated_w(8, 350, 1.2, 900, 4, 1000)
+    4000
+
+    Source: maxima that NVIDIA and Dell publish for machines of eight, rows of catalog/servers.csv.
+    """
+    found = server_gpus * board_w * board_overhead + host_w
+    return min(found, psus * psu_w) if psus and psu_w else found
+
+
+def capped_w(power_cap_w: float | None, server_gpus: int | None = None, board_w: float | None = None) -> float:
+    """Power that a limit set for the cards of one server keeps it from drawing.
+
+    capped_w = server_gpus · max(0, board_w − power_cap_w)
+
+    Args:
+        power_cap_w: limit that is set for each card, else None [W]. server_gpus: accelerators in it. board_w: of one [W].
+    Returns:
+        [W]
+    Validity: fans and supplies save a little more, which is left out.
+
+    >>> capped_w(500, 8, 700), capped_w(None, 8, 700)
+    (1600, 0.0)
+
+    Source: NVIDIA, nvidia-smi manual: the power limit holds for each board.
+    """
+    if power_cap_w is None:
+        return 0.0
+    if server_gpus is None or board_w is None:
+        raise Unstated("server_gpus" if server_gpus is None else "board_w")
+    return server_gpus * max(0.0, board_w - power_cap_w)
+
+
+def server_w(
+    server_measured_w: float | None,
+    capped_w: float,
+    server_max_w: float | None = None,
+    server_estimated_w: float | None = None,
+) -> float:
+    """Maximum power of one server that a plan counts with.
+
+    server_w = server_measured_w, or (server_max_w, or server_estimated_w) − capped_w
+
+    Args:
+        server_measured_w: highest that was measured, else None [W]. capped_w: that a limit of the cards saves [W].
+        server_max_w: that its vendor publishes [W]. server_estimated_w: where none is published [W].
+    Returns:
+        [W]
+
+    >>> server_w(None, 0.0, 10200, 10528), server_w(9100, 0.0, 10200), server_w(None, 1600.0, 10200)
+    (10200, 9100, 8600.0)
+
+    Source: NFPA 70 (NEC) 220.87: a measured maximum demand may stand for the sum of nameplates.
+    """
+    if server_measured_w is not None:
+        return server_measured_w
+    found = server_estimated_w if server_max_w is None else server_max_w
+    if found is None:
+        raise Unstated("server_max_w")
+    return found - capped_w if capped_w else found
+
+
+def server_planned_heat_w(
+    server_w: float,
+    server_measured_w: float | None,
+    server_heat_w: float | None = None,
+    server_max_w: float | None = None,
+) -> float:
+    """Heat of one server that a plan counts with: all that it draws, and more where its vendor says so.
+
+    server_planned_heat_w = server_w · max(1, server_heat_w / server_max_w), and server_w of a measured one
+
+    Args:
+        server_w: planned maximum [W]. server_measured_w: highest that was measured, else None [W].
+        server_heat_w: that its vendor publishes [W]. server_max_w: that its vendor publishes [W].
+    Returns:
+        [W]
+    Validity: all electricity becomes heat. NVIDIA prints 38,557 BTU/hr (11.3 kW) beside 10.2 kW for DGX H100: sources
+        disagree, and cooling is planned for the larger.
+
+    >>> round(server_planned_heat_w(10200, None, 11300, 10200)), server_planned_heat_w(9100, 9100, 11300, 10200)
+    (11300, 9100)
+
+    Source: NVIDIA DGX H100/H200 System User Guide, Environmental Specifications.
+    """
+    if server_measured_w is not None or server_heat_w is None:
+        return server_w
+    if server_max_w is None:
+        return max(server_w, server_heat_w)
+    return server_w * max(1.0, server_heat_w / server_max_w)
+
+
+def server_group_w(server_w: float, servers: int) -> float:
+    """Maximum power of the servers of one kind.
+
+    server_group_w = server_w · servers
+
+    Args:
+        server_w: of one [W]. servers: of this kind.
+    Returns:
+        [W]
+
+    >>> server_group_w(10200, 4)
+    40800
+
+    Source: definition.
+    """
+    return server_w * servers
+
+
+def server_group_heat_w(server_planned_heat_w: float, servers: int) -> float:
+    """Heat of the servers of one kind.
+
+    server_group_heat_w = server_planned_heat_w · servers
+
+    Args:
+        server_planned_heat_w: of one [W]. servers: of this kind.
+    Returns:
+        [W]
+
+    >>> server_group_heat_w(11300, 4)
+    45200
+
+    Source: definition.
+    """
+    return server_planned_heat_w * servers

@@ -1,0 +1,97 @@
+"""The power of a server: measured, published, else estimated from its accelerators, and what a cap of them saves."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpulint import documents, facilities
+from gpulint.adapters import facility
+from gpulint.facts import Missing
+from gpulint.parts import PartFacts
+from gpulint.sizing import server_power
+
+ROOM = """\
+apiVersion: gpulint/v1
+kind: Facility
+metadata: {{name: ams1}}
+spec:
+  server_types:
+    - {{name: ours, gpus: 4, accelerator: l40s, psus: 2, psu: 2.4 kW}}
+  racks:
+    - name: r1
+      servers:
+        - {{{server}}}
+"""
+
+
+def server(stated: str) -> PartFacts:
+    (document,) = documents.load("facility.yaml", ROOM.format(server=stated).encode()).documents
+    described = facility.facility(document)
+    assert described is not None
+    return facilities.facts_of(described, {}).of_kind("server")[0]
+
+
+@pytest.mark.parametrize(
+    ("stated", "watts"),
+    [
+        ("type: dgx-h100, count: 4", 40_800),
+        ("type: DGX A100, count: 2", 13_000),
+        ("type: dgx-b200, count: 32", 457_600),
+        ("type: dgx-h100, power: 9 kW", 9_000),
+        ("type: dgx-h100, measured: 8.1 kW, count: 2", 16_200),
+        ("type: dgx-h100, power: 9 kW, measured: 8.1 kW", 8_100),
+        ("type: anything, power: 2100 W, count: 3", 6_300),
+    ],
+)
+def test_what_is_measured_goes_before_what_is_stated_and_that_before_the_catalog(stated: str, watts: float) -> None:
+    assert server(stated).worlds("server_group_w") == (watts, watts, watts)
+
+
+def test_a_maximum_that_nobody_publishes_is_estimated_within_an_interval() -> None:
+    estimate = server("type: sys-821ge-tnhr, accelerator: h100-sxm-80gb").worlds("server_w")
+    assert not isinstance(estimate, Missing)
+    low, likely, high = estimate
+    assert low < 10_200 < high
+    assert likely == pytest.approx(10_200, rel=0.05)
+
+
+def test_installed_supplies_bound_an_estimate_from_above() -> None:
+    own = server("type: ours").worlds("server_w")
+    assert not isinstance(own, Missing)
+    assert own.adverse <= 4_800
+    assert own.favourable > 4 * 350
+
+
+@pytest.mark.parametrize("stated", ["type: sys-821ge-tnhr", "type: unheard-of", "type: poweredge-xe9680l, gpus: 8"])
+def test_without_a_maximum_and_without_an_accelerator_nothing_is_guessed(stated: str) -> None:
+    found = server(stated).find("server_group_w")
+    assert isinstance(found, Missing)
+    assert "server_max_w" in found.names
+
+
+@pytest.mark.parametrize(
+    ("stated", "watts"),
+    [
+        ("type: dgx-h100, count: 1", 11_300),
+        ("type: dgx-h100, measured: 8.1 kW", 8_100),
+        ("type: dgx-b200", 14_300),
+        ("type: DGX A100", 6_500),
+        ("type: dgx-b300", 15_000),
+        ("type: anything, power: 3 kW, heat: 3.2 kW, count: 2", 6_400),
+        ("type: anything, power: 3 kW", 3_000),
+    ],
+)
+def test_heat_is_what_is_drawn_or_more_where_the_vendor_says_so(stated: str, watts: float) -> None:
+    assert server(stated).likely("server_group_heat_w") == pytest.approx(watts, rel=1e-3)
+
+
+@pytest.mark.parametrize("term", ["board_overhead", "host_w"])
+def test_an_estimate_grows_with_each_fitted_term(term: str) -> None:
+    least, most = (server_power.server_estimated_w(4, 350, **terms(term, by)) for by in (1.0, 1.1))
+    assert most > least
+
+
+def terms(grown: str, by: float) -> dict[str, float]:
+    return {
+        name: value * (by if name == grown else 1) for name, value in {"board_overhead": 1.2, "host_w": 900.0}.items()
+    }
