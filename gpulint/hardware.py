@@ -445,7 +445,7 @@ def _server(row: catalog.Row) -> Server:
         server_weight_kg=units.scaled(row["weight_kg"], 1),
         server_max_w=units.scaled(row["max_w"], 1),
         server_idle_w=units.scaled(row["idle_w"], 1),
-        server_heat_w=units.scaled(row["heat_btu_per_h"], units.BTU_PER_H),
+        server_heat_w=units.scaled(row["heat_btu_per_h"], units.BTU_PER_HOUR_W),
         psus=units.count(row["psus"]),
         psu_w=units.scaled(row["psu_w"], 1),
         psus_needed=units.count(row["psus_needed"]),

@@ -35,7 +35,7 @@ def _accelerator(one: hardware.Accelerator) -> tuple[str, ...]:
 
 def _server(one: hardware.Server) -> tuple[str, ...]:
     psus = f"{one.psus} x {units.human(one.psu_w, 'w')}" if one.psus and one.psu_w else one.psus
-    weight = None if one.server_weight_kg is None else f"{units.human(one.server_weight_kg, '')} kg"
+    weight = None if one.server_weight_kg is None else units.human(one.server_weight_kg, "kg")
     maximum = None if one.server_max_w is None else units.human(one.server_max_w, "w")
     cells = (one.server_gpus, maximum, psus, one.server_units, weight, one.server_cooling)
     return (one.id, one.vendor, *("?" if cell is None else str(cell) for cell in cells))
@@ -90,6 +90,13 @@ ENDINGS = {
     "_bytes": "bytes",
     "reach_m": "m",
     "length_m": "m",
+    "airflow_m3_per_s": "m3_per_s",
+    "flow_m3_per_s": "liquid_m3_per_s",
+    "liquid_share": "ratio",
+    "volts_min": "v",
+    "volts_max": "v",
+    "_kg": "kg",
+    "_c": "c",
     "_db": "db",
     "_w": "w",
 }

@@ -17,12 +17,6 @@ GB = 10**9
 BILLION = 10**9
 TERA = 10**12
 GBIT = GB // 8
-CFM = Fraction(3048**3, 10**12 * 60)
-"""A cubic foot per minute in cubic metres per second."""
-L_PER_MIN = Fraction(1, 60_000)
-"""A litre per minute in cubic metres per second."""
-BTU_PER_H = Fraction(105505585262, 10**8 * 3600)
-"""A British thermal unit per hour in watts."""
 HOUR_S = 3600
 MONTH_HOURS = 730
 KWH = THOUSAND * HOUR_S
@@ -34,6 +28,8 @@ QUANTITY_DIGITS_MAX = 40
 
 CFM = Fraction(3048, 10000) ** 3 / 60
 """A cubic foot per minute in cubic metres per second."""
+L_PER_MIN = Fraction(1, 60_000)
+"""A litre per minute in cubic metres per second."""
 BTU_PER_HOUR_W = Fraction("0.29307107")
 """A British thermal unit (International Table) per hour in watts: NIST SP 811 (2008), appendix B.8."""
 TON_W = 12 * THOUSAND * BTU_PER_HOUR_W
@@ -54,9 +50,9 @@ _FLOWS = {
     "m³/h": Fraction(1, 3600),
     "cfm": CFM,
     "l/s": Fraction(1, 1000),
-    "l/min": Fraction(1, 60_000),
-    "lpm": Fraction(1, 60_000),
-    "gpm": Fraction("3.785411784") / 60_000,
+    "l/min": L_PER_MIN,
+    "lpm": L_PER_MIN,
+    "gpm": Fraction("3.785411784") * L_PER_MIN,
 }
 _UNITS: dict[str, tuple[str, dict[str, Fraction]]] = {
     "a": ("a current such as 60 A", {"": Fraction(1), "a": Fraction(1)}),
@@ -76,6 +72,11 @@ _UNITS: dict[str, tuple[str, dict[str, Fraction]]] = {
             "ft": _FOOT_M,
             "in": _FOOT_M / 12,
         },
+    ),
+    "k": (
+        "a difference of temperatures such as 14 K or 25 F",
+        {"": Fraction(1), "k": Fraction(1), "c": Fraction(1), "°c": Fraction(1)}
+        | dict.fromkeys(("f", "°f"), Fraction(5, 9)),
     ),
     "m2": ("an area such as 0.72 m2", {"": Fraction(1), "m2": Fraction(1), "m²": Fraction(1), "ft2": _FOOT_M**2}),
     "kg": (
@@ -445,6 +446,7 @@ _FORMATS: dict[str, Callable[[float], str]] = {
     "v": _worded("", " V"),
     "va": _stepped((MILLION, "MVA"), (THOUSAND, "kVA"), base="VA"),
     "c": _worded("", " °C"),
+    "k": lambda value: f"{_plain(round(value, 1))} K",
     "m": _worded("", " m"),
     "db": _worded("", " dB"),
     "line_bytes_per_s": _stepped((TERA // 8, "Tb/s"), (GBIT, "Gb/s"), base="B/s"),

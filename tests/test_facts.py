@@ -765,6 +765,8 @@ def test_every_fitted_term_is_tested_monotone() -> None:
         *("context_bytes", "outside_bytes"),  # beside the budget
         *("engine_start_s", "weight_read_s_per_byte"),  # they cost time
         "host_copy_slowdown",  # in test_links.py
+        *("usual_residual_share", "usual_air_m3_per_j", "usual_coolant_m3_per_j"),  # in test_cooling.py
+        *("usual_racks_per_m2", "footprint_share"),  # in test_cooling.py
         *(
             "storage_read_s_per_byte",
             "storage_write_s_per_byte",

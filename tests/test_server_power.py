@@ -55,6 +55,33 @@ def test_a_maximum_that_nobody_publishes_is_estimated_within_an_interval() -> No
     assert likely == pytest.approx(10_200, rel=0.05)
 
 
+@pytest.mark.parametrize(
+    ("machine", "watts"),
+    [
+        ("dgx-a100-640gb", 6_500),
+        ("dgx-h100", 10_200),
+        ("dgx-b200", 14_300),
+        ("dgx-b300", 15_000),
+        ("poweredge-xe9680, accelerator: h100-sxm-80gb", 12_500),
+        ("dgx-gb200", 120_000),
+        ("gb200-nvl72", 132_000),
+        ("gb300-nvl72", 142_000),
+        ("gb200-compute-tray", 6_667),
+    ],
+)
+def test_published_maxima_lie_inside_the_interval_of_the_estimate(machine: str, watts: float) -> None:
+    low, likely, high = server(f"type: {machine}").worlds("server_estimated_w")
+    assert low <= watts <= high
+    assert likely == pytest.approx(watts, rel=0.2)
+
+
+def test_a_server_in_liquid_is_estimated_to_draw_no_less_than_was_measured_of_one() -> None:
+    """MLPerf Inference v5.1: eight B200 of a Lenovo SR780a V3 draw 9.7 kW."""
+    own = server("type: sr780a, gpus: 8, accelerator: b200-sxm-180gb, cooling: liquid").worlds("server_w")
+    assert own.likely > 9_700
+    assert own.favourable == pytest.approx(9_600)
+
+
 def test_installed_supplies_bound_an_estimate_from_above() -> None:
     own = server("type: ours").worlds("server_w")
     assert not isinstance(own, Missing)
