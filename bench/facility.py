@@ -1,10 +1,11 @@
 """How far gpulint's facts about rooms agree with what vendors, tables and data-centre texts publish.
 
-    python bench/facility.py [--list] [--answers bench/facility_answers.csv]
+    python bench/facility.py [ROWS] [--all]
 
-Each row states a Facility as it would be written, and one published value. It is met where gpulint's fact is within 2 % of it;
-a row that is not has its reason in the column `difference`. `how` says where ours comes from: a formula, the catalog's row of
-that machine, or a table of classes, outlets and optics.
+Rows: tests/known_answers/rooms.csv, gathered before anything computed them; each states a Facility as it would be written, and
+one published value. It is met where gpulint's fact is within 2 % of it; a row that is not has its reason in the column
+`difference`. `how` says where ours comes from: a formula, the catalog's row of that machine, or a table of classes, outlets
+and optics.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from gpulint import documents, facilities, facts, units
 from gpulint.facility import reader
 from gpulint.parts import PartFacts
 
-SHIPPED = Path(__file__).with_name("facility_answers.csv")
+ROWS = Path(__file__).parent.parent / "tests" / "known_answers" / "rooms.csv"
 NEAR = 0.02
 HEAD = "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: published}\nspec: "
 
@@ -69,7 +70,7 @@ ASKED: Mapping[str, Asked] = {
     "energy in a year": Asked("facility", "energy_year_j"),
     "cost of energy in a year": Asked("facility", "energy_year_usd"),
     "power of the facility": Asked("facility", "average_load_w", times="site_pue"),
-    "reach of an optic": Asked("cable", "cable_reach_m"),
+    "reach of an optic": Asked("cable", "link_reach_m"),
 }
 READ: Mapping[str, str] = {
     **dict.fromkeys(("VA", "kVA"), "va"),
@@ -97,7 +98,7 @@ class Compared(NamedTuple):
         return self.ours is not None and abs(self.ours - self.published) <= NEAR * abs(self.published)
 
 
-def rows(path: Path = SHIPPED) -> tuple[dict[str, str], ...]:
+def rows(path: Path = ROWS) -> tuple[dict[str, str], ...]:
     """The published values."""
     with path.open(encoding="utf-8", newline="") as file:
         return tuple(csv.DictReader(file))
@@ -147,13 +148,13 @@ def in_base_units(value: str, unit: str) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--answers", type=Path, default=SHIPPED)
-    parser.add_argument("--list", action="store_true", help="print every row beside ours")
+    parser.add_argument("rows", nargs="?", type=Path, default=ROWS)
+    parser.add_argument("--all", action="store_true", help="print every row beside ours")
     arguments = parser.parse_args()
-    found = [compared(row) for row in rows(arguments.answers)]
+    found = [compared(row) for row in rows(arguments.rows)]
     print(alone.table([("ours from", "within 2 %", "share"), *_by(found)]))
     for one in found:
-        if arguments.list or not one.met:
+        if arguments.all or not one.met:
             print(_line(one))
 
 
