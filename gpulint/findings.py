@@ -333,8 +333,9 @@ class Spent(NamedTuple):
 class Meter(NamedTuple):
     """How much of one limit is taken, in base units; None is what cannot be told.
 
-    `least` is what the known parts take where others are not known. The verdict is "within", "likely within", "likely
-    exceeded", "exceeded" or "cannot tell", where `needs` says what would have to be stated.
+    `least` is what the known parts take where others are not known. The limit is a stated one, or `usual` for what it is.
+    The verdict is "within", "likely within", "likely exceeded", "exceeded" or "cannot tell", where `needs` says what would
+    have to be stated.
     """
 
     name: str
@@ -342,6 +343,7 @@ class Meter(NamedTuple):
     taken: Worlds[float] | None = None
     limit: float | None = None
     least: float | None = None
+    usual: bool = False
     verdict: str = "cannot tell"
     needs: tuple[str, ...] = ()
 
@@ -356,10 +358,11 @@ class Slot(NamedTuple):
 
 
 class FeedSummary(NamedTuple):
-    """A circuit into a rack: what of it is usable, its load, and its load after the worst loss of another side.
+    """A circuit into a rack: what of it is usable, its load, and the shares that its most loaded line carries.
 
-    The verdict is "holds" where it carries both, "one side" where there is no other, "no spare" where it would be
-    overloaded after a loss, "overloaded" where it is today, the latter two also "likely", or "cannot tell".
+    `lost_share` is after the worst loss of another side. The verdict is "holds" where it carries both, "no spare" where it
+    would be overloaded after a loss and redundancy is promised, "not redundant" where none is, "overloaded" where it is
+    today, and "cannot tell"; the first two and "overloaded" may also be "likely".
     """
 
     name: str
@@ -367,7 +370,8 @@ class FeedSummary(NamedTuple):
     supply: str = ""
     usable_va: float | None = None
     load_va: Worlds[float] | None = None
-    failover_va: Worlds[float] | None = None
+    load_share: Worlds[float] | None = None
+    lost_share: Worlds[float] | None = None
     verdict: str = "cannot tell"
     needs: tuple[str, ...] = ()
 
@@ -375,7 +379,7 @@ class FeedSummary(NamedTuple):
 class RackSummary(NamedTuple):
     """What was understood of a rack: `place` names the parts above it, `undrawn` says what has no place in its elevation.
 
-    `stacked` says that no position is stated, and that the slots are drawn from the bottom up.
+    `stacked` says that positions which are not stated are drawn from the bottom up.
     """
 
     name: str

@@ -12,6 +12,7 @@ from gpulint import adapters, catalog, checkpoints, documents, facts, hints, lab
 from gpulint.documents import Document
 from gpulint.facts import glossary
 from gpulint.findings import (
+    FacilitySummary,
     Failure,
     Finding,
     Location,
@@ -62,6 +63,13 @@ class Understood(NamedTuple):
     known: tuple[facts.Facts, ...]
 
 
+class Described(NamedTuple):
+    """The findings about a facility with the facts behind each, and the facility as reports show it."""
+
+    findings: Sequence[tuple[Finding, facts.Facts]] = ()
+    summaries: tuple[FacilitySummary, ...] = ()
+
+
 class Judged(NamedTuple):
     """A role of a workload with its facts, the rules that are about it, and what they said."""
 
@@ -88,6 +96,7 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
     findings = tuple(sorted(said_once.values(), key=Finding.place))
     rules = {rule.name: rule for part in parts if part.report.findings for rule in part.rules}
     workloads = tuple(one for each in reports for one in each.workloads)
+    facilities = tuple(one for each in reports for one in each.facilities)
     return Report(
         findings,
         workloads,
@@ -95,11 +104,12 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
         failures=tuple(one for each in reports for one in each.failures),
         documents=tuple(one for each in reports for one in each.documents),
         files=sum(each.files for each in reports),
-        asks=_asks(workloads),
+        asks=_asks(workloads, facilities),
         catalog_date=catalog.version(),
         rules=check.cards(findings, rules.values()),
         fail_on=given.fail_on,
         budgets=tuple(one for each in reports for one in each.budgets),
+        facilities=facilities,
     )
 
 
@@ -137,11 +147,12 @@ def _of_budgets(parts: Sequence[Part], given: Given) -> Part:
     return Part(Report(said, budgets=tuple(spent)), given.rules)
 
 
-def _asks(workloads: Iterable[WorkloadSummary]) -> dict[str, str]:
+def _asks(workloads: Iterable[WorkloadSummary], facilities: Iterable[FacilitySummary]) -> dict[str, str]:
     """How each missing quantity is supplied, in the glossary's words."""
     needed = {
         need for workload in workloads for role in workload.roles for one in role.not_evaluated for need in one.needs
     }
+    needed |= {need for facility in facilities for one in facility.not_evaluated for need in one.needs}
     return {name: glossary()[name].ask or glossary()[name].meaning for name in sorted(needed)}
 
 
@@ -157,6 +168,7 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
     recognised: list[Recognised] = []
     known: dict[tuple[str, str], facts.Facts] = {}
     taking: list[tuple[Workload, facts.Facts]] = []
+    rooms: list[FacilitySummary] = []
     services = surroundings.services(loaded.documents)
     told, mistaken = hints.commented(loaded.comments)
     for document in loaded.documents:
@@ -165,7 +177,9 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
             continue
         recognised.append(_recognised(adapter, document))
         found.extend(_problems(adapters.problems(adapter, document, repository), given.rules))
-        for said, facts_of_part in _of_facility(adapter, document, given):
+        described = _of_facility(adapter, document, given)
+        rooms.extend(described.summaries)
+        for said, facts_of_part in described.findings:
             found.append(said)
             known[said.subject.object, said.role] = facts_of_part
         for workload in adapters.workloads(adapter, document, repository):
@@ -183,23 +197,24 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
         skips.append(Skip(source.path, UNREAD))
     lacking = frozenset(one.rule for each in summaries for role in each.roles for one in role.not_evaluated)
     spoken = _settled(answered, source, loaded, given, lacking, known)
-    found_here = Report(spoken, tuple(summaries), tuple(skips), documents=tuple(recognised))
+    found_here = Report(spoken, tuple(summaries), tuple(skips), documents=tuple(recognised), facilities=tuple(rooms))
     return Part(found_here, consumers=_consumers(taking, given))
 
 
-def _of_facility(adapter: ModuleType, document: Document, given: Given) -> list[tuple[Finding, facts.Facts]]:
+def _of_facility(adapter: ModuleType, document: Document, given: Given) -> Described:
     """What is said of the parts of a facility that a document describes."""
-    if not hasattr(adapter, "facility") or (described := adapter.facility(document)) is None:
-        return []
-    from gpulint import facilities
+    if not hasattr(adapter, "facility") or (stated := adapter.facility(document)) is None:
+        return Described()
+    from gpulint import elevations, facilities
 
-    root = facilities.facts_of(described, given.governance.thresholds)
+    root = facilities.facts_of(stated, given.governance.thresholds)
     said = facilities.judged(root, given.rules)
+    understood = (elevations.of(root, said),)
     if not given.alternatives or not any(one.outcome.verdicts for one in said):
-        return facilities.findings(said, {})
+        return Described(facilities.findings(said, {}), understood)
     from gpulint import room_alternatives
 
-    return facilities.findings(said, room_alternatives.offered(said, given.rules))
+    return Described(facilities.findings(said, room_alternatives.offered(said, given.rules)), understood)
 
 
 def _consumers(taking: Sequence[tuple[Workload, facts.Facts]], given: Given) -> tuple[Consumer, ...]:

@@ -49,6 +49,12 @@ class Part:
     role: Role
     parts: tuple[Part, ...] = ()
 
+    def all(self) -> Iterator[Part]:
+        """This part and those that it holds, at any depth."""
+        yield self
+        for one in self.parts:
+            yield from one.all()
+
 
 class PartFacts(Facts):
     """Facts of one part; `above` is the part that holds it, `below` are those that it holds."""

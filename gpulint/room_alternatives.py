@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint import facilities, room_moves, stated, units
+from gpulint.documents import Path
 from gpulint.facilities import Key
 from gpulint.facts import glossary
 from gpulint.findings import Edit, Suggestion
@@ -23,21 +24,32 @@ ANSWERED = 12
 
 
 class Before(NamedTuple):
-    """What was said of each part: how severely by which rule, and which rules lacked facts."""
+    """What was said of each part, how severely by which rule, and which rules lacked facts; and one part of each place."""
 
     severities: Mapping[tuple[Key, str], int]
     lacking: frozenset[tuple[Key, str]]
+    parts: frozenset[Key]
+    places: Mapping[tuple[str, tuple[str | int, ...]], Key]
+
+    def called(self, at: Key) -> Key:
+        """What a part was called; one that comes in elsewhere was called as where it comes from."""
+        kind, _, place = at
+        return at if at in self.parts else self.places.get((kind, place), at)
 
 
 def before(said: Iterable[facilities.Said]) -> Before:
     """What the rules say of a facility as it is."""
     severities: dict[tuple[Key, str], int] = {}
     lacking: set[tuple[Key, str]] = set()
+    parts: dict[Key, None] = {}
     for one in said:
         at = facilities.key(one.known)
+        parts[at] = None
         severities.update({(at, verdict.rule.name): verdict.severity for verdict in one.outcome.verdicts})
         lacking |= {(at, each.rule) for each in one.outcome.not_evaluated}
-    return Before(severities, frozenset(lacking))
+    return Before(
+        severities, frozenset(lacking), frozenset(parts), {(kind, place): at for at in parts for kind, _, place in [at]}
+    )
 
 
 def alternatives(
@@ -50,27 +62,25 @@ def alternatives(
         for move in room_moves.moves(quantity, known):
             if next(tried) >= TRIED or len(kept) >= PRINTED:
                 break
-            if _cures(verdict.rule.name, known, varied(known.root(), move), stood, rules):
+            if _cures(verdict.rule, known, varied(known.root(), move), stood, rules):
                 kept.append(_suggestion(move))
                 break
     return tuple(kept)
 
 
 def _cures(
-    rule: str, known: PartFacts, after: Sequence[PartFacts], stood: Before, rules: Mapping[str, tuple[Rule, ...]]
+    rule: Rule, known: PartFacts, after: Sequence[PartFacts], stood: Before, rules: Mapping[str, tuple[Rule, ...]]
 ) -> bool:
-    """Whether a rule holds no longer, and none speaks or lacks a fact that did not before."""
-    own, cured = facilities.key(known), False
-    for one in after:
-        at, mine = facilities.key(one), rules.get(one.kind, ())
-        outcome = facilities.outcome(mine, one)
-        if at == own:
-            if rule in outcome.holding or any(each.rule == rule for each in outcome.not_evaluated):
-                return False
-            cured = True
-        if _is_worse(at, outcome, stood):
-            return False
-    return cured
+    """Whether a rule holds no longer, and none speaks or lacks a fact that did not before; most fail the first question."""
+    own = facilities.key(known)
+    here = next((one for one in after if one.kind == known.kind and facilities.key(one) == own), None)
+    if here is None:
+        return False
+    answered = facilities.outcome([rule], here)
+    if answered.holding or answered.not_evaluated:
+        return False
+    outcomes = ((stood.called(facilities.key(one)), facilities.outcome(rules.get(one.kind, ()), one)) for one in after)
+    return not any(_is_worse(at, outcome, stood) for at, outcome in outcomes)
 
 
 def _is_worse(at: Key, outcome: Outcome, stood: Before) -> bool:
@@ -94,23 +104,22 @@ def varied(root: PartFacts, move: Move) -> tuple[PartFacts, ...]:
     return tuple(one for one in again.all() if id(one) not in same)
 
 
-def _changed(root: PartFacts, changes: Iterable[Change]) -> Iterator[tuple[PartFacts, Role]]:
+def _changed(root: PartFacts, changes: Sequence[Change]) -> Iterator[tuple[PartFacts, Role]]:
     """Every part whose place in the file a change rewrites: those that a name with a range stands for are all of them."""
-    wanted = list(changes)
-    kinds = {one.part.kind for one in wanted}
+    wanted = {(one.part.kind, one.quantity, _place(one.part, one.quantity)): one for one in changes}
+    quantities = {(kind, quantity) for kind, quantity, _ in wanted}
     for part in root.all() if wanted else ():
-        mine = [one for one in wanted if part.kind in kinds and _reaches(one, part)]
-        if mine:
+        named = [quantity for kind, quantity in quantities if kind == part.kind]
+        places = ((part.kind, quantity, _place(part, quantity)) for quantity in named)
+        if mine := [wanted[place] for place in places if place in wanted]:
             yield part, part.role.having(**{one.quantity: _restated(one) for one in mine})
 
 
-def _reaches(one: Change, part: PartFacts) -> bool:
-    if part.kind != one.part.kind:
-        return False
-    here, there = (each.role.fields.get(one.quantity) for each in (part, one.part))
-    if here is not None and there is not None and here.origins and there.origins:
-        return _same(here.origins[0], there.origins[0])
-    return _same(part.role.anchor, one.part.role.anchor) and here is there
+def _place(part: PartFacts, quantity: str) -> tuple[str, Path]:
+    """Where a part states a quantity, or would."""
+    field = part.role.fields.get(quantity)
+    origin = field.origins[0] if field and field.origins else part.role.anchor
+    return origin.document.path, origin.path
 
 
 def _same(one: Origin, other: Origin) -> bool:

@@ -83,7 +83,7 @@ def _fewer_servers(known: PartFacts) -> Iterator[Move]:
 
 def _groups(known: PartFacts) -> tuple[PartFacts, ...]:
     """The kinds of server at hand, the most of one kind first."""
-    held = (known,) if known.kind == "server" else known.of_kind("server") if known.kind == "rack" else ()
+    held = (known,) if known.kind == "server" else (_rack(known) or known).of_kind("server")
     return tuple(sorted(held, key=lambda one: -(_number(one, "servers") or 0)))
 
 

@@ -10,13 +10,15 @@ from gpulint.findings import (
     AreaSummary,
     FacilitySummary,
     FeedSummary,
+    Lacking,
     Location,
     Meter,
     RackSummary,
+    Report,
     Slot,
     Worlds,
 )
-from gpulint.reports import bars, elevation, words
+from gpulint.reports import bars, counts, elevation, words
 
 
 def at(line: int) -> Location:
@@ -38,7 +40,8 @@ FEEDS = tuple(
         "208 V, 3 phases, 60 A",
         17_292.6,
         all_worlds(20_606),
-        all_worlds(41_212),
+        all_worlds(20_606 / 17_292.6),
+        all_worlds(41_212 / 17_292.6),
         "overloaded",
     )
     for name, side in (("a", "A"), ("b", "B"))
@@ -149,8 +152,8 @@ rack r02  (room.yaml:6)
       │                            │  weight  ? of 1,000 kg
       └────────────────────────────┘  ?????????????????????????  cannot tell
       height of the rack not stated   space  at least 8 U, no limit stated
-      drawn from the bottom up: no
-      position is stated              feed a: cannot tell
+      positions that are not stated
+      are drawn from the bottom up    feed a: cannot tell
       not drawn: 2 × box-x, whose       supply not stated
       units are not known
 
@@ -202,7 +205,10 @@ def test_what_no_ascii_character_is_for_is_replaced_one_by_one() -> None:
 
 def alike(name: str, row: str, line: int) -> RackSummary:
     """A rack that is in order."""
-    holds = [FeedSummary(one, one, "415 V", 34_500, all_worlds(10_303), all_worlds(20_606), "holds") for one in "AB"]
+    holds = [
+        FeedSummary(one, one, "415 V", 34_500, all_worlds(10_303), all_worlds(0.3), all_worlds(0.6), "holds")
+        for one in "AB"
+    ]
     return RackSummary(
         name,
         f"hall/{row}",
@@ -246,11 +252,11 @@ panel rpp-1     power   ████████┃▓  90 of 80 kW  112 %      
 
 rack             power        cooling      weight       space        feeds
 hall/row-a
-  r01 to r24 ×24 ████·· 59 %  ███··· 56 %  no limit     ██···· 38 %  holds
+  r01 to r24 ×24 ███·· 59 %   ███·· 56 %   no limit     ██··· 38 %   holds
 hall/row-b
-  r25 to r48 ×24 ████·· 59 %  ███··· 56 %  no limit     ██···· 38 %  holds
-  r49            ███┃▓▓ 236 % no limit     ███··· 52 %  █████· 76 %  overloaded
-  r50            ████?? 59+ % ?            ??????       no limit     cannot tell
+  r25 to r48 ×24 ███·· 59 %   ███·· 56 %   no limit     ██··· 38 %   holds
+  r49            ██┃▓▓ 236 %  no limit     ███·· 52 %   ████· 76 %   overloaded
+  r50            ███?? 59+ %  ?            ?????        no limit     cannot tell
 """
 
 
@@ -284,6 +290,37 @@ def test_a_rack_that_is_asked_for_is_drawn_alone() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("meters", "feeds", "said"),
+    [
+        ((), (), "none over a limit"),
+        ((Meter("power", "w", all_worlds(2), 1, verdict="exceeded"),), (), "1 over a limit"),
+        ((), FEEDS, "1 over a limit"),
+        ((), (FEEDS[0]._replace(verdict="likely no spare"),), "none over a limit, 1 likely over one"),
+        ((Meter("weight", "kg", all_worlds(2)),), (), "none over a limit"),
+        ((Meter("weight", "kg", None, 3),), (), "none over a limit, 1 cannot be told"),
+        ((), (FEEDS[0]._replace(verdict="cannot tell"),), "none over a limit, 1 cannot be told"),
+        ((), (FEEDS[0]._replace(verdict="not redundant"),), "none over a limit"),
+    ],
+)
+def test_a_check_says_in_one_line_how_many_racks_are_over_a_limit(
+    meters: tuple[Meter, ...], feeds: tuple[FeedSummary, ...], said: str
+) -> None:
+    rack = RackSummary("r1", "", at(2), servers=2, meters=meters, feeds=feeds)
+    report = Report(facilities=(FacilitySummary("lab", at(1), racks=(rack,)),))
+    expected = f"facility lab: 1 rack, 2 servers, {said}"
+    assert list(counts.closing(report)) == ["0 files, 0 workloads, no findings", expected]
+
+
+def test_what_checks_of_parts_lack_is_summed_up_over_them() -> None:
+    lacking = (Lacking("rack-over-circuit", ("breaker_a",), ("r1", "r2")), Lacking("other", ("breaker_a",), ("r1",)))
+    report = Report(facilities=(FacilitySummary("lab", at(1), not_evaluated=lacking),), asks={"breaker_a": "state it"})
+    assert list(counts.needs(report)) == [
+        "not evaluated: 3 checks; to have them, add",
+        "  breaker_a (3 checks: r1; r2): state it",
+    ]
+
+
 # ---- what must never happen
 
 
@@ -303,7 +340,7 @@ def every_facility() -> list[FacilitySummary]:
         ),
         undrawn=(nasty,),
         meters=(Meter(nasty, "w", all_worlds(0), 0), Meter("x", "kg", all_worlds(1e12), 1e-9, verdict="exceeded")),
-        feeds=(FeedSummary(nasty, nasty, nasty, 0, all_worlds(0), all_worlds(1e9), "no spare"),),
+        feeds=(FeedSummary(nasty, nasty, nasty, 0, all_worlds(0), all_worlds(1e9), all_worlds(1e9), "no spare"),),
     )
     area = AreaSummary(nasty, nasty, at(1), (Meter(nasty, "w", all_worlds(1), 2),))
     empty = RackSummary("empty", "", at(1))

@@ -122,3 +122,7 @@ def test_debt_that_is_accepted_is_that_of_the_servers_that_stand_there() -> None
     assert subject(full) == "a1; 6 big, 1 small"
     assert subject(full.replace("count: 6", "count: 7")) == "a1; 7 big, 1 small"
     assert subject(full.replace("name: ams1", "name: ams2")) == subject(full)
+
+
+def test_a_rack_may_be_called_by_a_number() -> None:
+    assert list(racks(HALL.replace("name: b1", "name: 12"))) == ["a01", "a02", "a03", "12"]

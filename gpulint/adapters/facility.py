@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpulint.documents import Document, Path, Problem
 from gpulint.facility import reader
-from gpulint.parts import HOLDS, LISTS, Part, keys
+from gpulint.parts import HOLDS, LISTS, NAMED, Part, keys
 from gpulint.repository import Repository
 from gpulint.workload import Workload
 
@@ -37,6 +37,20 @@ def problems(document: Document) -> Iterator[Problem]:
     yield from (found := list(_shape(document)))
     if not found:
         yield from _unreadable(document, ("spec",), "facility")
+        yield from _unnamed(reader.read(document))
+
+
+def _unnamed(whole: Part) -> Iterator[Problem]:
+    """Parts that name a panel, a pool or another part that is none of the file's."""
+    every = list(whole.all())
+    named = {kind: {one.role.name for one in every if one.kind == kind} for kind in NAMED}
+    for one in every:
+        for kind in sorted(NAMED):
+            field = one.role.fields.get(kind)
+            if one.kind != kind and field and isinstance(field.value, str) and field.value not in named[kind]:
+                known = ", ".join(sorted(named[kind])) or "none"
+                said = f"{kind} {field.value} is not among those of the file: {known}"
+                yield Problem("invalid-spec", said, field.origins[0].location())
 
 
 def _shape(document: Document) -> Iterator[Problem]:

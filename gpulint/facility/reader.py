@@ -54,6 +54,7 @@ def _listed(document: Document, path: Path, kind: str) -> Iterator[Part]:
         place = (*path, at)
         fields, parts = _inside(document, place, kind)
         stated = document.get((*place, "name"))
+        stated = str(stated) if isinstance(stated, int) else stated
         anchor = Origin(document, (*place, "name") if isinstance(stated, str) else place)
         for name in names(stated) if isinstance(stated, str) else (_nameless(fields, kind, at),):
             own = {f"{kind}_name": Field(name, (anchor,))} if f"{kind}_name" in fields or kind == "feed" else {}

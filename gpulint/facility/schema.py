@@ -50,7 +50,7 @@ def part_model(kind: str) -> type[pydantic.BaseModel]:
         ... if kind not in NAMELESS else None, description="what reports call it; r[01-08] are eight"
     )
     if kind != "facility":
-        fields["name"] = (str if kind not in NAMELESS else str | None, named)
+        fields["name"] = (str | int if kind not in NAMELESS else str | int | None, named)
     for held in sorted(HOLDS.get(kind, ())):
         fields[KEYS[held]] = (list[part_model(held)], pydantic.Field([], description=f"its {KEYS[held]}"))  # type: ignore[misc]
     strict = pydantic.ConfigDict(extra="forbid")

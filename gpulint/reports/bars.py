@@ -55,6 +55,11 @@ def drawn(meter: Meter, width: int, glyphs: Glyphs) -> str:
     return below + glyphs.limit + glyphs.over * over + glyphs.doubt * (width - at - 1 - over)
 
 
+def tells(meter: Meter) -> bool:
+    """Whether anything of a meter is known."""
+    return meter.limit is not None or span(meter) is not None
+
+
 def span(meter: Meter) -> tuple[float, float] | None:
     """The least and the most that is taken, as far as that is known."""
     if meter.taken is not None:
@@ -89,7 +94,8 @@ def figures(meter: Meter) -> str:
     least = "at least " if meter.taken is None and likely is not None else ""
     if meter.limit is None:
         return f"{least}{shown[0]} {unit}, no limit stated"
-    return f"{least}{shown[0] if likely is not None else '?'} of {shown[-1]} {unit}"
+    usual = "usual " if meter.usual else ""
+    return f"{least}{shown[0] if likely is not None else '?'} of {usual}{shown[-1]} {unit}"
 
 
 def legend(meters: Iterable[Meter], width: int, glyphs: Glyphs) -> str:

@@ -89,7 +89,7 @@ def facility(one: FacilitySummary) -> str:
     worst = [racks.worst(rack) for rack in one.racks]
     over = sum(verdict in racks.OVER for verdict in worst)
     likely = sum(verdict.startswith("likely") for verdict in worst)
-    parts += [f"{over or 'no'} over a limit"] + ([f"{likely} likely over one"] if likely else [])
+    parts += [f"{over or 'none'} over a limit"] + ([f"{likely} likely over one"] if likely else [])
     if untold := worst.count(UNTOLD):
         parts.append(f"{untold} cannot be told")
     return f"facility {safe(one.name)}: {', '.join(parts)}"

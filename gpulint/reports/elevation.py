@@ -21,6 +21,8 @@ RIGHT = WIDTH - LEFT - 2
 MARGIN = 6
 """The columns of the numbers of units."""
 INSIDE = LEFT - MARGIN - 4
+DRAWN = 6
+"""So many unlike racks are drawn where none is asked for."""
 LINES_MAX = 6
 """Of one machine, however high."""
 BAR = 25
@@ -28,9 +30,15 @@ AREA_BAR = 10
 FIGURES = 28
 NAME = 16
 CELL = 12
+CELL_BAR = 5
 SHOWN = ("power", "cooling", "weight", "space")
 """The meters that the table of racks has a column for."""
-SHORT = {"likely no spare": "no spare?", "likely overloaded": "overloaded?"}
+SHORT = {
+    "likely holds": "holds?",
+    "likely no spare": "no spare?",
+    "likely overloaded": "overloaded?",
+    "not redundant": "no 2nd side",
+}
 """Verdicts that are too long for that table."""
 STYLES = ("31;1", "31;1", "31;1", "33;1", "33;1", "33;1", "36")
 """The colour of a verdict, by how bad it is."""
@@ -64,13 +72,13 @@ def _facility(one: FacilitySummary, pen: Pen, only: Sequence[str]) -> Iterator[s
     servers = sum(rack.servers for rack in one.racks)
     counts = f"{counted(len(one.racks), 'rack')}, {counted(servers, 'server')}"
     yield _cut(f"{_cut(safe(one.name), LEFT)}: {counts}  ({_place(one)})", WIDTH)
-    areas = [(area, meter) for area in one.areas for meter in area.meters if _says_something(meter)]
+    areas = [(area, meter) for area in one.areas for meter in area.meters if bars.tells(meter)]
     if areas:
         yield "\n".join(_area(f"{area.kind} {area.name}", meter, pen) for area, meter in areas)
     kinds = racks.alike(one.racks)
     if len(kinds) > 1:
         yield "\n".join(_table(kinds, pen))
-    drawn = racks.chosen(kinds, only)
+    drawn = racks.chosen(one.racks, only) if only else racks.first(kinds, DRAWN)
     yield from ("\n".join(_rack(kind, pen)) for kind in drawn)
     if not only and (more := len(kinds) - len(drawn)):
         yield f"{counted(more, 'more rack')} {'is' if more == 1 else 'are'} not drawn; --rack NAME draws one"
@@ -85,10 +93,6 @@ def _place(one: FacilitySummary | RackSummary) -> str:
 
 def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
-
-
-def _says_something(meter: Meter) -> bool:
-    return meter.limit is not None or bars.span(meter) is not None
 
 
 # ---- tables
@@ -121,8 +125,8 @@ def _row(kind: Drawn, indent: str, pen: Pen) -> str:
 
 
 def _cell(meter: Meter | None, pen: Pen) -> str:
-    """A bar of six characters and the likely share."""
-    if meter is None or not _says_something(meter):
+    """A short bar and the likely share."""
+    if meter is None or not bars.tells(meter):
         return "?".ljust(CELL)
     if meter.limit is None:
         return "no limit".ljust(CELL)
@@ -130,7 +134,7 @@ def _cell(meter: Meter | None, pen: Pen) -> str:
     known = meter._replace(taken=None, least=likely)
     more = "+" if meter.taken is None else ""
     share = bars.percent(known).replace(" %", f"{more} %")
-    text = f"{bars.drawn(meter, CELL // 2, pen.glyphs)} {_cut(share, CELL // 2 - 1)}".ljust(CELL)
+    text = f"{bars.drawn(meter, CELL_BAR, pen.glyphs)} {_cut(share, CELL - CELL_BAR - 1)}".ljust(CELL)
     return pen.coloured(text, meter.verdict)
 
 
@@ -160,7 +164,7 @@ def _elevation(rack: RackSummary, glyphs: Glyphs) -> Iterator[str]:
         yield from (f"{'':>{MARGIN}}{glyphs.down} {inside} {glyphs.down}" for inside in _inside(block))
     if blocks:
         yield f"{'':>{MARGIN}}{line.join((lower_left, lower_right))}"
-    for note in _notes(rack, left_out):
+    for note in racks.notes(rack, left_out):
         yield from textwrap.wrap(note, LEFT, initial_indent=" " * MARGIN, subsequent_indent=" " * MARGIN)
 
 
@@ -170,15 +174,6 @@ def _inside(block: Block) -> Iterator[str]:
     yield f"{label}{block.power:>{INSIDE - len(label)}}"
     if not block.is_free:
         yield from [" " * INSIDE] * (min(math.ceil(block.units / 2) - 1, LINES_MAX) - 1)
-
-
-def _notes(rack: RackSummary, left_out: Sequence[str]) -> Iterator[str]:
-    """What the elevation does not show, or assumes."""
-    if rack.units is None:
-        yield "height of the rack not stated"
-    if rack.stacked and rack.slots:
-        yield "drawn from the bottom up: no position is stated"
-    yield from (f"not drawn: {one}" for one in left_out)
 
 
 def _meters(meters: Iterable[Meter], pen: Pen) -> Iterator[str]:

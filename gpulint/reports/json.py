@@ -133,7 +133,7 @@ def _meter(meter: Meter) -> dict[str, object]:
 
 
 def _feed(feed: FeedSummary) -> dict[str, object]:
-    loads = {"load_va": feed.load_va, "failover_va": feed.failover_va}
+    loads = {name: getattr(feed, name) for name in ("load_va", "load_share", "lost_share")}
     shown = {name: worlds and worlds._asdict() for name, worlds in loads.items()}
     return {**feed._asdict(), **shown, "needs": list(feed.needs)}
 

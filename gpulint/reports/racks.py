@@ -14,8 +14,6 @@ from gpulint.reports.words import safe
 FLAT = 2
 """Machines of so many units are one block where several alike stand on one another."""
 SEVERAL = 3
-DRAWN = 6
-"""So many unlike racks are drawn where none is asked for."""
 OVER = ("exceeded", "overloaded", "no spare")
 RANKS = (*OVER, *(f"likely {verdict}" for verdict in OVER), "cannot tell")
 """Verdicts, the worst first; what is not listed is in order."""
@@ -59,22 +57,25 @@ def _substance(rack: RackSummary) -> RackSummary:
     return rack._replace(name="", location=rack.location._replace(line=1, column=1, end_line=1, end_column=1, text=""))
 
 
-def chosen(racks: Sequence[Drawn], only: Sequence[str]) -> list[Drawn]:
-    """The racks that are asked for, else the worst, in their order."""
-    if only:
-        return [one for one in racks if one.rack.name in only]
-    worst = sorted(range(len(racks)), key=lambda at: rank(racks[at].rack))[:DRAWN]
-    return [racks[at] for at in sorted(worst)]
+def chosen(racks: Sequence[RackSummary], only: Sequence[str]) -> list[Drawn]:
+    """The racks that are asked for, else all, those that are alike together."""
+    return alike([one for one in racks if not only or any(is_called(one, name) for name in only)])
 
 
-def named(racks: Sequence[RackSummary], name: str) -> list[RackSummary]:
-    """The racks of a name, with or without the parts above."""
-    return [one for one in racks if name in (one.name, f"{one.place}/{one.name}")]
+def first(kinds: Sequence[Drawn], most: int) -> list[Drawn]:
+    """The worst of many, in their order."""
+    worst = sorted(range(len(kinds)), key=lambda at: rank(kinds[at].rack))[:most]
+    return [kinds[at] for at in sorted(worst)]
+
+
+def is_called(rack: RackSummary, name: str) -> bool:
+    """Whether a name is that of a rack, with or without the parts above."""
+    return name in (rack.name, f"{rack.place}/{rack.name}")
 
 
 def rank(rack: RackSummary) -> int:
-    """How bad the worst of a rack is: 0 is the worst."""
-    said = [one.verdict for one in rack.meters] + [one.verdict for one in rack.feeds]
+    """How bad the worst of a rack is: 0 is the worst; what has no limit is in order."""
+    said = [one.verdict for one in rack.meters if one.limit is not None] + [one.verdict for one in rack.feeds]
     return min(map(level, said), default=len(RANKS))
 
 
@@ -163,6 +164,15 @@ def _power(run: Sequence[Slot]) -> str:
     return f"{shown} {unit}"
 
 
+def notes(rack: RackSummary, left_out: Sequence[str]) -> Iterator[str]:
+    """What an elevation does not show, or assumes."""
+    if rack.units is None:
+        yield "height of the rack not stated"
+    if rack.stacked and rack.slots:
+        yield "positions that are not stated are drawn from the bottom up"
+    yield from (f"not drawn: {one}" for one in left_out)
+
+
 # ---- feeds
 
 
@@ -180,13 +190,11 @@ def supply(one: FeedSummary) -> str:
 
 def loads(one: FeedSummary) -> str:
     """The likely load of a feed today and after the loss of another side; empty where neither is known."""
-    parts = []
-    if one.load_va is not None:
-        parts.append(f"now {_amount(one.load_va.likely)}{_share(one.load_va, one.usable_va)}")
-    if one.failover_va is not None:
-        after = _share(one.failover_va, one.usable_va) or f" {_amount(one.failover_va.likely)}"
-        parts.append(f"one side lost{after}")
-    return ", ".join(parts)
+    load = f" {_amount(one.load_va.likely)}" if one.load_va is not None else ""
+    today = _share(one.load_share)
+    lost = _share(one.lost_share)
+    parts = (f"now{load}{today}" if load or today else "", f"one side lost{lost}" if lost else "")
+    return ", ".join(filter(None, parts))
 
 
 def _amount(power_va: float) -> str:
@@ -194,7 +202,5 @@ def _amount(power_va: float) -> str:
     return f"{shown} {unit}"
 
 
-def _share(load_va: Worlds[float], usable_va: float | None) -> str:
-    likely = load_va.likely
-    said = bars.percent(Meter("load", "va", Worlds(likely, likely, likely), usable_va))
-    return f" {said}" if said else ""
+def _share(share: Worlds[float] | None) -> str:
+    return "" if share is None else f" {bars.percent(Meter('load', 'ratio', limit=1, least=share.likely))}"

@@ -306,6 +306,7 @@ class MeterEntry(Strict):
     taken: WorldsEntry | None
     limit: float | None
     least: float | None = pydantic.Field(description="what the known parts take, where others are not known")
+    usual: bool = pydantic.Field(description="the limit is none that is stated, but what is usual for its kind")
     verdict: Literal["within", "likely within", "likely exceeded", "exceeded", "cannot tell"]
     needs: list[str] = pydantic.Field(description="quantities that would have to be stated")
 
@@ -320,23 +321,25 @@ class SlotEntry(Strict):
 
 
 class FeedEntry(Strict):
-    """A circuit into a rack: its load, and its load after the worst loss of another side."""
+    """A circuit into a rack: its load, and the shares that its most loaded line carries."""
 
     name: str
     side: str = pydantic.Field(description="feeds of one side fail together")
     supply: str
     usable_va: float | None
     load_va: WorldsEntry | None
-    failover_va: WorldsEntry | None
+    load_share: WorldsEntry | None = pydantic.Field(description="of what is usable")
+    lost_share: WorldsEntry | None = pydantic.Field(description="the same after the worst loss of another side")
     verdict: Literal[
         "holds",
-        "one side",
+        "likely holds",
+        "not redundant",
         "likely no spare",
         "no spare",
         "likely overloaded",
         "overloaded",
         "cannot tell",
-    ] = pydantic.Field(description="`no spare`: it would be overloaded after the loss of another side")
+    ] = pydantic.Field(description="`no spare`: it would be overloaded after a loss, and redundancy is promised")
     needs: list[str]
 
 

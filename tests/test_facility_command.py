@@ -1,0 +1,169 @@
+"""`gpulint facility`: what it draws of a file, in each format, and how it ends."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import test_schemas
+from click.testing import CliRunner, Result
+
+from gpulint import cli
+
+Run = Callable[..., Result]
+
+ROOM = """\
+apiVersion: gpulint/v1
+kind: Facility
+metadata: {name: garching}
+spec:
+  rooms:
+    - name: hall
+      racks:
+        - name: r[1-3]
+          units: 42
+          servers: [{type: DGX H100, count: 4}]
+        - name: r4
+          units: 24
+          servers:
+            - {type: DGX H100, count: 2}
+            - {name: box, count: 2, units: 5}
+            - {name: unknown-box}
+"""
+RIGHT = ROOM.replace("units: 24", "units: 48")
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs gpulint beside a file room.yaml."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+
+    def invoke(text: str, *words: str) -> Result:
+        Path("room.yaml").write_text(text, encoding="utf-8")
+        return CliRunner().invoke(cli.main, ["facility", "room.yaml", *words])
+
+    return invoke
+
+
+def test_a_room_is_drawn_and_then_judged(run: Run) -> None:
+    result = run(ROOM)
+    assert result.exit_code == 1, result.output
+    assert result.output.startswith("garching: 4 racks, 17 servers  (room.yaml:3)\n")
+    drawn, _, judged = result.output.partition("error[rack-units-exceeded]")
+    assert "\nrack r1 to r3 in hall, 3 alike  (room.yaml:8)\n   42 ┌" in drawn
+    assert "not drawn: 1 × unknown-box," in drawn
+    assert judged.splitlines()[0].startswith(": 26 units of servers in r4, which has 24")
+    assert "facility garching: 4 racks, 17 servers, 1 over a limit" in judged
+
+
+def test_a_room_in_which_all_fits_ends_well(run: Run) -> None:
+    result = run(RIGHT)
+    assert (result.exit_code, "error[" in result.output) == (0, False), result.output
+
+
+def test_an_error_is_no_failure_where_that_is_asked_for(run: Run) -> None:
+    assert run(ROOM, "--exit-zero").exit_code == 0
+
+
+def test_a_rack_of_several_alike_is_drawn_by_its_name(run: Run) -> None:
+    for name in ("r2", "hall/r2"):
+        drawn = [line for line in run(ROOM, "--rack", name).output.splitlines() if line.startswith("rack ")]
+        assert drawn[1:] == ["rack r2 in hall  (room.yaml:8)"]
+
+
+def test_a_rack_that_is_not_there_is_told_with_one_that_is(run: Run) -> None:
+    result = run(ROOM, "--rack", "r5")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("gpulint: no rack is called r5; did you mean r")
+
+
+def test_ascii_is_asked_for_or_taken_where_stdout_has_no_more(run: Run) -> None:
+    assert run(ROOM, "--ascii").output.isascii()
+    probe = [sys.executable, "-c", "from gpulint.cli import main; main()", "facility", "room.yaml"]
+    done = subprocess.run(probe, capture_output=True, check=False, env=os.environ | {"PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 1, done.stderr
+    assert b"   42 +-----" in done.stdout
+
+
+def test_json_is_the_report_that_a_check_gives_with_the_facility_in_it(run: Run) -> None:
+    data = json.loads(run(ROOM, "--format", "json").output)
+    assert [error.message for error in test_schemas.validator("report").iter_errors(data)] == []
+    (facility,) = data["facilities"]
+    assert (facility["name"], facility["path"], facility["line"]) == ("garching", "room.yaml", 3)
+    assert [(rack["name"], rack["place"], rack["units"], rack["servers"]) for rack in facility["racks"]] == [
+        ("r1", "hall", 42, 4),
+        ("r2", "hall", 42, 4),
+        ("r3", "hall", 42, 4),
+        ("r4", "hall", 24, 5),
+    ]
+    space = facility["racks"][3]["meters"][-1]
+    assert (space["name"], space["unit"], space["taken"], space["least"]) == ("space", "u", None, 26)
+    assert (space["limit"], space["verdict"]) == (24, "exceeded")
+
+
+def test_svg_is_one_drawing(run: Run) -> None:
+    result = run(ROOM, "--format", "svg")
+    assert result.exit_code == 1
+    root = ElementTree.fromstring(result.output)
+    assert root.tag == "{http://www.w3.org/2000/svg}svg"
+    assert result.output == run(ROOM, "--format", "svg").output
+
+
+@pytest.mark.parametrize("text", ["", "apiVersion: v1\nkind: ConfigMap\n", "kind: Facility\napiVersion: other/v1\n"])
+def test_a_file_without_a_facility_is_told_so(run: Run, text: str) -> None:
+    result = run(text)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "describes no facility; gpulint init --facility writes one" in result.stderr
+
+
+def test_a_facility_with_a_mistake_is_not_drawn_and_the_mistake_is_told(run: Run) -> None:
+    result = run(ROOM.replace("units: 24", "unit: 24"))
+    assert result.exit_code == 1
+    assert result.output.startswith("error[invalid-spec]: unknown key unit of a rack")
+
+
+def test_a_file_that_is_not_there_is_misuse(run: Run) -> None:
+    assert CliRunner().invoke(cli.main, ["facility", "nowhere.yaml"]).exit_code == 2
+
+
+# ---- what stands where
+
+
+def slots(run: Run, servers: str, units: int = 42) -> list[tuple[str, int, int]]:
+    """The machines of one rack, as name, lowest unit and height."""
+    text = f"""\
+apiVersion: gpulint/v1
+kind: Facility
+metadata: {{name: lab}}
+spec:
+  racks:
+    - name: r1
+      units: {units}
+      servers: [{servers}]
+"""
+    data = json.loads(run(text, "--format", "json").output)
+    return [(one["name"], one["lowest"], one["units"]) for one in data["facilities"][0]["racks"][0]["slots"]]
+
+
+def test_machines_without_a_position_stand_on_one_another(run: Run) -> None:
+    found = slots(run, "{name: a, count: 2, units: 4}, {name: b, units: 1}")
+    assert found == [("a", 1, 4), ("a", 5, 4), ("b", 9, 1)]
+
+
+def test_what_does_not_fit_is_drawn_above_the_rack(run: Run) -> None:
+    assert slots(run, "{name: a, count: 2, units: 3}", units=4) == [("a", 1, 3), ("a", 5, 3)]
+
+
+def test_half_a_unit_takes_a_whole_one_in_the_drawing(run: Run) -> None:
+    assert slots(run, "{name: a, units: 1.5}, {name: b, units: 1}") == [("a", 1, 2), ("b", 3, 1)]
+
+
+def test_a_count_beyond_any_rack_is_no_work(run: Run) -> None:
+    assert slots(run, "{name: a, units: 1, count: 1000000000}, {name: b, units: 1}") == [("b", 1, 1)]
