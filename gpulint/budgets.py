@@ -75,7 +75,7 @@ def _consumer(workload: Workload, known: Facts, place: Location, governance: Gov
             found = Missing(frozenset({"instance_type"}))
         if isinstance(found, Missing):
             needs[one.counted] = found.names
-            least[one.counted] = _fewest(known) if one.counted == "counted_gpus" else 0.0
+            least[one.counted] = fewest(known) if one.counted == "counted_gpus" else 0.0
         else:
             least[one.counted] = min(_number(value) for value in found)
     if team is None:
@@ -95,7 +95,7 @@ def _team(known: Facts, label: str) -> str | None:
     return ""
 
 
-def _fewest(known: Facts) -> float:
+def fewest(known: Facts) -> float:
     """GPUs of the replicas that always run, where their fixed number is not stated."""
     each, least = known.likely("gpus_per_replica"), known.likely("replicas_least")
     whole = known.role.value("mig_profile") is None and known.role.value("sharing") is None

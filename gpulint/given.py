@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 class Given:
     """What the command line and the settings say beside the files; `governed` says it of one file, where that differs.
 
+    `facility` is the file, as shown, of the racks that workloads run in.
     `vouched` passes on what the comments and annotations of a file silence, with those marked that do not count yet.
     """
 
@@ -37,6 +38,7 @@ class Given:
     waivers: tuple[Suppression, ...] = ()
     demands: Demands | None = None
     governance: Governance = NONE
+    facility: str = ""
     governed: Callable[[str], Given] | None = None
     vouched: Callable[[str, Sequence[Suppression], Sequence[Document]], Sequence[Suppression]] | None = None
 

@@ -140,6 +140,11 @@ class Server:
     source: str
     date: str
 
+    @property
+    def published_max_w(self) -> float | None:
+        """Its maximum where it comes in one make only; None where it depends on what it is ordered with."""
+        return self.server_max_w if self.accelerator else None
+
 
 class ListPrice(NamedTuple):
     """What a whole machine costs in a region; `home` is the region that counts where none is stated."""

@@ -33,6 +33,7 @@ from gpulint.workload import Field, Role, Unknown, Workload
 
 if TYPE_CHECKING:
     from gpulint.budgets import Consumer
+    from gpulint.loads import Placed
 
 SHARING = {
     "nvidia.com/gpu": r"timeSlicing\s*:",
@@ -47,12 +48,14 @@ ASKED = re.compile(r"nvidia\.com/(?:gpu|mig-|pgpu)|amd\.com/gpu|habana\.ai/gaudi
 
 
 class Part(NamedTuple):
-    """What one source adds to a report, under which rules, and what it adds to what budgets are held against."""
+    """What one source adds to a report, under which rules, and to what budgets and the pools of a facility are held against."""
 
     report: Report
     rules: tuple[Rule, ...] = ()
     budgets: tuple[Budget, ...] = ()
     consumers: tuple[Consumer, ...] = ()
+    facility: str = ""
+    placed: tuple[Placed, ...] = ()
 
 
 class Understood(NamedTuple):
@@ -88,7 +91,7 @@ class Judged(NamedTuple):
 def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given) -> Report:
     """The report on all sources; an exception of ours ends one file, is counted, and leaves the others whole."""
     parts = [_part(one, repository, given) for one in sources]
-    parts.append(_of_budgets(parts, given))
+    parts += [_of_budgets(parts, given), *_of_facilities(parts, repository, given)]
     reports = [part.report for part in parts]
     said_once: dict[object, Finding] = {}
     for one in (one for each in reports for one in each.findings):
@@ -123,7 +126,8 @@ def _part(source: Source | Skip, repository: Repository, given: Given) -> Part:
     except Exception as error:  # counted: the report and the exit code say so
         return Part(_failed(source.path, "checking the file", error)._replace(files=1))
     rules, budgets = governing.rules, governing.governance.budgets
-    return found._replace(report=found.report._replace(files=1), rules=rules, budgets=budgets)
+    report = found.report._replace(files=1)
+    return found._replace(report=report, rules=rules, budgets=budgets, facility=governing.facility)
 
 
 def _failed(path: str, doing: str, error: Exception) -> Report:
@@ -145,6 +149,25 @@ def _of_budgets(parts: Sequence[Part], given: Given) -> Part:
     except Exception as error:  # counted: the report and the exit code say so
         return Part(_failed(FILE, "judging its budgets", error))
     return Part(Report(said, budgets=tuple(spent)), given.rules)
+
+
+def _of_facilities(parts: Sequence[Part], repository: Repository, given: Given) -> Iterator[Part]:
+    """What is said of the facilities that policies name, under what every file places there."""
+    for path in dict.fromkeys(part.facility for part in parts if part.facility):
+        from gpulint import loads, premises, waived
+
+        found = premises.of(path, repository)
+        if isinstance(found, premises.Unreadable):
+            yield Part(Report(skipped=(Skip(*found),)))
+            continue
+        placed = [one for part in parts if part.facility == path for one in part.placed]
+        try:
+            judged = loads.judged(found.root, placed, given.rules, given.governance.thresholds)
+            said = tuple(said for one, known in judged for said in waived.of_budget(one, known, given))
+        except Exception as error:  # counted: the report and the exit code say so
+            yield Part(_failed(path, "judging what is placed in it", error))
+            continue
+        yield Part(Report(said), given.rules)
 
 
 def _asks(workloads: Iterable[WorkloadSummary], facilities: Iterable[FacilitySummary]) -> dict[str, str]:
@@ -177,7 +200,7 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
             continue
         recognised.append(_recognised(adapter, document))
         found.extend(_problems(adapters.problems(adapter, document, repository), given.rules))
-        described = _of_facility(adapter, document, given)
+        described = _of_facility(adapter, document, repository, given)
         rooms.extend(described.summaries)
         for said, facts_of_part in described.findings:
             found.append(said)
@@ -198,12 +221,12 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
     lacking = frozenset(one.rule for each in summaries for role in each.roles for one in role.not_evaluated)
     spoken = _settled(answered, source, loaded, given, lacking, known)
     found_here = Report(spoken, tuple(summaries), tuple(skips), documents=tuple(recognised), facilities=tuple(rooms))
-    return Part(found_here, consumers=_consumers(taking, given))
+    return Part(found_here, consumers=_consumers(taking, given), placed=_placed(taking, given))
 
 
-def _of_facility(adapter: ModuleType, document: Document, given: Given) -> Described:
+def _of_facility(adapter: ModuleType, document: Document, repository: Repository, given: Given) -> Described:
     """What is said of the parts of a facility that a document describes."""
-    if not hasattr(adapter, "facility") or (stated := adapter.facility(document)) is None:
+    if not hasattr(adapter, "facility") or (stated := adapter.facility(document, repository)) is None:
         return Described()
     from gpulint import elevations, facilities
 
@@ -223,6 +246,14 @@ def _consumers(taking: Sequence[tuple[Workload, facts.Facts]], given: Given) -> 
     from gpulint import budgets
 
     return tuple(budgets.consumers(taking, given.governance))
+
+
+def _placed(taking: Sequence[tuple[Workload, facts.Facts]], given: Given) -> tuple[Placed, ...]:
+    if not given.facility:
+        return ()
+    from gpulint import loads
+
+    return tuple(loads.placed(taking))
 
 
 def _malformed(
@@ -410,7 +441,7 @@ def judged(source: Source, repository: Repository, given: Given, name: str | Non
     services = surroundings.services(loaded.documents)
     for document in loaded.documents:
         adapter = adapters.claiming(document)
-        yield from _judged_parts(adapter, document, given)
+        yield from _judged_parts(adapter, document, repository, given)
         for workload in adapters.workloads(adapter, document, repository) if adapter else ():
             if name is not None and workload.name != name:
                 continue
@@ -419,9 +450,11 @@ def judged(source: Source, repository: Repository, given: Given, name: str | Non
                 yield _judged(role, hinted, repository, given)
 
 
-def _judged_parts(adapter: ModuleType | None, document: Document, given: Given) -> Iterator[Judged]:
+def _judged_parts(
+    adapter: ModuleType | None, document: Document, repository: Repository, given: Given
+) -> Iterator[Judged]:
     """Each part of a facility with what the rules said of it: what changes in one may show in any other."""
-    described = adapter.facility(document) if adapter and hasattr(adapter, "facility") else None
+    described = adapter.facility(document, repository) if adapter and hasattr(adapter, "facility") else None
     if described is None:
         return
     from gpulint import facilities

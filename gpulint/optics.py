@@ -31,6 +31,7 @@ class Optic:
     connectors: tuple[str, ...]
     polish: str
     form_factor: str
+    ends: str
     networks: tuple[str, ...]
     source: str
     date: str
@@ -82,6 +83,7 @@ def _optic(row: catalog.Row) -> Optic:
         connectors=_several(row["connectors"]),
         polish=row["polish"],
         form_factor=row["form_factor"],
+        ends=row["ends"],
         networks=_several(row["networks"]),
         source=row["source"],
         date=row["date"],

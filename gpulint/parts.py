@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -91,14 +92,26 @@ class PartFacts(Facts):
     def of_kind(self, kind: str) -> tuple[PartFacts, ...]:
         """The parts of a kind that belong to this one: that it holds, at any depth, or that name it."""
         if kind not in self._of_kind:
-            self._of_kind[kind] = tuple(self._naming(kind) if self.kind in NAMED else self._held(kind))
+            self._of_kind[kind] = tuple(self._belonging(kind))
         return self._of_kind[kind]
+
+    def _belonging(self, kind: str) -> Iterator[PartFacts]:
+        if self.kind in ENDS:
+            return self._at_ends(kind)
+        return self._naming(kind) if self.kind in NAMED else self._held(kind)
+
+    def _at_ends(self, kind: str) -> Iterator[PartFacts]:
+        """The parts of a kind that this one's ends name."""
+        named = {_device(self.likely(name)) for name in ENDS[self.kind]}
+        for one in self.root().of_kind(kind):
+            if one.role.name in named:
+                yield one
 
     def _held(self, kind: str) -> Iterator[PartFacts]:
         for one in self.below:
             if one.kind == kind:
                 yield one
-            yield from one.of_kind(kind) if one.kind not in NAMED else ()
+            yield from one.of_kind(kind) if one.kind not in NAMED and one.kind not in ENDS else ()
 
     def _naming(self, kind: str) -> Iterator[PartFacts]:
         """The parts of a kind beside this one that name it; of those with two ends, wherever they are."""
@@ -114,9 +127,8 @@ class PartFacts(Facts):
         if kind not in self._ending:
             found: dict[str, dict[PartFacts, None]] = {}
             for one in self.of_kind(kind):
-                for stated in map(one.likely, ENDS[kind]):
-                    if isinstance(stated, str):
-                        found.setdefault(stated.partition(":")[0], {})[one] = None
+                for device in filter(None, (_device(one.likely(name)) for name in ENDS[kind])):
+                    found.setdefault(device, {})[one] = None
             self._ending[kind] = {name: tuple(ones) for name, ones in found.items()}
         return self._ending[kind]
 
@@ -244,6 +256,11 @@ class PartFacts(Facts):
         return self._type
 
 
+def _device(stated: object) -> str:
+    """The name of what a cable ends at, without the port behind a colon."""
+    return stated.partition(":")[0] if isinstance(stated, str) else ""
+
+
 def _of_type(quantity: Quantity) -> bool:
     """Whether the type of a server may say it."""
     return quantity.of == "server" or quantity.name == "accelerator"
@@ -253,6 +270,7 @@ def _alike(value: object, how: str) -> Known:
     return Known(Worlds(value, value, value), how)  # type: ignore[arg-type]
 
 
+@functools.cache
 def keys(kind: str) -> Mapping[str, Quantity]:
     """The words that a part of a kind may state, with the quantity of each."""
     wanted = "server" if kind == "server_type" else kind

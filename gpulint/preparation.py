@@ -231,6 +231,7 @@ class _Givens:
             demands=_demands(found),
             governed=self.at,
             governance=self._governance(found),
+            facility=self.tree.shown_at_root(found.facility) if found.facility else "",
         )
 
     def _governance(self, found: Settings) -> Governance:

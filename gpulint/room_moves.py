@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
 from typing import NamedTuple
 
-from gpulint import hardware, units
+from gpulint import cable_moves, hardware, units
 from gpulint.facts import glossary
 from gpulint.parts import Part, PartFacts
 from gpulint.workload import Field, Value
@@ -24,6 +26,14 @@ COOLED: Mapping[str, tuple[str, ...]] = {
 }
 """The next ways to cool a rack of machines that blow air."""
 LIQUID = "direct-liquid"
+BRINGS: Mapping[str, str] = {
+    "contained": "doors and a roof for the aisle",
+    "in-row": "cooling units in the row, and chilled water to them",
+    "rear-door": "a rear-door exchanger, and chilled water to the rack",
+    LIQUID: "a coolant loop to the rack, and a distribution unit",
+}
+"""What a way to cool asks of the place."""
+UNITS_MORE = (1, 2, 4)
 
 
 class Change(NamedTuple):
@@ -53,8 +63,20 @@ def moves(quantity: str, known: PartFacts) -> Iterator[Move]:
         "feeds": _more_feeds,
         "power_cap_w": _capped,
         "cooling": _cooled,
+        "air_cooling": _air_cooled,
+        "cooling_units": _more_units,
+        "inlet_c": _cooler_air,
+        "airflow_m3_per_s": _more_air,
+        "liquid_flow_m3_per_s": _more_coolant,
     }
-    return by_quantity[quantity](known) if quantity in by_quantity else iter(())
+    return by_quantity[quantity](known) if quantity in by_quantity else _rewritten(quantity, known)
+
+
+def _rewritten(quantity: str, known: PartFacts) -> Iterator[Move]:
+    """The changes of a cable or a switch."""
+    for one in cable_moves.rewrites(quantity, known):
+        changes = tuple(Change(known, name, value) for name, value in one.values.items())
+        yield Move(one.title, changes, one.gives_up)
 
 
 def _rack(known: PartFacts) -> PartFacts | None:
@@ -155,13 +177,14 @@ def _code(known: PartFacts) -> str:
 
 
 def _higher_voltage(known: PartFacts) -> Iterator[Move]:
-    """Three phases of 415 V or 400 V."""
+    """Three phases of 415 V or 400 V, for what is lower and for 480 V and more."""
     feeds = _feeds(known)
     volts = HIGHER_V[_code(known)]
-    lower = [one for one in feeds if (_number(one, "feed_voltage_v") or volts) < volts]
-    phases = [Change(one, "feed_phases", 3) for one in lower if _number(one, "feed_phases") == 1]
-    if lower:
-        changes = (*(Change(one, "feed_voltage_v", volts) for one in lower), *phases)
+    stated = [(one, _number(one, "feed_voltage_v") or volts) for one in feeds]
+    others = [one for one, now in stated if now < volts or now > max(HIGHER_V.values())]
+    phases = [Change(one, "feed_phases", 3) for one in others if _number(one, "feed_phases") == 1]
+    if others:
+        changes = (*(Change(one, "feed_voltage_v", volts) for one in others), *phases)
         yield Move(f"feeds of {volts} V, three phases", changes, f"circuits and rack PDUs for {volts} V")
 
 
@@ -210,7 +233,59 @@ def _cooled(known: PartFacts) -> Iterator[Move]:
     if all(one.likely("server_cooling") in ("liquid", "hybrid") for one in rack.of_kind("server")):
         kinds = (LIQUID,) if now != LIQUID else ()
     for kind in kinds:
-        yield Move(f"{kind} cooling", (Change(rack, "cooling", kind),), f"{kind} cooling for this rack")
+        yield Move(f"{kind} cooling", (Change(rack, "cooling", kind),), BRINGS[kind])
+
+
+def _air_cooled(known: PartFacts) -> Iterator[Move]:
+    """The next way to take the heat that liquid leaves to air."""
+    for kind in COOLED.get(str(known.likely("air_cooling")), ()):
+        yield Move(
+            f"{kind} cooling of its air", (Change(_stating(known, "air_cooling"), "air_cooling", kind),), BRINGS[kind]
+        )
+
+
+def _more_units(known: PartFacts) -> Iterator[Move]:
+    """Further units of the kind that are there."""
+    stated = _number(known, "cooling_units")
+    for more in UNITS_MORE if stated is not None else ():
+        count = int(stated or 0) + more
+        title = f"{count} cooling units"
+        yield Move(title, (Change(known, "cooling_units", count),), f"{more} further unit{'s' if more > 1 else ''}")
+
+
+def _cooler_air(known: PartFacts) -> Iterator[Move]:
+    """The warmest air that is recommended and that the servers and their class bear."""
+    limits = (_number(known, name) for name in ("recommended_inlet_max_c", "lowest_inlet_max_c", "class_inlet_max_c"))
+    warmest = math.floor(min((one for one in limits if one is not None), default=0))
+    stating = _stating(known, "inlet_c")
+    yield Move(f"air of {warmest} °C", (Change(stating, "inlet_c", warmest),), "more cooling")
+
+
+def _more_air(known: PartFacts) -> Iterator[Move]:
+    """The air that the servers move, in full hundreds of CFM."""
+    yield from _more_flow(known, "airflow_m3_per_s", "needed_airflow_m3_per_s", 100 * units.CFM, "tiles or fans for it")
+
+
+def _more_coolant(known: PartFacts) -> Iterator[Move]:
+    """The coolant that the servers need, in full tens of litres a minute."""
+    yield from _more_flow(
+        known, "liquid_flow_m3_per_s", "needed_flow_m3_per_s", 10 * units.L_PER_MIN, "pumps and pipes for it"
+    )
+
+
+def _more_flow(known: PartFacts, quantity: str, need: str, step: Fraction, gives_up: str) -> Iterator[Move]:
+    ends = known.ends(need)
+    if ends is not None and isinstance(ends[1], int | float):
+        flow = float(math.ceil(ends[1] / step) * step)
+        yield Move(units.human(flow, glossary()[quantity].unit), (Change(known, quantity, flow),), gives_up)
+
+
+def _stating(known: PartFacts, quantity: str) -> PartFacts:
+    """The part that states a quantity which those below have from it; the part itself where none does."""
+    above: PartFacts | None = known
+    while above is not None and quantity not in above.role.fields:
+        above = above.above
+    return above or known
 
 
 def is_stated(one: Change) -> bool:

@@ -44,6 +44,9 @@ class Alone:
         content = self.files.get(path)
         return None if content is None else content[:length]
 
+    def below(self, path: str) -> Sequence[str]:
+        return tuple(sorted(one for one in self.files if one == path or one.startswith(f"{path}/")))
+
     def exists(self, path: str) -> bool:
         return path in self.files
 
@@ -144,10 +147,10 @@ def under(text: str, given: Given) -> Given:
     def governed(path: str) -> Given:
         found = policies.at(path)
         about = found.governance.about(lambda lines: policies.matches(lines, path))
-        return replace(given, governance=about.read_whole(), available=availability.of(found))
+        return replace(given, governance=about.read_whole(), available=availability.of(found), facility=found.facility)
 
-    whole = policies.nearest("").governance.read_whole()
-    return replace(given, governance=whole, governed=governed)
+    whole = policies.nearest("")
+    return replace(given, governance=whole.governance.read_whole(), facility=whole.facility, governed=governed)
 
 
 def given(rules: Sequence[Rule], known: Sequence[Rule], alternatives: bool = True) -> Given:

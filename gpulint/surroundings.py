@@ -33,6 +33,11 @@ def placed(workload: Workload, repository: Repository, given: Given) -> Workload
         from gpulint.adapters import pools
 
         workload = pools.joined_with(workload, tuple(pools.named(**one._asdict()) for one in given.pools))
+    if given.facility:
+        from gpulint import premises
+
+        found = premises.of(given.facility, repository)
+        workload = premises.joined(workload, found) if isinstance(found, premises.Premises) else workload
     if given.governance is not NONE:
         from gpulint import governed
 

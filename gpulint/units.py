@@ -19,6 +19,7 @@ TERA = 10**12
 GBIT = GB // 8
 HOUR_S = 3600
 MONTH_HOURS = 730
+YEAR_HOURS = 8760
 KWH = THOUSAND * HOUR_S
 """A kilowatt-hour in joules."""
 """A link of 1 Gbit/s in bytes per second."""

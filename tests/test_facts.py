@@ -802,7 +802,12 @@ def test_every_fitted_term_is_tested_monotone() -> None:
         *("layer_group_ratio", "group_wait_exponent", "first_token_latency_s", "decoding_share"),
         *("rejected_share", "loaded_board_share"),
         "training_board_share",  # of power, in test_cost.py
+        # of what is placed in a facility, in test_loads.py:
+        *("queue_share", "packing_share", "idle_server_share", "busy_server_share", "busy_time_share"),
+        "serving_power_exponent",
         *("board_overhead", "host_w"),  # of servers, in test_server_power.py
+        *("va_per_w", "continuous_load_ratio", "supply_efficiency"),  # of circuits, in test_facility_power.py
+        "inlet_share",  # of servers too, in test_netbox.py
         # of the time of training, in test_training_time.py:
         *("matmul_excess", "kernel_excess", "expert_kernel_excess", "attention_excess", "streamed_passes"),
         *("logit_traffic_bytes", "memory_excess", "power_exponent", "update_bytes_per_parameter"),

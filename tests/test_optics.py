@@ -138,7 +138,15 @@ def test_a_finned_module_does_not_fit_an_adapter_nor_a_larger_plug_a_smaller_cag
 
 @pytest.mark.parametrize(
     ("medium", "gbit", "reach_m"),
-    [("DAC", 100, 5), ("DAC", 200, 3), ("DAC", 400, 3), ("DAC", 800, 3), ("AEC", 800, 7), ("OM4", 400, math.inf)],
+    [
+        ("DAC", 100, 5),
+        ("DAC", 200, 3),
+        ("DAC", 400, 3),
+        ("DAC", 800, 3),
+        ("ACC", 800, 5),
+        ("AEC", 800, 7),
+        ("OM4", 400, math.inf),
+    ],
 )
 def test_passive_copper_is_made_as_long_as_its_lanes_allow(medium: str, gbit: float, reach_m: float) -> None:
     assert cabling.copper_reach_m(medium, gbit * GBIT) == reach_m

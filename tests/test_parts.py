@@ -126,3 +126,10 @@ def test_debt_that_is_accepted_is_that_of_the_servers_that_stand_there() -> None
 
 def test_a_rack_may_be_called_by_a_number() -> None:
     assert list(racks(HALL.replace("name: b1", "name: 12"))) == ["a01", "a02", "a03", "12"]
+
+
+def test_ranges_within_ranges_are_counted_before_they_are_made() -> None:
+    rows = ["    - name: r[1-9999]\n      racks: [{name: 'a[1-9999]', servers: [{type: big, units: 1}]}]\n"]
+    text = HALL.partition("  rooms:")[0] + "  rows:\n" + "".join(rows)
+    (found,) = samples.report(text, path="facility.yaml").findings
+    assert found.message == "spec: 199,970,001 parts, and a file may describe 50,000"

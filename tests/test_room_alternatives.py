@@ -56,3 +56,34 @@ def test_what_comes_in_elsewhere_is_not_offered_where_it_would_break_a_limit_the
     text = HALL.replace("COUNT", "5").replace("count: 6", "count: 7")
     (one,) = finding(text).suggestions
     assert one.title == "5 of big in r1, 2 in other racks"
+
+
+def test_air_that_a_room_states_is_changed_where_it_is_stated() -> None:
+    text = """\
+apiVersion: gpulint/v1
+kind: Facility
+metadata: {name: ams1}
+spec:
+  rooms:
+    - name: hall
+      inlet: 32 C
+      racks:
+        - {name: r1, servers: [{type: dgx-h100}]}
+"""
+    (one,) = finding(text).suggestions
+    assert one.title == "air of 27 °C"
+    assert [(edit.location.line, edit.old, edit.new) for edit in one.edits if edit.location] == [(7, "32 C", "27 °C")]
+
+
+def test_a_flow_is_offered_that_does_in_the_worst_case_too() -> None:
+    """115 to 132 kW at 1.25 to 2 L/min a kilowatt: 224.4 litres a minute at the most."""
+    text = """\
+apiVersion: gpulint/v1
+kind: Facility
+metadata: {name: ams1}
+spec:
+  racks:
+    - {name: r1, cooling: direct-liquid, flow: 90 L/min, servers: [{type: gb200-nvl72}]}
+"""
+    (one,) = finding(text).suggestions
+    assert one.title == "230 L/min"

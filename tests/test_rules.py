@@ -247,6 +247,8 @@ def test_the_text_after_an_alternative_is_better_by_our_own_rules(one: Rule, tex
     before = reported(text)
     (found,) = samples.of_rule(before, one.name)
     for suggestion in found.suggestions:
+        if any(edit.location is None for edit in suggestion.edits):
+            continue  # what comes in beside the rest, a feed or servers in another rack, has no place in the file yet
         after = reported(samples.changed(text, suggestion))
         assert samples.of_rule(after, one.name) == [], suggestion.title
         assert samples.newly_said(before, after) == set(), suggestion.title

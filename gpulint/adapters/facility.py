@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.documents import Document, Path, Problem
-from gpulint.facility import reader
+from gpulint.facility import inventories, reader
 from gpulint.parts import HOLDS, LISTS, NAMED, Part, keys
 from gpulint.repository import Repository
 from gpulint.workload import Workload
@@ -27,9 +27,20 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
     return iter(())
 
 
-def facility(document: Document) -> Part | None:
-    """The facility of a document; None of one that is not one."""
-    return None if any(_shape(document)) else reader.read(document)
+def facility(document: Document, repository: Repository | None = None) -> Part | None:
+    """The facility of a document, with what the inventories say that it names in a repository; None of one that is not one."""
+    if any(_shape(document)):
+        return None
+    stated = reader.read(document)
+    if repository is None or inventories.NAMED not in stated.role.fields:
+        return stated
+    return inventories.joined(stated, document, repository)
+
+
+def settled(document: Document, repository: Repository) -> Iterator[Problem]:
+    """What keeps the inventories that a file names from being read."""
+    if document.get(("spec", inventories.KEY)) is not None and not any(_shape(document)):
+        yield from inventories.problems(document, repository)
 
 
 def problems(document: Document) -> Iterator[Problem]:
@@ -63,6 +74,11 @@ def _shape(document: Document) -> Iterator[Problem]:
     except pydantic.ValidationError as error:
         found = (_problem(document, tuple(one["loc"]), one["type"], one["msg"]) for one in error.errors())
         yield from dict.fromkeys(found)
+    else:
+        described = reader.count(document.get(("spec",)))
+        if described > reader.PARTS_MAX:
+            said = f"spec: {described:,} parts, and a file may describe {reader.PARTS_MAX:,}"
+            yield Problem("invalid-spec", said, document.locate(("spec",), key=True))
 
 
 def _problem(document: Document, path: Path, sort: str, message: str) -> Problem:

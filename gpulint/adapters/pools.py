@@ -209,7 +209,7 @@ def _asked(role: Role) -> tuple[Label, ...]:
     """The labels that nodes need for a role: of its selector, and of its required affinity where that has one term."""
     origin = role.fields["accelerator"].origins[0]
     if "partition" in role.fields:
-        return tuple(_of_job(role))
+        return tuple(of_job(role))
     for key in ("nodeSelector", "affinity"):
         if key in origin.path:
             spec = origin.path[: origin.path.index(key)]
@@ -219,7 +219,7 @@ def _asked(role: Role) -> tuple[Label, ...]:
     return ()
 
 
-def _of_job(role: Role) -> Iterator[Label]:
+def of_job(role: Role) -> Iterator[Label]:
     """The partitions that a job may run in, and each feature that it demands."""
     partition, features = role.fields["partition"], role.fields.get("node_features")
     yield Label("partition", tuple((one, partition.origins[0]) for one in _words(partition, ",")))

@@ -16,6 +16,8 @@ KIND = "Facility"
 RANGE = re.compile(r"^(.*)\[(\d+)-(\d+)\](.*)$")
 ALIKE_MAX = 10_000
 """Parts that one name may stand for: a hall has fewer racks."""
+PARTS_MAX = 50_000
+"""Parts of one file: ranges within ranges would be more than any machine holds."""
 
 
 def claims(document: Document) -> bool:
@@ -30,6 +32,20 @@ def read(document: Document) -> Part:
     named = {"facility_name": Field(str(name), (anchor,))} if isinstance(name, str) else {}
     fields, parts = _inside(document, ("spec",), "facility")
     return Part("facility", Role(str(name or KIND), anchor, {**named, **fields}), parts)
+
+
+def count(data: object) -> int:
+    """The parts that a mapping of a file describes, those behind ranges of names among them."""
+    if not isinstance(data, dict):
+        return 0
+    listed = (one for key, held in data.items() if key in LISTS and isinstance(held, list) for one in held)
+    return sum(_alike(one) * (1 + count(one)) for one in listed)
+
+
+def _alike(data: object) -> int:
+    """How many parts the name of one stands for."""
+    match = RANGE.match(str(data.get("name"))) if isinstance(data, dict) else None
+    return max(1, int(match[3]) - int(match[2]) + 1) if match and len(match[3]) < len(str(PARTS_MAX)) + 2 else 1
 
 
 def _inside(document: Document, path: Path, kind: str) -> tuple[dict[str, Field], tuple[Part, ...]]:
@@ -103,6 +119,8 @@ def value(stated: object, quantity: Quantity) -> Value:
             return {str(key): str(one) for key, one in stated.items()}
         case "list":
             return tuple(map(str, stated)) if isinstance(stated, list) else (str(stated),)
+    if stated is False and "N" in quantity.words:
+        return "N"  # YAML 1.1 reads a bare N as no
     if isinstance(stated, bool | dict | list):
         raise ValueError(f"{stated} is not a text")
     return _word(str(stated), quantity)

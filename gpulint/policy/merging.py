@@ -217,15 +217,16 @@ def _settings(stated: schema.PolicyFile, tree: Mapping[str, Any]) -> Settings:
         comment=Comment(usd_per_month=stated.comment.usd_per_month, gpus=stated.comment.gpus),
         waivers_need=stated.waivers_need,
         waivers_last_s=units.seconds_of(stated.waivers_last) if stated.waivers_last else None,
-        baseline=_inside(tree["baseline"]) if stated.baseline else "",
+        baseline=_inside(tree["baseline"], "give such a file with --baseline") if stated.baseline else "",
+        facility=_inside(tree["facility"], "copy it into the repository") if stated.facility else "",
     )
 
 
-def _inside(told: Told) -> str:
+def _inside(told: Told, instead: str) -> str:
     """A file of the repository that a policy names, from the root; SettingsError where it would be another."""
     path = within(posixpath.join(told.folder, told.value))
     if path is None or "\\" in told.value:
-        raise SettingsError(f"{told.place}: {told.value} lies outside the repository; give such a file with --baseline")
+        raise SettingsError(f"{told.place}: {told.value} lies outside the repository; {instead}")
     return path
 
 

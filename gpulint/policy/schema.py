@@ -378,6 +378,9 @@ class PolicyFile(GovernedFile):
     pools: tuple[PoolFile, ...] = pydantic.Field((), description="nodes that no file of the repository defines")
     fabric: tuple[FabricFile, ...] = pydantic.Field((), description="what joins nodes and cards")
     like: dict[str, str] = pydantic.Field({}, description="private checkpoint: the known one whose shape it has")
+    facility: str = pydantic.Field(
+        "", description="file with the racks that workloads run in (kind: Facility), relative to this one"
+    )
     available: AvailableFile = pydantic.Field(
         AvailableFile.model_validate({}), description="what alternatives may be made of"
     )

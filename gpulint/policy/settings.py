@@ -141,6 +141,7 @@ class Settings(NamedTuple):
     waivers_need: tuple[str, ...] = ()
     waivers_last_s: float | None = None
     baseline: str = ""
+    facility: str = ""
     comment: Comment = Comment()
     path: str = ""
     folder: str = ""

@@ -159,6 +159,10 @@ class Tree(abc.ABC):
         root = f"{self.root}{os.sep}".replace(os.sep * 2, os.sep)
         return place.removeprefix(root).replace(os.sep, "/") if place.startswith(root) else None
 
+    def shown_at_root(self, path: str) -> str:
+        """The path as shown of a file by its path from the root."""
+        return self._shown(self.root / path)
+
     def at_root(self, path: str) -> bytes | None:
         """A file by its path from the root; None where there is none that may be read."""
         return self._told(self.root, path)
@@ -170,6 +174,12 @@ class Tree(abc.ABC):
             return self._first_bytes(place, length) if place is not None else None
         except (OSError, ValueError):
             return None
+
+    def below(self, path: str) -> Sequence[str]:
+        """The paths of the files of any format below a folder inside the root, in sorted order; the path itself of a file."""
+        place = self._inside(self.base, path)
+        found = () if place is None else self._any_below(place, 0)
+        return tuple(self._shown(one) for one in itertools.islice(found, SEARCHED_FILES_MAX))
 
     def exists(self, path: str) -> bool:
         """Whether `read` would find a file or folder there."""
@@ -304,6 +314,19 @@ class Tree(abc.ABC):
                 yield from self._walk(place, left_out, depth + 1)
             else:
                 yield self._source(place)
+
+    def _any_below(self, place: pathlib.Path, depth: int) -> Iterator[pathlib.Path]:
+        kind = self._kind(place)
+        if kind == "file":
+            yield place
+        if kind != "folder" or depth > DIRECTORY_DEPTH_MAX:
+            return
+        with contextlib.suppress(OSError):
+            for entry in self._entries(place):
+                if entry.kind == "file":
+                    yield place / entry.name
+                elif entry.kind == "folder" and entry.name not in NEVER_ENTERED:
+                    yield from self._any_below(place / entry.name, depth + 1)
 
     def _ignored_above(self, folder: pathlib.Path) -> tuple[Ignored, ...]:
         """The patterns that hold from the root down to above a folder; none where they ignore the folder itself."""

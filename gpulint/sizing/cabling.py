@@ -13,6 +13,12 @@ FIBRES = {
     "AOC": ACTIVE_OPTICAL,
 }
 """What each medium is."""
+COPPER_REACH_M = {
+    "DAC": ((12.6e9, 3.0), (6e9, 5.0)),
+    "ACC": ((50e9, 5.0),),
+    "AEC": ((50e9, 7.0),),
+}
+"""How long copper is made from a speed on [bytes/s, m]."""
 LIKE = {"OS1": "OS2"}
 """A grade whose reach is not published, by the better one: no link is called too long that may work."""
 
@@ -159,32 +165,34 @@ def link_loss_limit_db(loss_limit_db: float | None, optic: str, far_optic: str |
     return min(known)
 
 
-def copper_reach_m(cable_medium: str, cable_bytes_per_s: float | None) -> float:
+def copper_reach_m(cable_medium: str, cable_bytes_per_s: float | None, optic: str | None = None) -> float:
     """The longest copper cable that is made for a speed: passive, or with amplifiers in its plugs.
 
-    copper_reach_m = 5 m passive up to 100 Gb/s, 3 m beyond; 7 m with amplifiers
+    copper_reach_m = 5 m passive up to 100 Gb/s and 3 m beyond; from 400 Gb/s, 5 m with amplifiers and 7 m with retimers
 
     Args:
         cable_medium: DAC, ACC or AEC. cable_bytes_per_s: speed of the link, else None [bytes/s].
+        optic: part number of the cable, which says the speed where it is not stated.
     Returns:
-        [m]; unlimited of other media
+        [m]; unlimited of other media, and where nothing is established
     Validity: the most favourable division into lanes: 5 m over four lanes of 25 Gb/s (100GBASE-CR4), 3 m over lanes of 50
         (200GBASE-CR4) and of 100 Gb/s, for which IEEE 802.3 clause 162 goes no further than 2 m; makers sell 3.
-        Retimed cables are sold up to 7 m.
 
-    >>> copper_reach_m("DAC", 12.5e9), copper_reach_m("DAC", 50e9), copper_reach_m("OM4", 50e9)
-    (5.0, 3.0, inf)
+    >>> copper_reach_m("DAC", 12.5e9), copper_reach_m("DAC", 50e9), copper_reach_m("ACC", 50e9), copper_reach_m("OM4", 50e9)
+    (5.0, 3.0, 5.0, inf)
+    >>> copper_reach_m("DAC", None, "MCP4Y10-N002")
+    3.0
 
     Source: IEEE 802.3 clauses 92, 136, 162; NVIDIA, LinkX 100G-PAM4 product line overview (2025-11-27): DAC up to 3 m, active
         copper 3, 4 and 5 m.
     """
     if FIBRES[cable_medium] != COPPER:
         return float("inf")
-    if cable_medium != "DAC":
-        return 7.0
-    if cable_bytes_per_s is None:
+    part = optics.named(optic) if optic else None
+    speed = cable_bytes_per_s or (part.line_bytes_per_s if part else None)
+    if speed is None:
         raise Unstated("cable_bytes_per_s")
-    return 5.0 if cable_bytes_per_s <= 12.5e9 else 3.0
+    return next((reach for least, reach in COPPER_REACH_M[cable_medium] if speed >= least), float("inf"))
 
 
 def assembly_length_m(optic: str) -> float:

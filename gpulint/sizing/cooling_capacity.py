@@ -112,7 +112,7 @@ def density_from_w(
     Returns:
         [W], None for liquid, which has a stated capacity or none
 
-    >>> density_from_w("room", 10e3, 20e3, 20e3, 45e3), density_from_w("direct-liquid", 10e3, 20e3, 20e3, 45e3)
+    >>> density_from_w("room", 10e3, 20e3, 20e3, 50e3), density_from_w("direct-liquid", 10e3, 20e3, 20e3, 50e3)
     (10000.0, None)
 
     Source: bands of vendors and press, which disagree by a factor of two; a threshold each.

@@ -129,10 +129,10 @@ def optic_signal(optic: str) -> str:
     Args:
         optic: transceiver, by its listed name.
     Returns:
-        wavelengths and rate, as 850nm-100; nothing where it is not established
+        wavelengths and rate; nothing where it is not established
 
     >>> optic_signal("MMA4Z00-NS"), optic_signal("400GBASE-FR4")
-    ('850nm-100', 'cwdm4-100')
+    ('850 nm at 100 Gb/s a lane', 'CWDM4 at 100 Gb/s a lane')
 
     Source: catalog optics.
     """
@@ -147,10 +147,10 @@ def far_signal(far_optic: str | None) -> str:
     Args:
         far_optic: transceiver, by its listed name, else None.
     Returns:
-        wavelengths and rate, as 850nm-100; nothing where none is stated
+        wavelengths and rate; nothing where none is stated
 
     >>> far_signal("400GBASE-DR4")
-    '1310nm-100'
+    '1310 nm at 100 Gb/s a lane'
 
     Source: catalog optics.
     """
@@ -253,23 +253,60 @@ def optic_networks(optic: str) -> tuple[str, ...]:
     return optics.listed(optic, "optic").networks
 
 
-def network_fits(cable_network: str | None, optic: str) -> bool:
-    """Whether a transceiver or cable is made for the network it is in.
+def link_network(cable_network: str | None, each_end_network: tuple[str, ...]) -> str:
+    """The network that a link belongs to.
 
-    network_fits = cable_network in the networks of optic, or nothing is known against it
+    link_network = cable_network, else the network of the switches at its ends where there is one only
 
     Args:
-        cable_network: infiniband or ethernet, else None. optic: transceiver or cable, by its listed name.
+        cable_network: infiniband or ethernet, else None. each_end_network: of each switch that the cable names.
+    Returns:
+        infiniband, ethernet, or nothing where it is not known
+
+    >>> link_network(None, ("infiniband",)), link_network("ethernet", ()), link_network(None, ())
+    ('infiniband', 'ethernet', '')
+
+    Source: definition.
+    """
+    ends = set(each_end_network)
+    return cable_network or (ends.pop() if len(ends) == 1 else "")
+
+
+def ends_agree(each_end_network: tuple[str, ...]) -> bool:
+    """Whether the switches at the ends of a link are of one network.
+
+    ends_agree = each_end_network are alike
+
+    Args:
+        each_end_network: network of each switch that the cable names.
     Returns:
         true or false
 
-    >>> network_fits("infiniband", "MMA4Z00-NS-T"), network_fits("infiniband", "MMA4Z00-NS"), network_fits(None, "MMA4Z00-NS-T")
+    >>> ends_agree(("infiniband", "ethernet")), ends_agree(("ethernet", "ethernet")), ends_agree(())
+    (False, True, True)
+
+    Source: definition.
+    """
+    return len(set(each_end_network)) < 2
+
+
+def network_fits(link_network: str, optic: str) -> bool:
+    """Whether a transceiver or cable is made for the network it is in.
+
+    network_fits = link_network in the networks of optic, or nothing is known against it
+
+    Args:
+        link_network: infiniband, ethernet, or nothing. optic: transceiver or cable, by its listed name.
+    Returns:
+        true or false
+
+    >>> network_fits("infiniband", "MMA4Z00-NS-T"), network_fits("infiniband", "MMA4Z00-NS"), network_fits("", "MMA4Z00-NS-T")
     (False, True, True)
 
     Source: NVIDIA, MMA4Z00-NS-T: Ethernet only; catalog optics.
     """
     made_for = optics.listed(optic, "optic").networks
-    return not made_for or cable_network is None or cable_network in made_for
+    return not made_for or not link_network or link_network in made_for
 
 
 def optic_form_factor(optic: str) -> str:

@@ -39,15 +39,15 @@ def units_used(each_server_group_units: tuple[float, ...]) -> float:
     return sum(each_server_group_units)
 
 
-def server_span_u(position_u: float, server_units: float) -> tuple[float, ...]:
+def server_span_u(position_u: float | None, server_units: float) -> tuple[float, ...] | None:
     """The lowest and the highest unit of the first server of one kind.
 
     server_span_u = position_u, position_u + server_units − 1
 
     Args:
-        position_u: lowest unit that it takes. server_units: of one server.
+        position_u: lowest unit that it takes, None where it is not stated. server_units: of one server.
     Returns:
-        rack units from the floor
+        rack units from the floor, None where its position is not stated
     Validity: where a group holds several, only the first one's place is sure.
 
     >>> server_span_u(17, 8)
@@ -55,34 +55,34 @@ def server_span_u(position_u: float, server_units: float) -> tuple[float, ...]:
 
     Source: EIA-310-E.
     """
-    return position_u, position_u + server_units - 1
+    return None if position_u is None else (position_u, position_u + server_units - 1)
 
 
-def server_top_u(server_span_u: tuple[float, ...]) -> float:
+def server_top_u(server_span_u: tuple[float, ...] | None) -> float | None:
     """The highest unit of the first server of one kind.
 
     server_top_u = end of server_span_u
 
     Args:
-        server_span_u: its lowest and its highest unit.
+        server_span_u: its lowest and its highest unit, None where its position is not stated.
     Returns:
-        rack unit from the floor
+        rack unit from the floor, None where its position is not stated
 
     >>> server_top_u((41, 48))
     48
 
     Source: EIA-310-E.
     """
-    return server_span_u[1]
+    return server_span_u[1] if server_span_u else None
 
 
-def units_taken_twice(known_server_span_u: tuple[tuple[float, ...], ...]) -> float:
+def units_taken_twice(known_server_span_u: tuple[tuple[float, ...] | None, ...]) -> float:
     """Rack units that two kinds of server are both placed in.
 
     units_taken_twice = units of the overlaps of neighbouring server_span_u
 
     Args:
-        known_server_span_u: lowest and highest unit of the servers whose place is stated.
+        known_server_span_u: lowest and highest unit of each kind of server, None where its position is not stated.
     Returns:
         rack units
 
@@ -92,7 +92,7 @@ def units_taken_twice(known_server_span_u: tuple[tuple[float, ...], ...]) -> flo
     Source: definition.
     """
     taken, reach = 0.0, 0.0
-    for low, high in sorted(known_server_span_u):
+    for low, high in sorted(filter(None, known_server_span_u)):
         taken += max(0, min(high, reach) - low + 1) if reach else 0
         reach = max(reach, high)
     return round(taken)

@@ -37,6 +37,45 @@ def server_estimated_w(
     return min(found, psus * psu_w) if psus and psu_w else found
 
 
+def boards_share(server_gpus: int, board_w: float, power_cap_w: float | None, server_max_w: float) -> float:
+    """Power of the accelerators' boards alone against the maximum that is stated or published for the server.
+
+    boards_share = server_gpus · min(board_w, power_cap_w) / server_max_w
+
+    Args:
+        server_gpus: accelerators in it. board_w: of one [W]. power_cap_w: limit that is set for each card, else None [W].
+        server_max_w: maximum power of the server [W].
+    Returns:
+        ratio
+    Validity: 0.45 to 0.61 of the maxima that are published for boards of eight, 0.65 to 0.76 for racks in liquid.
+
+    >>> round(boards_share(8, 700, None, 10200), 2), boards_share(8, 700, None, 5600)
+    (0.55, 1.0)
+
+    Source: rows of catalog/servers.csv.
+    """
+    return server_gpus * min(board_w, power_cap_w or board_w) / server_max_w
+
+
+def heat_share(server_heat_w: float, server_max_w: float) -> float:
+    """Heat that is stated or published for a server against its maximum power.
+
+    heat_share = server_heat_w / server_max_w
+
+    Args:
+        server_heat_w: heat of one [W]. server_max_w: maximum power of one [W].
+    Returns:
+        ratio
+    Validity: 0.97 to 1.11 of the machines of catalog/servers.csv that publish both; physics says 1.
+
+    >>> round(heat_share(11300, 10200), 2)
+    1.11
+
+    Source: rows of catalog/servers.csv.
+    """
+    return server_heat_w / server_max_w
+
+
 def capped_w(power_cap_w: float | None, server_gpus: int | None = None, board_w: float | None = None) -> float:
     """Power that a limit set for the cards of one server keeps it from drawing.
 
@@ -65,14 +104,16 @@ def server_w(
     capped_w: float,
     server_max_w: float | None = None,
     server_estimated_w: float | None = None,
+    server_inlets_w: float | None = None,
 ) -> float:
     """Maximum power of one server that a plan counts with.
 
-    server_w = server_measured_w, or (server_max_w, or server_estimated_w) − capped_w
+    server_w = server_measured_w, or (server_max_w, or server_estimated_w, or server_inlets_w) − capped_w
 
     Args:
         server_measured_w: highest that was measured, else None [W]. capped_w: that a limit of the cards saves [W].
         server_max_w: that its vendor publishes [W]. server_estimated_w: where none is published [W].
+        server_inlets_w: by its inlets, where its accelerators are not known either [W].
     Returns:
         [W]
 
@@ -83,7 +124,8 @@ def server_w(
     """
     if server_measured_w is not None:
         return server_measured_w
-    found = server_estimated_w if server_max_w is None else server_max_w
+    known = (one for one in (server_max_w, server_estimated_w, server_inlets_w) if one is not None)
+    found = next(known, None)
     if found is None:
         raise Unstated("server_max_w")
     return found - capped_w if capped_w else found

@@ -171,20 +171,20 @@ def oversubscription(uplinks: float, uplink_bytes_per_s: float, downlinks: float
 
 
 def oversubscription_allowed(
-    switch_traffic: str | None, training_oversubscription_most: float, oversubscription_most: float
+    switch_traffic: str, training_oversubscription_most: float, oversubscription_most: float
 ) -> float:
     """How much oversubscription what a switch carries bears.
 
-    oversubscription_allowed = training_oversubscription_most of training, oversubscription_most of others, no limit of storage
+    oversubscription_allowed = training_oversubscription_most of training, oversubscription_most of inference, no limit of storage
     and management
 
     Args:
-        switch_traffic: training, inference, storage or management, else None.
-        training_oversubscription_most: policy for training. oversubscription_most: policy for the others.
+        switch_traffic: training, inference, storage or management.
+        training_oversubscription_most: policy for training. oversubscription_most: policy for inference.
     Returns:
         ratio
 
-    >>> oversubscription_allowed("training", 1, 2), oversubscription_allowed(None, 1, 2)
+    >>> oversubscription_allowed("training", 1, 2), oversubscription_allowed("inference", 1, 2)
     (1, 2)
     >>> oversubscription_allowed("storage", 1, 2)
     inf
@@ -194,3 +194,24 @@ def oversubscription_allowed(
     if switch_traffic in ("storage", "management"):
         return float("inf")
     return training_oversubscription_most if switch_traffic == "training" else oversubscription_most
+
+
+def switch_network(switch_type: str | None) -> str:
+    """The network that a switch is made for.
+
+    switch_network = network of switch_type
+
+    Args:
+        switch_type: model of the switch, by its listed name, else None.
+    Returns:
+        infiniband or ethernet
+
+    >>> switch_network("QM9700"), switch_network("SN5600")
+    ('infiniband', 'ethernet')
+
+    Source: catalog switches.
+    """
+    found = switches.named(switch_type) if switch_type else None
+    if found is None:
+        raise Unstated("switch_network")
+    return found.network

@@ -1,0 +1,126 @@
+"""Feeds: the circuits of an inventory, the racks that they end in, and the panels that they come from."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from gpulint.facility import wiring
+from gpulint.facility.devices import Devices
+from gpulint.facility.inventory import Entry, Inventory
+from gpulint.facility.places import Racks
+from gpulint.parts import Part
+from gpulint.workload import Field, Role, Unknown
+
+DOWN = frozenset({"offline", "failed"})
+"""Feeds of these states carry nothing."""
+TO_NEUTRAL_V = ((100, 130), (215, 245), (265, 285))
+"""Voltages between a phase and neutral; beside three phases they may be that, or what is between two phases."""
+SIDES = frozenset({"primary", "redundant"})
+"""What a feed is to the others of its rack."""
+SOCKETS = {f"iec-60320-c{number}": f"C{number}" for number in (13, 15, 19, 21)}
+"""The outlets of power strips, by NetBox's word."""
+
+
+class Supplied(NamedTuple):
+    """A feed of a rack, and the outlets of the strip that hangs on it."""
+
+    entry: Entry
+    sockets: Sequence[str] = ()
+
+
+def by_rack(
+    inventory: Inventory, racks: Racks, devices: Devices, wires: wiring.Wiring, held: Mapping[int, Sequence[Entry]]
+) -> Mapping[int, Sequence[Supplied]]:
+    """The feeds of each rack: those that name it, or whose strip stands in it."""
+    strips = {at: [one for one in found if devices.sockets(one)] for at, found in held.items()}
+    reached = {feed: (at, one) for at, found in strips.items() for one in found for feed in _hung(one, devices, wires)}
+    found: dict[int, list[Supplied]] = {}
+    for feed in inventory.of("power-feeds"):
+        if feed.text("status").lower() in DOWN:
+            continue
+        at, strip = reached.get(wiring.end_of("feed", feed), (None, None))
+        named = racks.holding(feed)
+        at = at if named is None else named
+        if at is not None:
+            found.setdefault(at, []).append(Supplied(feed, devices.sockets(strip) if strip is not None else ()))
+    return {at: _alike(feeds, [devices.sockets(one) for one in strips.get(at, ())]) for at, feeds in found.items()}
+
+
+def _hung(strip: Entry, devices: Devices, wires: wiring.Wiring) -> Iterator[wiring.End]:
+    """The feeds that a power strip hangs on."""
+    ends = (wires.feed_of(wiring.end_of("port", one)) for one in devices.inlets(strip))
+    yield from (one for one in ends if one is not None)
+
+
+def _alike(feeds: Sequence[Supplied], strips: Sequence[Sequence[str]]) -> Sequence[Supplied]:
+    """Where no cable says which strip hangs on which feed, but each has one and all are alike, each has that one."""
+    if (
+        any(one.sockets for one in feeds)
+        or len(strips) != len(feeds)
+        or len({tuple(sorted(one)) for one in strips}) != 1
+    ):
+        return feeds
+    return [one._replace(sockets=strips[0]) for one in feeds]
+
+
+def sides(supplied: Sequence[Supplied]) -> bool:
+    """Whether some feeds of a rack back others."""
+    return len({one.entry.text("type").lower() for one in supplied} & SIDES) == len(SIDES)
+
+
+def names(supplied: Sequence[Supplied]) -> Mapping[wiring.End, str]:
+    """What the feeds of a rack are called: by their names, and by their panels too where two share one."""
+    counted = Counter(one.entry.text("name") for one in supplied)
+    return {wiring.end_of("feed", one.entry): _name(one.entry, counted) for one in supplied}
+
+
+def _name(feed: Entry, counted: Mapping[str, int]) -> str:
+    name = feed.text("name")
+    return name if counted[name] == 1 else f"{feed.text('power_panel')}/{name}"
+
+
+def part(supplied: Supplied, named: Mapping[wiring.End, str], sided: bool) -> Part:
+    """A feed of a rack in our words."""
+    feed, name = supplied.entry, named[wiring.end_of("feed", supplied.entry)]
+    amperes, share, panel = feed.number("amperage"), feed.number("max_utilization"), feed.text("power_panel")
+    phases = 3 if "three" in feed.text("phase").lower() else 1
+    outlets = Counter(SOCKETS[one] for one in supplied.sockets if one in SOCKETS)
+    stated = {
+        "feed_name": feed.field("name", name),
+        "feed_voltage_v": _voltage(feed, phases),
+        "feed_phases": feed.field("phase", phases) if feed.text("phase") else None,
+        "breaker_a": None if amperes is None else feed.field("amperage", amperes),
+        "breaker_continuous_share": None if share is None else feed.field("max_utilization", share / 100),
+        "feed_side": feed.field("type", feed.text("type").lower()) if sided else None,
+        "panel": feed.field("power_panel", panel) if panel else None,
+        "outlets": feed.field("name", {one: str(count) for one, count in sorted(outlets.items())}) if outlets else None,
+    }
+    fields = {word: field for word, field in stated.items() if field is not None}
+    return Part("feed", Role(name, feed.origin(), fields))
+
+
+def _voltage(feed: Entry, phases: int) -> Field | None:
+    """The voltage of a feed; NetBox takes it between two phases where there are three, and does not say so."""
+    stated = feed.number("voltage")
+    if stated is None:
+        return None
+    volts = abs(stated)
+    if feed.text("supply").lower() == "dc":
+        return feed.field("voltage", Unknown(f"{feed.text('name')} is a feed of direct current"))
+    if phases == 3 and any(low <= volts <= high for low, high in TO_NEUTRAL_V):
+        return feed.field(
+            "voltage", Unknown(f"{volts:g} V of three phases may be between a phase and neutral: state it")
+        )
+    return feed.field("voltage", volts)
+
+
+def panels(inventory: Inventory) -> dict[str, list[Part]]:
+    """The panels of each site."""
+    found: dict[str, list[Part]] = {}
+    for entry in inventory.of("power-panels"):
+        name = entry.text("name")
+        fields = {"panel_name": entry.field("name", name)}
+        found.setdefault(entry.text("site"), []).append(Part("panel", Role(name, entry.origin(), fields)))
+    return found

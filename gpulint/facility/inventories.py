@@ -1,0 +1,64 @@
+"""Inventories: the exports that a Facility file names beside what it states itself, and exports alone."""
+
+from __future__ import annotations
+
+import functools
+import posixpath
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from gpulint.documents import Document, Problem
+from gpulint.facility import reader
+from gpulint.parts import Part
+from gpulint.repository import Repository
+from gpulint.workload import Origin
+
+KEY = "netbox"
+NAMED = "inventories"
+"""The fact that `netbox:` states."""
+
+
+class Read(NamedTuple):
+    """What the inventories of a file say, and what keeps some of them from saying it."""
+
+    part: Part | None
+    troubles: tuple[tuple[int, str], ...]
+
+
+def joined(stated: Part, document: Document, repository: Repository) -> Part:
+    """A facility with what its inventories say where it says nothing itself."""
+    found = _read(document, repository.below, repository.head).part
+    if found is None:
+        return stated
+    from gpulint.facility import merging
+
+    return merging.merged(stated, found)
+
+
+def problems(document: Document, repository: Repository) -> Iterator[Problem]:
+    """What keeps the inventories of a file from being read, at the path that names each."""
+    for at, message in _read(document, repository.below, repository.head).troubles:
+        path = ("spec", KEY, at)
+        yield Problem("invalid-spec", message, document.locate(path))
+
+
+@functools.lru_cache(maxsize=2)
+def _read(document: Document, below: Callable[[str], Sequence[str]], head: Callable[[str, int], bytes | None]) -> Read:
+    from gpulint.facility import inventory, netbox
+
+    folder = posixpath.dirname(document.path)
+    named = [posixpath.normpath(posixpath.join(folder, one)) for one in _named(document)]
+    files = [below(one) for one in named]
+    troubles = [(at, f"{named[at]}: there is no such file or folder here") for at, one in enumerate(files) if not one]
+    of = {path: at for at, held in reversed(list(enumerate(files))) for path in held}
+    held = inventory.gathered(tuple(of), lambda path: head(path, inventory.BYTES_MAX + 1))
+    troubles += [(of[one.path], f"{one.path} {one.message}") for one in held.troubles]
+    if not any(held.of(kind) for kind in inventory.PLACED):
+        return Read(None, tuple(troubles))
+    name = str(document.get(("metadata", "name")) or reader.KIND)
+    return Read(netbox.facility(held, name, Origin(document, ("spec", KEY))), tuple(troubles))
+
+
+def _named(document: Document) -> Sequence[str]:
+    stated = document.get(("spec", KEY))
+    return [str(one) for one in stated] if isinstance(stated, list) else [str(stated)]

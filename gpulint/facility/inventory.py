@@ -1,0 +1,191 @@
+"""Inventory: the objects that NetBox exports, by kind, whether its API or its tables wrote them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from gpulint import units
+from gpulint.documents import Document, Path
+from gpulint.documents.nodes import Invalid
+from gpulint.facility import exports
+from gpulint.facility.exports import Export
+from gpulint.workload import Field, Origin, Unknown, Value
+
+KINDS = (
+    "sites",
+    "locations",
+    "racks",
+    "rack-types",
+    "devices",
+    "device-types",
+    "power-port-templates",
+    "power-outlet-templates",
+    "power-panels",
+    "power-feeds",
+    "power-ports",
+    "power-outlets",
+    "cables",
+)
+"""The endpoints of the API whose objects are read."""
+PLACED = ("racks", "devices", "power-feeds")
+"""Kinds without which an inventory describes no room."""
+BYTES_MAX = exports.EXPORT_BYTES_MAX
+COLUMNS: Mapping[str, frozenset[str]] = {
+    "power-feeds": frozenset({"power_panel", "voltage", "amperage"}),
+    "power-outlets": frozenset({"device", "feed_leg"}),
+    "power-ports": frozenset({"device", "maximum_draw"}),
+    "cables": frozenset({"a_terminations", "b_terminations"}),
+    "devices": frozenset({"name", "role", "rack", "device_type"}),
+    "device-types": frozenset({"manufacturer", "model", "u_height"}),
+    "racks": frozenset({"name", "site", "u_height"}),
+    "power-panels": frozenset({"name", "site", "feeds"}),
+}
+"""The fields that tell what a list holds, where neither its name nor an address does."""
+HEADINGS: Mapping[str, Mapping[str, str]] = {
+    "devices": {"type": "device_type", "device_role": "role"},
+    "device-types": {"device_type": "model", "height": "u_height", "full_depth": "is_full_depth"},
+    "racks": {"height": "u_height"},
+    "cables": {"termination_a": "a_terminations", "termination_b": "b_terminations"},
+}
+"""The fields of the API by the headings of a table, and by what older releases call them."""
+_ENDPOINT = re.compile(r"/api/dcim/([a-z-]+)/")
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
+
+
+class Entry(NamedTuple):
+    """One object of an inventory, and where it stands."""
+
+    row: Mapping[str, object]
+    document: Document
+    path: Path = ()
+
+    def origin(self, key: str = "") -> Origin:
+        return Origin(self.document, (*self.path, key) if key else self.path)
+
+    def text(self, key: str) -> str:
+        """What it says under a key: of a choice its value, of another object its name; empty where it says nothing."""
+        return text_of(self.row.get(key))
+
+    def number(self, key: str) -> float | None:
+        """The number under a key, without the unit that a table prints behind it."""
+        return number_of(self.row.get(key))
+
+    def id(self, key: str = "id") -> int | None:
+        """The number by which other objects of the same export name it, or the object under a key."""
+        stated = self.row.get(key)
+        found = stated.get("id") if isinstance(stated, dict) else stated if key == "id" else None
+        return int(found) if isinstance(found, int) or (isinstance(found, str) and found.isdigit()) else None
+
+    def field(self, key: str, value: Value | Unknown) -> Field:
+        """A value that it states under a key."""
+        return Field(value, (self.origin(key),))
+
+    def physical(self, key: str, unit: str, named: str) -> Field | None:
+        """A quantity whose unit stands behind it, or under a key of its own; None where it says none."""
+        stated, behind = self.text(key), self.text(named)
+        if not stated or (not behind and _NUMBER.fullmatch(stated)):
+            return None
+        try:
+            return self.field(key, units.parse(stated if not _NUMBER.fullmatch(stated) else f"{stated} {behind}", unit))
+        except ValueError as error:
+            return self.field(key, Unknown(str(error)))
+
+
+class Trouble(NamedTuple):
+    """What keeps a file from being read, or from being read whole."""
+
+    path: str
+    message: str
+
+
+class Inventory(NamedTuple):
+    """The objects of all files by kind, and the files that hold the types of devices."""
+
+    entries: Mapping[str, Sequence[Entry]]
+    types: tuple[str, ...]
+    read: Callable[[str], bytes | None]
+    troubles: tuple[Trouble, ...]
+
+    def of(self, kind: str) -> Sequence[Entry]:
+        """The objects of a kind."""
+        return self.entries.get(kind, ())
+
+
+def gathered(paths: Sequence[str], read: Callable[[str], bytes | None]) -> Inventory:
+    """The inventory that some files hold; those of types of devices are opened when a device needs its type."""
+    listed: dict[str, list[Export]] = {}
+    troubles: list[Trouble] = []
+    for path in (one for one in paths if one.endswith(exports.SUFFIXES)):
+        for found in _exports(path, read, troubles):
+            listed.setdefault(_kind(found), []).append(found)
+    listed.pop("", None)
+    entries = {kind: tuple(one for each in held for one in _entries(each, kind)) for kind, held in listed.items()}
+    for kind, held in listed.items():
+        if len(entries[kind]) < (total := max(one.total for one in held)):
+            troubles.append(Trouble(held[-1].path, _partly(kind, len(entries[kind]), total)))
+    types = tuple(one for one in paths if one.endswith((".yaml", ".yml")))
+    return Inventory(entries, types, read, tuple(troubles))
+
+
+def _partly(kind: str, found: int, total: int) -> str:
+    return f"holds {found:,} of {total:,} {kind.replace('-', ' ')}: ask the API for all of them with ?limit=0"
+
+
+def _exports(path: str, read: Callable[[str], bytes | None], troubles: list[Trouble]) -> Sequence[Export]:
+    content = read(path)
+    if content is None or len(content) > exports.EXPORT_BYTES_MAX:
+        troubles.append(Trouble(path, "cannot be read" if content is None else "is too large to be read"))
+        return ()
+    try:
+        return exports.read(path, content)
+    except Invalid as error:
+        troubles.append(Trouble(path, f"cannot be read: {error.message}"))
+        return ()
+
+
+def _kind(found: Export) -> str:
+    """What a list holds: by the address of an object, by its name or its file's, or by its columns; empty is not ours."""
+    first = next(iter(exports.objects(found)), {})
+    if match := _ENDPOINT.search(str(first.get("url", ""))):
+        return match[1] if match[1] in KINDS else ""
+    stem = found.path.rpartition("/")[2].rpartition(".")[0]
+    for name in (found.named, stem):
+        if (told := _named(name)) is not None:
+            return told
+    return next((kind for kind, needed in COLUMNS.items() if needed <= _words(kind, first)), "")
+
+
+def _words(kind: str, row: Mapping[str, object]) -> frozenset[str]:
+    return frozenset(HEADINGS.get(kind, {}).get(key, key) for key in row)
+
+
+def _named(name: str) -> str | None:
+    """The kind that a name ends in or begins with, as netbox_power feeds or power-feeds-2; None where it tells none."""
+    bare = re.sub(r"[^a-z]+", "-", name.lower().removeprefix("netbox")).strip("-")
+    return next((kind for kind in sorted(KINDS, key=len, reverse=True) if bare == kind), None)
+
+
+def _entries(found: Export, kind: str) -> Iterator[Entry]:
+    headings = HEADINGS.get(kind, {})
+    for at, row in enumerate(exports.objects(found)):
+        renamed = headings.keys() & row.keys()
+        yield Entry({headings.get(key, key): value for key, value in row.items()} if renamed else row, found, (at,))
+
+
+def text_of(stated: object) -> str:
+    """A value in words: of a choice its value, of another object its name."""
+    if isinstance(stated, dict):
+        found = next((stated[key] for key in ("value", "name", "model", "display") if stated.get(key) is not None), "")
+        return text_of(found) if not isinstance(found, dict) else ""
+    if stated is None or isinstance(stated, list) or stated == "—":
+        return ""
+    return str(stated).strip()
+
+
+def number_of(stated: object) -> float | None:
+    """The number that a value begins with."""
+    match = _NUMBER.match(text_of(stated))
+    found = float(match[0]) if match else None
+    return int(found) if found is not None and found.is_integer() else found

@@ -1,0 +1,214 @@
+"""Loads: what the workloads of a run put on the pools of a facility, and on the racks and rooms of their servers.
+
+Services always run, all at once, and so their least counts for sure; jobs wait for one another. An object that two files hold
+counts once, and what may run in several pools counts for none of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from gpulint import budgets, facilities, units
+from gpulint.facts import Facts, Missing, glossary
+from gpulint.findings import Finding, Location, Related, Subject
+from gpulint.parts import Part, PartFacts
+from gpulint.policy import check
+from gpulint.policy.rule import Rule
+from gpulint.policy.subject import OF_BUDGET
+from gpulint.workload import Field, Workload
+
+LARGEST = 5
+WAITING = ("Job", "Workflow", "Pod", "RayCluster", "Notebook", "Task")
+"""What the kinds of objects end in that run to an end, or that nobody keeps running."""
+SUMMED = frozenset({"pool_service_gpus", "pool_queued_gpus", "placed_load_w", "placed_workloads"})
+"""Facts that a run says of a facility, and no file: rules about them are judged once every file is read."""
+SOURCE = "the files of this run"
+
+
+class Placed(NamedTuple):
+    """A role that runs in one pool: the place of its count, its least and its likely GPUs, and whether it always runs."""
+
+    workload: str
+    identity: tuple[str, ...]
+    place: Location
+    pool: str
+    least: float
+    likely: float
+    always: bool
+
+    @property
+    def counted(self) -> float:
+        """What counts of it: of a service what always runs, of a job what it takes while it runs."""
+        return self.least if self.always else self.likely
+
+
+class Total(NamedTuple):
+    """What is placed on one pool: GPUs of services, of all jobs and of the largest, and who takes them."""
+
+    service: float
+    queued: float
+    largest: float
+    takers: tuple[Placed, ...]
+
+
+def placed(judged: Iterable[tuple[Workload, Facts]]) -> Iterator[Placed]:
+    """The roles of a file that run in one pool of the facility, each GPU once."""
+    counted: set[Location] = set()
+    for workload, known in judged:
+        pools = known.role.value("facility_pools")
+        if known.role.text("part_of") or not isinstance(pools, tuple) or len(pools) != 1:
+            continue
+        count = known.role.fields.get("gpus_per_pod")
+        place = (count.origins[0] if count and count.origins else known.role.anchor).location()
+        if place in counted:
+            continue
+        counted.add(place)
+        least, likely = _gpus(known)
+        kind = _text(known, "object_kind")
+        whose = (kind, _text(known, "object_namespace")) if kind else (place.path,)
+        named = (*whose, workload.name, known.role.name)
+        yield Placed(workload.name, named, place, str(pools[0]), least, likely, _always(workload, known))
+
+
+def _gpus(known: Facts) -> tuple[float, float]:
+    """The least GPUs that a role takes, and those that it likely takes."""
+    found = known.worlds("workload_gpus")
+    if isinstance(found, Missing):
+        fewest = budgets.fewest(known)
+        return fewest, fewest
+    taken = min(value for value in (*found, found.likely) if isinstance(value, int | float))
+    floor, replicas = known.likely("replicas_least"), known.likely("replicas")
+    if isinstance(floor, int | float) and isinstance(replicas, int | float) and replicas > 0:
+        return taken * min(floor, replicas) / replicas, taken
+    return taken, taken
+
+
+def _text(known: Facts, name: str) -> str:
+    value = known.likely(name)
+    return value if isinstance(value, str) else ""
+
+
+def _always(workload: Workload, known: Facts) -> bool:
+    """Whether a role is part of a service that runs all the time, and waits in no queue."""
+    kind = _text(known, "object_kind")
+    labels = known.likely("labels")
+    queued = isinstance(labels, Mapping) and any("queue" in key for key in labels)
+    return workload.kind == "inference" and bool(kind) and not kind.endswith(WAITING) and not queued
+
+
+# ---- judging
+
+
+def judged(
+    root: PartFacts, found: Sequence[Placed], rules: Iterable[Rule], thresholds: Mapping[str, float]
+) -> list[tuple[Finding, Facts]]:
+    """What the rules about sums over workloads say of a facility, each finding with the facts behind it."""
+    about = [rule for rule in rules if rule.target.scope == "facility" and _is_of_a_run(rule)]
+    if not about or not found:
+        return []
+    totals = _totals(root, found)
+    loaded = facilities.facts_of(_loaded(root, totals), thresholds)
+    said = facilities.judged(loaded, about)
+    return [(_finding(verdict, one, totals), one.known) for one in said for verdict in one.outcome.verdicts]
+
+
+def under(root: PartFacts, found: Sequence[Placed]) -> Part:
+    """A facility under what is placed on its pools."""
+    return _loaded(root, _totals(root, found))
+
+
+def _totals(root: PartFacts, found: Sequence[Placed]) -> dict[str, Total]:
+    """What is placed on each pool of a facility."""
+    return {one.role.name: _total(one.role.name, found) for one in root.of_kind("pool")}
+
+
+def _is_of_a_run(rule: Rule) -> bool:
+    return any(name in SUMMED for name in rule.facts)
+
+
+def _total(pool: str, found: Sequence[Placed]) -> Total:
+    """What is placed on a pool; of one object that several files hold, what takes most."""
+    largest: dict[tuple[str, ...], Placed] = {}
+    for one in found:
+        if one.pool == pool and one.counted >= (known.counted if (known := largest.get(one.identity)) else 0):
+            largest[one.identity] = one
+    takers = sorted(largest.values(), key=lambda one: (-one.counted, one.place.path, one.place.line))
+    jobs = [one.likely for one in takers if not one.always]
+    return Total(sum(one.least for one in takers if one.always), sum(jobs), max(jobs, default=0.0), tuple(takers))
+
+
+def _loaded(known: PartFacts, totals: Mapping[str, Total]) -> Part:
+    """A part, and those that it holds, with what is placed on its pool or on the pools of its servers."""
+    here = [total for name in _pools(known) if (total := totals.get(name)) is not None]
+    fields: dict[str, Field] = {}
+    if here and known.kind in ("pool", "server"):
+        fields |= _of_pool(here[0])
+    if known.kind == "server" and here:
+        held = _held(known)
+        fields |= {} if held is None else {"pool_gpus_held": Field(held, source=SOURCE)}
+    takers = [taker for total in here for taker in total.takers]
+    if takers and known.kind not in ("server", "feed"):
+        fields["placed_workloads"] = Field(_listed(takers), source=SOURCE)
+    return Part(known.kind, known.role.having(**fields), tuple(_loaded(one, totals) for one in known.below))
+
+
+def _pools(known: PartFacts) -> tuple[str, ...]:
+    """The pools that a part is, belongs to, or holds servers of."""
+    if known.kind == "pool":
+        return (known.role.name,)
+    servers = (known,) if known.kind == "server" else known.of_kind("server")
+    names = (one.likely("pool") for one in servers)
+    return tuple(dict.fromkeys(name for name in names if isinstance(name, str)))
+
+
+def _of_pool(total: Total) -> dict[str, Field]:
+    said = {
+        "pool_service_gpus": total.service,
+        "pool_queued_gpus": total.queued,
+        "pool_largest_job_gpus": total.largest,
+    }
+    return {name: Field(value, source=SOURCE) for name, value in said.items()}
+
+
+def _held(server: PartFacts) -> float | None:
+    """The GPUs of the whole pool that a server belongs to."""
+    name = server.likely("pool")
+    pool = next((one for one in server.root().of_kind("pool") if one.role.name == name), None)
+    value = pool.likely("held_gpus") if pool else None
+    return value if isinstance(value, int | float) else None
+
+
+def _listed(takers: Sequence[Placed]) -> str:
+    """The largest takers and what is left beside them, in words."""
+    ordered = sorted(takers, key=lambda one: (-one.counted, one.place.path, one.place.line))
+    told = [
+        f"{units.human(one.counted, 'gpus')} {one.workload} ({one.place.path}{'' if one.always else ', a job'})"
+        for one in ordered[:LARGEST]
+    ]
+    if beside := ordered[LARGEST:]:
+        total = sum(one.counted for one in beside)
+        told.append(f"{units.human(total, 'gpus')} in {len(beside)} other{'s' if len(beside) > 1 else ''}")
+    return " + ".join(told)
+
+
+def _finding(verdict: check.Verdict, said: facilities.Said, totals: Mapping[str, Total]) -> Finding:
+    """The finding at the count of the largest taker, with the part of the facility beside it."""
+    known = said.known
+    found = check.finding(verdict, said.owner, known)
+    takers = [taker for name in _pools(known) for taker in totals[name].takers if name in totals]
+    first = max(takers, key=lambda one: (one.always, one.counted), default=None)
+    if first is None:
+        return found
+    quantity = next((name for name in verdict.rule.at if name in glossary()), "")
+    services = sum(totals[name].service for name in _pools(known) if name in totals)
+    where = "/".join(known.path()) or known.role.name
+    return found._replace(
+        location=first.place,
+        label=f"largest of {len(takers)} in {where}: {units.human(first.counted, 'gpus')}",
+        related=(Related(f"the {known.kind} {known.role.name}", known.role.anchor.location()),),
+        workload=first.workload,
+        role="",
+        fingerprint=check.fingerprint(verdict.rule.name, where, quantity),
+        subject=Subject(f"{OF_BUDGET}{known.kind} {where}", quantity, f"{services:g} GPUs"),
+    )

@@ -1,0 +1,183 @@
+"""Premises: the facility that gpulint.yaml names, as workloads see it: the pools that lead to its servers, and its energy."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from gpulint import adapters, documents, facilities, hardware
+from gpulint.adapters import placement, pools
+from gpulint.adapters.placement import Label
+from gpulint.adapters.pools import Pool
+from gpulint.offers import Available, Energy
+from gpulint.parts import PartFacts
+from gpulint.repository import Repository
+from gpulint.workload import Field, Origin, Role, Unknown, Workload
+
+LEADING = {"partition": "pool_partition", "queue": "pool_queue"}
+"""What leads to a pool beside labels: how a join calls it, and the fact that states it."""
+OF_NETWORK = {"network_bytes_per_s": "pool_network_bytes_per_s", "network_kind": "pool_network_kind"}
+OF_SITE = {"usd_per_kwh": "site_usd_per_kwh", "co2_kg_per_kwh": "site_co2_kg_per_kwh", "pue": "site_pue"}
+
+
+class Premises(NamedTuple):
+    """A facility of a file: its parts, its pools, the same as joins of workloads take them, and its electricity."""
+
+    path: str
+    root: PartFacts
+    pools: tuple[PartFacts, ...]
+    named: tuple[Pool, ...]
+    energy: Energy
+
+
+class Unreadable(NamedTuple):
+    """Why a file that gpulint.yaml names is no facility."""
+
+    path: str
+    reason: str
+
+
+def of(path: str, repository: Repository) -> Premises | Unreadable:
+    """The facility of a file of the repository."""
+    content = repository.read(path)
+    if content is None:
+        return Unreadable(path, "gpulint.yaml names it as its facility, and there is no such file")
+    return _read(path, content)
+
+
+@functools.lru_cache(maxsize=4)
+def _read(path: str, content: bytes) -> Premises | Unreadable:
+    for document in documents.load(path, content).documents:
+        adapter = adapters.claiming(document)
+        described = adapter.facility(document) if adapter is not None and hasattr(adapter, "facility") else None
+        if described is not None:
+            return _of(facilities.facts_of(described, {}), path)
+    return Unreadable(path, "gpulint.yaml names it as its facility, and it holds none that can be read")
+
+
+def _of(root: PartFacts, path: str) -> Premises:
+    found = root.of_kind("pool")
+    energy = Energy(**{name: _number(root.likely(fact)) for name, fact in OF_SITE.items()})
+    return Premises(path, root, found, tuple(_pool(one, path) for one in found), energy)
+
+
+def _pool(known: PartFacts, path: str) -> Pool:
+    """A pool as joins take it: its card and GPUs are those of its servers."""
+    labels = known.likely("pool_labels")
+    led = dict(labels) if isinstance(labels, Mapping) else {}
+    led |= {key: text for key, fact in LEADING.items() if isinstance(text := known.likely(fact), str)}
+    return Pool(
+        known.role.name,
+        known.role.anchor,
+        {key: frozenset({value}) for key, value in led.items()},
+        _card(known, path),
+        _shared(known, "server_gpus", path),
+        is_open=True,
+        source=path,
+    )
+
+
+def _card(known: PartFacts, path: str) -> Field:
+    """The card that all servers of a pool hold; unknown, with the reason, where none or several are known."""
+    found = [one.likely("accelerator") for one in known.of_kind("server")]
+    products = [hardware.named(one) for one in found if isinstance(one, str)]
+    ids = {one.id for one in products if one is not None}
+    if not found:
+        return Field(Unknown("no server of the facility belongs to it"), source=path)
+    if len(ids) != 1 or None in products or len(products) < len(found):
+        return Field(Unknown(f"{path} does not say which card its servers hold"), source=path)
+    return Field(ids.pop(), source=path)
+
+
+def _shared(known: PartFacts, fact: str, path: str) -> Field | None:
+    """What all servers of a pool have alike."""
+    values = {_number(one.likely(fact)) for one in known.of_kind("server")}
+    value = values.pop() if len(values) == 1 else None
+    return None if value is None else Field(value, source=path)
+
+
+def _number(value: object) -> float | None:
+    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+# ---- workloads
+
+
+def joined(workload: Workload, premises: Premises) -> Workload:
+    """A workload with what the pools of a facility that it is led to say of their nodes, where nothing nearer does."""
+    workload = pools.joined_with(workload, premises.named)
+    return replace(workload, roles=tuple(_joined(role, premises) for role in workload.roles))
+
+
+def _joined(role: Role, premises: Premises) -> Role:
+    taking = _taking(role, premises)
+    if not taking:
+        return role
+    names = tuple(one.role.name for one in taking)
+    fields = {"facility_pools": Field(names, source=premises.path), **dict(_told(taking, role, premises))}
+    role = role.having(**{name: field for name, field in fields.items() if role.value(name) is None})
+    return replace(role, available=_with_energy(role.available, premises.energy))
+
+
+def _with_energy(available: Available, energy: Energy) -> Available:
+    """What a team can have, with what the electricity of a facility costs where gpulint.yaml does not say it."""
+    stated = zip(available.energy, energy, strict=True)
+    return available._replace(energy=Energy(*(own if own is not None else here for own, here in stated)))
+
+
+def _taking(role: Role, premises: Premises) -> tuple[PartFacts, ...]:
+    """The pools that may take a role; none where nothing leads it to one."""
+    asked = tuple(_asked(role))
+    if not asked or role.text("part_of"):
+        return ()
+    led = {one.name for one in pools.matching(asked, premises.named)}
+    return tuple(one for one in premises.pools if one.role.name in led)
+
+
+def _asked(role: Role) -> Iterator[Label]:
+    """What leads a role to nodes: its partition, else the labels that it wants of a node and its queue."""
+    if "partition" in role.fields:
+        yield from pools.of_job(role)
+        return
+    if (place := _pod(role)) is not None:
+        yield from placement.required(place.document, place.path)
+    labels = role.value("labels")
+    for key in pools.QUEUES if isinstance(labels, Mapping) else ():
+        if isinstance(labels, Mapping) and key in labels:
+            yield Label("queue", ((labels[key], role.anchor),))
+
+
+def _pod(role: Role) -> Origin | None:
+    """The specification of the pod that a role is a container of."""
+    for word in ("containers", "initContainers"):
+        if word in role.anchor.path:
+            return role.anchor._replace(path=role.anchor.path[: role.anchor.path.index(word)])
+    card = role.fields.get("accelerator")
+    for origin in card.origins if card else ():
+        for key in ("nodeSelector", "affinity"):
+            if key in origin.path:
+                return origin._replace(path=origin.path[: origin.path.index(key)])
+    return None
+
+
+def _told(taking: Sequence[PartFacts], role: Role, premises: Premises) -> Iterator[tuple[str, Field]]:
+    """What all the pools say alike of their nodes, and the most GPUs that one instance may have of them."""
+    for name, fact in OF_NETWORK.items():
+        values = {one.likely(fact) for one in taking}
+        if len(values) == 1 and isinstance(value := values.pop(), int | float | str):
+            yield name, Field(value, source=premises.path)
+    named = [one for one in premises.named if one.name in {each.role.name for each in taking}]
+    for name, shared in (("pool_gpus", [one.gpus for one in named]), ("power_cap_w", _caps(taking, premises.path))):
+        if all(shared) and len({one.value for one in shared if one}) == 1 and shared[0]:
+            yield name, shared[0]
+    held = [_number(one.likely("held_gpus")) for one in taking]
+    counted = [one for one in held if one is not None]
+    if len(counted) == len(held):
+        most = max(counted) if "partition" in role.fields else sum(counted)
+        yield "pool_most_gpus", Field(most, (taking[0].role.anchor,), source=premises.path)
+
+
+def _caps(taking: Sequence[PartFacts], path: str) -> list[Field | None]:
+    return [_shared(one, "power_cap_w", path) for one in taking]

@@ -1,0 +1,358 @@
+"""Cords: which feeds the supplies of a server hang on, what each feed carries, and what is left when a side fails."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from gpulint import draws
+from gpulint.draws import Draw, Draws
+
+REDUNDANT = ("N+1", "2N")
+BUSBAR = "busbar"
+
+
+def failing_side(feed_side: str | None, feed_name: str) -> str:
+    """What fails together with a feed: its side, or itself alone where no side is stated.
+
+    failing_side = feed_side, else feed_name
+
+    Args:
+        feed_side: as stated. feed_name: of the feed.
+    Returns:
+        name
+
+    >>> failing_side("A", "A2"), failing_side(None, "B")
+    ('A', 'B')
+
+    Source: definition.
+    """
+    return feed_name if feed_side is None else feed_side
+
+
+def cords_stated(each_cords: tuple[Mapping[str, str] | None, ...]) -> bool:
+    """Whether the cords of every group of servers of a rack are stated.
+
+    cords_stated = cords of every group ≠ None
+
+    Args:
+        each_cords: of every group of servers.
+    Returns:
+        flag
+
+    >>> cords_stated(({"A": "3", "B": "3"},)), cords_stated((None,)), cords_stated(())
+    (True, False, False)
+
+    Source: definition.
+    """
+    return bool(each_cords) and None not in each_cords
+
+
+def cord_shares(cords: Mapping[str, str] | None, feed_names: tuple[str, ...]) -> Mapping[str, float]:
+    """Share of a server's power that each feed of its rack carries while all of them are up.
+
+    share = cords on the feed / cords; 1 / feeds where no cords are stated
+
+    Args:
+        cords: of one server by feed, None where they are not stated. feed_names: of the rack.
+    Returns:
+        ratio by feed
+    Validity: supplies share a load evenly; one that sleeps while others carry it is not in it.
+
+    >>> cord_shares(None, ("A", "B")), cord_shares({"A": 4, "B": 2}, ("A", "B"))["A"]
+    ({'A': 0.5, 'B': 0.5}, 0.6666666666666666)
+
+    Source: NVIDIA DGX H100/H200 User Guide, section 1.1.3: the load is balanced over the supplies.
+    """
+    if not feed_names:
+        raise LookupError("no feeds are stated")
+    if cords is None:
+        return dict.fromkeys(feed_names, 1 / len(feed_names))
+    plugged = draws.counts(cords)
+    total = sum(plugged.values())
+    if not total:
+        raise LookupError("no cord is plugged in")
+    return {feed: count / total for feed, count in plugged.items()}
+
+
+def feed_draws(
+    server_group_w: float,
+    cord_shares: Mapping[str, float],
+    servers: int,
+    psus: int | None = None,
+    psu_inlet: str | None = None,
+) -> tuple[Draw, ...]:
+    """What a group of servers draws from each feed, and through how many supplies.
+
+    draw_w = server_group_w · share; supplies = servers · psus · share
+
+    Args:
+        server_group_w: of all servers of the group [W]. cord_shares: ratio by feed. servers: count.
+        psus: of one server. psu_inlet: of a supply; what hangs on a busbar takes three phases alike and has none of its own.
+    Returns:
+        by feed
+
+    >>> feed_draws(10200, {"A": 0.5, "B": 0.5}, 1, 6)[0]
+    Draw(feed='A', draw_w=5100.0, supplies=3.0)
+
+    Source: definition.
+    """
+    count = 0 if psu_inlet == BUSBAR else None if psus is None else servers * psus
+    return tuple(
+        Draw(feed, server_group_w * share, None if count is None else count * share)
+        for feed, share in cord_shares.items()
+    )
+
+
+def feed_load_w(feed_name: str, each_feed_draws: Draws) -> float:
+    """Power that a feed carries while all feeds of its rack are up.
+
+    feed_load_w = Σ draw_w
+
+    Args:
+        feed_name: of the feed. each_feed_draws: of every group of servers of the rack.
+    Returns:
+        [W]
+
+    >>> feed_load_w("A", ((Draw("A", 5100.0, 3.0), Draw("B", 5100.0, 3.0)),))
+    5100.0
+
+    Source: definition.
+    """
+    return draws.load_w(feed_name, each_feed_draws)
+
+
+def feed_load_va(feed_load_w: float, supply_power_factor: float) -> float:
+    """Apparent power that a feed carries while all feeds of its rack are up.
+
+    feed_load_va = feed_load_w / supply_power_factor
+
+    Args:
+        feed_load_w: of the feed [W]. supply_power_factor: ratio.
+    Returns:
+        [VA]
+
+    >>> feed_load_va(5100.0, 1.0)
+    5100.0
+
+    Source: definition.
+    """
+    return feed_load_w / supply_power_factor
+
+
+def least_feed_load_va(feed_name: str, known_feed_draws: Draws, supply_power_factor: float) -> float:
+    """Apparent power that a feed carries for those servers of its rack whose power is known.
+
+    least_feed_load_va = Σ draw_w / supply_power_factor
+
+    Args:
+        feed_name: of the feed. known_feed_draws: of the groups of servers that are known. supply_power_factor: ratio.
+    Returns:
+        [VA]
+
+    >>> least_feed_load_va("B", ((Draw("A", 5100.0, 3.0),),), 1.0)
+    0.0
+
+    Source: definition.
+    """
+    return draws.load_w(feed_name, known_feed_draws) / supply_power_factor
+
+
+def feed_failover_va(
+    feed_name: str,
+    feed_names: tuple[str, ...],
+    failing_sides: tuple[str, ...],
+    known_feed_draws: Draws,
+    supply_power_factor: float,
+) -> float:
+    """Apparent power that a feed carries after the worst loss of another side.
+
+    feed_failover_va = max over sides s of Σ draws without s / supply_power_factor
+
+    Args:
+        feed_name: of the feed. feed_names, failing_sides: of all feeds of the rack, in the same order.
+        known_feed_draws: of the groups of servers that are known. supply_power_factor: ratio.
+    Returns:
+        [VA]
+    Validity: the supplies that are left take over the load of the others evenly; a server that has lost all of its supplies
+        draws nothing.
+
+    >>> half = ((Draw("A", 5100.0, 3.0), Draw("B", 5100.0, 3.0)),)
+    >>> feed_failover_va("A", ("A", "B"), ("A", "B"), half, 1.0)
+    10200.0
+
+    Source: definition.
+    """
+    lost = draws.after_losses(feed_name, feed_names, failing_sides, known_feed_draws)
+    loads = [draws.load_w(feed_name, each) for each in (known_feed_draws, *lost.values())]
+    return max(loads) / supply_power_factor
+
+
+def plugged_supplies(psus: int, cords: Mapping[str, str] | None) -> float:
+    """Supplies of one server that have a cord.
+
+    plugged_supplies = Σ cords, at most psus
+
+    Args:
+        psus: of one server. cords: of one server by feed, None where they are not stated.
+    Returns:
+        count
+
+    >>> plugged_supplies(6, None), plugged_supplies(6, {"A": 2, "B": 2})
+    (6, 4.0)
+
+    Source: definition.
+    """
+    return psus if cords is None else min(psus, corded_supplies(cords))
+
+
+def corded_supplies(cords: Mapping[str, str] | None) -> float:
+    """Cords of one server that are stated.
+
+    corded_supplies = Σ cords
+
+    Args:
+        cords: of one server by feed, None where they are not stated.
+    Returns:
+        count
+
+    >>> corded_supplies({"A": 4, "B": 3}), corded_supplies(None)
+    (7.0, 0.0)
+
+    Source: definition.
+    """
+    return sum(draws.counts(cords).values(), 0.0)
+
+
+def supplies_left(
+    psus: int, cords: Mapping[str, str] | None, feed_names: tuple[str, ...], failing_sides: tuple[str, ...]
+) -> float | None:
+    """Supplies of one server that still have power when its worst side fails; None where there is one side or none.
+
+    supplies_left = plugged − the most on one side; ⌈psus / sides⌉ on one side where no cords are stated
+
+    Args:
+        psus: of one server. cords: of one server by feed, None where they are not stated.
+        feed_names, failing_sides: of all feeds of the rack, in the same order.
+    Returns:
+        count
+    Validity: without stated cords the best arrangement is taken, so that it is an upper bound.
+
+    >>> supplies_left(6, None, ("A", "B"), ("A", "B")), supplies_left(6, None, ("A", "B", "C"), ("A", "B", "C"))
+    (3, 4)
+    >>> supplies_left(6, {"A": 4, "B": 2}, ("A", "B"), ("A", "B"))
+    2.0
+
+    Source: definition.
+    """
+    sides = dict(zip(feed_names, failing_sides, strict=True))
+    if len({*failing_sides}) < 2:
+        return None
+    if cords is None:
+        return psus - math.ceil(psus / len({*failing_sides}))
+    plugged = draws.counts(cords)
+    on = [sum(count for feed, count in plugged.items() if sides.get(feed) == side) for side in {*failing_sides}]
+    return plugged_supplies(psus, cords) - max(on)
+
+
+def supplies_needed(
+    server_w: float,
+    server_max_w: float | None = None,
+    psus_needed: int | None = None,
+    psu_w: float | None = None,
+    supply_efficiency: float | None = None,
+) -> float:
+    """Supplies that one server needs for what it is planned to draw.
+
+    supplies_needed = psus_needed at its maximum; below it at most ⌈server_w · supply_efficiency / psu_w⌉
+
+    Args:
+        server_w: planned maximum of one [W]. server_max_w: published maximum of one [W].
+        psus_needed: for full load, as published. psu_w: what one supply gives [W]. supply_efficiency: ratio (assumed).
+    Returns:
+        count
+    Validity: a server that is capped or was measured below its maximum needs fewer.
+
+    >>> supplies_needed(10200, 10200, 4, 3300, 0.94), supplies_needed(8000, 10200, 4, 3300, 0.94)
+    (4, 3)
+
+    Source: NVIDIA DGX H100/H200 User Guide, section 1.1.3 (4 of 6 supplies); definition.
+    """
+    by_rating = math.ceil(server_w * supply_efficiency / psu_w) if psu_w and supply_efficiency else None
+    if psus_needed is None and by_rating is None:
+        raise LookupError("neither the supplies that are needed nor their rating is known")
+    if psus_needed is None or (by_rating is not None and server_max_w is not None and server_w < server_max_w):
+        return min(by_rating or 0, psus_needed or math.inf)
+    return psus_needed
+
+
+def unknown_feeds(cords: Mapping[str, str] | None, feed_names: tuple[str, ...]) -> tuple[str, ...]:
+    """Feeds that cords name and that the rack does not have.
+
+    unknown_feeds = cords − feed_names
+
+    Args:
+        cords: of one server by feed, None where they are not stated. feed_names: of the rack.
+    Returns:
+        names
+
+    >>> unknown_feeds({"A": 3, "C": 3}, ("A", "B"))
+    ('C',)
+
+    Source: definition.
+    """
+    return tuple(feed for feed in cords or {} if feed not in feed_names)
+
+
+def feeds(feed_names: tuple[str, ...]) -> int:
+    """Feeds of a rack.
+
+    feeds = |feed_names|
+
+    Args:
+        feed_names: of the rack.
+    Returns:
+        count
+
+    >>> feeds(("A", "B"))
+    2
+
+    Source: definition.
+    """
+    return len(feed_names)
+
+
+def sides_count(failing_sides: tuple[str, ...]) -> int:
+    """How many sides of a rack's power fail independently.
+
+    sides_count = |failing_sides|
+
+    Args:
+        failing_sides: of every feed, what fails together.
+    Returns:
+        count
+
+    >>> sides_count(("A", "A", "B"))
+    2
+
+    Source: definition.
+    """
+    return len({*failing_sides})
+
+
+def is_redundant(redundancy: str | None) -> bool:
+    """Whether a rack is to survive the loss of a side.
+
+    is_redundant = redundancy is N+1 or 2N
+
+    Args:
+        redundancy: N, N+1 or 2N, None where nothing is promised.
+    Returns:
+        flag
+
+    >>> is_redundant("2N"), is_redundant("N")
+    (True, False)
+
+    Source: definition.
+    """
+    return redundancy in REDUNDANT

@@ -1,0 +1,376 @@
+"""Loads: what a run places on the pools of a facility, when a sum over files speaks, and when it has to stay silent."""
+
+from __future__ import annotations
+
+import csv
+import textwrap
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import samples
+
+from gpulint import documents, facilities, lint, loads, preparation
+from gpulint import run as runs
+from gpulint.adapters import facility
+from gpulint.facts import Missing
+from gpulint.findings import Report, Severity
+from gpulint.given import Given
+from gpulint.parts import PartFacts
+from gpulint.policy.rule import shipped_rules
+from gpulint.repository import Source
+from gpulint.sizing import placed_load, power_cap
+
+CAPS = Path(__file__).parent / "known_answers" / "power_caps.csv"
+HALL = """\
+apiVersion: gpulint/v1
+kind: Facility
+metadata: {name: ams1}
+spec:
+  pue: 1.3
+  energy_price: 0.1
+  pools:
+    - {name: h100, labels: {pool: h100}, network: 3200 Gb/s, network_kind: infiniband}
+    - {name: train, partition: gpu}
+    - {name: batch, queue: batch}
+  racks:
+    - name: r[1-2]
+      pool: h100
+      servers: [{type: dgx-h100, count: 2}]
+    - name: t1
+      pool: train
+      servers: [{type: dgx-h200, count: 2}]
+    - name: q1
+      pool: batch
+      servers: [{type: dgx-h100}]
+"""
+SERVICE = """\
+apiVersion: apps/v1
+kind: Deployment
+metadata: {{name: {name}, namespace: {namespace}}}
+spec:
+  replicas: {replicas}
+  template:
+    spec:
+      nodeSelector: {{pool: {pool}}}
+      containers:
+        - name: server
+          image: vllm/vllm-openai:v0.11.0
+          args: [--model=Qwen/Qwen3-32B, --max-model-len=16384]
+          resources: {{limits: {{nvidia.com/gpu: {gpus}}}}}
+"""
+JOB = """\
+#!/bin/bash
+#SBATCH --job-name={name}
+#SBATCH --partition=gpu
+#SBATCH --nodes={nodes}
+#SBATCH --ntasks-per-node=1
+#SBATCH --cpus-per-task=96
+#SBATCH --gpus-per-node=8
+#SBATCH --time=08:00:00
+srun torchrun --nnodes={nodes} --nproc-per-node=8 train.py
+"""
+
+
+def service(name: str = "chat", replicas: int = 8, gpus: int = 1, pool: str = "h100", namespace: str = "ml") -> str:
+    return SERVICE.format(name=name, replicas=replicas, gpus=gpus, pool=pool, namespace=namespace)
+
+
+def job(name: str = "train", nodes: int = 2) -> str:
+    return JOB.format(name=name, nodes=nodes)
+
+
+def report(hall: str = HALL, only: str = "", **files: str) -> Report:
+    """The report on files of a repository whose gpulint.yaml names a hall, or on one of them."""
+    kept = {"hall.yaml": textwrap.dedent(hall)}
+    kept |= {
+        name.replace("__", "/").replace("_yaml", ".yaml").replace("_sh", ".sh"): text for name, text in files.items()
+    }
+    held = {path: text.encode() for path, text in kept.items()}
+    given = Given(tuple(shipped_rules().values()), tuple(shipped_rules()), facility="hall.yaml")
+    sources = [Source(path, content) for path, content in held.items() if only in ("", path)]
+    return lint.lint(sources, samples.Alone(held), given)
+
+
+def said(found: Report) -> dict[str, Severity]:
+    """The rules of placement that speak."""
+    spoken = {one.rule: one.severity for one in found.open if one.family == "placement"}
+    assert not found.failures
+    return spoken
+
+
+def known(hall: str = HALL) -> PartFacts:
+    (document,) = documents.load("hall.yaml", hall.encode()).documents
+    described = facility.facility(document)
+    assert described is not None
+    return facilities.facts_of(described, {})
+
+
+# ---- what a workload learns from the pool that it is led to
+
+
+def test_a_node_selector_tells_the_card_the_node_and_the_network() -> None:
+    (role,) = samples.roles(report(app_yaml=service()))
+    assert role.accelerator == "1 × H100 SXM5 80GB"
+    assert any("the card of the pool h100 (hall.yaml)" in one for one in role.assumptions)
+
+
+def test_the_pool_tells_the_network_and_a_cap_of_the_cards() -> None:
+    hall = HALL.replace("servers: [{type: dgx-h100, count: 2}]", "servers: [{type: dgx-h100, gpu_power_cap: 500 W}]")
+    text = {"hall.yaml": hall.encode(), "app.yaml": service().encode()}
+    given = Given(tuple(shipped_rules().values()), facility="hall.yaml")
+    (one,) = lint.judged(Source("app.yaml", text["app.yaml"]), samples.Alone(text), given)
+    assert one.known.likely("network_bytes_per_s") == 400e9
+    assert one.known.likely("network_kind") == "infiniband"
+    assert one.known.likely("power_cap_w") == 500
+    assert one.known.likely("pool_gpus") == 8
+    assert one.known.likely("pool_most_gpus") == 16
+    assert (one.known.likely("pue"), one.known.likely("usd_per_kwh")) == (1.3, 0.1)
+
+
+def test_a_partition_tells_the_card() -> None:
+    (role,) = samples.roles(report(job_sh=job()))
+    assert role.accelerator.endswith("H200 SXM 141GB")
+
+
+def test_a_queue_tells_the_card() -> None:
+    text = service(pool="any").replace(
+        "metadata: {name: chat, namespace: ml}", "metadata: {name: chat, labels: {kueue.x-k8s.io/queue-name: batch}}"
+    )
+    (role,) = samples.roles(report(app_yaml=text.replace("      nodeSelector: {pool: any}\n", "")))
+    assert role.accelerator == "1 × H100 SXM5 80GB"
+
+
+def test_what_the_repository_says_goes_before_the_facility() -> None:
+    text = service().replace("{pool: h100}", "{pool: h100, nvidia.com/gpu.product: NVIDIA-A100-SXM4-80GB}")
+    (role,) = samples.roles(report(app_yaml=text))
+    assert role.accelerator == "1 × A100 SXM4 80GB"
+
+
+def test_a_missing_facility_is_said_and_breaks_nothing() -> None:
+    given = Given(tuple(shipped_rules().values()), facility="gone.yaml")
+    found = lint.lint([Source("app.yaml", service().encode())], samples.Alone(), given)
+    assert [one.path for one in found.skipped] == ["gone.yaml"]
+    assert len(found.workloads) == 1
+
+
+# ---- sums that speak
+
+
+def test_services_beyond_the_pool_are_an_error_at_the_largest_of_them() -> None:
+    found = report(a_yaml=service("chat", 24), b_yaml=service("search", 9))
+    (one,) = samples.of_rule(found, "pool-overcommitted")
+    assert one.severity == Severity.ERROR
+    assert one.message == "services take 33 GPUs of the pool h100, whose servers hold 32"
+    assert one.location.path == "a.yaml"
+    assert [place.location.path for place in one.related] == ["hall.yaml"]
+    assert one.arithmetic == ("24 GPUs chat (a.yaml) + 9 GPUs search (b.yaml)",)
+
+
+def test_one_file_alone_speaks_where_it_is_too_much_alone() -> None:
+    assert "pool-overcommitted" in said(report(only="a.yaml", a_yaml=service("chat", 33)))
+
+
+def test_a_job_larger_than_the_partition_never_starts() -> None:
+    assert said(report(job_sh=job(nodes=3))) == {"job-exceeds-pool": Severity.ERROR}
+
+
+# ---- sums that stay silent
+
+SILENT = {
+    "a pool that is just full": {"a_yaml": service("chat", 24), "b_yaml": service("search", 8)},
+    "many jobs of one partition, which wait for one another": {f"j{n}_sh": job(f"train{n}", 2) for n in range(9)},
+    "one object in a base and in an overlay": {
+        "base__a_yaml": service("chat", 20),
+        "prod__a_yaml": service("chat", 20),
+    },
+    "services of another pool": {"a_yaml": service("chat", 99, pool="other")},
+    "services that name no pool": {"a_yaml": service("chat", 99).replace("      nodeSelector: {pool: h100}\n", "")},
+    "services that wait in a queue": {
+        "a_yaml": service("chat", 40).replace("namespace: ml", "labels: {kueue.x-k8s.io/queue-name: team}")
+    },
+    "runs to an end": {
+        "a_yaml": service("chat", 1, 8).replace("kind: Deployment", "kind: Job").replace("apps/v1", "batch/v1")
+    },
+    "an autoscaler that starts from little": {
+        "a_yaml": service("chat", 40).replace("  replicas: 40\n", "")
+        + "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: chat, namespace: ml}\nspec:\n"
+        "  minReplicas: 2\n  maxReplicas: 32\n  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: chat}\n"
+    },
+}
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_these_sums_stay_silent(name: str) -> None:
+    assert said(report(**SILENT[name])) == {}
+
+
+def test_a_pool_whose_servers_are_not_known_is_not_judged() -> None:
+    hall = HALL.replace("type: dgx-h100, count: 2", "type: nobody-knows, count: 2")
+    assert said(report(hall, a_yaml=service("chat", 99))) == {}
+
+
+def test_a_pool_in_two_halls_of_one_label_counts_for_none() -> None:
+    hall = HALL.replace("{name: train, partition: gpu}", "{name: train, labels: {pool: h100}}")
+    assert said(report(hall, a_yaml=service("chat", 40))) == {}
+
+
+def test_a_run_over_a_facility_alone_says_nothing_of_loads() -> None:
+    assert said(report(only="hall.yaml")) == {}
+
+
+# ---- the load of a rack
+
+
+@pytest.mark.parametrize(
+    ("busy", "worlds"),
+    [
+        (0, (0.0, 0.0, 0.0)),
+        (8, (0.0, 4.0, 8.0)),
+        (24, (8.0, 12.0, 16.0)),
+        (32, (16.0, 16.0, 16.0)),
+    ],
+)
+def test_the_part_of_a_rack_is_bounded_by_what_fits_elsewhere(busy: int, worlds: tuple[float, float, float]) -> None:
+    """Two racks of 16: of 24 GPUs that compute, 8 are in each at the least, and 16 at the most."""
+    assert tuple(placed_load.group_busy_gpus(16, 32, busy, share) for share in (0.0, 0.5, 1.0)) == worlds
+
+
+def loaded(**files: str) -> PartFacts:
+    """The facts of the hall under what files place there."""
+    kept = {name.replace("_yaml", ".yaml").replace("_sh", ".sh"): text.encode() for name, text in files.items()}
+    given = Given(tuple(shipped_rules().values()), facility="hall.yaml")
+    held = samples.Alone({**kept, "hall.yaml": HALL.encode()})
+    judged = [
+        (one.workload, one.known) for path, text in kept.items() for one in lint.judged(Source(path, text), held, given)
+    ]
+    return facilities.facts_of(loads.under(known(), list(loads.placed(judged))), {})
+
+
+def test_a_rack_draws_between_idle_and_its_maximum_by_what_is_placed() -> None:
+    root = loaded(a_yaml=service("chat", 16))
+    racks = {one.role.name: one for one in root.of_kind("rack")}
+    found = racks["r1"].worlds("placed_load_w")
+    assert not isinstance(found, Missing)
+    assert found.favourable == pytest.approx(2 * 1020)  # all 16 fit into the other rack: two servers idle at a tenth
+    assert found.likely == pytest.approx(2 * (1530 + (0.72 * 10200 - 1530) / 2))  # half of each server computes
+    assert found.adverse == pytest.approx(2 * 10200)
+
+
+def test_services_count_for_sure_and_jobs_only_by_the_largest() -> None:
+    root = loaded(a_yaml=service("batch", 4, pool="h100"), j_sh=job("train", 2), k_sh=job("more", 1))
+    pools = {one.role.name: one for one in root.of_kind("pool")}
+    assert pools["h100"].likely("pool_service_gpus") == 4
+    assert pools["train"].likely("pool_service_gpus") == 0
+    assert (pools["train"].likely("pool_queued_gpus"), pools["train"].likely("pool_largest_job_gpus")) == (24, 16)
+    server = next(one for one in root.of_kind("server") if one.likely("pool") == "train")
+    assert server.worlds("pool_busy_gpus") == (0, 16, 16)
+
+
+# ---- a year
+
+
+def test_a_dgx_at_full_load_all_year_costs_what_a_hand_reckons() -> None:
+    """10.2 kW · 8760 h · 1.3 = 116,158 kWh; at 0.1 USD it is 11,616 USD."""
+    hall = HALL.replace(
+        "servers: [{type: dgx-h100}]", "servers: [{type: dgx-h100, idle: 10.2 kW}]\n      utilization: 1"
+    )
+    rack = next(one for one in known(hall).of_kind("rack") if one.role.name == "q1")
+    assert rack.likely("energy_year_usd") == pytest.approx(11_616, abs=1)
+    assert rack.likely("overhead_year_usd") == pytest.approx(11_616 * 0.3 / 1.3, abs=1)
+
+
+def test_without_a_pue_no_year_is_told_and_the_pue_is_asked_for() -> None:
+    hall = known(HALL.replace("  pue: 1.3\n", ""))
+    assert hall.worlds("energy_year_usd") == Missing(frozenset({"site_pue"}))
+
+
+# ---- caps
+
+PAIRS = [SimpleNamespace(**row) for row in csv.DictReader(CAPS.read_text(encoding="utf-8").splitlines())]
+OUTLIERS = {
+    "nvl-llama2-server": "a bound on latency",
+    "pcie-gptj-offline": "200 W is the least that the board can be set to",
+}
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: pair.id)
+def test_a_published_cap_costs_what_the_interval_says(pair: SimpleNamespace) -> None:
+    left = float(pair.capped) / float(pair.uncapped)
+    least, likely, most = (
+        power_cap.serving_clock_share(float(pair.board_w), float(pair.cap_w), exponent) for exponent in (1.1, 0.57, 0)
+    )
+    assert (least <= left <= most) is (pair.id not in OUTLIERS)
+    if pair.id not in OUTLIERS:
+        assert abs(likely - left) < 0.2
+
+
+def test_most_published_caps_cost_what_is_likely_within_a_twentieth() -> None:
+    near = [
+        pair
+        for pair in PAIRS
+        if abs((float(pair.cap_w) / float(pair.board_w)) ** 0.57 - float(pair.capped) / float(pair.uncapped)) < 0.05
+    ]
+    assert (len(near), len(PAIRS)) == (16, 23)
+
+
+# ---- gpulint.yaml
+
+
+def test_gpulint_yaml_names_the_facility(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "site").mkdir()
+    (tmp_path / "apps").mkdir()
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "site" / "gpulint.yaml").write_text("")
+    (tmp_path / "gpulint.yaml").write_text("facility: site/hall.yaml\n")
+    (tmp_path / "site" / "hall.yaml").write_text(HALL)
+    (tmp_path / "apps" / "chat.yaml").write_text(service("chat", 40))
+    monkeypatch.chdir(tmp_path / "apps")
+    found = runs.report(preparation.prepared(["chat.yaml"], preparation.Options()), ["chat.yaml"])
+    (one,) = samples.of_rule(found, "pool-overcommitted")
+    assert one.related[0].location.path.endswith("site/hall.yaml")
+
+
+def test_a_facility_outside_the_repository_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "gpulint.yaml").write_text("facility: ../hall.yaml\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(preparation.Unusable, match=r"\.\./hall\.yaml lies outside the repository"):
+        preparation.prepared(["."], preparation.Options())
+
+
+# ---- fitted terms
+
+
+@pytest.mark.parametrize("term", ["queue_share", "packing_share", "idle_server_share", "busy_server_share"])
+def test_more_of_a_fitted_term_never_lowers_the_load(term: str) -> None:
+    def load(value: float) -> float:
+        told = {
+            "queue_share": 0.5,
+            "packing_share": 0.5,
+            "idle_server_share": 0.15,
+            "busy_server_share": 0.7,
+            term: value,
+        }
+        busy = placed_load.pool_busy_gpus(64, 16, 24, 16, told["queue_share"])
+        here = placed_load.group_busy_gpus(16, 64, busy, told["packing_share"])
+        idle = placed_load.idle_w(10_200, told["idle_server_share"])
+        full = placed_load.busy_w(10_200, told["busy_server_share"], idle)
+        return placed_load.placed_group_w(idle * 2, full * 2, told["packing_share"], 16, here)
+
+    values = [load(step / 10) for step in range(11)]
+    assert values == sorted(values)
+    assert len(set(values)) > 1
+
+
+@pytest.mark.parametrize(("term", "sign"), [("serving_power_exponent", -1), ("busy_time_share", 1)])
+def test_more_of_the_other_terms_moves_one_way(term: str, sign: int) -> None:
+    from gpulint.sizing import site_energy
+
+    def figure(value: float) -> float:
+        if term == "busy_time_share":
+            return site_energy.group_average_w(1000, 9000, site_energy.busy_share(None, value))
+        return power_cap.serving_clock_share(700, 450, value)
+
+    values = [sign * figure(step / 10) for step in range(11)]
+    assert values == sorted(values)
