@@ -134,6 +134,7 @@ def test_a_design_as_it_is_published_is_not_alarmed_about(name: str) -> None:
     assert [(one.rule, one.message) for one in found.open if one.severity > Severity.NOTE] == []
 
 
+LIQUID = "cooling: direct-liquid\n      air_cooling: contained\n      cdu: cdu-1"
 CHANGED = [
     ("superpod-h100", "breaker: 60 A", "breaker: 30 A", "failover-over-circuit"),
     ("superpod-h100", "redundancy: N+1", "redundancy: 2N", ""),
@@ -149,7 +150,7 @@ CHANGED = [
     ("superpod-b200", "voltage: 380 V", "voltage: 480 V", "voltage-outside-supply-range"),
     ("superpod-b300", "count: 4", "count: 5", "rack-heat-over-cooling"),
     ("superpod-gb200", "1.3 MW", "700 kW", "cdu-heat-exceeded"),
-    ("superpod-gb200", "cooling: direct-liquid\n      air_cooling: contained\n      cdu: cdu-1", "cooling: contained", "liquid-server-in-air"),
+    ("superpod-gb200", LIQUID, "cooling: contained", "liquid-server-in-air"),
     ("superpod-gb200", "breaker: 60 A", "breaker: 40 A", "failover-over-circuit"),
     ("lab", "count: 2", "count: 3", "failover-over-circuit"),
     ("lab", "DGX A100", "DGX H100", "failover-over-circuit"),

@@ -10,6 +10,8 @@ from gpulint.draws import Draw, Draws
 
 REDUNDANT = ("N+1", "2N")
 BUSBAR = "busbar"
+SINGLE_PHASE_MOST_W = 63 * 250
+"""The largest single-phase plug of IEC 60309 carries 63 A: shelves of 33 kW as those of an NVL72 hang on three phases."""
 
 
 def failing_side(feed_side: str | None, feed_name: str) -> str:
@@ -81,6 +83,7 @@ def feed_draws(
     servers: int,
     psus: int | None = None,
     psu_inlet: str | None = None,
+    psu_w: float | None = None,
 ) -> tuple[Draw, ...]:
     """What a group of servers draws from each feed, and through how many supplies.
 
@@ -88,16 +91,20 @@ def feed_draws(
 
     Args:
         server_group_w: of all servers of the group [W]. cord_shares: ratio by feed. servers: count.
-        psus: of one server. psu_inlet: of a supply; what hangs on a busbar takes three phases alike and has none of its own.
+        psus: of one server. psu_inlet: of a supply. psu_w: that one supply is rated for, None not known [W].
     Returns:
         by feed
+    Validity: what hangs on a busbar, and shelves of supplies that are rated beyond a single phase, take three phases alike.
 
     >>> feed_draws(10200, {"A": 0.5, "B": 0.5}, 1, 6)[0]
     Draw(feed='A', draw_w=5100.0, supplies=3.0)
+    >>> feed_draws(132000, {"A": 0.5, "B": 0.5}, 1, 8, None, 33000)[0]
+    Draw(feed='A', draw_w=66000.0, supplies=0.0)
 
     Source: definition.
     """
-    count = 0 if psu_inlet == BUSBAR else None if psus is None else servers * psus
+    three_phases = psu_inlet == BUSBAR or (psu_w is not None and psu_w > SINGLE_PHASE_MOST_W)
+    count = 0 if three_phases else None if psus is None else servers * psus
     return tuple(
         Draw(feed, server_group_w * share, None if count is None else count * share)
         for feed, share in cord_shares.items()
