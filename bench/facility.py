@@ -159,7 +159,7 @@ def main() -> None:
 
 
 def _by(found: Sequence[Compared]) -> list[tuple[str, ...]]:
-    lines = []
+    lines: list[tuple[str, ...]] = []
     for how in (*dict.fromkeys(one.row["how"] for one in found), ""):
         mine = [one.met for one in found if how in ("", one.row["how"])]
         lines.append((how or "all", share(sum(mine), len(mine)), f"{sum(mine) / len(mine):.1%}"))
