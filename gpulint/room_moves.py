@@ -212,6 +212,14 @@ def _more_feeds(known: PartFacts) -> Iterator[Move]:
         added = tuple((rack, _alike(like, chr(ord("A") + len(feeds) + at))) for at in range(more))
         title = f"{len(feeds) + more} feeds of the same kind"
         yield Move(title, (), f"{more} further circuit{'s' if more > 1 else ''} to the rack", added)
+        yield from (_with_feeds(other, added, len(feeds) + more) for other in _higher_voltage(known))
+
+
+def _with_feeds(other: Move, added: tuple[tuple[PartFacts, Part], ...], feeds: int) -> Move:
+    """The same change of all feeds, with further ones like them."""
+    values = {one.quantity: Field(one.value, source="suggested") for one in other.changes}
+    raised = tuple((rack, Part(part.kind, part.role.having(**values))) for rack, part in added)
+    return Move(f"{feeds} {other.title}", other.changes, other.gives_up, raised)
 
 
 def _alike(feed: Part, name: str) -> Part:

@@ -87,3 +87,38 @@ spec:
 """
     (one,) = finding(text).suggestions
     assert one.title == "230 L/min"
+
+
+TWO_FEEDS = """\
+apiVersion: gpulint/v1
+kind: Facility
+metadata: {name: ams1}
+spec:
+  code: NEC
+  power_factor: 0.95
+  racks:
+    - name: r1
+      redundancy: 2N
+      feeds:
+        - {name: a, voltage: 208 V, phases: 3, breaker: 60 A}
+        - {name: b, voltage: 208 V, phases: 3, breaker: 60 A}
+      servers:
+        - {type: DGX H100, count: 4}
+"""
+
+
+def test_what_leaves_no_error_comes_first() -> None:
+    """42.9 kVA: two feeds of 415 V 60 A carry 69.0 kVA and one 34.5; of three, the two that are left carry 69.0."""
+    said = {one.rule: one for one in samples.report(TWO_FEEDS, path="facility.yaml").findings}
+    titles = [one.title for one in said["rack-over-circuit"].suggestions]
+    assert titles[0] == "3 feeds of 415 V, three phases"
+    assert "breakers of 100 A" in titles
+    (edits,) = [one.edits for one in said["rack-over-circuit"].suggestions if one.title == "breakers of 100 A"]
+    assert [(edit.old, edit.new) for edit in edits] == [("60 A", "100 A")] * 2
+
+
+def test_what_absorbs_a_lesser_word_has_said_it_already() -> None:
+    """45.2 kW of heat are over what contained air takes; 33.9 kW are near it, which is no new trouble."""
+    text = TWO_FEEDS.replace("  racks:", "  cooling: contained\n  racks:")
+    said = {one.rule: one for one in samples.report(text, path="facility.yaml").findings}
+    assert "3 of DGX H100 in r1, 1 in other racks" in [one.title for one in said["rack-over-circuit"].suggestions]
