@@ -72,12 +72,12 @@ def _other_optic(known: Facts) -> Iterator[Rewrite]:
 
 
 def _instead_of(near: Optic, caged: bool) -> list[Optic]:
-    """What goes into the same port for the same links, first on the same fibre, first with the shortest reach.
+    """What goes into the same port for the same links: on the same lanes, then on the same fibre, first the shortest reach.
 
     Where the cage is stated, the rules say whether a plug with fins or a flat one goes into it.
     """
     alike = [one for one in optics.optics() if one.name != near.name and _alike(one, near, caged)]
-    return sorted(alike, key=lambda one: (one.fibre != near.fibre, _longest(one)))
+    return sorted(alike, key=lambda one: (one.signal != near.signal, one.fibre != near.fibre, _longest(one)))
 
 
 def _alike(one: Optic, near: Optic, caged: bool) -> bool:

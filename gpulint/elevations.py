@@ -22,14 +22,15 @@ from gpulint.findings import (
 )
 from gpulint.parts import PartFacts
 
-PROMISED = frozenset({"N+1", "2N"})
-"""What is said of feeds one of which may fail."""
 DRAWN_MAX = 200
 """Machines of a rack that are drawn; the tallest racks have some sixty units."""
 
 
 class Gauge(NamedTuple):
-    """The facts of a meter: what is taken, at least, and of how much; `each` server has a fact without which not all is known."""
+    """The facts of a meter: what is taken, at least, and of how much.
+
+    What is taken counts as the least where it has no fact of its own, and where a server lacks the fact `each`.
+    """
 
     taken: str
     least: str
@@ -39,29 +40,34 @@ class Gauge(NamedTuple):
 
 
 _PLANNED = (Gauge("planned_load_w", "least_planned_load_w", "power_limit_w"),)
-_ROOM = {"power": _PLANNED, "cooling": (Gauge("room_heat_w", "least_room_heat_w", "cooling_installed_w"),)}
-_SITE = {"power": _PLANNED, "cooling": (Gauge("heat_w", "least_heat_w", "cooling_installed_w"),)}
+_COOLED = ("cooling_installed_w", "cooling_reserved_w")
+_ROOM = {"power": _PLANNED, "cooling": tuple(Gauge("room_heat_w", "least_room_heat_w", limit) for limit in _COOLED)}
+_SITE = {"power": _PLANNED, "cooling": tuple(Gauge("heat_w", "least_heat_w", limit) for limit in _COOLED)}
 GAUGES: Mapping[str, Mapping[str, tuple[Gauge, ...]]] = {
     "rack": {
         "power": (
-            Gauge("load_w", "least_load_w", "power_limit_w"),
-            Gauge("load_va", "least_load_va", "survivors_va"),
+            Gauge("planned_load_w", "least_planned_load_w", "power_limit_w"),
             Gauge("load_va", "least_load_va", "rack_usable_va"),
         ),
         "cooling": (
             Gauge("cooled_heat_w", "least_cooled_heat_w", "cooling_installed_w"),
-            Gauge("heat_w", "least_heat_w", "density_most_w", usual=True),
+            Gauge("heat_w", "least_heat_w", ""),
+            Gauge("air_heat_w", "least_air_heat_w", "density_most_w", usual=True),
         ),
-        "weight": (Gauge("weight_kg", "least_weight_kg", "rack_load_limit_kg"),),
-        "space": (Gauge("units_used", "units_used", "rack_units", each="server_group_units"),),
+        "weight": (
+            Gauge("weight_kg", "least_weight_kg", "rack_load_limit_kg"),
+            Gauge("floor_load_kg_per_m2", "", "floor_limit_kg_per_m2", each="server_weight_kg"),
+        ),
+        "space": (Gauge("units_used", "", "rack_units", each="server_group_units"),),
     },
     "panel": {
-        "power": (
-            Gauge("panel_load_w", "least_panel_load_w", "panel_capacity_w"),
-            Gauge("panel_load_w", "least_panel_load_w", "power_limit_w"),
-        ),
+        "power": (Gauge("panel_load_w", "least_panel_load_w", "panel_capacity_w"),),
+        "failover": (Gauge("panel_failover_w", "", "panel_capacity_w"),),
     },
-    "cdu": {"cooling": (Gauge("loop_heat_w", "least_loop_heat_w", "cooling_installed_w"),)},
+    "cdu": {
+        "cooling": tuple(Gauge("loop_heat_w", "least_loop_heat_w", limit) for limit in _COOLED),
+        "flow": (Gauge("needed_flow_m3_per_s", "least_flow_m3_per_s", "liquid_flow_m3_per_s"),),
+    },
     "row": _ROOM,
     "room": _ROOM,
     "site": _SITE,
@@ -110,7 +116,7 @@ def _rack(known: PartFacts) -> RackSummary:
         units=None if height is None else math.floor(height),
         servers=sum(map(_count, servers)),
         slots=tuple(slots),
-        stacked=any(_position(one) is None or _count(one) > 1 for one in servers) and bool(slots),
+        stacked=any(_position(one) is None for one in servers) and bool(slots),
         undrawn=tuple(undrawn),
         meters=tuple(_meters(known)),
         feeds=tuple(_feed(one) for one in known.below if one.kind == "feed"),
@@ -122,7 +128,7 @@ def _count(server: PartFacts) -> int:
 
 
 def _position(server: PartFacts) -> int | None:
-    position = _number(server, "server_position_u")
+    position = _number(server, "position_u")
     return None if position is None else math.floor(position)
 
 
@@ -139,9 +145,10 @@ def _slots(servers: Sequence[PartFacts], height: int) -> tuple[list[Slot], list[
         high, number, first = _number(server, "server_units"), _count(server), _position(server)
         if high is None or number > DRAWN_MAX - len(slots):
             why = "whose units are not known" if high is None else "which are too many to draw"
-            undrawn.append(f"{number:,} × {_label(server)}, {why}")
+            undrawn.append(f"{number:,} × {server.role.name}, {why}")
             continue
-        one = Slot(_label(server), first or 1, max(math.ceil(high), 1), _number(server, "server_w"))
+        name, kind = _called(server)
+        one = Slot(name, first or 1, max(math.ceil(high), 1), _number(server, "server_w"), kind)
         slots += [one] if first is not None and number else []
         waiting.append((one, number - 1 if first is not None else number))
     for one, number in waiting:
@@ -150,19 +157,19 @@ def _slots(servers: Sequence[PartFacts], height: int) -> tuple[list[Slot], list[
     return sorted(slots, key=lambda slot: (slot.lowest, slot.name)), undrawn
 
 
-def _label(server: PartFacts) -> str:
-    """The name, and the type where that says more."""
+def _called(server: PartFacts) -> tuple[str, str]:
+    """The name and the type of a machine; several alike have no names of their own."""
     stated = server.role.value("server_type")
-    return " ".join(dict.fromkeys((server.role.name, str(stated) if isinstance(stated, str) else server.role.name)))
+    kind = stated if isinstance(stated, str) else ""
+    return (kind if kind and _count(server) > 1 else server.role.name), kind
 
 
 def _free(slots: Iterable[Slot], one: Slot, height: int) -> int:
-    """The lowest unit from that of a slot on from which its machine has room; where there is none, above all others."""
+    """The lowest unit of room for a machine: from that of a slot on, else below it, else from there on beyond the rack."""
     taken: set[int] = {unit for slot in slots for unit in range(slot.lowest, slot.lowest + slot.units)}
-    for lowest in itertools.chain(range(one.lowest, height - one.units + 2), range(1, one.lowest)):
-        if taken.isdisjoint(range(lowest, lowest + one.units)):
-            return lowest
-    return max((height, *taken)) + 1
+    within = itertools.chain(range(one.lowest, height - one.units + 2), range(1, one.lowest))
+    candidates = itertools.chain(within, itertools.count(one.lowest))
+    return next(lowest for lowest in candidates if taken.isdisjoint(range(lowest, lowest + one.units)))
 
 
 # ---- meters
@@ -174,19 +181,22 @@ def _meters(known: PartFacts) -> Iterator[Meter]:
         yield max(made, key=_nearness)
 
 
-def _nearness(meter: Meter) -> tuple[bool, bool, float]:
-    """How much a meter tells: a stated limit before a usual one, then the share that is taken of it."""
+def _nearness(meter: Meter) -> tuple[bool, bool, bool, float]:
+    """How much a meter tells: a stated limit before a usual one before none, then the share that is taken of it."""
     likely = meter.taken.likely if meter.taken else meter.least
     share = likely / meter.limit if likely is not None and meter.limit else -1.0
-    return meter.limit is not None and not meter.usual, meter.limit is not None, share
+    has_limit, is_known = meter.limit is not None, likely is not None
+    return has_limit and not meter.usual, has_limit and is_known, is_known, share
 
 
 def _meter(known: PartFacts, name: str, gauge: Gauge) -> Meter:
-    taken, limit = _worlds(known, gauge.taken), _worlds(known, gauge.limit)
+    taken, limit = _worlds(known, gauge.taken), _worlds(known, gauge.limit) if gauge.limit else None
+    least = _worlds(known, gauge.least) if gauge.least else taken
     if gauge.each and not all(_worlds(one, gauge.each) for one in known.of_kind("server")):
         taken = None
-    least = _worlds(known, gauge.least)
     verdict = _verdict(taken, least, limit)
+    if gauge.usual and verdict == "exceeded":
+        verdict = "likely exceeded"
     return Meter(
         name,
         _unit(gauge),
@@ -201,7 +211,7 @@ def _meter(known: PartFacts, name: str, gauge: Gauge) -> Meter:
 
 def _unit(gauge: Gauge) -> str:
     """The unit of a meter; rack units are a count."""
-    return (glossary()[gauge.limit].unit if gauge.limit in glossary() else "") or "u"
+    return glossary()[gauge.taken].unit or "u"
 
 
 def _verdict(taken: Worlds[float] | None, least: Worlds[float] | None, limit: Worlds[float] | None) -> str:
@@ -219,30 +229,34 @@ def _verdict(taken: Worlds[float] | None, least: Worlds[float] | None, limit: Wo
 
 def _needs(known: PartFacts, gauge: Gauge) -> list[str]:
     """What would have to be stated for a meter: what its parts lack, and the limit where none is."""
-    lacking = known.missing(filter(glossary().__contains__, (gauge.taken, gauge.limit)))
-    return sorted(lacking | ({gauge.limit} if _worlds(known, gauge.limit) is None else set()))
+    lacking = known.missing(filter(None, (gauge.taken, gauge.limit)))
+    return sorted(lacking | ({gauge.limit} if gauge.limit and _worlds(known, gauge.limit) is None else set()))
 
 
 # ---- feeds
 
 
 def _feed(known: PartFacts) -> FeedSummary:
-    load = _share(known, ("feed_load_va", "feed_usable_va"), ("feed_line_a", "feed_usable_a"))
-    lost = _share(known, ("feed_failover_va", "feed_usable_va"), ("feed_failover_line_a", "feed_usable_a"))
-    least = _share(known, ("least_feed_load_va", "feed_usable_va"))
-    verdict = _holds(known, load, lost, least)
+    """A feed by its whole power and by its most loaded line, whichever is nearer to what it carries."""
+    load = _worlds(known, "feed_load_va")
+    whole = _share(known, "feed_load_va" if load else "least_feed_load_va", "feed_usable_va")
+    today = _greater(whole, _share(known, "feed_line_a", "feed_usable_a"))
+    lost = _greater(
+        _share(known, "feed_failover_va", "feed_usable_va"), _share(known, "feed_failover_line_a", "feed_usable_a")
+    )
+    verdict = _holds(known, today, lost, by_line=whole is not None and max(whole) <= 1)
+    if load is None and verdict in ("holds", "likely holds", "not redundant"):
+        verdict = "cannot tell"
     return FeedSummary(
         known.role.name,
         _word(known, "feed_side") or known.role.name,
         ", ".join(_supply(known)),
         _number(known, "feed_usable_va"),
-        _worlds(known, "feed_load_va"),
         load,
-        lost,
+        today if load else None,
+        lost if load else None,
         verdict,
-        tuple(sorted(known.missing(filter(glossary().__contains__, ("feed_load_va", "feed_usable_va")))))
-        if verdict == "cannot tell"
-        else (),
+        tuple(sorted(known.missing(("feed_load_va", "feed_usable_va")))) if verdict == "cannot tell" else (),
     )
 
 
@@ -255,30 +269,43 @@ def _supply(known: PartFacts) -> Iterator[str]:
             yield f"{value:g} {phases}" if name == "feed_phases" else units.human(value, glossary()[name].unit)
 
 
-def _holds(
-    known: PartFacts, load: Worlds[float] | None, lost: Worlds[float] | None, least: Worlds[float] | None
-) -> str:
-    """Whether a feed carries its load, also after the loss of another side."""
-    over = [one > 1 for one in load or least or ()]
-    if over and (all(over) or (load and over[1])):
-        return "overloaded" if all(over) else "likely overloaded"
-    promised = _word(known, "redundancy") in PROMISED
+def _holds(known: PartFacts, today: Worlds[float] | None, lost: Worlds[float] | None, by_line: bool) -> str:
+    """Whether a feed carries its load, also after the loss of another side, as far as that load is known.
+
+    Where no cords are stated, that its rack spreads its load evenly is an assumption: sure is what all feeds together lack,
+    and that a line is over its breaker where the feed as a whole is not.
+    """
+    if today is None:
+        return "cannot tell"
+    if today.likely > 1:
+        sure = min(today) > 1 and (by_line or _is_sure(known, "rack_usable_va"))
+        return "overloaded" if sure else "likely overloaded"
+    promised = _is_so(known, "is_redundant")
     if _number(known, "sides_count") == 1:
         return "no spare" if promised else "not redundant"
-    if lost is not None and lost.likely > 1:
-        return ("no spare" if min(lost) > 1 else "likely no spare") if promised else "not redundant"
-    if load is None or lost is None:
+    if lost is None:
         return "cannot tell"
-    return "likely holds" if any(over) or max(lost) > 1 else "holds"
+    if lost.likely > 1:
+        sure = min(lost) > 1 and _is_sure(known, "survivors_va")
+        return ("no spare" if sure else "likely no spare") if promised else "not redundant"
+    return "likely holds" if max(*today, *lost) > 1 else "holds"
 
 
-def _share(known: PartFacts, *pairs: tuple[str, str]) -> Worlds[float] | None:
-    """The greatest share that one fact has of another, world by world."""
-    found = [(_worlds(known, part), _worlds(known, whole)) for part, whole in pairs]
-    shares = [
-        [_ratio(one, all_) for one, all_ in zip(part, whole, strict=True)] for part, whole in found if part and whole
-    ]
-    return Worlds(*(max(world) for world in zip(*shares, strict=True))) if shares else None
+def _is_sure(known: PartFacts, capacity: str) -> bool:
+    """Whether the load of a feed is known by its cords, or that of its rack is beyond a capacity however it is spread."""
+    whole = _share(known, "load_va", capacity) or _share(known, "least_load_va", capacity)
+    return _is_so(known, "cords_stated") or (whole is not None and min(whole) > 1)
+
+
+def _share(known: PartFacts, part: str, whole: str) -> Worlds[float] | None:
+    """The share that one fact has of another, world by world."""
+    taken, most = _worlds(known, part), _worlds(known, whole)
+    return Worlds(*map(_ratio, taken, most)) if taken and most else None
+
+
+def _greater(one: Worlds[float] | None, other: Worlds[float] | None) -> Worlds[float] | None:
+    """The greater of two shares in each world; of one that is not known, the other."""
+    return Worlds(*map(max, one, other)) if one and other else one or other
 
 
 def _ratio(part: float, whole: float) -> float:
@@ -290,8 +317,6 @@ def _ratio(part: float, whole: float) -> float:
 
 def _worlds(known: PartFacts, name: str) -> Worlds[float] | None:
     """A fact in numbers; None where it is missing, or known to be absent."""
-    if name not in glossary():
-        return None
     found = known.worlds(name)
     if isinstance(found, Missing) or not all(_is_number(one) for one in found):
         return None
@@ -307,7 +332,11 @@ def _number(known: PartFacts, name: str) -> float | None:
     return None if found is None else found.likely
 
 
+def _is_so(known: PartFacts, name: str) -> bool:
+    return known.likely(name) is True
+
+
 def _word(known: PartFacts, name: str) -> str:
     """A fact in words; empty where it is missing, or known to be absent."""
-    found = known.likely(name) if name in glossary() else None
+    found = known.likely(name)
     return found if isinstance(found, str) else ""

@@ -349,12 +349,13 @@ class Meter(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """One machine in a rack: its lowest unit, how many it takes, and what it draws at most."""
+    """One machine in a rack: its lowest unit, how many it takes, what it draws at most, and its type where that is stated."""
 
     name: str
     lowest: int
     units: int
     power_w: float | None = None
+    type: str = ""
 
 
 class FeedSummary(NamedTuple):

@@ -45,8 +45,21 @@ def every_inlet() -> frozenset[str]:
     return frozenset().union(*(one.inlets for one in _outlets().values()))
 
 
-def rated_for(inlet: str) -> tuple[float, float] | None:
+def inlet(word: str) -> str:
+    """The inlet that a word names, also by the connector that goes into it: C19, C20 and C19/C20 are all C20.
+
+    >>> inlet("c20"), inlet("C19/C20"), inlet("busbar")
+    ('C20', 'C20', 'BUSBAR')
+    """
+    first = word.upper().partition("/")[0].strip()
+    return _CONNECTORS.get(first, first)
+
+
+_CONNECTORS = {"C13": "C14", "C15": "C16", "C19": "C20", "C21": "C22"}
+_MADE_FOR = {inlet: connector for connector, inlet in _CONNECTORS.items()}
+
+
+def rated_for(word: str) -> tuple[float, float] | None:
     """The rating of the outlets made for an inlet, by IEC and in North America; None where it is no inlet for a cord."""
-    made = {"C14": "C13", "C16": "C15", "C20": "C19", "C22": "C21"}.get(inlet)
-    found = _outlets().get(made or "")
+    found = _outlets().get(_MADE_FOR.get(inlet(word), ""))
     return (found.iec_a, found.ul_a) if found else None

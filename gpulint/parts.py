@@ -71,6 +71,7 @@ class PartFacts(Facts):
         self.above = above
         self.below = tuple(below(self) if below else (PartFacts(one, self) for one in part.parts))
         self._of_kind: dict[str, tuple[PartFacts, ...]] = {}
+        self._called: dict[str, Mapping[str, tuple[PartFacts, ...]]] = {}
         self._ending: dict[str, Mapping[str, tuple[PartFacts, ...]]] = {}
         self._type: Mapping[str, Field] | None = None
 
@@ -102,10 +103,9 @@ class PartFacts(Facts):
 
     def _at_ends(self, kind: str) -> Iterator[PartFacts]:
         """The parts of a kind that this one's ends name."""
-        named = {_device(self.likely(name)) for name in ENDS[self.kind]}
-        for one in self.root().of_kind(kind):
-            if one.role.name in named:
-                yield one
+        called = self.root().called(kind)
+        for device in dict.fromkeys(_device(self.likely(name)) for name in ENDS[self.kind]):
+            yield from called.get(device, ())
 
     def _held(self, kind: str) -> Iterator[PartFacts]:
         for one in self.below:
@@ -121,6 +121,15 @@ class PartFacts(Facts):
         for one in self.above.of_kind(kind) if self.above else ():
             if one.likely(self.kind) == self.role.name:
                 yield one
+
+    def called(self, kind: str) -> Mapping[str, tuple[PartFacts, ...]]:
+        """The parts of a kind by their names."""
+        if kind not in self._called:
+            found: dict[str, list[PartFacts]] = {}
+            for one in self.of_kind(kind):
+                found.setdefault(one.role.name, []).append(one)
+            self._called[kind] = {name: tuple(ones) for name, ones in found.items()}
+        return self._called[kind]
 
     def ending(self, kind: str) -> Mapping[str, tuple[PartFacts, ...]]:
         """The parts of a kind with two ends, by the names at their ends, without the port behind a colon."""

@@ -47,6 +47,46 @@ spec:
       #   layers: 32
 """
 
+FACILITY = """\
+# The racks that GPUs stand in. Draw them with: gpulint facility FILE. Judge them with: gpulint check FILE
+# Delete the lines that you do not need: what nobody states is not assumed. Every key and its unit: schemas/facility.json
+apiVersion: gpulint/v1
+kind: Facility
+metadata:
+  name: our-site
+spec:
+  # pue: 1.3
+  # energy_price: 0.14              # USD per kWh
+  # power_limit: 1.2 MW             # of a rack, row, room, panel or all
+  code: NEC                         # or IEC: what breakers may carry for hours
+  rooms:
+    - name: hall-1
+      cooling: contained            # room, contained, in-row, rear-door, direct-liquid or immersion
+      # cooling_capacity: 400 kW    # heat that the units of the room take; also of a rack, a site or a CDU
+      # inlet: 22 C
+      # inlet_class: A2
+      # floor_limit: 1200 kg/m2
+      racks:
+        - name: r[01-08]            # eight racks alike
+          units: 48
+          cooling_capacity: 30 kW
+          # load_limit: 1360 kg
+          # pool: h100
+          redundancy: N+1           # N, N+1 or 2N: which feeds may fail
+          feeds:                    # voltage between lines; feeds of one side fail together
+            - {name: A, voltage: 415 V, phases: 3, breaker: 60 A}
+            - {name: B, voltage: 415 V, phases: 3, breaker: 60 A}
+            - {name: C, voltage: 415 V, phases: 3, breaker: 60 A}
+            # - {name: D, voltage: 415 V, phases: 3, breaker: 60 A, side: C, panel: rpp-1, outlets: {C19: 12}}
+          servers:
+            - {type: DGX H100, count: 2, position: 3}     # gpulint catalog servers
+            # - {name: head, count: 2, power: 800 W, units: 2, psus: 2, psus_needed: 1, weight: 30 kg}
+  # panels:                         # what feeds hang on
+  #   - {name: rpp-1, power_limit: 500 kW}
+  # pools:                          # what leads workloads to racks: labels of nodes, a partition, a queue
+  #   - {name: h100, labels: {pool: h100}}
+"""
+
 HEAD = """\
 # Settings of gpulint; every key is optional. The nearest gpulint.yaml above a file counts: gpulint policy show FILE
 # For completion in an editor: gpulint policy schema > gpulint.schema.json, and begin this file with the line

@@ -419,6 +419,7 @@ def _worded(singular: str, suffix: str) -> Callable[[float], str]:
 _STEPS: Mapping[str, tuple[tuple[float, str], ...]] = {
     **{unit: ((MILLION, f"M{name}"), (THOUSAND, f"k{name}"), (1, name)) for unit, name in (("w", "W"), ("va", "VA"))},
     "u": ((1, "U"),),
+    "kg_per_m2": ((1, "kg/m²"),),
     "liquid_m3_per_s": ((float(L_PER_MIN), "L/min"),),
     "m3_per_s": ((float(CFM), "CFM"),),
 }

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 import samples
 
@@ -248,3 +251,58 @@ def test_what_lacks_a_transceiver_says_what_to_add() -> None:
     lacking = {each.rule: each.needs for each in one.outcome.not_evaluated}
     assert lacking["fibre-reach-exceeded"] == ("optic",)
     assert {name for needs in lacking.values() for name in needs} == {"optic"}
+
+
+def test_the_page_shows_what_is_said_of_its_example() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "facility_cabling.md").read_text(encoding="utf-8")
+    example, shown = (re.search(rf"```{language}\n(.*?)```", page, re.DOTALL) for language in ("yaml", "console"))
+    assert example
+    assert shown
+    found = samples.report(example[1], path="site/hall.yaml").open
+    lines = [f"{one.location.path}:{one.location.line}:{one.location.column}" for one in found]
+    said = [
+        f"{line}: {one.severity.name.lower()}[{one.rule}] {one.message}" for line, one in zip(lines, found, strict=True)
+    ]
+    assert said == [line for line in shown[1].splitlines() if line.startswith("site/")]
+
+
+def alternatives(stated: str) -> list[str]:
+    """What is proposed for the one finding of a cable."""
+    (found,) = samples.report(HEAD + cable(stated) + SWITCHES, path="facility.yaml").open
+    return [one.title for one in found.suggestions]
+
+
+@pytest.mark.parametrize(
+    ("stated", "titles"),
+    [
+        pytest.param("optic: 400GBASE-VR4, medium: OM4, length: 80 m", ["400GBASE-SR4"], id="the same fibre first"),
+        pytest.param(
+            "optic: MMA4Z00-NS, medium: OM4, length: 80 m, from: leaf1", ["MMS4X00-NS"], id="then another one"
+        ),
+        pytest.param(
+            "optic: 400GBASE-SR8, medium: OM3, length: 90 m",
+            ["OM4 in the place of OM3", "400GBASE-DR4"],
+            id="a better grade",
+        ),
+        pytest.param(
+            "optic: MMA4Z00-NS-T, medium: OM4, length: 9 m, from: leaf1", ["MMA4Z00-NS"], id="the part for its network"
+        ),
+        pytest.param(
+            "optic: MCP4Y10-N002, medium: DAC, length: 3 m, from: leaf1",
+            ["MCA4J80-N003"],
+            id="a longer cable to the same plug",
+        ),
+        pytest.param(
+            "optic: MCP4Y10-N002, medium: DAC, length: 3 m, from: stor1", [], id="which Ethernet does not take"
+        ),
+        pytest.param("medium: DAC, length: 4 m, speed: 400G", ["ACC in the place of DAC"], id="active copper"),
+        pytest.param("medium: DAC, length: 12 m, speed: 400G", [], id="longer than any copper"),
+        pytest.param(
+            "optic: MMA4Z00-NS, cage: OSFP-RHS, medium: OM4, length: 9 m",
+            ["MMA4Z00-NS-FLT"],
+            id="the same part with a flat top",
+        ),
+    ],
+)
+def test_what_is_proposed_goes_into_the_same_ports(stated: str, titles: list[str]) -> None:
+    assert alternatives(stated) == titles

@@ -246,6 +246,11 @@ def test_what_is_too_much_is_said(text: str, rule: str, severity: Severity) -> N
         "racks: [{name: r, floor_area: 2 m2, floor_limit: 700, servers: [{type: gb200-nvl72}]}]",
         # what a rack may hold is known, what is in it is not
         "racks: [{name: r, load_limit: 100 kg, floor_limit: 10, tile_limit: 10, servers: [{type: unheard-of}]}]",
+        # one unit for a loop whose racks promise nothing either
+        "cdus: [{name: c}]\nracks: [{name: r, redundancy: N, cooling: direct-liquid, cdu: c, servers: [{type: gb200-nvl72}]}]",
+        # two units on one loop
+        "cdus: [{name: c, cooling_units: 2}]\n"
+        "racks: [{name: r, redundancy: 2N, cooling: direct-liquid, cdu: c, servers: [{type: gb200-nvl72}]}]",
         # cards with open fans, apart from one another
         "racks: [{name: r, servers: [{type: own, gpus: 2, card_cooler: open-fan}]}]",
     ],

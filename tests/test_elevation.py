@@ -77,11 +77,11 @@ rack r01 in hall-1  (room.yaml:9)
    24 ├────────────────────────────┤  ███████████████████······  within
       │ dgx-h100           10.2 kW │
       │                            │  feed a (side A): overloaded
-      │                            │    208 V, 3 phases, 60 A: 17.3 kVA usable
-   16 ├────────────────────────────┤    now 20.6 kVA 119 %, one side lost 238 %
+      │                            │    208 V, 3 phases, 60 A: 20.6 of 17.3 kVA
+   16 ├────────────────────────────┤    line at 119 %, at 238 % with a side lost
       │ dgx-h100           10.2 kW │  feed b (side B): overloaded
-      │                            │    208 V, 3 phases, 60 A: 17.3 kVA usable
-      │                            │    now 20.6 kVA 119 %, one side lost 238 %
+      │                            │    208 V, 3 phases, 60 A: 20.6 of 17.3 kVA
+      │                            │    line at 119 %, at 238 % with a side lost
     8 ├────────────────────────────┤
       │ dgx-h100           10.2 kW │
       │                            │
@@ -104,11 +104,11 @@ rack r01 in hall-1  (room.yaml:9)
    24 +----------------------------+  ###################......  within
       | dgx-h100           10.2 kW |
       |                            |  feed a (side A): overloaded
-      |                            |    208 V, 3 phases, 60 A: 17.3 kVA usable
-   16 +----------------------------+    now 20.6 kVA 119 %, one side lost 238 %
+      |                            |    208 V, 3 phases, 60 A: 20.6 of 17.3 kVA
+   16 +----------------------------+    line at 119 %, at 238 % with a side lost
       | dgx-h100           10.2 kW |  feed b (side B): overloaded
-      |                            |    208 V, 3 phases, 60 A: 17.3 kVA usable
-      |                            |    now 20.6 kVA 119 %, one side lost 238 %
+      |                            |    208 V, 3 phases, 60 A: 20.6 of 17.3 kVA
+      |                            |    line at 119 %, at 238 % with a side lost
     8 +----------------------------+
       | dgx-h100           10.2 kW |
       |                            |
@@ -246,9 +246,9 @@ FIFTY = FacilitySummary(
 ROOM = """\
 campus: 50 racks, 103 servers  (room.yaml:3)
 
-facility campus power   █████·····  1 of 2 MW  50 %              within
-room hall       cooling ████████??  at least 0.9 of 1.2 MW  75 % cannot tell
-panel rpp-1     power   ████████┃▓  90 of 80 kW  112 %           exceeded
+facility        power    ████····  1 of 2 MW  50 %               within
+room hall       cooling  ██████??  at least 0.9 of 1.2 MW  75 %  cannot tell
+panel rpp-1     power    ██████┃▓  90 of 80 kW  112 %            exceeded
 
 rack             power        cooling      weight       space        feeds
 hall/row-a
@@ -312,12 +312,30 @@ def test_a_check_says_in_one_line_how_many_racks_are_over_a_limit(
     assert list(counts.closing(report)) == ["0 files, 0 workloads, no findings", expected]
 
 
+def test_machines_of_one_type_make_racks_alike_whatever_they_are_called() -> None:
+    racks = [
+        RackSummary(
+            f"r{rack}",
+            "",
+            at(rack),
+            units=2,
+            slots=tuple(Slot(f"n{rack}{unit}", unit, 1, 500, "box") for unit in (1, 2)),
+        )
+        for rack in (1, 2)
+    ]
+    text = elevation.as_text((FacilitySummary("lab", at(1), racks=tuple(racks)),))
+    assert "rack r1 to r2, 2 alike" in text and "n11" not in text
+    alone = elevation.as_text((FacilitySummary("lab", at(1), racks=tuple(racks[:1])),))
+    assert "│ n11 box              500 W │" in alone
+
+
 def test_what_checks_of_parts_lack_is_summed_up_over_them() -> None:
-    lacking = (Lacking("rack-over-circuit", ("breaker_a",), ("r1", "r2")), Lacking("other", ("breaker_a",), ("r1",)))
+    parts = tuple(f"r{number}" for number in range(1, 51))
+    lacking = (Lacking("rack-over-circuit", ("breaker_a",), parts), Lacking("other", ("breaker_a",), ("r1",)))
     report = Report(facilities=(FacilitySummary("lab", at(1), not_evaluated=lacking),), asks={"breaker_a": "state it"})
     assert list(counts.needs(report)) == [
-        "not evaluated: 3 checks; to have them, add",
-        "  breaker_a (3 checks: r1; r2): state it",
+        "not evaluated: 51 checks; to have them, add",
+        "  breaker_a (51 checks: r1; r2 and 48 more): state it",
     ]
 
 

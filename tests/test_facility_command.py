@@ -14,7 +14,7 @@ import pytest
 import test_schemas
 from click.testing import CliRunner, Result
 
-from gpulint import cli
+from gpulint import cli, elevations, facts
 
 Run = Callable[..., Result]
 
@@ -133,6 +133,81 @@ def test_a_file_that_is_not_there_is_misuse(run: Run) -> None:
     assert CliRunner().invoke(cli.main, ["facility", "nowhere.yaml"]).exit_code == 2
 
 
+# ---- meters and feeds
+
+
+def test_every_meter_is_of_facts_that_parts_of_its_kind_have() -> None:
+    told = [
+        (kind, name)
+        for kind, meters in elevations.GAUGES.items()
+        for gauges in meters.values()
+        for gauge in gauges
+        for name in (gauge.taken, gauge.least, gauge.limit)
+        if name and kind not in facts.glossary()[name].part
+    ]
+    assert told == []
+
+
+CIRCUITS = """\
+apiVersion: gpulint/v1
+kind: Facility
+metadata: {name: lab}
+spec:
+  code: NEC
+  power_factor: 1
+  racks:
+    - name: r1
+      redundancy: REDUNDANCY
+      feeds:
+        - {name: a, voltage: VOLTAGE, phases: 1, breaker: 30 A}
+        - {name: b, voltage: VOLTAGE, phases: 1, breaker: 30 A}
+      servers: [SERVER]
+"""
+
+
+def feeds(run: Run, server: str, redundancy: str = "2N", voltage: str = "208 V") -> list[tuple[str, float | None]]:
+    """The verdict of each feed, and the likely share of what it carries after a loss."""
+    text = CIRCUITS.replace("SERVER", server).replace("REDUNDANCY", redundancy).replace("VOLTAGE", voltage)
+    (rack,) = json.loads(run(text, "--format", "json").output)["facilities"][0]["racks"]
+    shares = [one["lost_share"] and round(one["lost_share"]["likely"], 3) for one in rack["feeds"]]
+    return [(one["verdict"], share) for one, share in zip(rack["feeds"], shares, strict=True)]
+
+
+def test_a_feed_holds_where_it_carries_the_rack_alone(run: Run) -> None:
+    # 208 V · 30 A · 80 % = 4,992 VA
+    assert feeds(run, "{name: x, power: 4900 W, psus: 2}") == [("holds", 0.982), ("holds", 0.982)]
+
+
+def test_a_feed_has_no_spare_where_it_does_not_and_redundancy_is_promised(run: Run) -> None:
+    assert feeds(run, "{name: x, power: 5000 W, psus: 2}") == [("no spare", 1.002), ("no spare", 1.002)]
+
+
+def test_where_no_redundancy_is_promised_its_want_is_no_fault(run: Run) -> None:
+    assert {verdict for verdict, _ in feeds(run, "{name: x, power: 5000 W, psus: 2}", "N")} == {"not redundant"}
+
+
+def test_a_feed_is_overloaded_where_all_feeds_together_are(run: Run) -> None:
+    assert {verdict for verdict, _ in feeds(run, "{name: x, power: 10 kW, psus: 2}")} == {"overloaded"}
+
+
+def test_of_a_feed_in_a_rack_of_unknown_power_nothing_is_told(run: Run) -> None:
+    assert feeds(run, "{name: unknown-box}") == [("cannot tell", None), ("cannot tell", None)]
+
+
+def test_a_part_that_is_known_is_enough_where_it_is_too_much(run: Run) -> None:
+    assert {one for one, _ in feeds(run, "{name: x, power: 10 kW, psus: 2}, {name: unknown-box}")} == {"overloaded"}
+
+
+def test_a_part_that_is_known_is_not_enough_where_it_is_little(run: Run) -> None:
+    found = feeds(run, "{name: x, power: 100 W, psus: 2}, {name: unknown-box}")
+    assert found == [("cannot tell", None), ("cannot tell", None)]
+
+
+def test_a_cord_on_one_side_loads_that_side_alone(run: Run) -> None:
+    found = feeds(run, "{name: x, power: 4 kW, psus: 1, cords: {a: 1}}", "N")
+    assert [verdict for verdict, _ in found] == ["holds", "holds"]
+
+
 # ---- what stands where
 
 
@@ -157,8 +232,8 @@ def test_machines_without_a_position_stand_on_one_another(run: Run) -> None:
     assert found == [("a", 1, 4), ("a", 5, 4), ("b", 9, 1)]
 
 
-def test_what_does_not_fit_is_drawn_above_the_rack(run: Run) -> None:
-    assert slots(run, "{name: a, count: 2, units: 3}", units=4) == [("a", 1, 3), ("a", 5, 3)]
+def test_what_does_not_fit_is_drawn_beyond_the_rack(run: Run) -> None:
+    assert slots(run, "{name: a, count: 2, units: 3}", units=4) == [("a", 1, 3), ("a", 4, 3)]
 
 
 def test_half_a_unit_takes_a_whole_one_in_the_drawing(run: Run) -> None:

@@ -175,6 +175,13 @@ def test_supplies_left_against_those_needed(server: str, feeds: str, left: int, 
     assert ("psu-redundancy-broken" in said(rack(feeds, f"[{{type: {server}}}]", "redundancy: N+1"))) is (left < needed)
 
 
+def test_a_capped_server_needs_fewer_supplies() -> None:
+    """At 500 W a card, 8.6 kW are left of 10.2 kW: three supplies of 3.3 kW give 9.9 kW."""
+    one = of("server", rack(FOUR, "[{type: dgx-h100, gpu_power_cap: 500 W}]"))
+    assert one.likely("server_w") == pytest.approx(8600)
+    assert one.likely("supplies_needed") == 3
+
+
 def test_five_supplies_on_two_feeds_leave_two() -> None:
     one = of("server", rack(FOUR, "[{name: s, power: 3 kW, psus: 5}]"))
     assert one.likely("supplies_left") == 2
@@ -240,6 +247,11 @@ def test_a_panel_carries_its_half_and_all_of_it_when_the_other_side_fails() -> N
     assert said(RACKS.replace("100 kW", "60 kW, diversity: 0.9")) == {}
 
 
+def test_a_panel_of_both_sides_carries_no_more_when_one_of_them_fails() -> None:
+    both = RACKS.replace("panel: b", "panel: a")
+    assert known(both).of_kind("panel")[1].likely("panel_failover_w") == pytest.approx(65_000)
+
+
 def test_panels_that_hang_on_one_another_end() -> None:
     inside = RACKS.replace("{name: ups, power_limit: 100 kW}", "{name: ups, panel: a, power_limit: 10 kW}")
     assert said(inside).keys() <= {"panel-over-capacity", "panel-failover-over-capacity"}
@@ -267,6 +279,7 @@ def test_four_dgx_h100_on_two_60_amp_feeds_fail_twice_over() -> None:
         (FOUR, "[{type: dgx-a100, cords: {A: 1, B: 1}}]", "redundancy: N", {"cords-too-few"}),
         (FOUR, "[{type: dgx-a100, count: 2}]", "power_limit: 12 kW", {"power-limit-exceeded"}),
         ("[{voltage: 240 V, phases: 3, breaker: 60 A}]", "[{type: dgx-a100}]", "redundancy: N", {"voltage-per-leg"}),
+        (FOUR, "[{name: s, power: 5 kW, psus: 2, plug: C13}]", "redundancy: N", {"outlet-over-rating"}),
     ],
 )  # fmt: skip
 def test_what_is_wrong_is_said(feeds: str, servers: str, more: str, rules: set[str]) -> None:
@@ -325,6 +338,14 @@ EDGE = "[{name: edge, power: 900 W, psus: 1, volts_min: 100, volts_max: 240, plu
         (FOUR.replace("60 A", "60 A, outlets: {Cx: 12}"), "[{type: dgx-a100, count: 2}]", "redundancy: 2N"),
         # Norway: 230 V between lines
         ("[{voltage: 230 V, phases: 3, breaker: 63 A, wiring: delta}]", "[{type: dgx-a100, count: 3}]", "redundancy: N"),
+        # supplies of an unknown make whose shelves have three phases
+        (THREE, "[{name: shelf, power: 30 kW, psus: 4}]", "redundancy: N"),
+        # a plug that is named by its connector
+        (FOUR, "[{name: s, power: 3 kW, psus: 2, plug: C19/C20}]", "redundancy: N"),
+        # what is taken off a breaker where the share belongs
+        (FOUR, "[{type: dgx-h100, count: 3}]", "derating: 20 %"),
+        # two feeds of one name
+        (FOUR.replace("name: B", "name: A"), "[{type: dgx-h100, count: 3}]", "redundancy: N"),
         # an empty rack
         (FOUR, "[]", "redundancy: 2N"),
     ],

@@ -36,3 +36,38 @@ def test_each_line_that_the_settings_offer_is_one_that_they_take(
 def test_the_settings_say_nothing_by_themselves() -> None:
     text = scaffold.settings_file(Report())
     assert all(line.startswith("#") or not line for line in text.splitlines())
+
+
+# ---- a facility
+
+
+def facility_lines(text: str) -> str:
+    """The Facility with every offered line in force; the first two lines speak of it."""
+    head, rest = text.splitlines(keepends=True)[:2], text.splitlines(keepends=True)[2:]
+    return "".join((*head, *(re.sub(r"^( *)# (?=[\w -])", r"\1", line) for line in rest)))
+
+
+@pytest.mark.parametrize(
+    "text", [scaffold.FACILITY, facility_lines(scaffold.FACILITY)], ids=["as written", "all lines"]
+)
+def test_a_facility_to_begin_with_is_one_that_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    Path("facility.yaml").write_text(text, encoding="utf-8")
+    result = CliRunner().invoke(cli.main, ["facility", "facility.yaml"])
+    assert (result.exit_code, ", no findings\n" in result.output) == (0, True), result.output
+    assert result.output.startswith("our-site: 8 racks, ")
+
+
+def test_a_facility_is_written_beside_settings_or_where_they_stand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    first = CliRunner().invoke(cli.main, ["init", "--facility"])
+    assert (first.exit_code, first.output.splitlines()[:2]) == (0, ["wrote gpulint.yaml", "wrote facility.yaml"])
+    again = CliRunner().invoke(cli.main, ["init", "--facility"])
+    assert (again.exit_code, again.stderr) == (2, "gpulint: facility.yaml exists already; nothing was written\n")
+    other = CliRunner().invoke(cli.main, ["init", "--facility", "site.yaml"])
+    assert other.output.splitlines()[:2] == ["wrote site.yaml", "gpulint.yaml exists already and stays as it is"]
+    assert Path("site.yaml").read_text(encoding="utf-8") == scaffold.FACILITY

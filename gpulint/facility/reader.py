@@ -78,9 +78,11 @@ def _listed(document: Document, path: Path, kind: str) -> Iterator[Part]:
 
 
 def _nameless(fields: dict[str, Field], kind: str, at: int) -> str:
-    """What to call a part without a name: a server its type, a feed by its letter."""
+    """What to call a part without a name: a server its type, a feed by its letter, a cable by its ends."""
     if kind == "feed" and at < 26:
         return chr(ord("A") + at)
+    if kind == "cable" and {"cable_from", "cable_to"} <= fields.keys():
+        return f"{fields['cable_from'].value} to {fields['cable_to'].value}"
     stated = fields["server_type"].value if "server_type" in fields else None
     return stated if isinstance(stated, str) else f"{kind} {at + 1}"
 

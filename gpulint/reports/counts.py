@@ -11,6 +11,8 @@ from gpulint.reports import racks
 from gpulint.reports.words import counted, safe
 
 NAMED = 8
+NAMED_PARTS = 2
+"""Of a facility, whose parts are many and alike."""
 UNTOLD = "cannot tell"
 
 
@@ -129,10 +131,12 @@ def needs(report: Report) -> Iterator[str]:
         owners.setdefault(need, {})[owner] = why
     if not rules:
         return
+    parts = {part for facility in report.facilities for one in facility.not_evaluated for part in one.parts}
     yield f"{lacking(report)}; to have them, add"
     for need, number in rules.most_common():
         names = [safe(f"{name}, {why}" if why else name) for name, why in owners[need].items()]
-        shown = "; ".join(names[:NAMED]) + (f" and {len(names) - NAMED} more" if len(names) > NAMED else "")
+        most = NAMED_PARTS if owners[need].keys() <= parts else NAMED
+        shown = "; ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
         yield f"  {need} ({counted(number, 'check')}: {shown}): {report.asks.get(need, '')}".rstrip(": ")
 
 

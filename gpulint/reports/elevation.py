@@ -26,8 +26,8 @@ DRAWN = 6
 LINES_MAX = 6
 """Of one machine, however high."""
 BAR = 25
-AREA_BAR = 10
-FIGURES = 28
+AREA_BAR = 8
+FIGURES = 29
 NAME = 16
 CELL = 12
 CELL_BAR = 5
@@ -72,9 +72,9 @@ def _facility(one: FacilitySummary, pen: Pen, only: Sequence[str]) -> Iterator[s
     servers = sum(rack.servers for rack in one.racks)
     counts = f"{counted(len(one.racks), 'rack')}, {counted(servers, 'server')}"
     yield _cut(f"{_cut(safe(one.name), LEFT)}: {counts}  ({_place(one)})", WIDTH)
-    areas = [(area, meter) for area in one.areas for meter in area.meters if bars.tells(meter)]
+    areas = list(racks.areas(one))
     if areas:
-        yield "\n".join(_area(f"{area.kind} {area.name}", meter, pen) for area, meter in areas)
+        yield "\n".join(_area(name, meter, pen) for name, meter in areas)
     kinds = racks.alike(one.racks)
     if len(kinds) > 1:
         yield "\n".join(_table(kinds, pen))
@@ -99,10 +99,12 @@ def _cut(text: str, width: int) -> str:
 
 
 def _area(name: str, meter: Meter, pen: Pen) -> str:
-    said = f"{bars.figures(meter)}  {bars.percent(meter)}".rstrip()
     bar = bars.drawn(meter, AREA_BAR, pen.glyphs).ljust(AREA_BAR)
-    head = f"{_cut(safe(name), NAME - 1):<{NAME}}{_cut(safe(meter.name), 7):<8}{bar}  {_cut(said, FIGURES):<{FIGURES}} "
-    return head + pen.coloured(meter.verdict, meter.verdict)
+    head = f"{_cut(name, NAME - 1):<{NAME}}{_cut(safe(meter.name), 8):<9}{bar}  "
+    if meter.limit is None:
+        return head + _cut(bars.figures(meter), WIDTH - len(head))
+    said = _cut(f"{bars.figures(meter)}  {bars.percent(meter)}".rstrip(), FIGURES)
+    return f"{head}{said:<{FIGURES}} {pen.coloured(meter.verdict, meter.verdict)}"
 
 
 def _table(kinds: Sequence[Drawn], pen: Pen) -> Iterator[str]:
@@ -178,7 +180,9 @@ def _inside(block: Block) -> Iterator[str]:
 
 def _meters(meters: Iterable[Meter], pen: Pen) -> Iterator[str]:
     for meter in meters:
-        yield _cut(f"{_cut(safe(meter.name), 12)}  {bars.figures(meter)}  {bars.percent(meter)}".rstrip(), RIGHT)
+        words = [_cut(safe(meter.name), 12), bars.figures(meter), bars.percent(meter)]
+        wide = "  ".join(filter(None, words))
+        yield wide if len(wide) <= RIGHT else _cut(" ".join(filter(None, words)), RIGHT)
         if bar := bars.drawn(meter, BAR, pen.glyphs):
             yield pen.coloured(f"{bar}  {meter.verdict}", meter.verdict)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.findings import FeedSummary, Meter, RackSummary, Slot, Worlds
+from gpulint.findings import FacilitySummary, FeedSummary, Meter, RackSummary, Slot, Worlds
 from gpulint.reports import bars
 from gpulint.reports.words import safe
 
@@ -47,14 +47,20 @@ class Drawn(NamedTuple):
 
 
 def alike(racks: Sequence[RackSummary]) -> list[Drawn]:
-    """Racks in their order; those that follow one another and differ by name alone are one."""
+    """Racks in their order; those that follow one another and differ by names alone are one."""
     groups = [list(group) for _, group in itertools.groupby(racks, _substance)]
-    return [Drawn(group[0], group[-1].name, len(group)) for group in groups]
+    return [Drawn(_typed(group[0]) if len(group) > 1 else group[0], group[-1].name, len(group)) for group in groups]
 
 
 def _substance(rack: RackSummary) -> RackSummary:
-    """A rack without its name and line."""
-    return rack._replace(name="", location=rack.location._replace(line=1, column=1, end_line=1, end_column=1, text=""))
+    """A rack without its name and line, and without the names of machines that have a type."""
+    nowhere = rack.location._replace(line=1, column=1, end_line=1, end_column=1, text="")
+    return _typed(rack)._replace(name="", location=nowhere)
+
+
+def _typed(rack: RackSummary) -> RackSummary:
+    """A rack whose machines are called by their types."""
+    return rack._replace(slots=tuple(one._replace(name=one.type or one.name) for one in rack.slots))
 
 
 def chosen(racks: Sequence[RackSummary], only: Sequence[str]) -> list[Drawn]:
@@ -71,6 +77,16 @@ def first(kinds: Sequence[Drawn], most: int) -> list[Drawn]:
 def is_called(rack: RackSummary, name: str) -> bool:
     """Whether a name is that of a rack, with or without the parts above."""
     return name in (rack.name, f"{rack.place}/{rack.name}")
+
+
+def areas(one: FacilitySummary) -> Iterator[tuple[str, Meter]]:
+    """What is shown of what holds or feeds racks: its limits, and of several racks the sums; each with the name of its part."""
+    for area in one.areas:
+        for meter in area.meters:
+            if area.kind == "facility" and bars.tells(meter) and len(one.racks) > 1:
+                yield area.kind, meter
+            elif meter.limit is not None:
+                yield safe(f"{area.kind} {area.name}"), meter
 
 
 def rank(rack: RackSummary) -> int:
@@ -152,7 +168,7 @@ def _free(top: int, lowest: int) -> Block:
 
 
 def _label(run: Sequence[Slot]) -> str:
-    name = safe(run[0].name)
+    name = " ".join(dict.fromkeys(filter(None, (safe(run[0].name), safe(run[0].type)))))
     return name if len(run) == 1 else f"{len(run)} × {name}, {run[0].units} U each"
 
 
@@ -183,24 +199,20 @@ def circuit(one: FeedSummary) -> str:
 
 
 def supply(one: FeedSummary) -> str:
-    """What a feed is, and what of it is usable."""
+    """What a feed is, and what of its power is taken."""
     stated = safe(one.supply) or "supply not stated"
-    return stated if one.usable_va is None else f"{stated}: {_amount(one.usable_va)} usable"
+    meter = Meter("load", "va", limit=one.usable_va, least=one.load_va and one.load_va.likely)
+    if not bars.tells(meter):
+        return stated
+    taken = bars.figures(meter).removeprefix("at least ").removesuffix(", no limit stated")
+    return f"{stated}: {taken}"
 
 
 def loads(one: FeedSummary) -> str:
-    """The likely load of a feed today and after the loss of another side; empty where neither is known."""
-    load = f" {_amount(one.load_va.likely)}" if one.load_va is not None else ""
-    today = _share(one.load_share)
-    lost = _share(one.lost_share)
-    parts = (f"now{load}{today}" if load or today else "", f"one side lost{lost}" if lost else "")
-    return ", ".join(filter(None, parts))
-
-
-def _amount(power_va: float) -> str:
-    (shown,), unit = units.beside([power_va], "va")
-    return f"{shown} {unit}"
+    """What the most loaded line of a feed carries today and after the loss of another side; empty where neither is known."""
+    today, lost = _share(one.load_share), _share(one.lost_share)
+    return ", ".join(filter(None, (today and f"line at {today}", lost and f"at {lost} with a side lost")))
 
 
 def _share(share: Worlds[float] | None) -> str:
-    return "" if share is None else f" {bars.percent(Meter('load', 'ratio', limit=1, least=share.likely))}"
+    return "" if share is None else bars.percent(Meter("load", "ratio", limit=1, least=share.likely))

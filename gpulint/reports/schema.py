@@ -318,6 +318,7 @@ class SlotEntry(Strict):
     lowest: int = pydantic.Field(description="its lowest unit")
     units: int
     power_w: float | None
+    type: str = pydantic.Field(description="as the catalog or the file lists it; empty: not stated")
 
 
 class FeedEntry(Strict):

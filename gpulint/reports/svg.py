@@ -6,10 +6,11 @@ no word says.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from gpulint.findings import AreaSummary, FacilitySummary, FeedSummary, Meter, RackSummary
+from gpulint.findings import FacilitySummary, FeedSummary, Meter, RackSummary
 from gpulint.reports import bars, racks, xml
 from gpulint.reports.racks import Block, Drawn
 from gpulint.reports.words import counted, safe
@@ -90,9 +91,8 @@ def as_svg(facilities: Sequence[FacilitySummary], only: Sequence[str] = ()) -> s
 
 def _described(one: FacilitySummary, only: Sequence[str]) -> Iterator[str]:
     """The drawing in words, a line for each thing in it."""
-    for area in one.areas:
-        if told := [meter for meter in area.meters if bars.tells(meter)]:
-            yield f"{safe(f'{area.kind} {area.name}')}: {'; '.join(map(_in_words, told))}."
+    for name, meters in _areas(one):
+        yield f"{name}: {'; '.join(map(_in_words, meters))}."
     for kind in racks.chosen(one.racks, only):
         feeds = (f"{racks.circuit(feed)} {feed.verdict}" for feed in kind.rack.feeds)
         yield f"{_name(kind)}: {'; '.join((*map(_in_words, kind.rack.meters), *feeds)) or 'nothing is known'}."
@@ -118,7 +118,7 @@ def _name(kind: Drawn) -> str:
 def _facility(one: FacilitySummary, only: Sequence[str]) -> Card:
     servers = sum(rack.servers for rack in one.racks)
     title = f"{safe(one.name)}: {counted(len(one.racks), 'rack')}, {counted(servers, 'server')}"
-    areas = _grid([_area(area) for area in one.areas if any(map(bars.tells, area.meters))])
+    areas = _grid([_area(name, meters) for name, meters in _areas(one)])
     kinds = _grid([_rack(kind) for kind in racks.chosen(one.racks, only)])
     below = 2 * LINE + areas.height
     parts = (_text(0, LINE, title, "title"), _moved(0, 2 * LINE, areas.elements), _moved(0, below, kinds.elements))
@@ -146,9 +146,14 @@ def _stacked(cards: Iterable[Card]) -> Card:
     return Card(top, tuple(drawn))
 
 
-def _area(area: AreaSummary) -> Card:
-    head = Card(LINE + 6, (_text(0, LINE - 3, f"{area.kind} {area.name}", "name"),))
-    return _stacked((head, *map(_meter, filter(bars.tells, area.meters))))
+def _area(name: str, meters: Iterable[Meter]) -> Card:
+    head = Card(LINE + 6, (_text(0, LINE - 3, name, "name"),))
+    return _stacked((head, *map(_meter, meters)))
+
+
+def _areas(one: FacilitySummary) -> Iterator[tuple[str, list[Meter]]]:
+    for name, group in itertools.groupby(racks.areas(one), key=lambda pair: pair[0]):
+        yield name, [meter for _, meter in group]
 
 
 def _rack(kind: Drawn) -> Card:

@@ -14,6 +14,8 @@ LINE_TO_LINE_MOST_V = 250
 """Up to this voltage between lines single-phase supplies of a three-phase feed hang between two lines, above it on a neutral."""
 DERATED = {12: 15, 16: 20, 24: 30, 48: 60}
 """Four fifths of a standard rating that are no standard ratings themselves (NEC 240.6(A)), by the rating."""
+LEAST_SHARE = 0.5
+"""A smaller share of a breaker is what somebody takes off it."""
 PHASES = 3
 
 
@@ -125,8 +127,8 @@ def continuous_share(
     Source: NFPA 70 (NEC) 2023, 210.20(A) and 215.3: 125 % of the continuous load; exception for 100 % rated assemblies;
         article 100: continuous is three hours or more. IEC 60364-4-43:2008, 433.1: design current ≤ rated current.
     """
-    if breaker_continuous_share is not None and breaker_continuous_share > 1:
-        raise LookupError("derating is a share of the breaker's rating, such as 0.8 or 80 %")
+    if breaker_continuous_share is not None and not LEAST_SHARE <= breaker_continuous_share <= 1:
+        raise LookupError("derating is the share of the rating that may be drawn all day, such as 0.8 or 80 %")
     if breaker_continuous_share is not None:
         return breaker_continuous_share
     return {"NEC": 0.8, "IEC": 1.0}.get(governing_code or "", 1 / continuous_load_ratio)

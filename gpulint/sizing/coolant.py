@@ -116,3 +116,21 @@ def least_loop_heat_w(known_server_group_loop_heat_w: tuple[float, ...]) -> floa
     Source: conservation of energy.
     """
     return sum(known_server_group_loop_heat_w)
+
+
+def redundant_racks(known_racks_redundant: tuple[bool, ...]) -> float:
+    """Racks on a coolant distribution unit that are to survive the loss of a side of their power.
+
+    redundant_racks = Σ is_redundant
+
+    Args:
+        known_racks_redundant: of each rack that names the unit.
+    Returns:
+        racks
+
+    >>> redundant_racks((True, False, True))
+    2
+
+    Source: definition.
+    """
+    return sum(known_racks_redundant)

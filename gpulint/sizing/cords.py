@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from gpulint import draws
+from gpulint import draws, outlets
 from gpulint.draws import Draw, Draws
 
 REDUNDANT = ("N+1", "2N")
 BUSBAR = "busbar"
+ONE_PHASE_MOST_W = 4000
+"""Up to here a supply of any make has one phase: 16 A at 240 V."""
 
 
 def failing_side(feed_side: str | None, feed_name: str) -> str:
@@ -66,6 +68,8 @@ def cord_shares(cords: Mapping[str, str] | None, feed_names: tuple[str, ...]) ->
     """
     if not feed_names:
         raise LookupError("no feeds are stated")
+    if len({*feed_names}) < len(feed_names):
+        raise LookupError("two feeds of the rack have the same name")
     if cords is None:
         return dict.fromkeys(feed_names, 1 / len(feed_names))
     plugged = draws.counts(cords)
@@ -82,7 +86,7 @@ def feed_draws(
     psus: int | None = None,
     psu_inlet: str | None = None,
 ) -> tuple[Draw, ...]:
-    """What a group of servers draws from each feed, and through how many supplies.
+    """What a group of servers draws from each feed, and through how many single-phase supplies.
 
     draw_w = server_group_w · share; supplies = servers · psus · share
 
@@ -91,17 +95,31 @@ def feed_draws(
         psus: of one server. psu_inlet: of a supply; what hangs on a busbar takes three phases alike and has none of its own.
     Returns:
         by feed
+    Validity: supplies of one server whose inlet is not known are counted where each gives so little that it has one phase;
+        shelves of tens of kilowatts have three.
 
     >>> feed_draws(10200, {"A": 0.5, "B": 0.5}, 1, 6)[0]
     Draw(feed='A', draw_w=5100.0, supplies=3.0)
+    >>> feed_draws(132000, {"A": 1.0}, 1, 8)[0]
+    Draw(feed='A', draw_w=132000.0, supplies=None)
 
-    Source: definition.
+    Source: definition; IEC 60320-1:2021: no inlet beyond 16 A (20 A in North America), all of a single phase.
     """
-    count = 0 if psu_inlet == BUSBAR else None if psus is None else servers * psus
+    count = _single_phase(server_group_w, servers, psus, psu_inlet)
     return tuple(
         Draw(feed, server_group_w * share, None if count is None else count * share)
         for feed, share in cord_shares.items()
     )
+
+
+def _single_phase(group_w: float, servers: int, psus: int | None, inlet: str | None) -> float | None:
+    """Supplies of a group that hang on one phase each; None where that cannot be told."""
+    if inlet == BUSBAR or not servers:
+        return 0
+    if psus is None or (not psus and group_w):
+        return None
+    small = group_w / servers / psus <= ONE_PHASE_MOST_W
+    return servers * psus if small or outlets.rated_for(inlet or "") else None
 
 
 def feed_load_w(feed_name: str, each_feed_draws: Draws) -> float:
@@ -281,9 +299,9 @@ def supplies_needed(
     by_rating = math.ceil(server_w * supply_efficiency / psu_w) if psu_w and supply_efficiency else None
     if psus_needed is None and by_rating is None:
         raise LookupError("neither the supplies that are needed nor their rating is known")
-    if psus_needed is None or (by_rating is not None and server_max_w is not None and server_w < server_max_w):
-        return min(by_rating or 0, psus_needed or math.inf)
-    return psus_needed
+    if by_rating is None or (psus_needed is not None and server_max_w is not None and server_w >= server_max_w):
+        return psus_needed or 0
+    return by_rating if psus_needed is None else min(by_rating, psus_needed)
 
 
 def unknown_feeds(cords: Mapping[str, str] | None, feed_names: tuple[str, ...]) -> tuple[str, ...]:

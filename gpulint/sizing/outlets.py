@@ -28,7 +28,8 @@ def outlet_needs(servers: int, plugged_supplies: float, psu_inlet: str) -> Mappi
 
     Source: definition.
     """
-    return {psu_inlet: servers * plugged_supplies} if psu_inlet in outlets.every_inlet() else {}
+    inlet = outlets.inlet(psu_inlet)
+    return {inlet: servers * plugged_supplies} if inlet in outlets.every_inlet() else {}
 
 
 def outlets_needed(each_outlet_needs: tuple[Mapping[str, float], ...]) -> float:

@@ -20,7 +20,7 @@ def feed_when_lost(
 ) -> Mapping[str, float]:
     """Power that a feed carries as it is, and when each other side of its rack fails.
 
-    feed_when_lost[s] = Σ draws without s; feed_when_lost[""] = Σ draws
+    feed_when_lost[s] = Σ draws without s, 0 where it is its own side; feed_when_lost[""] = Σ draws
 
     Args:
         feed_name: of the feed. feed_names, failing_sides: of all feeds of the rack, in the same order.
@@ -31,7 +31,7 @@ def feed_when_lost(
 
     >>> half = ((draws.Draw("A", 5.0, 3.0), draws.Draw("B", 5.0, 3.0)),)
     >>> feed_when_lost("A", ("A", "B"), ("A", "B"), half, True)
-    {'': 5.0, 'B': 10.0}
+    {'': 5.0, 'A': 0.0, 'B': 10.0}
 
     Source: definition.
     """
@@ -39,7 +39,8 @@ def feed_when_lost(
     if not is_redundant:
         return now
     lost = draws.after_losses(feed_name, feed_names, failing_sides, known_feed_draws)
-    return now | {side: draws.load_w(feed_name, each) for side, each in lost.items()}
+    own = dict(zip(feed_names, failing_sides, strict=True))[feed_name]
+    return now | {own: 0.0} | {side: draws.load_w(feed_name, each) for side, each in lost.items()}
 
 
 def panel_when_lost(
@@ -127,22 +128,28 @@ def panel_failover_w(panel_when_lost: Mapping[str, float]) -> float:
 
 
 def panel_capacity_w(
-    power_limit_w: float | None, supply_power_factor: float, feed_usable_va: float | None = None
+    power_limit_w: float | None,
+    supply_power_factor: float,
+    breaker_a: float | None = None,
+    feed_usable_va: float | None = None,
 ) -> float | None:
     """Power that a panel may carry all day: what its breaker and its stated limit allow; None where neither is stated.
 
     panel_capacity_w = min(feed_usable_va · supply_power_factor, power_limit_w)
 
     Args:
-        power_limit_w: as stated [W]. supply_power_factor: ratio. feed_usable_va: of its breaker [VA].
+        power_limit_w: as stated [W]. supply_power_factor: ratio. breaker_a: its rating [A]. feed_usable_va: by that [VA].
     Returns:
         [W]
+    Validity: unknown where a breaker is stated and its voltage or its phases are not.
 
-    >>> panel_capacity_w(80000, 1.0, 69000.0), panel_capacity_w(None, 1.0)
+    >>> panel_capacity_w(80000, 1.0, 100, 69000.0), panel_capacity_w(None, 1.0)
     (69000.0, None)
 
     Source: definition.
     """
+    if breaker_a is not None and feed_usable_va is None:
+        raise LookupError("what the breaker of the panel carries is not known: its voltage and phases are to be stated")
     by_breaker = None if feed_usable_va is None else feed_usable_va * supply_power_factor
     return _least(one for one in (by_breaker, power_limit_w) if one is not None)
 

@@ -76,6 +76,42 @@ def heat_share(server_heat_w: float, server_max_w: float) -> float:
     return server_heat_w / server_max_w
 
 
+def idle_share(server_idle_w: float, server_w: float) -> float:
+    """Power of a server without work against the maximum that a plan counts with.
+
+    idle_share = server_idle_w / server_w
+
+    Args:
+        server_idle_w: power without work [W]. server_w: planned maximum [W].
+    Returns:
+        ratio
+
+    >>> round(idle_share(1490, 6500), 2)
+    0.23
+
+    Source: rows of catalog/servers.csv; MLPerf Inference power logs before the load (bench/server_power.csv).
+    """
+    return server_idle_w / server_w
+
+
+def measured_share(server_measured_w: float | None, server_max_w: float) -> float | None:
+    """Highest power of a server that was measured against its maximum; None where nothing was measured.
+
+    measured_share = server_measured_w / server_max_w
+
+    Args:
+        server_measured_w: highest that was measured, else None [W]. server_max_w: maximum power [W].
+    Returns:
+        ratio
+
+    >>> round(measured_share(8400, 10200), 2), measured_share(None, 10200)
+    (0.82, None)
+
+    Source: definition.
+    """
+    return None if server_measured_w is None else server_measured_w / server_max_w
+
+
 def capped_w(power_cap_w: float | None, server_gpus: int | None = None, board_w: float | None = None) -> float:
     """Power that a limit set for the cards of one server keeps it from drawing.
 
