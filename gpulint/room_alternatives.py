@@ -78,12 +78,20 @@ def _best(
     """Of the changes of a quantity the first that leaves no error, else the better one of the first few that do."""
     kept: list[tuple[int, Move]] = []
     for move, _ in zip(room_moves.moves(quantity, known), budget, strict=False):
-        errors = _errors_left(rule, known, varied(known.root(), move), stood, rules)
+        after = varied(known.root(), move)
+        errors = _errors_left(rule, known, after, stood, rules) if _is_told(rule, move, after) else None
         if errors is not None:
             kept.append((errors, move))
         if errors == 0 or len(kept) == FEW:
             break
     return min(kept, key=lambda one: one[0], default=None)
+
+
+def _is_told(rule: Rule, move: Move, after: Sequence[PartFacts]) -> bool:
+    """Whether a rule can be evaluated of whatever takes something in: nothing passes by going where little is known."""
+    places = {(holder.kind, holder.path()) for holder, _ in move.added}
+    taking = (one for one in after if one.kind in rule.target.kind and (one.kind, one.path()) in places)
+    return not any(facilities.outcome([rule], one).not_evaluated for one in taking)
 
 
 def _errors_left(
@@ -198,14 +206,14 @@ def _addition(holder: PartFacts, part: Part) -> Edit:
     return Edit(f"{part.kind}s", None, "", f"{count} × {part.role.name} in {holder.role.name}")
 
 
-def offered(said: Sequence[facilities.Said], rules: Iterable[Rule]) -> dict[tuple[Key, str], tuple[Suggestion, ...]]:
+def offered(
+    said: Sequence[facilities.Said], spoken: Sequence[facilities.Spoken], rules: Iterable[Rule]
+) -> dict[tuple[Key, str], tuple[Suggestion, ...]]:
     """The alternatives of the worst findings, by part and rule; those behind `ANSWERED` have none."""
-    asked = [(verdict, one.known) for one in said for verdict in one.outcome.verdicts if verdict.rule.change]
+    asked = [(one.verdict, one.said.known) for one in spoken if one.verdict.rule.change]
     asked.sort(key=lambda pair: -pair[0].severity)
     if not asked:
         return {}
     stood, about = before(said), facilities.by_kind(rules)
-    return {
-        (facilities.key(known), verdict.rule.name): alternatives(verdict, known, stood, about)
-        for verdict, known in asked[:ANSWERED]
-    }
+    worst = asked[:ANSWERED]
+    return {(facilities.key(one), said.rule.name): alternatives(said, one, stood, about) for said, one in worst}

@@ -127,7 +127,10 @@ def _spread(group: PartFacts, left: int, moved: int) -> Iterator[Move]:
     room = rack.nearest(("room", "site", "facility")) if rack else None
     if rack is None or room is None:
         return
-    others = [one for one in room.of_kind("rack") if one.role.anchor != rack.role.anchor]
+    fed = bool(rack.of_kind("feed"))
+    others = [
+        one for one in room.of_kind("rack") if one.role.anchor != rack.role.anchor and bool(one.of_kind("feed")) >= fed
+    ]
     for other in sorted(others, key=lambda one: _number(one, "units_used") or 0)[:2]:
         here = group.role.having(servers=Field(moved, source="suggested"))
         without = {name: field for name, field in here.fields.items() if name not in ("position_u", "cords")}
