@@ -73,7 +73,9 @@ def placed(judged: Iterable[tuple[Workload, Facts]]) -> Iterator[Placed]:
         kind = _text(known, "object_kind")
         whose = (kind, _text(known, "object_namespace")) if kind else (place.path,)
         named = (*whose, workload.name, known.role.name)
-        yield Placed(workload.name, named, place, str(pools[0]), least, likely, _always(workload, known), _each(known), sure)
+        yield Placed(
+            workload.name, named, place, str(pools[0]), least, likely, _always(workload, known), _each(known), sure
+        )
 
 
 def _gpus(known: Facts) -> tuple[float, float, bool]:
