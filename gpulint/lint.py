@@ -235,12 +235,13 @@ def _of_facility(adapter: ModuleType, document: Document, repository: Repository
 
     root = facilities.facts_of(stated, given.governance.thresholds)
     said = facilities.judged(root, given.rules)
-    understood = (elevations.of(root, said),)
-    if not given.alternatives or not any(one.outcome.verdicts for one in said):
-        return Described(facilities.findings(said, {}), understood)
+    understood, spoken = (elevations.of(root, said),), facilities.spoken(said)
+    if not given.alternatives or not spoken:
+        return Described(facilities.findings(spoken, {}), understood)
     from gpulint import room_alternatives
 
-    return Described(facilities.findings(said, room_alternatives.offered(said, given.rules)), understood)
+    offered = room_alternatives.offered(said, spoken, given.rules)
+    return Described(facilities.findings(spoken, offered), understood)
 
 
 def _consumers(taking: Sequence[tuple[Workload, facts.Facts]], given: Given) -> tuple[Consumer, ...]:

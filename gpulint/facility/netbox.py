@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpulint import units
-from gpulint.facility import alike, feeds, wiring
+from gpulint.facility import alike, feeds, links, wiring
 from gpulint.facility.devices import GONE, Devices, Numbering
 from gpulint.facility.inventory import Entry, Inventory
 from gpulint.facility.places import Racks
@@ -34,7 +34,7 @@ def facility(inventory: Inventory, name: str, anchor: Origin) -> Part:
         _named("site", site, anchor, (*_inside(rooms, anchor), *panels.pop(site, ()))) for site, rooms in sites.items()
     ]
     left = (one for listed in panels.values() for one in listed)
-    return _named("facility", name, anchor, (*parts, *left, *devices.server_types()))
+    return _named("facility", name, anchor, (*parts, *left, *links.of(inventory), *devices.server_types()))
 
 
 def _inside(rooms: Mapping[tuple[str, ...], Sequence[Part]], anchor: Origin) -> Iterator[Part]:
