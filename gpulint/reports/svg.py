@@ -204,17 +204,16 @@ def _bar(meter: Meter) -> Iterator[str]:
         yield _stretch(0, CARD, "untold")
         return
     low, high = ends
-    scale = CARD / (max(limit, high) or 1)
-    yield _stretch(0, min(low, limit) * scale, "taken")
+    whole = max(limit, high) or 1
+    sure, possible, line = (CARD * (value / whole) for value in (low, high, limit))
+    yield _stretch(0, min(sure, line), "taken")
     if low > limit:
-        yield _stretch(limit * scale, low * scale, "over")
+        yield _stretch(line, sure, "over")
     if high > low:
-        yield _stretch(low * scale, high * scale, "may-be")
+        yield _stretch(sure, possible, "may-be")
     if meter.taken is None and high < limit:
-        yield _stretch(high * scale, CARD, "untold")
-    yield xml.element(
-        "rect", {"x": f"{limit * scale - 1:.1f}", "y": -3, "width": 2, "height": BAR + 6, "class": "limit"}
-    )
+        yield _stretch(possible, CARD, "untold")
+    yield xml.element("rect", {"x": f"{line - 1:.1f}", "y": -3, "width": 2, "height": BAR + 6, "class": "limit"})
 
 
 def _stretch(start: float, end: float, style: str) -> str:
