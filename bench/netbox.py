@@ -51,12 +51,12 @@ def choice(value: str) -> Row:
     return {"value": value, "label": value.replace("-", " ").capitalize()}
 
 
-def export(racks: int = 50, nodes: int = 8, voltage: int = 415, amperage: int = 60) -> Mapping[str, Row]:
-    """The lists of a hall: racks of DGX H100, each on two feeds through two strips, every cord cabled."""
+def export(racks: int = 50, nodes: int = 8) -> Mapping[str, Row]:
+    """The lists of a hall: racks of DGX A100, each on two feeds through two strips, every cord cabled; one in ten is short."""
     listed: dict[str, list[Row]] = {name: [] for name in inventory.KINDS}
     hall = _Hall(listed)
     for number in range(1, racks + 1):
-        hall.rack(number, nodes, voltage, amperage)
+        hall.rack(number, nodes, 415, 60 if number % 10 == 0 else 100)
     return {
         name: {"count": len(rows), "next": None, "previous": None, "results": rows}
         for name, rows in listed.items()
@@ -79,9 +79,9 @@ class _Hall:
         self.dgx = self.add(
             "device-types",
             manufacturer=maker,
-            model="DGX H100",
-            slug="nvidia-dgx-h100",
-            u_height=8.0,
+            model="NVIDIA DGX A100 640GB",
+            slug="nvidia-dgx-a100-640gb",
+            u_height=6.0,
             is_full_depth=True,
         )
         self.strip = self.add(
@@ -105,7 +105,7 @@ class _Hall:
                         starting_unit=1, weight=None, max_weight=1800, weight_unit=choice("kg"))  # fmt: skip
         outlets = [self._strip(number, side, rack, where, voltage, amperage) for side in range(2)]
         for at in range(nodes):
-            node = self._device(f"dgx-{number:02}-{at + 1}", self.dgx, rack, where, position=1.0 + 8 * (at % 6))
+            node = self._device(f"dgx-{number:02}-{at + 1}", self.dgx, rack, where, position=1.0 + 6 * at)
             for cord in range(6):
                 self._port(node, f"PSU{cord}", "iec-60320-c20", outlets[cord % 2][3 * at + cord // 2], "poweroutlet")
 
@@ -184,14 +184,17 @@ def timed(runs: int = RUNS) -> float:
         (Path(folder) / "export").mkdir()
         written(Path(folder) / "export", export())
         (Path(folder) / "hall.yaml").write_text(FACILITY)
-        command = [sys.executable, "-m", "gpulint", "facility", "hall.yaml"]
+        command = [str(Path(sys.executable).with_name("gpulint")), "facility", "hall.yaml"]
         spent = []
         for _ in range(runs):
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             spent.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-        print(*done.stdout.splitlines()[-3:], sep="\n")
+        summary = next((line for line in done.stdout.splitlines() if line.startswith("facility ams1:")), "")
+        if "50 racks, 400 servers" not in summary:
+            raise SystemExit(f"not read as it was meant: {summary or done.stderr}")
+        print(summary)
         return min(spent)
 
 

@@ -76,6 +76,18 @@ GAUGES: Mapping[str, Mapping[str, tuple[Gauge, ...]]] = {
 """The meters of each kind of part; of several gauges the one that comes nearest to its limit is shown."""
 
 
+YEAR = (
+    "idle_load_w",
+    "busy_load_w",
+    "average_load_w",
+    "energy_year_j",
+    "energy_year_usd",
+    "overhead_year_usd",
+    "co2_year_kg",
+)
+"""What is said of a facility's year."""
+
+
 def of(root: PartFacts, said: Iterable[Said]) -> FacilitySummary:
     """What a report says of a facility."""
     parts = list(root.all())
@@ -85,6 +97,7 @@ def of(root: PartFacts, said: Iterable[Said]) -> FacilitySummary:
         tuple(_area(one) for one in parts if one.kind in GAUGES and one.kind != "rack"),
         tuple(_rack(one) for one in parts if one.kind == "rack"),
         tuple(_lacking(said)),
+        tuple(fact for name in YEAR if (fact := root.shown(name)) is not None),
     )
 
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from gpulint.facts import Facts
+from gpulint.facts import Facts, glossary
 from gpulint.findings import Finding, Suggestion
 from gpulint.parts import Part, PartFacts
 from gpulint.policy import check, subject
 from gpulint.policy.rule import Rule
-from gpulint.workload import Field, Value, Workload
+from gpulint.workload import Field, Role, Value, Workload
 
 Key = tuple[str, tuple[str, ...], tuple[str | int, ...]]
 FROM_POLICY = "gpulint.yaml"
+NAMED_MAX = 3
+"""Further parts that a message names."""
 
 
 class Said(NamedTuple):
@@ -63,27 +65,74 @@ def by_kind(rules: Iterable[Rule]) -> Mapping[str, tuple[Rule, ...]]:
     return about
 
 
+class Spoken(NamedTuple):
+    """A finding about a part, or about all that the same place describes, with the part that it is told of."""
+
+    finding: Finding
+    said: Said
+    verdict: check.Verdict
+
+
+def spoken(said: Iterable[Said]) -> list[Spoken]:
+    """The findings about parts; what one place says of several parts is said once."""
+    told: dict[object, list[Spoken]] = {}
+    for one in said:
+        for verdict in one.outcome.verdicts:
+            found = _finding(one, verdict)
+            same = found.rule, found.severity, found.location
+            told.setdefault(same, []).append(Spoken(found, one, verdict))
+    return [_as_one(alike) for alike in told.values()]
+
+
 def findings(
-    said: Sequence[Said], offered: Mapping[tuple[Key, str], tuple[Suggestion, ...]]
+    told: Iterable[Spoken], offered: Mapping[tuple[Key, str], tuple[Suggestion, ...]]
 ) -> list[tuple[Finding, Facts]]:
     """The findings about parts with the alternatives that were found, each with the facts behind it."""
     return [
-        (_finding(one, verdict, offered.get((key(one.known), verdict.rule.name), ())), one.known)
-        for one in said
-        for verdict in one.outcome.verdicts
+        (one.finding._replace(suggestions=offered.get((key(one.said.known), one.finding.rule), ())), one.said.known)
+        for one in told
     ]
 
 
-def _finding(one: Said, verdict: check.Verdict, better: tuple[Suggestion, ...]) -> Finding:
+def _as_one(alike: list[Spoken]) -> Spoken:
+    """The first of findings at one place, with the names of the other parts."""
+    first, *others = alike
+    names = list(dict.fromkeys(_short(one.said.known) for one in others))
+    if not names:
+        return first
+    further = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
+    message = f"{first.finding.message}; so in {', '.join(names[:NAMED_MAX])}{further}"
+    return first._replace(finding=first.finding._replace(message=message))
+
+
+def _short(known: PartFacts) -> str:
+    """A part by its name, one in a rack with the rack's."""
+    return "/".join(known.path()[-2:]) if known.nearest(("rack",)) else known.role.name
+
+
+def _finding(one: Said, verdict: check.Verdict) -> Finding:
     """The finding about a part; it is another one once other servers stand there."""
-    found = check.finding(verdict, one.owner, one.known)
+    found = check.finding(verdict, one.owner, one.known, _inheriting(one.known, verdict.rule))
     value = "; ".join(filter(None, (found.subject.value, _servers(one.known))))
     return found._replace(
-        suggestions=better,
         role=one.path,
         fingerprint=check.fingerprint(found.fingerprint, one.path),
         subject=found.subject._replace(value=value),
     )
+
+
+def _inheriting(known: PartFacts, rule: Rule) -> Role:
+    """The part with what parts above state for it, of the quantities that a rule points at."""
+    named = (name for name in (*rule.at, rule.against) if name and glossary()[name].inherits)
+    stated = ((name, _from_above(known, name)) for name in named if name not in known.role.fields)
+    return known.role.having(**{name: field for name, field in stated if field is not None})
+
+
+def _from_above(known: PartFacts, name: str) -> Field | None:
+    above = known.nearest(glossary()[name].part)
+    while above is not None and name not in above.role.fields:
+        above = above.nearest(glossary()[name].part)
+    return above.role.fields[name] if above else None
 
 
 def _servers(known: PartFacts) -> str:

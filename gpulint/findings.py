@@ -413,13 +413,17 @@ class Lacking(NamedTuple):
 
 
 class FacilitySummary(NamedTuple):
-    """What was understood of a facility; the areas are itself, its sites and rooms, and what feeds or cools them."""
+    """What was understood of a facility; the areas are itself, its sites and rooms, and what feeds or cools them.
+
+    `year` is what its servers draw without work, under it and on average, and what a year of that takes and costs.
+    """
 
     name: str
     location: Location
     areas: tuple[AreaSummary, ...] = ()
     racks: tuple[RackSummary, ...] = ()
     not_evaluated: tuple[Lacking, ...] = ()
+    year: tuple[Fact, ...] = ()
 
 
 class Failure(NamedTuple):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Given:
     """What the command line and the settings say beside the files; `governed` says it of one file, where that differs.
 
-    `facility` is the file, as shown, of the racks that workloads run in.
+    `facility` is the file, as shown, of the racks that workloads run in; `whole` says that the run reads all that may run there.
     `vouched` passes on what the comments and annotations of a file silence, with those marked that do not count yet.
     """
 
@@ -39,6 +39,7 @@ class Given:
     demands: Demands | None = None
     governance: Governance = NONE
     facility: str = ""
+    whole: bool = False
     governed: Callable[[str], Given] | None = None
     vouched: Callable[[str, Sequence[Suppression], Sequence[Document]], Sequence[Suppression]] | None = None
 

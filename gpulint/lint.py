@@ -160,14 +160,17 @@ def _of_facilities(parts: Sequence[Part], repository: Repository, given: Given) 
         if isinstance(found, premises.Unreadable):
             yield Part(Report(skipped=(Skip(*found),)))
             continue
-        placed = [one for part in parts if part.facility == path for one in part.placed]
+        mine = [part for part in parts if part.facility == path]
+        placed = [one for part in mine for one in part.placed]
+        unread = sum(skip.reason == UNREAD for part in mine for skip in part.report.skipped)
         try:
             judged = loads.judged(found.root, placed, given.rules, given.governance.thresholds)
             said = tuple(said for one, known in judged for said in waived.of_budget(one, known, given))
+            taken = tuple(loads.spent(found.root, placed, given.whole, unread))
         except Exception as error:  # counted: the report and the exit code say so
             yield Part(_failed(path, "judging what is placed in it", error))
             continue
-        yield Part(Report(said), given.rules)
+        yield Part(Report(said, budgets=taken), given.rules)
 
 
 def _asks(workloads: Iterable[WorkloadSummary], facilities: Iterable[FacilitySummary]) -> dict[str, str]:
@@ -232,12 +235,13 @@ def _of_facility(adapter: ModuleType, document: Document, repository: Repository
 
     root = facilities.facts_of(stated, given.governance.thresholds)
     said = facilities.judged(root, given.rules)
-    understood = (elevations.of(root, said),)
-    if not given.alternatives or not any(one.outcome.verdicts for one in said):
-        return Described(facilities.findings(said, {}), understood)
+    understood, spoken = (elevations.of(root, said),), facilities.spoken(said)
+    if not given.alternatives or not spoken:
+        return Described(facilities.findings(spoken, {}), understood)
     from gpulint import room_alternatives
 
-    return Described(facilities.findings(said, room_alternatives.offered(said, given.rules)), understood)
+    offered = room_alternatives.offered(said, spoken, given.rules)
+    return Described(facilities.findings(spoken, offered), understood)
 
 
 def _consumers(taking: Sequence[tuple[Workload, facts.Facts]], given: Given) -> tuple[Consumer, ...]:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from gpulint import budgets, facilities, units
 from gpulint.facts import Facts, Missing, glossary
-from gpulint.findings import Finding, Location, Related, Subject
+from gpulint.findings import Finding, Location, Related, Spent, Subject
 from gpulint.parts import Part, PartFacts
 from gpulint.policy import check
 from gpulint.policy.rule import Rule
@@ -21,13 +21,16 @@ from gpulint.workload import Field, Workload
 LARGEST = 5
 WAITING = ("Job", "Workflow", "Pod", "RayCluster", "Notebook", "Task")
 """What the kinds of objects end in that run to an end, or that nobody keeps running."""
-SUMMED = frozenset({"pool_service_gpus", "pool_queued_gpus", "placed_load_w", "placed_workloads"})
+SUMMED = frozenset({"pool_service_gpus", "pool_queued_gpus", "placed_load_w", "placed_load_va", "placed_workloads"})
 """Facts that a run says of a facility, and no file: rules about them are judged once every file is read."""
 SOURCE = "the files of this run"
 
 
 class Placed(NamedTuple):
-    """A role that runs in one pool: the place of its count, its least and its likely GPUs, and whether it always runs."""
+    """A role that runs in one pool: the place of its count, its least and its likely GPUs, and whether it always runs.
+
+    `sure` says that it takes no more than that.
+    """
 
     workload: str
     identity: tuple[str, ...]
@@ -36,6 +39,7 @@ class Placed(NamedTuple):
     least: float
     likely: float
     always: bool
+    sure: bool = True
 
     @property
     def counted(self) -> float:
@@ -64,24 +68,24 @@ def placed(judged: Iterable[tuple[Workload, Facts]]) -> Iterator[Placed]:
         if place in counted:
             continue
         counted.add(place)
-        least, likely = _gpus(known)
+        least, likely, sure = _gpus(known)
         kind = _text(known, "object_kind")
         whose = (kind, _text(known, "object_namespace")) if kind else (place.path,)
         named = (*whose, workload.name, known.role.name)
-        yield Placed(workload.name, named, place, str(pools[0]), least, likely, _always(workload, known))
+        yield Placed(workload.name, named, place, str(pools[0]), least, likely, _always(workload, known), sure)
 
 
-def _gpus(known: Facts) -> tuple[float, float]:
-    """The least GPUs that a role takes, and those that it likely takes."""
+def _gpus(known: Facts) -> tuple[float, float, bool]:
+    """The least GPUs that a role takes, those that it likely takes, and whether it takes no more."""
     found = known.worlds("workload_gpus")
     if isinstance(found, Missing):
         fewest = budgets.fewest(known)
-        return fewest, fewest
+        return fewest, fewest, False
     taken = min(value for value in (*found, found.likely) if isinstance(value, int | float))
     floor, replicas = known.likely("replicas_least"), known.likely("replicas")
     if isinstance(floor, int | float) and isinstance(replicas, int | float) and replicas > 0:
-        return taken * min(floor, replicas) / replicas, taken
-    return taken, taken
+        return taken * min(floor, replicas) / replicas, taken, floor >= replicas and not known.likely("replicas_most")
+    return taken, taken, True
 
 
 def _text(known: Facts, name: str) -> str:
@@ -110,7 +114,20 @@ def judged(
     totals = _totals(root, found)
     loaded = facilities.facts_of(_loaded(root, totals), thresholds)
     said = facilities.judged(loaded, about)
-    return [(_finding(verdict, one, totals), one.known) for one in said for verdict in one.outcome.verdicts]
+    each = [(_finding(verdict, one, totals), one.known) for one in said for verdict in one.outcome.verdicts]
+    return list(_gathered(each))
+
+
+def _gathered(each: Iterable[tuple[Finding, PartFacts]]) -> Iterator[tuple[Finding, Facts]]:
+    """Findings, those of one rule at one place about several parts as one that names the others."""
+    alike: dict[object, list[tuple[Finding, PartFacts]]] = {}
+    for one, known in each:
+        alike.setdefault((one.rule, one.severity, one.location), []).append((one, known))
+    for (first, known), *others in alike.values():
+        names = [other.role.name for _, other in others]
+        more = f", and {len(names) - LARGEST} more" if len(names) > LARGEST else ""
+        said = (f"so too {', '.join(names[:LARGEST])}{more}",) if names else ()
+        yield first._replace(arithmetic=(*first.arithmetic, *said)), known
 
 
 def under(root: PartFacts, found: Sequence[Placed]) -> Part:
@@ -177,6 +194,32 @@ def _held(server: PartFacts) -> float | None:
     pool = next((one for one in server.root().of_kind("pool") if one.role.name == name), None)
     value = pool.likely("held_gpus") if pool else None
     return value if isinstance(value, int | float) else None
+
+
+def spent(root: PartFacts, found: Sequence[Placed], whole: bool, unread: int) -> Iterator[Spent]:
+    """How much of each pool of a facility is taken, of those on which anything is placed."""
+    for name, total in _totals(root, found).items():
+        pool = next(one for one in root.of_kind("pool") if one.role.name == name)
+        held = pool.likely("held_gpus")
+        if not total.takers or not isinstance(held, int | float):
+            continue
+        reason = _untold(total, held, whole, unread)
+        verdict = "exceeded" if total.service > held else "cannot tell" if reason else "within"
+        place = pool.role.anchor.location()
+        called = f"pool {name} of {root.role.name}"
+        yield Spent(called, "gpus", held, total.service, verdict, reason, len(total.takers), place)
+
+
+def _untold(total: Total, held: float, whole: bool, unread: int) -> str:
+    """Why what services take is only the least that the pool carries; empty where it is all."""
+    unsure = sum(not one.sure for one in total.takers)
+    if unsure:
+        return f"{unsure} of {len(total.takers)} workloads may take more"
+    if total.queued and total.service + total.queued > held:
+        return f"jobs ask for {units.human(total.queued, 'gpus')} more, and wait for one another"
+    if not whole:
+        return "the run reads some files only"
+    return f"{unread} files that ask for GPUs are not read" if unread else ""
 
 
 def _listed(takers: Sequence[Placed]) -> str:

@@ -16,6 +16,8 @@ from gpulint.parts import PartFacts
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
+INVENTORIED = b"netbox"
+"""A word of facilities that other files complete."""
 LEADING = {"partition": "pool_partition", "queue": "pool_queue"}
 """What leads to a pool beside labels: how a join calls it, and the fact that states it."""
 OF_NETWORK = {"network_bytes_per_s": "pool_network_bytes_per_s", "network_kind": "pool_network_kind"}
@@ -44,14 +46,15 @@ def of(path: str, repository: Repository) -> Premises | Unreadable:
     content = repository.read(path)
     if content is None:
         return Unreadable(path, "gpulint.yaml names it as its facility, and there is no such file")
-    return _read(path, content)
+    return _read(path, content, repository if INVENTORIED in content else None)  # type: ignore[arg-type]
 
 
-@functools.lru_cache(maxsize=4)
-def _read(path: str, content: bytes) -> Premises | Unreadable:
+@functools.lru_cache(maxsize=8)
+def _read(path: str, content: bytes, repository: Repository | None) -> Premises | Unreadable:
     for document in documents.load(path, content).documents:
         adapter = adapters.claiming(document)
-        described = adapter.facility(document) if adapter is not None and hasattr(adapter, "facility") else None
+        told = adapter is not None and hasattr(adapter, "facility")
+        described = adapter.facility(document, repository) if adapter is not None and told else None
         if described is not None:
             return _of(facilities.facts_of(described, {}), path)
     return Unreadable(path, "gpulint.yaml names it as its facility, and it holds none that can be read")

@@ -232,14 +232,18 @@ class _Givens:
             governed=self.at,
             governance=self._governance(found),
             facility=self.tree.shown_at_root(found.facility) if found.facility else "",
+            whole=self._is_whole(found),
         )
 
     def _governance(self, found: Settings) -> Governance:
         """What a policy demands; its budgets hold for the whole sum where the run reads all that the policy governs."""
-        whole = not self.options.exclude and any(
+        return found.governance.read_whole() if self._is_whole(found) else found.governance
+
+    def _is_whole(self, found: Settings) -> bool:
+        """Whether the run reads all that a policy governs."""
+        return not self.options.exclude and any(
             f"{found.folder}/".startswith(f"{one}/" if one else "") for one in self._whole_folders
         )
-        return found.governance.read_whole() if whole else found.governance
 
 
 def _inside(paths: Iterable[str], tree: Tree) -> dict[str, str]:

@@ -19,9 +19,10 @@ Judge = Callable[[Source, str], Sequence[tuple[Owner, Outcome]]]
 
 
 class Said(NamedTuple):
-    """The severity of each rule that speaks of a role, and the rules that lacked a fact."""
+    """The severity of each rule that speaks of a role, and of those that it absorbs; and the rules that lacked a fact."""
 
     speaking: Mapping[tuple[Owner, str], int]
+    absorbed: Mapping[tuple[Owner, str], int]
     lacking: frozenset[tuple[Owner, str]]
 
 
@@ -49,24 +50,25 @@ class Proof:
 
 def _said(roles: Iterable[tuple[Owner, Outcome]]) -> Said:
     speaking: dict[tuple[Owner, str], int] = {}
+    absorbed: dict[tuple[Owner, str], int] = {}
     lacking: set[tuple[Owner, str]] = set()
     for owner, outcome in roles:
         lacking |= {(owner, one.rule) for one in outcome.not_evaluated}
         for verdict in outcome.verdicts:
             said = owner, verdict.rule.name
+            absorbed |= {(owner, name): verdict.severity for name in verdict.rule.absorbs}
             if not verdict.rule.only_with:
                 speaking[said] = max(verdict.severity, speaking.get(said, 0))
             elif said not in speaking:
                 speaking[said] = 0  # it speaks where a better one is found, which the values were held against
-    return Said(speaking, frozenset(lacking))
+    return Said(speaking, absorbed, frozenset(lacking))
 
 
 def _difference(stayed: set[tuple[Owner, str]], before: Said, after: Said) -> str:
     if stays := sorted(rule for _, rule in stayed & after.speaking.keys()):
         return f"{stays[0]} would stay once written"
-    worse = (
-        rule for (owner, rule), severity in after.speaking.items() if severity > before.speaking.get((owner, rule), 0)
-    )
+    known = {**before.absorbed, **before.speaking}
+    worse = (rule for (owner, rule), severity in after.speaking.items() if severity > known.get((owner, rule), 0))
     if new := sorted(worse):
         return f"{new[0]} would speak once written"
     lacking = sorted(rule for _, rule in after.lacking - before.lacking)

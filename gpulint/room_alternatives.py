@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -10,7 +9,7 @@ from gpulint import facilities, room_moves, stated, units
 from gpulint.documents import Path
 from gpulint.facilities import Key
 from gpulint.facts import glossary
-from gpulint.findings import Edit, Suggestion
+from gpulint.findings import Edit, Severity, Suggestion
 from gpulint.parts import Part, PartFacts
 from gpulint.policy.check import Outcome, Verdict
 from gpulint.policy.rule import Rule
@@ -19,6 +18,7 @@ from gpulint.workload import Field, Origin, Role
 
 PRINTED = 3
 TRIED = 24
+FEW = 3
 ANSWERED = 12
 """Findings of one facility that get alternatives, the worst first."""
 
@@ -38,49 +38,80 @@ class Before(NamedTuple):
 
 
 def before(said: Iterable[facilities.Said]) -> Before:
-    """What the rules say of a facility as it is."""
+    """What the rules say of a facility as it is; what a rule absorbs is said with it."""
     severities: dict[tuple[Key, str], int] = {}
     lacking: set[tuple[Key, str]] = set()
-    parts: dict[Key, None] = {}
+    places: dict[tuple[str, Path], Key] = {}
+    parts = []
     for one in said:
         at = facilities.key(one.known)
-        parts[at] = None
-        severities.update({(at, verdict.rule.name): verdict.severity for verdict in one.outcome.verdicts})
+        parts.append(at)
+        places[at[0], at[2]] = at
         lacking |= {(at, each.rule) for each in one.outcome.not_evaluated}
-    return Before(
-        severities, frozenset(lacking), frozenset(parts), {(kind, place): at for at in parts for kind, _, place in [at]}
-    )
+        for verdict in one.outcome.verdicts:
+            for name in (verdict.rule.name, *verdict.rule.absorbs):
+                severities[at, name] = max(verdict.severity, severities.get((at, name), 0))
+    return Before(severities, frozenset(lacking), frozenset(parts), places)
 
 
 def alternatives(
     verdict: Verdict, known: PartFacts, stood: Before, rules: Mapping[str, tuple[Rule, ...]]
 ) -> tuple[Suggestion, ...]:
-    """Up to three changes after which the rule is evaluated, holds in no world, and nothing else is new."""
-    kept: list[Suggestion] = []
-    tried = itertools.count()
-    for quantity in verdict.rule.change:
-        for move in room_moves.moves(quantity, known):
-            if next(tried) >= TRIED or len(kept) >= PRINTED:
-                break
-            if _cures(verdict.rule, known, varied(known.root(), move), stood, rules):
-                kept.append(_suggestion(move))
-                break
-    return tuple(kept)
+    """Up to three changes after which the rule is evaluated, holds in no world, and nothing else is new.
+
+    Of each quantity the least that does, and those first that leave the fewest errors of other rules.
+    """
+    budget = iter(range(TRIED))
+    found = [_best(quantity, verdict.rule, known, stood, rules, budget) for quantity in verdict.rule.change]
+    kept = sorted((one for one in found if one is not None), key=lambda one: one[0])
+    return tuple(_suggestion(move) for _, move in kept[:PRINTED])
 
 
-def _cures(
+def _best(
+    quantity: str,
+    rule: Rule,
+    known: PartFacts,
+    stood: Before,
+    rules: Mapping[str, tuple[Rule, ...]],
+    budget: Iterator[int],
+) -> tuple[int, Move] | None:
+    """Of the changes of a quantity the first that leaves no error, else the better one of the first few that do."""
+    kept: list[tuple[int, Move]] = []
+    for move, _ in zip(room_moves.moves(quantity, known), budget, strict=False):
+        after = varied(known.root(), move)
+        errors = _errors_left(rule, known, after, stood, rules) if _is_told(rule, move, after) else None
+        if errors is not None:
+            kept.append((errors, move))
+        if errors == 0 or len(kept) == FEW:
+            break
+    return min(kept, key=lambda one: one[0], default=None)
+
+
+def _is_told(rule: Rule, move: Move, after: Sequence[PartFacts]) -> bool:
+    """Whether a rule can be evaluated of whatever takes something in: nothing passes by going where little is known."""
+    places = {(holder.kind, holder.path()) for holder, _ in move.added}
+    taking = (one for one in after if one.kind in rule.target.kind and (one.kind, one.path()) in places)
+    return not any(facilities.outcome([rule], one).not_evaluated for one in taking)
+
+
+def _errors_left(
     rule: Rule, known: PartFacts, after: Sequence[PartFacts], stood: Before, rules: Mapping[str, tuple[Rule, ...]]
-) -> bool:
-    """Whether a rule holds no longer, and none speaks or lacks a fact that did not before; most fail the first question."""
+) -> int | None:
+    """The errors that stay where a rule holds no longer and none speaks or lacks a fact that did not before; else None.
+
+    Most changes fail the first question.
+    """
     own = facilities.key(known)
     here = next((one for one in after if one.kind == known.kind and facilities.key(one) == own), None)
     if here is None:
-        return False
+        return None
     answered = facilities.outcome([rule], here)
     if answered.holding or answered.not_evaluated:
-        return False
-    outcomes = ((stood.called(facilities.key(one)), facilities.outcome(rules.get(one.kind, ()), one)) for one in after)
-    return not any(_is_worse(at, outcome, stood) for at, outcome in outcomes)
+        return None
+    outcomes = [(stood.called(facilities.key(one)), facilities.outcome(rules.get(one.kind, ()), one)) for one in after]
+    if any(_is_worse(at, outcome, stood) for at, outcome in outcomes):
+        return None
+    return sum(one.severity == Severity.ERROR for _, outcome in outcomes for one in outcome.verdicts)
 
 
 def _is_worse(at: Key, outcome: Outcome, stood: Before) -> bool:
@@ -175,14 +206,14 @@ def _addition(holder: PartFacts, part: Part) -> Edit:
     return Edit(f"{part.kind}s", None, "", f"{count} × {part.role.name} in {holder.role.name}")
 
 
-def offered(said: Sequence[facilities.Said], rules: Iterable[Rule]) -> dict[tuple[Key, str], tuple[Suggestion, ...]]:
+def offered(
+    said: Sequence[facilities.Said], spoken: Sequence[facilities.Spoken], rules: Iterable[Rule]
+) -> dict[tuple[Key, str], tuple[Suggestion, ...]]:
     """The alternatives of the worst findings, by part and rule; those behind `ANSWERED` have none."""
-    asked = [(verdict, one.known) for one in said for verdict in one.outcome.verdicts if verdict.rule.change]
+    asked = [(one.verdict, one.said.known) for one in spoken if one.verdict.rule.change]
     asked.sort(key=lambda pair: -pair[0].severity)
     if not asked:
         return {}
     stood, about = before(said), facilities.by_kind(rules)
-    return {
-        (facilities.key(known), verdict.rule.name): alternatives(verdict, known, stood, about)
-        for verdict, known in asked[:ANSWERED]
-    }
+    worst = asked[:ANSWERED]
+    return {(facilities.key(one), said.rule.name): alternatives(said, one, stood, about) for said, one in worst}

@@ -127,7 +127,10 @@ def _spread(group: PartFacts, left: int, moved: int) -> Iterator[Move]:
     room = rack.nearest(("room", "site", "facility")) if rack else None
     if rack is None or room is None:
         return
-    others = [one for one in room.of_kind("rack") if one.role.anchor != rack.role.anchor]
+    fed = bool(rack.of_kind("feed"))
+    others = [
+        one for one in room.of_kind("rack") if one.role.anchor != rack.role.anchor and bool(one.of_kind("feed")) >= fed
+    ]
     for other in sorted(others, key=lambda one: _number(one, "units_used") or 0)[:2]:
         here = group.role.having(servers=Field(moved, source="suggested"))
         without = {name: field for name, field in here.fields.items() if name not in ("position_u", "cords")}
@@ -212,6 +215,14 @@ def _more_feeds(known: PartFacts) -> Iterator[Move]:
         added = tuple((rack, _alike(like, chr(ord("A") + len(feeds) + at))) for at in range(more))
         title = f"{len(feeds) + more} feeds of the same kind"
         yield Move(title, (), f"{more} further circuit{'s' if more > 1 else ''} to the rack", added)
+        yield from (_with_feeds(other, added, len(feeds) + more) for other in _higher_voltage(known))
+
+
+def _with_feeds(other: Move, added: tuple[tuple[PartFacts, Part], ...], feeds: int) -> Move:
+    """The same change of all feeds, with further ones like them."""
+    values = {one.quantity: Field(one.value, source="suggested") for one in other.changes}
+    raised = tuple((rack, Part(part.kind, part.role.having(**values))) for rack, part in added)
+    return Move(f"{feeds} {other.title}", other.changes, other.gives_up, raised)
 
 
 def _alike(feed: Part, name: str) -> Part:

@@ -32,6 +32,17 @@ def cable(stated: str) -> str:
 
 RIGHT = [
     pytest.param(
+        "optic: MFA7U10-H010, medium: AOC, length: 10 m, speed: 400G, far_speed: 200G",
+        id="a cable with two plugs at its far end",
+    ),
+    pytest.param(
+        "optic: MMA4Z00-NS, far_optic: MMA4Z00-NS400, medium: OM4, length: 9 m, speed: 800G, far_speed: 400G",
+        id="the speed of a cage with two links",
+    ),
+    pytest.param(
+        "optic: MMA4Z00-NS, medium: OM4, length: 20 m, loss: 2.2 dB", id="a maker's part whose loss no standard limits"
+    ),
+    pytest.param(
         "optic: MMA4Z00-NS, far_optic: MMA4Z00-NS400, medium: OM4, length: 50 m, connector: MPO-12, polish: APC",
         id="a twin port to an adapter, to the metre",
     ),
@@ -117,6 +128,16 @@ def test_nor_does_it_become_wrong_on_racks_with_known_switches(stated: str) -> N
 
 
 WRONG = [
+    pytest.param(
+        "optic: 400GBASE-SR8, medium: OM4, length: 40 m, loss: 2 dB",
+        "link-loss-beyond-standard",
+        id="more loss than a standard allows",
+    ),
+    pytest.param(
+        "optic: 400GBASE-SR8, medium: OM4, length: 40 m, loss: 2 dB, loss_limit: 1.5 dB",
+        "link-loss-exceeded",
+        id="more loss than is allowed",
+    ),
     pytest.param("optic: MMA4Z00-NS, medium: OM3, length: 31 m", "fibre-reach-exceeded", id="a metre beyond OM3"),
     pytest.param(
         "optic: MMA4Z00-NS, far_optic: 400GBASE-SR4, medium: OM4, length: 60 m",
@@ -193,6 +214,13 @@ def test_a_link_that_cannot_work_is_told_by_one_rule(stated: str, name: str) -> 
 
 
 RIGHT_SWITCHES = [
+    pytest.param(
+        "ports: 32, speed: 800G, uplinks: 32, uplink_speed: 400G, downlinks: 32, downlink_speed: 400G",
+        id="cages of two links each",
+    ),
+    pytest.param(
+        "type: QM9700, ports: 32, uplinks: 32, downlinks: 32, traffic: training", id="cages of a switch that is known"
+    ),
     pytest.param("type: QM9700, traffic: training, uplinks: 32, downlinks: 32", id="a SuperPOD leaf"),
     pytest.param("type: QM9700, traffic: training, uplinks: 0, downlinks: 64", id="a rail without a spine"),
     pytest.param("type: SN4700, traffic: storage, uplinks: 4, downlinks: 28", id="storage"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import textwrap
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +19,7 @@ from gpulint.findings import Report, Severity
 from gpulint.given import Given
 from gpulint.parts import PartFacts
 from gpulint.policy.rule import shipped_rules
+from gpulint.reports import elevation
 from gpulint.repository import Source
 from gpulint.sizing import placed_load, power_cap
 
@@ -254,7 +256,7 @@ def test_a_rack_draws_between_idle_and_its_maximum_by_what_is_placed() -> None:
     assert not isinstance(found, Missing)
     assert found.favourable == pytest.approx(2 * 1020)  # all 16 fit into the other rack: two servers idle at a tenth
     assert found.likely == pytest.approx(2 * (1530 + (0.72 * 10200 - 1530) / 2))  # half of each server computes
-    assert found.adverse == pytest.approx(2 * 10200)
+    assert found.adverse == pytest.approx(2 * 0.85 * 10200)  # all 16 here
 
 
 def test_services_count_for_sure_and_jobs_only_by_the_largest() -> None:
@@ -265,6 +267,40 @@ def test_services_count_for_sure_and_jobs_only_by_the_largest() -> None:
     assert (pools["train"].likely("pool_queued_gpus"), pools["train"].likely("pool_largest_job_gpus")) == (24, 16)
     server = next(one for one in root.of_kind("server") if one.likely("pool") == "train")
     assert server.worlds("pool_busy_gpus") == (0, 16, 16)
+
+
+FEED = "      feeds: [{voltage: 208 V, phases: 3, breaker: 60 A, code: NEC}]\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        ({"a_yaml": service("chat", 32)}, {}),  # 14.7 kW in each rack, 15.0 kVA
+        ({"a_yaml": service("chat", 32), "b_yaml": service("more", 1)}, {"pool-overcommitted": Severity.ERROR}),
+    ],
+)
+def test_what_likely_draws_less_than_a_feed_carries_is_not_told_off(
+    files: dict[str, str], expected: dict[str, Severity]
+) -> None:
+    """208 V · √3 · 60 A · 0.8 = 17.3 kVA; two DGX H100 draw 20.4 kW by their plate, and 17.3 kW in a burn test."""
+    hall = HALL.replace(
+        "      servers: [{type: dgx-h100, count: 2}]\n", FEED + "      servers: [{type: dgx-h100, count: 2}]\n"
+    )
+    spoken = said(report(hall, **files))
+    assert {name: one for name, one in spoken.items() if one > Severity.NOTE} == expected
+
+
+def test_three_busy_servers_on_one_feed_likely_trip_it() -> None:
+    """Three at 0.72 of 10.2 kW are 22 kW."""
+    hall = HALL.replace(
+        "      servers: [{type: dgx-h100, count: 2}]\n", FEED + "      servers: [{type: dgx-h100, count: 3}]\n"
+    )
+    found = report(hall, a_yaml=service("chat", 48))
+    assert said(found) == {"placed-load-over-circuit": Severity.WARNING}
+    (one,) = samples.of_rule(found, "placed-load-over-circuit")
+    assert one.location.path == "a.yaml"
+    assert one.arithmetic == ("48 GPUs chat (a.yaml)", "so too r2")
+    assert said(report(hall, a_yaml=service("chat", 8))) == {}
 
 
 # ---- a year
@@ -374,3 +410,96 @@ def test_more_of_the_other_terms_moves_one_way(term: str, sign: int) -> None:
 
     values = [sign * figure(step / 10) for step in range(11)]
     assert values == sorted(values)
+
+
+# ---- a hall that NetBox describes
+
+
+def netboxed(pooled: str) -> dict[str, bytes]:
+    """A hall of two racks with two DGX H100 each, exported, and the few lines that lead workloads there."""
+    racks = [{"id": at, "name": f"r0{at}", "site": {"id": 1, "name": "ams1"}, "u_height": 48} for at in (1, 2)]
+    dgx = {"id": 3, "manufacturer": {"id": 9, "name": "NVIDIA"}, "model": "DGX H100", "slug": "nvidia-dgx-h100"}
+    devices = [
+        {
+            "id": at,
+            "name": f"dgx0{at}",
+            "device_type": dgx,
+            "site": {"id": 1, "name": "ams1"},
+            "rack": {"id": (at + 1) // 2, "name": f"r0{(at + 1) // 2}"},
+            "status": {"value": "active"},
+        }
+        for at in (1, 2, 3, 4)
+    ]
+    hall = "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: ams1}\nspec:\n  netbox: [export]\n"
+    hall += "  pools: [{name: h100, labels: {pool: h100}}]\n" + pooled
+    lists = {"racks": racks, "devices": devices}
+    pages = {
+        f"export/{name}.json": json.dumps({"count": len(rows), "next": None, "results": rows}).encode()
+        for name, rows in lists.items()
+    }
+    return {"hall.yaml": hall.encode(), **pages}
+
+
+@pytest.mark.parametrize(
+    ("pooled", "replicas", "expected"),
+    [
+        ("  racks: [{name: r01, pool: h100}, {name: r02, pool: h100}]\n", 33, {"pool-overcommitted"}),
+        ("  racks: [{name: r01, pool: h100}, {name: r02, pool: h100}]\n", 32, set()),
+        ("  racks: [{name: r01, pool: h100}]\n", 17, {"pool-overcommitted"}),
+        ("  racks: [{name: r01, pool: h100}]\n", 16, set()),
+    ],
+)
+def test_a_line_for_each_rack_leads_to_what_netbox_holds_there(pooled: str, replicas: int, expected: set[str]) -> None:
+    kept = {**netboxed(pooled), "app.yaml": service("chat", replicas).encode()}
+    given = Given(tuple(shipped_rules().values()), tuple(shipped_rules()), facility="hall.yaml")
+    found = lint.lint([Source("app.yaml", kept["app.yaml"])], samples.Alone(kept), given)
+    assert said(found).keys() == expected
+    assert samples.roles(found)[0].accelerator == "1 × H100 SXM5 80GB"
+
+
+# ---- how much of a pool is taken
+
+
+def taken(whole: bool = True, **files: str) -> dict[str, tuple[float, str, str]]:
+    """What every run says of each pool: the least that is taken, the verdict, and why no more can be told."""
+    held = {name.replace("_yaml", ".yaml").replace("_sh", ".sh"): text.encode() for name, text in files.items()}
+    given = Given(tuple(shipped_rules().values()), facility="hall.yaml", whole=whole)
+    found = lint.lint(
+        [Source(path, text) for path, text in held.items()], samples.Alone({**held, "hall.yaml": HALL.encode()}), given
+    )
+    return {one.budget: (one.least, one.verdict, one.reason) for one in found.budgets}
+
+
+@pytest.mark.parametrize(
+    ("whole", "files", "expected"),
+    [
+        (True, {"a_yaml": service("chat", 24)}, (24, "within", "")),
+        (False, {"a_yaml": service("chat", 24)}, (24, "cannot tell", "the run reads some files only")),
+        (False, {"a_yaml": service("chat", 33)}, (33, "exceeded", "the run reads some files only")),
+    ],
+)
+def test_a_run_says_how_much_of_a_pool_services_take(
+    whole: bool, files: dict[str, str], expected: tuple[float, str, str]
+) -> None:
+    assert taken(whole, **files) == {"pool h100 of ams1": expected}
+
+
+def test_jobs_leave_it_open_only_where_they_do_not_all_fit() -> None:
+    assert taken(j_sh=job("a", 1), k_sh=job("b", 1)) == {"pool train of ams1": (0, "within", "")}
+    why = "jobs ask for 24 GPUs more, and wait for one another"
+    assert taken(j_sh=job("a", 2), k_sh=job("b", 1)) == {"pool train of ams1": (0, "cannot tell", why)}
+
+
+def test_a_drawing_says_what_a_year_takes_and_costs_to_three_digits() -> None:
+    hall = HALL.replace("servers: [{type: dgx-h100}]", "servers: [{type: dgx-h100, idle: 10.2 kW}]").replace(
+        "  racks:\n", "  utilization: 100 %\n  racks:\n"
+    )
+    start, end = hall.index("    - name: r[1-2]"), hall.index("    - name: q1")
+    (drawn,) = report(hall[:start] + hall[end:], only="hall.yaml").facilities
+    lines = [line.strip() for line in elevation.as_text((drawn,)).split("\n")]
+    at = next(at for at, line in enumerate(lines) if line.startswith("average"))
+    assert lines[at : at + 3] == [
+        "average 10.2 kW; idle 10.2 kW, busy 10.2 kW",
+        "a year  116 MWh",
+        "costs   $11,600; cooling and losses $2,680",
+    ]

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from gpulint import documents, facilities
+from gpulint import cli, documents, facilities
 from gpulint.adapters import facility
+from gpulint.facility import inventories
+from gpulint.facts import Missing
 from gpulint.findings import Worlds
 from gpulint.parts import PartFacts
 from gpulint.samples import Alone
@@ -120,16 +124,22 @@ def test_feeds_of_one_type_say_nothing_of_redundancy() -> None:
     assert only(files, "rack").role.value("redundancy") is None
 
 
-@pytest.mark.parametrize("volts", [120, 230, 240, 277])
-def test_a_voltage_that_may_be_one_to_neutral_is_unknown_beside_three_phases(volts: int) -> None:
+@pytest.mark.parametrize("volts", [120, 230, 277])
+def test_a_voltage_that_may_be_one_to_neutral_leaves_what_the_feed_carries_unknown(volts: int) -> None:
     feed = only(pages(racks=[RACK], **{"power-feeds": [{**A, "voltage": volts}]}), "feed")
-    assert "phase and neutral" in feed.role.fields["feed_voltage_v"].value.reason  # type: ignore[union-attr]
+    assert isinstance(feed.likely("feed_usable_va"), Missing)
+    assert feed.likely("is_voltage_per_leg") is True
 
 
-@pytest.mark.parametrize(("volts", "phase"), [(208, "three-phase"), (400, "three-phase"), (230, "single-phase")])
-def test_a_voltage_that_can_only_be_meant_one_way_counts(volts: int, phase: str) -> None:
-    feed = {**A, "voltage": volts, "phase": {"value": phase, "label": "…"}}
-    assert only(pages(racks=[RACK], **{"power-feeds": [feed]}), "feed").role.value("feed_voltage_v") == volts
+def test_a_feed_carries_what_netbox_says_is_available() -> None:
+    """NetBox, PowerFeed.available_power: 415 V, 60 A, 80 %, times 1.732 is 34,502 VA."""
+    feed = only(pages(racks=[RACK], **{"power-feeds": [A]}), "feed")
+    assert feed.likely("feed_usable_va") == pytest.approx(34502, rel=1e-3)
+
+
+def test_a_feed_of_direct_current_is_not_judged_as_one_of_alternating() -> None:
+    direct = {**A, "supply": {"value": "dc", "label": "DC"}, "voltage": -48}
+    assert isinstance(only(pages(racks=[RACK], **{"power-feeds": [direct]}), "feed").likely("feed_usable_va"), Missing)
 
 
 @pytest.mark.parametrize("status", ["offline", "failed"])
@@ -261,6 +271,27 @@ def test_a_blade_draws_what_the_inlets_of_its_chassis_say() -> None:
     assert chassis.likely("inlets_w") == 1500
 
 
+def test_servers_alike_on_top_of_one_another_are_one_entry() -> None:
+    rows = [{**NODE, "id": at, "name": f"n{at:02}", "position": 2 * at + 11} for at in (1, 2, 3)]
+    server = only(pages(racks=[RACK], devices=rows), "server")
+    assert (server.role.name, server.likely("servers"), server.likely("position_u")) == ("n[01-03]", 3, 13)
+    assert server.likely("server_group_units") == 6
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"position": 17},  # a gap of two units
+        {"position": 15, "device_type": {**LOADER, "model": "Loader 3000", "slug": "acme-loader-3000"}},
+        {"position": 15, "rack": {"id": 8, "name": "r08"}},
+    ],
+)
+def test_servers_with_a_difference_are_entries_of_their_own(other: Row) -> None:
+    rows = [{**NODE, "id": 1, "name": "n1", "position": 13}, {**NODE, "id": 2, "name": "n2", **other}]
+    racks = [RACK, {**RACK, "id": 8, "name": "r08"}]
+    assert [one.role.name for one in known(pages(racks=racks, devices=rows)).of_kind("server")] == ["n1", "n2"]
+
+
 # ---- cords and strips
 
 STRIP = "manufacturer: Acme\nmodel: Strip\nslug: strip\nu_height: 0\nis_full_depth: false\n"
@@ -340,7 +371,7 @@ TABLES = {
         "Name,Status,Site,Location,Rack,Position (U),Face,Role,Manufacturer,Type\n"
         "n1,Active,ams1,hall-1,r07 (F-7),13.0,Front,GPU node,Acme,Loader 2000\n"
         '"two\nlines",Active,ams1,hall-1,r07 (F-7),20,Front,GPU node,Acme,Loader 2000\n'
-        "n3,Active,ams1,hall-1,r07 (F-7),22,Front,GPU node,Acme,Loader 2000\n"
+        "n3,Active,ams1,hall-1,r07 (F-7),30,Front,GPU node,Acme,Loader 2000\n"
     ),
 }
 
@@ -361,18 +392,31 @@ def test_tables_say_the_same_as_the_api() -> None:
     assert (first.likely("position_u"), first.likely("inlets_w")) == (13, 1500)
 
 
+def test_cords_are_followed_through_tables_too() -> None:
+    files = {
+        **TABLES,
+        "export/power-ports.csv": "Device,Name,Type,Maximum draw\nn1,PSU1,C14,750\nn1,PSU2,C14,750\npdu-a,In,CS8365C,\n",
+        "export/power-outlets.csv": "Device,Name,Type,Power port,Feed leg\npdu-a,O1,C13,In,A\npdu-a,O2,C13,In,B\n",
+        "export/cables.csv": (
+            "ID,Termination A,Device A,Termination B,Device B\n1,PSU1,n1,O1,pdu-a\n2,O2,pdu-a,PSU2,n1\n3,In,pdu-a,A,\n"
+        ),
+    }
+    first, *_ = known({path: text.encode() for path, text in files.items()}).of_kind("server")
+    assert (first.role.name, first.role.value("cords")) == ("n1", {"A": "2"})
+
+
 def test_a_row_of_a_table_is_found_at_its_line() -> None:
     servers = known({path: text.encode() for path, text in TABLES.items()}).of_kind("server")
     assert [one.role.anchor.location().line for one in servers] == [2, 3, 5]
 
 
 def test_an_object_of_the_api_is_found_at_its_line() -> None:
-    rows = [{**NODE, "id": at, "name": f"n{at}", "position": 2 * at} for at in (1, 2)]
+    rows = [{**NODE, "id": at, "name": f"n{at}", "position": 10 * at} for at in (1, 2)]
     page = json.dumps({"count": 2, "results": rows}, indent=1)
     files = {"export/devices.json": page.encode(), **pages(racks=[RACK])}
     _, second = known(files).of_kind("server")
     place = second.role.fields["position_u"].origins[0].location()
-    assert page.splitlines()[place.line - 1].strip() == '"position": 4'
+    assert page.splitlines()[place.line - 1].strip() == '"position": 20'
 
 
 # ---- merging
@@ -395,9 +439,12 @@ def test_a_room_that_the_file_names_holds_the_racks_of_the_location_of_that_name
 
 
 def test_feeds_that_the_file_lists_stand_in_the_place_of_the_inventory_s() -> None:
-    text = FILE + "  racks:\n    - name: r07\n      feeds: [{name: A}, {name: X}]\n"
+    text = FILE + "  racks:\n    - name: r07\n      feeds: [{name: A, breaker: 32}, {name: X, breaker: 16}]\n"
     feeds = known(pages(racks=[RACK], **{"power-feeds": [A, B]}), text).of_kind("feed")
-    assert [(one.role.name, one.role.value("feed_voltage_v")) for one in feeds] == [("A", 415), ("X", None)]
+    assert [(one.role.name, one.role.value("breaker_a"), one.role.value("feed_voltage_v")) for one in feeds] == [
+        ("A", 32, 415),
+        ("X", 16, None),
+    ]
 
 
 def test_racks_of_one_name_in_two_sites_are_not_taken_for_one_another() -> None:
@@ -408,6 +455,43 @@ def test_racks_of_one_name_in_two_sites_are_not_taken_for_one_another() -> None:
         ("fra1", 40, "in-row"),
         ("ams1", 48, None),
     ]
+
+
+# ---- exports alone
+
+
+def test_a_folder_of_exports_is_a_facility_of_its_own() -> None:
+    found = inventories.alone("export", Alone(pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1"}])))
+    assert found is not None
+    (document,) = documents.load(found.path, found.content).documents
+    described = facility.facility(document, Alone(pages(racks=[RACK])))
+    assert described is not None
+    assert [one.role.name for one in facilities.facts_of(described, {}).of_kind("rack")] == ["r07"]
+
+
+def test_a_file_of_several_lists_is_a_facility_of_its_own() -> None:
+    lists = json.dumps({"racks": {"count": 1, "results": [RACK]}, "power-feeds": [A]}).encode()
+    held = Alone({"dcim/hall.json": lists})
+    found = inventories.alone("dcim/hall.json", held)
+    assert found is not None
+    (document,) = documents.load(found.path, found.content).documents
+    described = facility.facility(document, held)
+    assert described is not None
+    known = facilities.facts_of(described, {})
+    assert [one.role.name for one in (*known.of_kind("rack"), *known.of_kind("feed"))] == ["r07", "A"]
+
+
+@pytest.mark.parametrize(
+    ("path", "content"),
+    [
+        ("room/facility.yaml", FILE.encode()),
+        ("room/values.json", b'{"replicas": 2}'),
+        ("room/prefixes.json", b'{"results": [{"url": "https://nb.example.com/api/ipam/prefixes/1/"}]}'),
+    ],
+)
+def test_what_is_no_export_is_left_to_its_own_readers(path: str, content: bytes) -> None:
+    assert inventories.alone("room", Alone({path: content})) is None
+    assert inventories.alone(path, Alone({path: content})) is None
 
 
 # ---- what cannot be read
@@ -461,3 +545,25 @@ def test_lists_of_other_things_are_passed_over() -> None:
     address = {"id": 1, "url": "https://nb.example.com/api/ipam/ip-addresses/1/", "address": "192.0.2.1/24"}
     files = {"export/addresses.json": json.dumps([address]).encode(), **pages(racks=[RACK])}
     assert said(files) == []
+
+
+# ---- judged
+
+
+def test_a_rack_of_an_export_is_judged_where_it_stands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight DGX A100 draw 52 kW; one feed of 415 V, 60 A and 80 % carries 34.5 kVA when the other has failed."""
+    monkeypatch.chdir(tmp_path)
+    kind = {"manufacturer": {"name": "NVIDIA"}, "model": "NVIDIA DGX A100 640GB", "slug": "nvidia-dgx-a100-640gb"}
+    nodes = [{**NODE, "id": at, "name": f"n{at}", "position": 6 * at - 5, "device_type": kind} for at in range(1, 9)]
+    for path, content in pages(racks=[{**RACK, "u_height": 52}], devices=nodes, **{"power-feeds": [A, B]}).items():
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_text(json.dumps(json.loads(content), indent=1))
+    result = CliRunner().invoke(cli.main, ["facility", "export", "--format", "json"])
+    report = json.loads(result.output)
+    assert result.exit_code == 1
+    found = {one["rule"]: one for one in report["findings"] if one["severity"] == "error"}
+    assert list(found) == ["failover-over-circuit"]
+    place = found["failover-over-circuit"]
+    line = (tmp_path / place["path"]).read_text().splitlines()[place["line"] - 1]
+    assert (place["path"], line.strip()) == ("export/power-feeds.json", '"type": {')
+    assert "34.5 kVA of feeds when a side fails" in place["message"]

@@ -119,8 +119,8 @@ def test_debt_that_is_accepted_is_that_of_the_servers_that_stand_there() -> None
         return found.subject.value
 
     full = HALL.replace("count: 4", "count: 6").replace("[01-03]", "1")
-    assert subject(full) == "a1; 6 big, 1 small"
-    assert subject(full.replace("count: 6", "count: 7")) == "a1; 7 big, 1 small"
+    assert subject(full) == "48; rack_name a1; 6 big, 1 small"
+    assert subject(full.replace("count: 6", "count: 7")) == "48; rack_name a1; 7 big, 1 small"
     assert subject(full.replace("name: ams1", "name: ams2")) == subject(full)
 
 

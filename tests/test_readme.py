@@ -1,4 +1,4 @@
-"""The transcripts of README and of two pages are what the commands print, and the policies shown are such.
+"""The transcripts of README and of three pages are what the commands print, and the policies shown are such.
 
 `python tests/test_readme.py` writes the transcripts anew.
 """
@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from gpulint import cli, day, documents
 
 ROOT = Path(__file__).parent.parent
-PAGES = (ROOT / "README.md", ROOT / "docs" / "speed.md", ROOT / "docs" / "suggest.md")
+PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("facility", "speed", "suggest")))
 BLOCK = re.compile(r"```console\n\$ gpulint (?P<words>[^\n]+)\n(?P<shown>.*?)```\n", re.DOTALL)
 
 

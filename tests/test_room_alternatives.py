@@ -42,8 +42,8 @@ def test_no_rack_that_is_full_takes_another_server() -> None:
 
 def test_a_place_that_describes_several_racks_changes_all_of_them() -> None:
     alike = HALL.replace("r1\n", "r[1-3]\n").replace("r2\n", "s1\n").replace("COUNT", "1")
-    found = samples.report(alike, path="facility.yaml").findings
-    assert [one.suggestions[0].title for one in found] == ["5 of big in each of 3 racks, 3 in other racks"] * 3
+    (found,) = samples.report(alike, path="facility.yaml").findings
+    assert [one.title for one in found.suggestions] == ["5 of big in each of 3 racks, 3 in other racks"]
 
 
 def test_an_alternative_is_a_plan_for_people_and_never_safe_to_write_unasked() -> None:
@@ -87,3 +87,75 @@ spec:
 """
     (one,) = finding(text).suggestions
     assert one.title == "230 L/min"
+
+
+TWO_FEEDS = """\
+apiVersion: gpulint/v1
+kind: Facility
+metadata: {name: ams1}
+spec:
+  code: NEC
+  power_factor: 0.95
+  racks:
+    - name: r1
+      redundancy: 2N
+      feeds:
+        - {name: a, voltage: 208 V, phases: 3, breaker: 60 A}
+        - {name: b, voltage: 208 V, phases: 3, breaker: 60 A}
+      servers:
+        - {type: DGX H100, count: 4}
+"""
+
+
+def titles(text: str, rule: str) -> list[str]:
+    (found,) = [one for one in samples.report(text, path="facility.yaml").findings if one.rule == rule]
+    return [one.title for one in found.suggestions]
+
+
+def test_what_leaves_no_error_comes_first() -> None:
+    """42.9 kVA. One server (10.7) runs on one feed of 17.3; of three feeds of 34.5 the two that are left carry 69.0 kVA.
+
+    Two breakers of 100 A carry 57.6 kVA together, and the one that is left 28.8: the rack is not redundant.
+    """
+    assert titles(TWO_FEEDS, "rack-over-circuit") == [
+        "1 of DGX H100 in r1, 3 in other racks",
+        "3 feeds of 415 V, three phases",
+        "breakers of 100 A",
+    ]
+
+
+def test_a_value_is_written_with_its_unit_wherever_it_stands() -> None:
+    (found,) = [one for one in samples.report(TWO_FEEDS, path="f.yaml").findings if one.rule == "rack-over-circuit"]
+    (edits,) = [one.edits for one in found.suggestions if one.title == "breakers of 100 A"]
+    assert [(edit.old, edit.new) for edit in edits] == [("60 A", "100 A")] * 2
+
+
+def test_what_absorbs_a_lesser_word_has_said_it_already() -> None:
+    """45.2 kW of heat are over what contained air takes; 33.9 kW are near it, which is no new trouble."""
+    feeds = "        - {name: c, voltage: 415 V, phases: 3, breaker: 60 A}\n      servers:"
+    text = TWO_FEEDS.replace("208 V", "415 V").replace("      servers:", feeds)
+    text = text.replace("  racks:", "  cooling: contained\n  racks:")
+    assert titles(text, "density-over-cooling-class") == [
+        "rear-door cooling",
+        "3 of DGX H100 in r1, 1 in other racks",
+    ]
+
+
+def test_nothing_goes_to_a_rack_of_which_nobody_knows_what_it_carries() -> None:
+    unfed = TWO_FEEDS + "    - name: r2\n      units: 48\n"
+    assert "1 of DGX H100 in r1, 3 in other racks" in titles(unfed, "rack-over-circuit")
+
+
+def test_what_one_place_says_of_several_racks_is_said_once() -> None:
+    alike = samples.report(TWO_FEEDS.replace("r1", "r[1-6]"), path="facility.yaml").findings
+    (over,) = [one for one in alike if one.rule == "rack-over-circuit"]
+    assert over.message.endswith("; so in r2, r3, r4 and 2 more")
+    assert over.role == "r1"
+
+
+def test_what_a_room_states_is_found_where_the_room_states_it() -> None:
+    text = TWO_FEEDS.replace("  power_factor: 0.95\n", "  power_factor: 0.95\n  inlet: 35 C\n")
+    (found,) = [
+        one for one in samples.report(text, path="facility.yaml").findings if one.rule == "inlet-over-server-limit"
+    ]
+    assert found.location.line == 7

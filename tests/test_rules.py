@@ -242,6 +242,12 @@ def test_a_rule_that_names_a_change_has_an_alternative_for_its_bad_sample(one: R
     assert 1 <= len(found.suggestions) <= 3
 
 
+def absorbed_in(before: Report) -> set[str]:
+    """What findings about a facility say with them: a lesser word about the same cause is not new."""
+    spoken = (rule.shipped_rules()[one.rule] for one in before.findings)
+    return {name for one in spoken if one.target.scope == "facility" for name in one.absorbs}
+
+
 @pytest.mark.parametrize(("one", "text"), CHANGING, ids=[one.name for one, _ in CHANGING])
 def test_the_text_after_an_alternative_is_better_by_our_own_rules(one: Rule, text: str) -> None:
     before = reported(text)
@@ -251,6 +257,6 @@ def test_the_text_after_an_alternative_is_better_by_our_own_rules(one: Rule, tex
             continue  # what comes in beside the rest, a feed or servers in another rack, has no place in the file yet
         after = reported(samples.changed(text, suggestion))
         assert samples.of_rule(after, one.name) == [], suggestion.title
-        assert samples.newly_said(before, after) == set(), suggestion.title
+        assert samples.newly_said(before, after) - absorbed_in(before) == set(), suggestion.title
         assert samples.not_evaluated(after) <= samples.not_evaluated(before), suggestion.title
         assert after.failures == ()

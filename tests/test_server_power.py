@@ -122,3 +122,26 @@ def terms(grown: str, by: float) -> dict[str, float]:
     return {
         name: value * (by if name == grown else 1) for name, value in {"board_overhead": 1.2, "host_w": 900.0}.items()
     }
+
+
+@pytest.mark.parametrize(("machine", "imbalance"), [("gb200-nvl72", 0.0), ("dgx-b300-busbar", 0.0), ("dgx-h100", 0.0)])
+def test_a_machine_that_takes_three_phases_loads_them_alike(machine: str, imbalance: float) -> None:
+    feeds = "feeds: [{name: A, voltage: 415 V, phases: 3, breaker: 250 A}, {name: B, voltage: 415 V, phases: 3, breaker: 250 A}]"
+    text = ROOM.format(server=f"type: {machine}").replace("    - name: r1\n", f"    - name: r1\n      {feeds}\n")
+    (document,) = documents.load("facility.yaml", text.encode()).documents
+    described = facility.facility(document)
+    assert described is not None
+    found = facilities.facts_of(described, {}).of_kind("feed")[0].likely("phase_imbalance")
+    assert found == pytest.approx(imbalance)
+
+
+@pytest.mark.parametrize("written", ["H100", "h100-sxm-80gb", "H100 SXM5 80GB"])
+def test_an_accelerator_is_named_as_everywhere(written: str) -> None:
+    assert server(f"type: sys-821ge-tnhr, accelerator: {written}").likely("accelerator") == "h100-sxm-80gb"
+
+
+def test_an_accelerator_that_nobody_knows_is_said_to_be_unknown() -> None:
+    known = server("type: sys-821ge-tnhr, accelerator: H1000")
+    assert known.find("server_w") == Missing(frozenset({"server_max_w"}))
+    assert known.find("accelerator") == Missing(frozenset({"accelerator"}))
+    assert known.reasons["accelerator"] == "the catalog has no accelerator H1000"

@@ -60,13 +60,15 @@ def command(
 
 
 def _report(file: str, folders: Sequence[str], today: str) -> Report:
-    """The report on files one of which is about a facility; Misuse where none is."""
+    """The report on files one of which is about a facility, or on exports of an inventory; Misuse where none is."""
+    from gpulint.facility import inventories
     from gpulint.preparation import Options, Unusable
     from gpulint.run import checked, sources
 
     run = prepared([file], Options(today, rules=tuple(folders)))
+    exported = inventories.alone(file, run.tree)
     try:
-        report = checked(run, sources(run, [file]))
+        report = checked(run, [exported] if exported else sources(run, [file]))
     except Unusable as error:
         raise Misuse(str(error)) from None
     if report.failures or any(one.kind == KIND for one in report.documents):

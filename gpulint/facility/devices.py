@@ -60,6 +60,10 @@ class Devices:
         """The inlets that are stated of the device itself."""
         return self._ports.get(key(device), ())
 
+    def height(self, name: str) -> float | None:
+        """The rack units of a type, by what it is called."""
+        return next((kind.height for kind in self.types.used() if known_as(kind) == name), None)
+
     def server_types(self) -> Iterator[Part]:
         """The types of the servers that were read, with what the catalog does not say of them."""
         for kind in self.types.used():

@@ -52,7 +52,8 @@ class Export(Document):
 
         parsed = reader.read(self.path, self.text[start:end])
         if parsed is None or not path:
-            return places.rest_of_line(self.path, self.text, start)
+            line_end = self.text.find("\n", start, end)
+            return places.of(self.path, self.text, start, end if line_end < 0 else line_end)
         found = Document(self.path, 0, self.text[start:end], parsed.root, "json", parsed.data).locate(path, key=key)
         return _shifted(found, self.text, start)
 

@@ -15,8 +15,6 @@ from gpulint.workload import Field, Role, Unknown
 
 DOWN = frozenset({"offline", "failed"})
 """Feeds of these states carry nothing."""
-TO_NEUTRAL_V = ((100, 130), (215, 245), (265, 285))
-"""Voltages between a phase and neutral; beside three phases they may be that, or what is between two phases."""
 SIDES = frozenset({"primary", "redundant"})
 """What a feed is to the others of its rack."""
 SOCKETS = {f"iec-60320-c{number}": f"C{number}" for number in (13, 15, 19, 21)}
@@ -89,7 +87,7 @@ def part(supplied: Supplied, named: Mapping[wiring.End, str], sided: bool) -> Pa
     outlets = Counter(SOCKETS[one] for one in supplied.sockets if one in SOCKETS)
     stated = {
         "feed_name": feed.field("name", name),
-        "feed_voltage_v": _voltage(feed, phases),
+        "feed_voltage_v": _voltage(feed),
         "feed_phases": feed.field("phase", phases) if feed.text("phase") else None,
         "breaker_a": None if amperes is None else feed.field("amperage", amperes),
         "breaker_continuous_share": None if share is None else feed.field("max_utilization", share / 100),
@@ -101,19 +99,12 @@ def part(supplied: Supplied, named: Mapping[wiring.End, str], sided: bool) -> Pa
     return Part("feed", Role(name, feed.origin(), fields))
 
 
-def _voltage(feed: Entry, phases: int) -> Field | None:
-    """The voltage of a feed; NetBox takes it between two phases where there are three, and does not say so."""
-    stated = feed.number("voltage")
-    if stated is None:
-        return None
-    volts = abs(stated)
-    if feed.text("supply").lower() == "dc":
+def _voltage(feed: Entry) -> Field | None:
+    """The voltage of a feed of alternating current."""
+    volts = feed.number("voltage")
+    if volts is not None and feed.text("supply").lower() == "dc":
         return feed.field("voltage", Unknown(f"{feed.text('name')} is a feed of direct current"))
-    if phases == 3 and any(low <= volts <= high for low, high in TO_NEUTRAL_V):
-        return feed.field(
-            "voltage", Unknown(f"{volts:g} V of three phases may be between a phase and neutral: state it")
-        )
-    return feed.field("voltage", volts)
+    return None if volts is None else feed.field("voltage", volts)
 
 
 def panels(inventory: Inventory) -> dict[str, list[Part]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import posixpath
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -10,12 +11,18 @@ from typing import NamedTuple
 from gpulint.documents import Document, Problem
 from gpulint.facility import reader
 from gpulint.parts import Part
-from gpulint.repository import Repository
+from gpulint.repository import Repository, Source
 from gpulint.workload import Origin
 
 KEY = "netbox"
 NAMED = "inventories"
 """The fact that `netbox:` states."""
+
+BEGINNING = 100_000
+"""Characters of a file that tell whether it is an export."""
+ADDRESS = b"/api/dcim/"
+FACILITY = b"Facility"
+BEGUN = ("yaml", "yml", "json", "csv")
 
 
 class Read(NamedTuple):
@@ -33,6 +40,26 @@ def joined(stated: Part, document: Document, repository: Repository) -> Part:
     from gpulint.facility import merging
 
     return merging.merged(stated, found)
+
+
+def alone(path: str, repository: Repository) -> Source | None:
+    """A Facility file that names what a file or folder exports, and nothing else; None where it holds something else."""
+    held = repository.below(path)
+    beginnings = {one: repository.head(one, BEGINNING) or b"" for one in held if one.endswith(BEGUN)}
+    if any(FACILITY in one for one in beginnings.values()):
+        return None
+    exported = (one for one, begun in beginnings.items() if one.endswith(".csv") or ADDRESS in begun)
+    if next(exported, None) is None:
+        return None
+    folder, name = (path, ".") if held != (path,) else (posixpath.dirname(path), posixpath.basename(path))
+    called = posixpath.basename(posixpath.normpath(path)).partition(".")[0] or KEY
+    stated = {
+        "apiVersion": reader.API_VERSION,
+        "kind": reader.KIND,
+        "metadata": {"name": called},
+        "spec": {KEY: [name]},
+    }
+    return Source(posixpath.join(folder, name if name != "." else f"{KEY}.json"), json.dumps(stated).encode())
 
 
 def problems(document: Document, repository: Repository) -> Iterator[Problem]:

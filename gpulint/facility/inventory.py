@@ -26,6 +26,7 @@ KINDS = (
     "power-feeds",
     "power-ports",
     "power-outlets",
+    "interfaces",
     "cables",
 )
 """The endpoints of the API whose objects are read."""
@@ -37,6 +38,7 @@ COLUMNS: Mapping[str, frozenset[str]] = {
     "power-outlets": frozenset({"device", "feed_leg"}),
     "power-ports": frozenset({"device", "maximum_draw"}),
     "cables": frozenset({"a_terminations", "b_terminations"}),
+    "interfaces": frozenset({"device", "name", "mac_address"}),
     "devices": frozenset({"name", "role", "rack", "device_type"}),
     "device-types": frozenset({"manufacturer", "model", "u_height"}),
     "racks": frozenset({"name", "site", "u_height"}),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gpulint import units
-from gpulint.facility import feeds, wiring
+from gpulint.facility import alike, feeds, links, wiring
 from gpulint.facility.devices import GONE, Devices, Numbering
 from gpulint.facility.inventory import Entry, Inventory
 from gpulint.facility.places import Racks
@@ -31,12 +31,10 @@ def facility(inventory: Inventory, name: str, anchor: Origin) -> Part:
         sites.setdefault(place.site, {}).setdefault(place.locations, []).append(rack)
     panels = feeds.panels(inventory)
     parts = [
-        Part("site", Role(site, anchor, {}), (*_inside(rooms, anchor), *panels.pop(site, ())))
-        for site, rooms in sites.items()
+        _named("site", site, anchor, (*_inside(rooms, anchor), *panels.pop(site, ()))) for site, rooms in sites.items()
     ]
     left = (one for listed in panels.values() for one in listed)
-    named = {"facility_name": Field(name, (anchor,))}
-    return Part("facility", Role(name, anchor, named), (*parts, *left, *devices.server_types()))
+    return _named("facility", name, anchor, (*parts, *left, *links.of(inventory), *devices.server_types()))
 
 
 def _inside(rooms: Mapping[tuple[str, ...], Sequence[Part]], anchor: Origin) -> Iterator[Part]:
@@ -48,23 +46,29 @@ def _inside(rooms: Mapping[tuple[str, ...], Sequence[Part]], anchor: Origin) -> 
         elif len(locations) == 1:
             outer.setdefault(locations[0], []).extend(racks)
         else:
-            row = Part("row", Role(locations[-1], anchor, {}), tuple(racks))
-            outer.setdefault(locations[-2], []).append(row)
+            outer.setdefault(locations[-2], []).append(_named("row", locations[-1], anchor, racks))
     for name, parts in outer.items():
-        yield Part("room", Role(name, anchor, {}), tuple(parts))
+        yield _named("room", name, anchor, parts)
+
+
+def _named(kind: str, name: str, anchor: Origin, parts: Iterable[Part]) -> Part:
+    """A place of which the inventory says no more than its name."""
+    return Part(kind, Role(name, anchor, {f"{kind}_name": Field(name, (anchor,))}), tuple(parts))
 
 
 def _rack(entry: Entry, name: str, devices: Devices, held: Sequence[Entry], supplied: Sequence[feeds.Supplied]) -> Part:
     """A rack with its feeds and servers."""
     names = feeds.names(supplied)
     numbering = numbering_of(entry)
-    fields = _of_rack(entry)
+    fields = {"rack_name": entry.field("name", name), **_of_rack(entry)}
     sided = feeds.sides(supplied)
     if sided:
         fields["redundancy"] = Field("2N", tuple(one.entry.origin("type") for one in supplied))
     servers = (devices.server(one, numbering, names) for one in held if devices.is_server(one))
     return Part(
-        "rack", Role(name, entry.origin(), fields), (*(feeds.part(one, names, sided) for one in supplied), *servers)
+        "rack",
+        Role(name, entry.origin(), fields),
+        (*(feeds.part(one, names, sided) for one in supplied), *alike.grouped(servers, devices.height)),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpulint import units
+from gpulint import hardware, units
 from gpulint.documents import Document, Path
 from gpulint.facts import Quantity
 from gpulint.parts import HOLDS, LISTS, Part, keys
@@ -125,7 +125,14 @@ def value(stated: object, quantity: Quantity) -> Value:
         return "N"  # YAML 1.1 reads a bare N as no
     if isinstance(stated, bool | dict | list):
         raise ValueError(f"{stated} is not a text")
-    return _word(str(stated), quantity)
+    return _product(str(stated)) if quantity.name == "accelerator" else _word(str(stated), quantity)
+
+
+def _product(stated: str) -> str:
+    product = hardware.named(stated)
+    if product is None:
+        raise ValueError(f"the catalog has no accelerator {stated}")
+    return product.id
 
 
 def _number(stated: object, quantity: Quantity) -> Value:

@@ -51,7 +51,7 @@ class Wiring(NamedTuple):
 def of(inventory: Inventory) -> Wiring:
     """The wiring that an inventory states: beside its ports, or as a list of cables."""
     points = [(end_of(kind, entry), entry) for listed, kind in _LISTS.items() for entry in inventory.of(listed)]
-    named = {(holder_name(entry), entry.text("name")): end for end, entry in points}
+    named = {(holder_name(entry), entry.text("name")): end for end, entry in points if isinstance(end[1], str)}
     holders = {end: holder(entry) for end, entry in points}
     peers: dict[End, End] = {}
     for one, other in [*_peers(points), *_cables(inventory, named)]:

@@ -144,11 +144,11 @@ def _distinct(known: Mapping[str, Worlds[Value]]) -> Iterator[tuple[int, dict[st
         yield 1, {name: getattr(worlds, world) for name, worlds in known.items()}
 
 
-def finding(verdict: Verdict, workload: Workload, facts: Facts) -> Finding:
-    """The finding of a rule that holds, at its place, with its arithmetic."""
+def finding(verdict: Verdict, workload: Workload, facts: Facts, told: Role | None = None) -> Finding:
+    """The finding of a rule that holds, at its place, with its arithmetic; `told` is the role with places of other parts."""
     from gpulint.policy import subject
 
-    rule, role = verdict.rule, facts.role
+    rule, role = verdict.rule, told or facts.role
     primary = _stated(role, rule.at)
     second = _stated(role, [rule.against]) if rule.against else None
     location = (primary[1] if primary else role.anchor).location()

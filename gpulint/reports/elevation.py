@@ -8,7 +8,8 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from gpulint.findings import FacilitySummary, Meter, RackSummary
+from gpulint import units
+from gpulint.findings import FacilitySummary, Fact, Meter, RackSummary
 from gpulint.reports import bars, racks
 from gpulint.reports.bars import Glyphs
 from gpulint.reports.racks import Block, Drawn
@@ -40,6 +41,15 @@ SHORT = {
     "not redundant": "no 2nd side",
 }
 """Verdicts that are too long for that table."""
+LINES = {"average_load_w": "average", "energy_year_j": "a year", "energy_year_usd": "costs", "co2_year_kg": "emits"}
+"""What is said of a facility's year, line by line."""
+OF_A_YEAR = {
+    "average_load_w": (("idle", "idle_load_w"), ("busy", "busy_load_w")),
+    "energy_year_j": (),
+    "energy_year_usd": (("cooling and losses", "overhead_year_usd"),),
+    "co2_year_kg": (),
+}
+"""The figures that stand beside each, with their words."""
 STYLES = ("31;1", "31;1", "31;1", "33;1", "33;1", "33;1", "36")
 """The colour of a verdict, by how bad it is."""
 
@@ -75,6 +85,8 @@ def _facility(one: FacilitySummary, pen: Pen, only: Sequence[str]) -> Iterator[s
     areas = list(racks.areas(one))
     if areas:
         yield "\n".join(_area(name, meter, pen) for name, meter in areas)
+    if year := list(_year(one)):
+        yield "\n".join(year)
     kinds = racks.alike(one.racks)
     if len(kinds) > 1:
         yield "\n".join(_table(kinds, pen))
@@ -85,6 +97,37 @@ def _facility(one: FacilitySummary, pen: Pen, only: Sequence[str]) -> Iterator[s
     shown = [meter for _, meter in areas] + [meter for kind in kinds for meter in kind.rack.meters]
     if meant := bars.legend(shown, BAR, pen.glyphs):
         yield f"bars: {meant}"
+
+
+def _year(one: FacilitySummary) -> Iterator[str]:
+    """What the servers draw on average, without work and under it, and what a year of that takes, costs and emits."""
+    known = {fact.name: fact for fact in one.year}
+    for name, words in OF_A_YEAR.items():
+        if name in known:
+            beside = ", ".join(
+                f"{word} {_about(known[of].values.likely, known[of].unit)}" for word, of in words if of in known
+            )
+            yield f"{'':<{NAME}}{LINES[name]:<{len('cooling ')}}{_spread(known[name])}{beside and '; '}{beside}"
+
+
+def _spread(fact: Fact) -> str:
+    """A fact in human units, with its ends where they differ."""
+    likely, *ends = (_about(value, fact.unit) for value in (fact.values.likely, *_ends(fact)))
+    return likely if len({likely, *ends}) == 1 else f"{likely} ({' to '.join(ends)})"
+
+
+def _ends(fact: Fact) -> Sequence[float]:
+    found = (fact.values.favourable, fact.values.adverse)
+    return sorted(value for value in found if isinstance(value, int | float))
+
+
+def _about(value: object, unit: str) -> str:
+    """A figure in human units, to three digits: none of them is known better."""
+    if not isinstance(value, int | float) or not value:
+        return units.human(value, unit)
+    step = units.KWH if unit == "j" else 1
+    digits = 2 - math.floor(math.log10(abs(value / step)))
+    return units.human(round(value / step, digits) * step, unit).removesuffix(".00")
 
 
 def _place(one: FacilitySummary | RackSummary) -> str:

@@ -110,6 +110,7 @@ def _facility(facility: FacilitySummary) -> dict[str, object]:
         "not_evaluated": [
             {"rule": one.rule, "needs": list(one.needs), "parts": list(one.parts)} for one in facility.not_evaluated
         ],
+        "facts": facts(facility.year),
     }
 
 

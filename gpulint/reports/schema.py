@@ -385,6 +385,9 @@ class FacilityEntry(Strict):
     areas: list[AreaEntry]
     racks: list[RackEntry]
     not_evaluated: list[LackingEntry]
+    facts: dict[str, FactEntry] = pydantic.Field(
+        description="power idle, busy and on average; energy and cost of a year"
+    )
 
 
 class ToolEntry(Strict):

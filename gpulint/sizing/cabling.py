@@ -141,24 +141,21 @@ def engineered_link(cable_loss_db: float | None, loss_limit_db: float | None) ->
     return cable_loss_db is not None and loss_limit_db is not None and cable_loss_db <= loss_limit_db
 
 
-def link_loss_limit_db(loss_limit_db: float | None, optic: str, far_optic: str | None, cable_medium: str) -> float:
-    """The loss that a link may have from end to end.
+def standard_loss_db(optic: str, far_optic: str | None, cable_medium: str) -> float:
+    """The loss from end to end that the standard of a link's transceivers allows.
 
-    link_loss_limit_db = loss_limit_db where it is stated, else the least of the transceivers' standards over cable_medium
+    standard_loss_db = the least channel insertion loss of optic and far_optic over cable_medium
 
     Args:
-        loss_limit_db: what is stated, else None [dB].
         optic: transceiver, by its listed name. far_optic: that of the other end, else None. cable_medium: the fibre, as OM4.
     Returns:
         [dB]
 
-    >>> link_loss_limit_db(None, "400GBASE-DR4", None, "OS2"), link_loss_limit_db(None, "400GBASE-SR4.2", None, "OM5")
+    >>> standard_loss_db("400GBASE-DR4", None, "OS2"), standard_loss_db("400GBASE-SR4.2", None, "OM5")
     (3.0, 2.0)
 
     Source: IEEE 802.3, channel insertion loss of each clause; catalog optics.
     """
-    if loss_limit_db is not None:
-        return loss_limit_db
     known = [one.loss_db[cable_medium] for one in _ends(optic, far_optic) if cable_medium in one.loss_db]
     if not known:
         raise Unstated("loss_limit_db")

@@ -9,7 +9,8 @@ from gpulint import draws, outlets
 from gpulint.draws import Draw, Draws
 
 REDUNDANT = ("N+1", "2N")
-BUSBAR = "busbar"
+WHOLE = frozenset({"busbar", "three-phase"})
+"""Inlets that load the three phases of a feed alike."""
 ONE_PHASE_MOST_W = 4000
 """Up to here a supply of any make has one phase: 16 A at 240 V."""
 
@@ -114,7 +115,7 @@ def feed_draws(
 
 def _single_phase(group_w: float, servers: int, psus: int | None, inlet: str | None) -> float | None:
     """Supplies of a group that hang on one phase each; None where that cannot be told."""
-    if inlet == BUSBAR or not servers:
+    if inlet in WHOLE or not servers:
         return 0
     if psus is None or (not psus and group_w):
         return None

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from gpulint.fabric import Unstated
 
-def server_inlets_w(inlets_w: float, inlet_share: float) -> float:
+
+def server_inlets_w(inlets_w: float | None, inlet_share: float) -> float:
     """Maximum power of a server that nobody but an inventory describes.
 
     server_inlets_w = inlets_w · inlet_share
 
     Args:
-        inlets_w: what is stated as the most of every inlet, added up [W]. inlet_share: of that sum the server draws at most
-        (ratio, fitted).
+        inlets_w: what is stated as the most of every inlet, added up, else None [W]. inlet_share: of that sum the server
+        draws at most (ratio, fitted).
     Returns:
         [W]
     Validity: sources disagree on what stands there. NetBox means what the port consumes, and adds it up; much of its library
@@ -21,4 +23,6 @@ def server_inlets_w(inlets_w: float, inlet_share: float) -> float:
 
     Source: NetBox documentation, Power Ports, Maximum Draw: "the maximum amount of power this port consumes (in watts)".
     """
+    if inlets_w is None:
+        raise Unstated("server_max_w")
     return inlets_w * inlet_share

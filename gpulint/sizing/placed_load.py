@@ -135,6 +135,42 @@ def group_busy_w(busy_w: float, servers: float) -> float:
     return busy_w * servers
 
 
+def idle_load_w(each_group_idle_w: Sequence[float]) -> float:
+    """Power of the servers of a rack, a room or a pool whose GPUs compute nothing.
+
+    idle_load_w = Σ group_idle_w
+
+    Args:
+        each_group_idle_w: of each kind of server [W].
+    Returns:
+        [W]
+
+    >>> idle_load_w((6000, 300))
+    6300
+
+    Source: definition.
+    """
+    return sum(each_group_idle_w)
+
+
+def busy_load_w(each_group_busy_w: Sequence[float]) -> float:
+    """Power of the servers of a rack, a room or a pool while all their GPUs compute.
+
+    busy_load_w = Σ group_busy_w
+
+    Args:
+        each_group_busy_w: of each kind of server [W].
+    Returns:
+        [W]
+
+    >>> busy_load_w((30_800, 600))
+    31400
+
+    Source: definition.
+    """
+    return sum(each_group_busy_w)
+
+
 def pool_busy_gpus(
     pool_gpus_held: float | None,
     pool_service_gpus: float | None,
@@ -238,6 +274,24 @@ def placed_load_w(each_placed_group_w: Sequence[float], each_pool_service_gpus: 
     Source: definition.
     """
     return sum(each_placed_group_w) if any(one is not None for one in each_pool_service_gpus) else None
+
+
+def placed_load_va(placed_load_w: float | None, supply_power_factor: float) -> float | None:
+    """Apparent power of the servers of a rack or room under what is placed there.
+
+    placed_load_va = placed_load_w / supply_power_factor
+
+    Args:
+        placed_load_w: of the servers, None where nothing is placed [W]. supply_power_factor: under load (ratio).
+    Returns:
+        [VA]; None where nothing is placed
+
+    >>> placed_load_va(19_000.0, 0.95), placed_load_va(None, 0.95)
+    (20000.0, None)
+
+    Source: definition.
+    """
+    return None if placed_load_w is None else placed_load_w / supply_power_factor
 
 
 def most_gpus(gpus_per_replica: float, replicas_most: int | None) -> float | None:

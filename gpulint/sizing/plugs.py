@@ -211,28 +211,77 @@ def far_port_bytes_per_s(far_optic: str | None) -> float | None:
     return optics.listed(far_optic, "far_optic").port_bytes_per_s if far_optic else None
 
 
-def optic_rates_match(optic: str, far_optic: str | None, cable_breakout: float) -> bool:
+def optic_rates_match(optic: str, far_optic: str | None, split_link: bool) -> bool:
     """Whether the transceivers of a link have a rate in common, or the link is split on purpose.
 
     optic_rates_match = a rate of optic, whole or of one link in it, is one of far_optic
 
     Args:
         optic: transceiver, by its listed name. far_optic: that of the other end, else None.
-        cable_breakout: links that one port is split into.
+        split_link: a port of the link is split.
     Returns:
         true or false
 
-    >>> optic_rates_match("MMA4Z00-NS", "MMA1Z00-NS400", 1), optic_rates_match("400GBASE-DR4", "100GBASE-DR", 1)
+    >>> optic_rates_match("MMA4Z00-NS", "MMA1Z00-NS400", False), optic_rates_match("400GBASE-DR4", "100GBASE-DR", False)
     (True, False)
-    >>> optic_rates_match("400GBASE-DR4", "100GBASE-DR", 4)
+    >>> optic_rates_match("400GBASE-DR4", "100GBASE-DR", True)
     True
 
     Source: definition.
     """
-    if far_optic is None or cable_breakout > 1:
+    if far_optic is None or split_link:
         return True
     near, far = optics.listed(optic, "optic"), optics.listed(far_optic, "far_optic")
     return bool({near.line_bytes_per_s, near.port_bytes_per_s} & {far.line_bytes_per_s, far.port_bytes_per_s})
+
+
+def split_link(cable_breakout: float, optic: str | None = None) -> bool:
+    """Whether a port of a link is split: it is said so, or the cable has more plugs at its other end.
+
+    split_link = cable_breakout > 1, or optic has several ends
+
+    Args:
+        cable_breakout: links that one port is split into. optic: transceiver or cable, where it is known.
+    Returns:
+        true or false
+
+    >>> split_link(1, "MCP7Y00-N002"), split_link(1, "MCP4Y10-N002"), split_link(2)
+    (True, False, True)
+
+    Source: definition; catalog optics.
+    """
+    found = optics.named(optic) if optic else None
+    return cable_breakout > 1 or (found is not None and " x " in found.ends)
+
+
+def speeds_agree(
+    cable_bytes_per_s: float | None,
+    far_bytes_per_s: float | None,
+    split_link: bool,
+    optic: str | None = None,
+    far_optic: str | None = None,
+) -> bool:
+    """Whether the ports of a link have the same speed, be it that of a cage with two links in it.
+
+    speeds_agree = cable_bytes_per_s = far_bytes_per_s, whole or divided by the links in the transceiver of each end
+
+    Args:
+        cable_bytes_per_s: speed of the port at this end, else None [bytes/s].
+        far_bytes_per_s: speed of the port at the other end, else None [bytes/s]. split_link: a port of the link is split.
+        optic: transceiver or cable, where it is known. far_optic: that of the other end, where it is known.
+    Returns:
+        true or false; true where one of the speeds is not stated
+
+    >>> speeds_agree(50e9, 25e9, False), speeds_agree(100e9, 50e9, False, "MMA4Z00-NS", "MMA4Z00-NS400")
+    (False, True)
+
+    Source: definition.
+    """
+    if cable_bytes_per_s is None or far_bytes_per_s is None or split_link:
+        return True
+    near, far = (optics.named(one) if one else None for one in (optic, far_optic))
+    here = {cable_bytes_per_s, cable_bytes_per_s / (near.ports if near else 1)}
+    return bool(here & {far_bytes_per_s, far_bytes_per_s / (far.ports if far else 1)})
 
 
 def optic_networks(optic: str) -> tuple[str, ...]:

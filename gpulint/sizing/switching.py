@@ -28,6 +28,36 @@ def switch_ports(switch_type: str | None) -> float:
     return found.split_ports
 
 
+def ports_most(
+    switch_type: str | None,
+    switch_ports: float,
+    port_bytes_per_s: float | None = None,
+    uplink_bytes_per_s: float | None = None,
+    downlink_bytes_per_s: float | None = None,
+) -> float:
+    """The links that a switch may have, where its ports are split into links as slow as its slowest.
+
+    ports_most = switch_ports · ⌊port_bytes_per_s / min(uplink_bytes_per_s, downlink_bytes_per_s)⌋, at least those of switch_type
+
+    Args:
+        switch_type: model of the switch, by its listed name, else None.
+        switch_ports: ports of the switch. port_bytes_per_s: speed of one that is not split, where it is known [bytes/s].
+        uplink_bytes_per_s: speed of a link up, where it is known [bytes/s].
+        downlink_bytes_per_s: speed of a link down, where it is known [bytes/s].
+    Returns:
+        count
+
+    >>> ports_most(None, 64), ports_most(None, 32, 100e9, 50e9, 50e9), ports_most("QM9700", 32)
+    (64, 64, 128)
+
+    Source: definition; catalog switches.
+    """
+    listed = switches.named(switch_type) if switch_type else None
+    links = [one for one in (uplink_bytes_per_s, downlink_bytes_per_s) if one]
+    split = max(1, int(port_bytes_per_s // min(links))) if port_bytes_per_s and links else 1
+    return max(switch_ports * split, (listed.split_ports or 0) if listed else 0)
+
+
 def port_bytes_per_s(switch_type: str | None) -> float:
     """The speed of a port of a switch that is not split.
 
