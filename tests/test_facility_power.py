@@ -123,6 +123,27 @@ def lines(split: tuple[int, ...], line_v: int) -> list[float]:
     return [1000 * math.sqrt(a * a + b * b + a * b) / line_v for a, b in pairs]
 
 
+@pytest.mark.parametrize("line_v", [208, 400])
+@pytest.mark.parametrize(
+    "groups", [((4, 900), (3, 2000)), ((5, 700), (2, 3100)), ((1, 3000), (1, 1000)), ((3, 1500), (4, 400))]
+)
+def test_no_spread_of_two_kinds_of_supplies_is_better_than_the_bound(
+    groups: tuple[tuple[int, int], ...], line_v: int
+) -> None:
+    """Every assignment of every supply to a phase."""
+    draws = tuple((Draw("A", float(count * watts), float(count)),) for count, watts in groups)
+    supplies = [watts for count, watts in groups for _ in range(count)]
+    best = min(
+        max(
+            lines(
+                tuple(sum(w for w, at in zip(supplies, places, strict=True) if at == one) for one in range(3)), line_v
+            )
+        )
+        for places in itertools.product(range(3), repeat=len(supplies))
+    )
+    assert phases.feed_line_a("A", 3, line_v, 1.0, draws) <= best / 1000 + 1e-9
+
+
 def test_a_line_that_two_loads_share_carries_less_than_their_sum() -> None:
     """Raritan, How to Calculate Current on a 3-phase, 208V Rack PDU: 10 A on each of two banks are 17.3 A on the line between."""
     feeds = "[{voltage: 208 V, phases: 3, breaker: 30 A}]"
