@@ -158,7 +158,7 @@ def _fields(entry: Entry) -> dict[str, Field]:
     height, cooled = entry.number("u_height"), COOLED.get(entry.text("cooling_method"))
     stated = {
         "server_units": None if height is None else entry.field("u_height", height),
-        "server_weight_kg": entry.physical("weight", "kg", "weight_unit"),
+        "server_weight_kg": entry.physical("weight", "kg", entry.text("weight_unit")),
         "server_cooling": entry.field("cooling_method", cooled) if cooled else None,
     }
     return {name: field for name, field in stated.items() if field is not None}

@@ -101,9 +101,9 @@ def part(supplied: Supplied, named: Mapping[wiring.End, str], sided: bool) -> Pa
 
 def _voltage(feed: Entry) -> Field | None:
     """The voltage of a feed of alternating current."""
-    volts = feed.number("voltage")
-    if volts is not None and feed.text("supply").lower() == "dc":
+    if feed.text("supply").lower() == "dc":
         return feed.field("voltage", Unknown(f"{feed.text('name')} is a feed of direct current"))
+    volts = feed.number("voltage")
     return None if volts is None else feed.field("voltage", volts)
 
 

@@ -52,6 +52,8 @@ HEADINGS: Mapping[str, Mapping[str, str]] = {
     "cables": {"termination_a": "a_terminations", "termination_b": "b_terminations"},
 }
 """The fields of the API by the headings of a table, and by what older releases call them."""
+DIGITS_MAX = 40
+NUMBER_MAX = 10**9
 _ENDPOINT = re.compile(r"/api/dcim/([a-z-]+)/")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
@@ -84,15 +86,17 @@ class Entry(NamedTuple):
         """A value that it states under a key."""
         return Field(value, (self.origin(key),))
 
-    def physical(self, key: str, unit: str, named: str) -> Field | None:
-        """A quantity whose unit stands behind it, or under a key of its own; None where it says none."""
-        stated, behind = self.text(key), self.text(named)
-        if not stated or (not behind and _NUMBER.fullmatch(stated)):
+    def physical(self, key: str, unit: str, behind: str) -> Field | None:
+        """A quantity with its unit, or `behind` it where none stands there; None where it says none."""
+        stated = self.text(key)
+        bare = _NUMBER.fullmatch(stated) is not None
+        if not stated or (bare and not behind):
             return None
         try:
-            return self.field(key, units.parse(stated if not _NUMBER.fullmatch(stated) else f"{stated} {behind}", unit))
+            found = units.parse(f"{stated} {behind}" if bare else stated, unit)
         except ValueError as error:
             return self.field(key, Unknown(str(error)))
+        return self.field(key, found if found >= 0 else Unknown(f"{stated} is negative"))
 
 
 class Trouble(NamedTuple):
@@ -187,7 +191,9 @@ def text_of(stated: object) -> str:
 
 
 def number_of(stated: object) -> float | None:
-    """The number that a value begins with."""
-    match = _NUMBER.match(text_of(stated))
+    """The number that a value begins with; None of one below zero, or larger than anything that stands in a room."""
+    match = _NUMBER.match(text_of(stated)[:DIGITS_MAX])
     found = float(match[0]) if match else None
-    return int(found) if found is not None and found.is_integer() else found
+    if found is None or not 0 <= found <= NUMBER_MAX:
+        return None
+    return int(found) if found.is_integer() else found

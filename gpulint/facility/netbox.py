@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from gpulint import units
 from gpulint.facility import alike, feeds, links, wiring
 from gpulint.facility.devices import GONE, Devices, Numbering
 from gpulint.facility.inventory import Entry, Inventory
 from gpulint.facility.places import Racks
 from gpulint.parts import Part
 from gpulint.workload import Field, Origin, Role
-
-COOLED = {"liquid-required": "direct-liquid"}
-"""What a rack says of its coolant, where that leaves one kind of cooling."""
 
 
 def facility(inventory: Inventory, name: str, anchor: Origin) -> Part:
@@ -74,15 +70,12 @@ def _rack(entry: Entry, name: str, devices: Devices, held: Sequence[Entry], supp
 
 def _of_rack(entry: Entry) -> dict[str, Field]:
     """What a rack says of itself in our words."""
-    height, capacity = entry.number("u_height"), entry.number("cooling_capacity")
-    cooled = "rear-door" if entry.row.get("has_rdhx") is True else COOLED.get(entry.text("cooling_capability"))
+    height = entry.number("u_height")
     stated = {
         "rack_units": None if height is None else entry.field("u_height", height),
-        "rack_load_limit_kg": entry.physical("max_weight", "kg", "weight_unit"),
-        "cooling": entry.field("cooling_capability", cooled) if cooled else None,
-        "cooling_capacity_w": None
-        if capacity is None
-        else entry.field("cooling_capacity", units.parse(f"{capacity} kW", "w")),
+        "rack_load_limit_kg": entry.physical("max_weight", "kg", entry.text("weight_unit")),
+        "cooling": entry.field("has_rdhx", "rear-door") if entry.row.get("has_rdhx") is True else None,
+        "cooling_capacity_w": entry.physical("cooling_capacity", "w", "kW"),
     }
     return {name: field for name, field in stated.items() if field is not None}
 

@@ -76,6 +76,26 @@ def heat_share(server_heat_w: float, server_max_w: float) -> float:
     return server_heat_w / server_max_w
 
 
+def planned_share(server_max_w: float, published_max_w: float | None) -> float | None:
+    """Maximum power that is stated for a server against the one that is published; None where none is.
+
+    planned_share = server_max_w / published_max_w
+
+    Args:
+        server_max_w: maximum power of one [W]. published_max_w: of a server that comes in one make only, else None [W].
+    Returns:
+        ratio
+    Validity: sources of one vendor differ by up to a twentieth (DGX B300: 14.5, 15 and 15.1 kW), integrators of NVL72 racks
+        by a tenth.
+
+    >>> round(planned_share(8000, 10200), 2), planned_share(8000, None)
+    (0.78, None)
+
+    Source: definition.
+    """
+    return None if published_max_w is None else server_max_w / published_max_w
+
+
 def idle_share(server_idle_w: float, server_w: float) -> float:
     """Power of a server without work against the maximum that a plan counts with.
 
