@@ -202,8 +202,10 @@ def _is_number(text: str) -> bool:
 
 
 def _addition(holder: PartFacts, part: Part) -> Edit:
-    count = part.role.value("servers") if part.kind == "server" else 1
-    return Edit(f"{part.kind}s", None, "", f"{count} × {part.role.name} in {holder.role.name}")
+    what = (
+        f"{part.role.value('servers')} × {part.role.name}" if part.kind == "server" else f"{part.kind} {part.role.name}"
+    )
+    return Edit(f"{part.kind}s", None, "", f"{what} in {holder.role.name}")
 
 
 def offered(

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from gpulint import cable_moves, hardware, units
-from gpulint.facts import glossary
+from gpulint.facts import Missing, glossary
 from gpulint.parts import Part, PartFacts
 from gpulint.workload import Field, Value
 
@@ -161,9 +161,20 @@ def _capped(known: PartFacts) -> Iterator[Move]:
         changes = tuple(Change(one, "power_cap_w", round(board * share)) for one, board in capped)
         if changes:
             limit = units.human(changes[0].value, "w")
-            yield Move(
-                f"cards held to {limit} (nvidia-smi -pl)", changes, f"speed: {100 - share * 100:.0f} % less power"
-            )
+            yield Move(f"cards held to {limit} (nvidia-smi -pl)", changes, _slower(changes[0]))
+
+
+def _slower(cap: Change) -> str:
+    """What a power limit costs, in the worst of worlds."""
+    role = cap.part.part.role.having(power_cap_w=Field(cap.value, source="suggested"))
+    capped = PartFacts(Part(cap.part.kind, role), cap.part.above)
+    costs = ((name, capped.worlds(f"{name}_cost_of_cap")) for name in ("training", "serving"))
+    told = [
+        f"{name} up to {units.human(cost.adverse, 'ratio')} slower"
+        for name, cost in costs
+        if not isinstance(cost, Missing)
+    ]
+    return ", ".join(told) or "speed"
 
 
 # ---- feeds
@@ -212,7 +223,7 @@ def _more_feeds(known: PartFacts) -> Iterator[Move]:
         return
     like = feeds[-1].part
     for more in range(1, FEEDS_MORE + 1):
-        added = tuple((rack, _alike(like, chr(ord("A") + len(feeds) + at))) for at in range(more))
+        added = tuple((rack, _alike(like, _next_name(like.role.name, len(feeds), at))) for at in range(more))
         title = f"{len(feeds) + more} feeds of the same kind"
         yield Move(title, (), f"{more} further circuit{'s' if more > 1 else ''} to the rack", added)
         yield from (_with_feeds(other, added, len(feeds) + more) for other in _higher_voltage(known))
@@ -223,6 +234,12 @@ def _with_feeds(other: Move, added: tuple[tuple[PartFacts, Part], ...], feeds: i
     values = {one.quantity: Field(one.value, source="suggested") for one in other.changes}
     raised = tuple((rack, Part(part.kind, part.role.having(**values))) for rack, part in added)
     return Move(f"{feeds} {other.title}", other.changes, other.gives_up, raised)
+
+
+def _next_name(last: str, feeds: int, at: int) -> str:
+    """A name for one more feed: the next letter, else its number."""
+    further = chr(ord(last) + at + 1) if len(last) == 1 else ""
+    return further if further.isalpha() and further.isascii() else str(feeds + at + 1)
 
 
 def _alike(feed: Part, name: str) -> Part:
