@@ -1,4 +1,4 @@
-"""Circuits: what a breaker lets a rack draw all day, and what its most loaded line carries."""
+"""Circuits: what a breaker lets a rack draw all day, and what its servers and switches draw together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cords: which feeds the supplies of a server hang on, what each feed carries, and what is left when a side fails."""
+"""Cords: which feeds the supplies of a server and the switches of its rack hang on, and what each feed carries."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def feed_failover_va(
     Validity: the supplies that are left take over the load of the others evenly; a server that has lost all of its supplies
         draws nothing.
 
-    >>> half = ((Draw("A", 5100.0, 3.0), Draw("B", 5100.0, 3.0)),)
+    >>> half = ((draws.Draw("A", 5100.0, 3.0), draws.Draw("B", 5100.0, 3.0)),)
     >>> feed_failover_va("A", ("A", "B"), ("A", "B"), half, 1.0)
     10200.0
 
