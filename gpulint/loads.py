@@ -29,7 +29,7 @@ SOURCE = "the files of this run"
 class Placed(NamedTuple):
     """A role that runs in one pool: the place of its count, its least and its likely GPUs, and whether it always runs.
 
-    `sure` says that it takes no more than that.
+    `each` are those of one instance; `sure` says that it takes no more than that.
     """
 
     workload: str
@@ -39,7 +39,8 @@ class Placed(NamedTuple):
     least: float
     likely: float
     always: bool
-    sure: bool = True
+    each: float
+    sure: bool
 
     @property
     def counted(self) -> float:
@@ -72,7 +73,9 @@ def placed(judged: Iterable[tuple[Workload, Facts]]) -> Iterator[Placed]:
         kind = _text(known, "object_kind")
         whose = (kind, _text(known, "object_namespace")) if kind else (place.path,)
         named = (*whose, workload.name, known.role.name)
-        yield Placed(workload.name, named, place, str(pools[0]), least, likely, _always(workload, known), sure)
+        yield Placed(
+            workload.name, named, place, str(pools[0]), least, likely, _always(workload, known), _each(known), sure
+        )
 
 
 def _gpus(known: Facts) -> tuple[float, float, bool]:
@@ -86,6 +89,12 @@ def _gpus(known: Facts) -> tuple[float, float, bool]:
     if isinstance(floor, int | float) and isinstance(replicas, int | float) and replicas > 0:
         return taken * min(floor, replicas) / replicas, taken, floor >= replicas and not known.likely("replicas_most")
     return taken, taken, True
+
+
+def _each(known: Facts) -> float:
+    """The GPUs of one instance: of an array of jobs, those of one."""
+    value = known.likely("gpus_per_replica")
+    return value if isinstance(value, int | float) and not known.role.text("mig_profile") else 0.0
 
 
 def _text(known: Facts, name: str) -> str:
@@ -146,13 +155,15 @@ def _is_of_a_run(rule: Rule) -> bool:
 
 def _total(pool: str, found: Sequence[Placed]) -> Total:
     """What is placed on a pool; of one object that several files hold, what takes most."""
-    largest: dict[tuple[str, ...], Placed] = {}
+    single: dict[tuple[str, ...], Placed] = {}
     for one in found:
-        if one.pool == pool and one.counted >= (known.counted if (known := largest.get(one.identity)) else 0):
-            largest[one.identity] = one
-    takers = sorted(largest.values(), key=lambda one: (-one.counted, one.place.path, one.place.line))
-    jobs = [one.likely for one in takers if not one.always]
-    return Total(sum(one.least for one in takers if one.always), sum(jobs), max(jobs, default=0.0), tuple(takers))
+        if one.pool == pool and one.counted >= (known.counted if (known := single.get(one.identity)) else 0):
+            single[one.identity] = one
+    takers = sorted(single.values(), key=lambda one: (-one.counted, one.place.path, one.place.line))
+    jobs = [one for one in takers if not one.always]
+    largest = max((min(one.each, one.likely) for one in jobs), default=0.0)
+    always = sum(one.least for one in takers if one.always)
+    return Total(always, sum(one.likely for one in jobs), largest, tuple(takers))
 
 
 def _loaded(known: PartFacts, totals: Mapping[str, Total]) -> Part:
@@ -216,7 +227,7 @@ def _untold(total: Total, held: float, whole: bool, unread: int) -> str:
     if unsure:
         return f"{unsure} of {len(total.takers)} workloads may take more"
     if total.queued and total.service + total.queued > held:
-        return f"jobs ask for {units.human(total.queued, 'gpus')} more, and wait for one another"
+        return f"what does not always run asks for {units.human(total.queued, 'gpus')} more"
     if not whole:
         return "the run reads some files only"
     return f"{unread} files that ask for GPUs are not read" if unread else ""
@@ -226,7 +237,7 @@ def _listed(takers: Sequence[Placed]) -> str:
     """The largest takers and what is left beside them, in words."""
     ordered = sorted(takers, key=lambda one: (-one.counted, one.place.path, one.place.line))
     told = [
-        f"{units.human(one.counted, 'gpus')} {one.workload} ({one.place.path}{'' if one.always else ', a job'})"
+        f"{units.human(one.counted, 'gpus')} {one.workload} ({one.place.path}{'' if one.always else ', at times'})"
         for one in ordered[:LARGEST]
     ]
     if beside := ordered[LARGEST:]:

@@ -36,8 +36,7 @@ def switches() -> tuple[Switch, ...]:
 @functools.cache
 def _by_name() -> dict[str, Switch]:
     rows = zip(catalog.rows("switches"), switches(), strict=True)
-    aliases = ((row["name"], *filter(None, row["aliases"].split(";"))) for row in catalog.rows("switches"))
-    return {name.lower(): one for (_, one), names in zip(rows, aliases, strict=True) for name in names}
+    return {name.lower(): one for row, one in rows for name in (row["name"], *row["aliases"].split(";")) if name}
 
 
 def _switch(row: catalog.Row) -> Switch:

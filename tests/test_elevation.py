@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+import xml.etree.ElementTree as ElementTree
 
 import pytest
 import samples
+from hypothesis import given, settings, strategies
 
 from gpulint.findings import (
     AreaSummary,
+    Comparison,
     FacilitySummary,
     FeedSummary,
     Lacking,
@@ -19,7 +22,7 @@ from gpulint.findings import (
     Slot,
     Worlds,
 )
-from gpulint.reports import bars, counts, elevation, words
+from gpulint.reports import bars, counts, elevation, svg, words
 from gpulint.reports import text as text_report
 
 
@@ -177,7 +180,7 @@ rack r03  (room.yaml:7)
       │ gb-box                     │  █████████████████▒▒▒▒▒▒┃▒  likely within
       └────────────────────────────┘
 
-bars: █ taken  ┃ the limit  ▒ between the best and the worst case
+bars: █ taken  ┃ the limit  ▒ best to worst case
 """
 
 
@@ -314,8 +317,13 @@ def test_a_check_says_in_one_line_how_many_racks_are_over_a_limit(
     assert list(counts.closing(report)) == ["0 files, 0 workloads, no findings", expected]
 
 
+def test_what_a_change_leaves_alone_is_no_line_of_it() -> None:
+    report = Report(facilities=(OVERLOADED,), comparison=Comparison("main", "HEAD"))
+    assert list(counts.closing(report)) == ["0 files, 0 workloads, no findings"]
+
+
 def test_machines_of_one_type_make_racks_alike_whatever_they_are_called() -> None:
-    racks = [
+    pair = [
         RackSummary(
             f"r{rack}",
             "",
@@ -325,9 +333,9 @@ def test_machines_of_one_type_make_racks_alike_whatever_they_are_called() -> Non
         )
         for rack in (1, 2)
     ]
-    text = elevation.as_text((FacilitySummary("lab", at(1), racks=tuple(racks)),))
+    text = elevation.as_text((FacilitySummary("lab", at(1), racks=tuple(pair)),))
     assert "rack r1 to r2, 2 alike" in text and "n11" not in text
-    alone = elevation.as_text((FacilitySummary("lab", at(1), racks=tuple(racks[:1])),))
+    alone = elevation.as_text((FacilitySummary("lab", at(1), racks=tuple(pair[:1])),))
     assert "│ n11 box              500 W │" in alone
 
 
@@ -404,6 +412,47 @@ def test_a_run_of_flat_machines_is_one_block() -> None:
     text = elevation.as_text((FacilitySummary("lab", at(1), racks=(rack,)),))
     assert text.count("tray") == 1
     assert "│ 18 × tray, 1 U each  90 kW │" in text
+
+
+OF_METERS = strategies.sampled_from(["within", "likely within", "likely exceeded", "exceeded", "cannot tell"])
+OF_FEEDS = strategies.sampled_from(["holds", "not redundant", "likely no spare", "likely overloaded", "cannot tell"])
+NUMBERS = strategies.one_of(strategies.none(), strategies.floats(0, 1e12))
+SPANS = strategies.one_of(
+    strategies.none(), strategies.builds(Worlds, *[strategies.floats(0, 1e12, allow_subnormal=False)] * 3)
+)
+METERS = strategies.builds(
+    Meter,
+    strategies.text(),
+    strategies.sampled_from(["w", "va", "kg", "u"]),
+    SPANS,
+    NUMBERS,
+    NUMBERS,
+    strategies.booleans(),
+    OF_METERS,
+)
+SLOTS = strategies.builds(Slot, strategies.text(), strategies.integers(-5, 90), strategies.integers(-1, 60), NUMBERS)
+CIRCUITS = strategies.builds(FeedSummary, *[strategies.text()] * 3, NUMBERS, SPANS, SPANS, SPANS, OF_FEEDS)
+RACKS = strategies.builds(
+    RackSummary,
+    strategies.text(),
+    strategies.text(),
+    strategies.just(at(1)),
+    strategies.one_of(strategies.none(), strategies.integers(0, 60)),
+    strategies.integers(0, 9),
+    strategies.lists(SLOTS, max_size=6).map(tuple),
+    strategies.booleans(),
+    strategies.lists(strategies.text(), max_size=2).map(tuple),
+    strategies.lists(METERS, max_size=4).map(tuple),
+    strategies.lists(CIRCUITS, max_size=3).map(tuple),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(strategies.lists(RACKS, max_size=4))
+def test_whatever_racks_are_like_they_are_drawn(some: list[RackSummary]) -> None:
+    facility = FacilitySummary("lab", at(1), racks=tuple(some))
+    assert all(len(line) <= 80 for line in elevation.as_text((facility,)).splitlines())
+    ElementTree.fromstring(svg.as_svg((facility,)))
 
 
 # ---- bars

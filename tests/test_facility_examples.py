@@ -22,6 +22,14 @@ def test_an_example_of_a_room_is_found_to_be_what_its_header_says(path: Path) ->
     assert found.facilities
 
 
+def test_the_ten_lines_of_the_page_say_what_it_says_they_do() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "facility.md").read_text(encoding="utf-8")
+    block = re.search(r"```yaml\n(.*?)```", page, re.DOTALL)
+    assert block is not None
+    assert len(block[1].splitlines()) <= 12
+    assert {one.rule for one in report(block[1]).open} == {"psu-redundancy-broken"}
+
+
 def test_one_of_them_is_right() -> None:
     assert [path.stem for path in EXAMPLES if "# Rules: none" in path.read_text(encoding="utf-8")] == [
         "facility-dgx-on-three-feeds"

@@ -169,6 +169,11 @@ def test_a_supply_more_on_one_phase_is_an_imbalance() -> None:
     assert feed.likely("phase_imbalance") == pytest.approx(0.5)
 
 
+def test_the_deviation_of_three_lines_is_that_of_a_published_example() -> None:
+    """calcspec.com, PDU Load Balance Calculator: 45, 38 and 52 A are 15.6 % off their average of 45 A."""
+    assert phases.phase_imbalance((45.0, 38.0, 52.0)) == pytest.approx(0.156, abs=0.0005)
+
+
 # ---- what is left when a side fails
 
 FOUR = "[{name: A, voltage: 208 V, phases: 3, breaker: 60 A}, {name: B, voltage: 208 V, phases: 3, breaker: 60 A}]"

@@ -303,6 +303,12 @@ def test_three_busy_servers_on_one_feed_likely_trip_it() -> None:
     assert said(report(hall, a_yaml=service("chat", 8))) == {}
 
 
+def test_of_an_array_of_jobs_one_is_the_largest() -> None:
+    array = job("sweep", 1).replace("#SBATCH --time", "#SBATCH --array=0-99\n#SBATCH --time")
+    (pool,) = (one for one in loaded(a_sh=array).of_kind("pool") if one.role.name == "train")
+    assert (pool.likely("pool_queued_gpus"), pool.likely("pool_largest_job_gpus")) == (800, 8)
+
+
 # ---- a year
 
 
@@ -486,7 +492,7 @@ def test_a_run_says_how_much_of_a_pool_services_take(
 
 def test_jobs_leave_it_open_only_where_they_do_not_all_fit() -> None:
     assert taken(j_sh=job("a", 1), k_sh=job("b", 1)) == {"pool train of ams1": (0, "within", "")}
-    why = "jobs ask for 24 GPUs more, and wait for one another"
+    why = "what does not always run asks for 24 GPUs more"
     assert taken(j_sh=job("a", 2), k_sh=job("b", 1)) == {"pool train of ams1": (0, "cannot tell", why)}
 
 

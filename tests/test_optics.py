@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from gpulint import catalog, optics, switches
 from gpulint.cli.catalog import command
 from gpulint.fabric import Unstated
-from gpulint.sizing import cabling, plugs, switching
+from gpulint.sizing import cabling, link_ends, plugs, switching
 
 GBIT = 125_000_000
 """A gigabit per second in bytes per second."""
@@ -87,14 +87,14 @@ DO_NOT = [
 
 @pytest.mark.parametrize(("near", "far"), INTEROPERATE)
 def test_what_sends_the_same_lanes_interoperates(near: str, far: str) -> None:
-    assert plugs.optics_interoperate(near, far)
-    assert plugs.optics_interoperate(far, near)
+    assert link_ends.optics_interoperate(near, far)
+    assert link_ends.optics_interoperate(far, near)
 
 
 @pytest.mark.parametrize(("near", "far"), DO_NOT)
 def test_other_wavelengths_or_lane_rates_do_not_interoperate(near: str, far: str) -> None:
-    assert not plugs.optics_interoperate(near, far)
-    assert not plugs.optics_interoperate(far, near)
+    assert not link_ends.optics_interoperate(near, far)
+    assert not link_ends.optics_interoperate(far, near)
 
 
 @pytest.mark.parametrize("connector", [None, "MPO-12", "MTP-12", "MPO-8"])

@@ -26,11 +26,13 @@ class Glyphs(NamedTuple):
 
 BLOCKS = Glyphs("█", "┃", "▓", "▒", "?", "·", "─", "│", ("┌", "┐", "├", "┤", "└", "┘"))
 ASCII = Glyphs("#", "|", "!", "~", "?", ".", "-", "|", ("+",) * 6)
+MOST = 10_000
+"""Times of a limit beyond which nobody counts."""
 MEANINGS: Mapping[str, str] = {
     "taken": "taken",
     "limit": "the limit",
     "over": "beyond it",
-    "doubt": "between the best and the worst case",
+    "doubt": "best to worst case",
     "untold": "not known",
 }
 """What a glyph says, where it does not speak for itself."""
@@ -78,7 +80,7 @@ def percent(meter: Meter) -> str:
 
 def _rounded(share: float) -> int:
     """A share in percent, which is a hundred only where it is the whole."""
-    nearest = round(share * 100)
+    nearest = round(min(share, MOST) * 100)
     if share < 1:
         return min(nearest, 99)
     return max(nearest, 101) if share > 1 else nearest

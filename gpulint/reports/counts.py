@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 
 from gpulint import units
 from gpulint.findings import Comparison, FacilitySummary, Report, Severity, Spent, WorkloadSummary
-from gpulint.reports import racks
 from gpulint.reports.words import counted, safe
 
 NAMED = 8
@@ -48,7 +47,7 @@ def closing(report: Report) -> Iterator[str]:
     """The counts, and what was not looked at and why."""
     yield line(report)
     yield from map(budget, report.budgets)
-    yield from map(facility, report.facilities)
+    yield from map(facility, rooms(report))
     for reason, number in sorted(Counter(skip.reason for skip in report.skipped).items()):
         yield f"skipped: {number} × {safe(reason)}"
     yield from faults(report)
@@ -70,6 +69,14 @@ def touched(report: Report) -> Sequence[WorkloadSummary]:
     ]
 
 
+def rooms(report: Report) -> Sequence[FacilitySummary]:
+    """All facilities; of a comparison those in whose files something is found."""
+    if report.comparison is None:
+        return report.facilities
+    paths = {one.location.path for one in report.open}
+    return [one for one in report.facilities if one.location.path in paths]
+
+
 def faults(report: Report) -> Iterator[str]:
     """A line for each fault of ours."""
     for failure in report.failures:
@@ -86,6 +93,8 @@ def budget(one: Spent) -> str:
 
 def facility(one: FacilitySummary) -> str:
     """How many racks a facility has, and how many of them are over a limit or cannot be told."""
+    from gpulint.reports import racks
+
     servers = sum(rack.servers for rack in one.racks)
     parts = [counted(len(one.racks), "rack"), counted(servers, "server")]
     worst = [racks.worst(rack) for rack in one.racks]
@@ -100,7 +109,7 @@ def facility(one: FacilitySummary) -> str:
 def lacking(report: Report) -> str:
     """How many checks lacked a fact; empty where none did."""
     number = sum(len(role.not_evaluated) for workload in touched(report) for role in workload.roles)
-    number += sum(len(one.parts) for facility in report.facilities for one in facility.not_evaluated)
+    number += sum(len(one.parts) for facility in rooms(report) for one in facility.not_evaluated)
     return f"not evaluated: {counted(number, 'check')}" if number else ""
 
 
@@ -131,7 +140,7 @@ def needs(report: Report) -> Iterator[str]:
         owners.setdefault(need, {})[owner] = why
     if not rules:
         return
-    parts = {part for facility in report.facilities for one in facility.not_evaluated for part in one.parts}
+    parts = {part for facility in rooms(report) for one in facility.not_evaluated for part in one.parts}
     yield f"{lacking(report)}; to have them, add"
     for need, number in rules.most_common():
         names = [safe(f"{name}, {why}" if why else name) for name, why in owners[need].items()]
@@ -146,6 +155,6 @@ def _missing(report: Report) -> Iterator[tuple[str, str, str]]:
         for role in workload.roles:
             for one in role.not_evaluated:
                 yield from ((need, workload.name, role.unknown.get(need, "")) for need in one.needs)
-    for facility in report.facilities:
+    for facility in rooms(report):
         for lack in facility.not_evaluated:
             yield from ((need, part, "") for part in lack.parts for need in lack.needs)

@@ -184,6 +184,8 @@ def notes(rack: RackSummary, left_out: Sequence[str]) -> Iterator[str]:
     """What an elevation does not show, or assumes."""
     if rack.units is None:
         yield "height of the rack not stated"
+    elif any(one.lowest + one.units - 1 > rack.units for one in rack.slots):
+        yield f"drawn beyond the rack, which has {rack.units} U"
     if rack.stacked and rack.slots:
         yield "positions that are not stated are drawn from the bottom up"
     yield from (f"not drawn: {one}" for one in left_out)

@@ -7,6 +7,7 @@ no word says.
 from __future__ import annotations
 
 import itertools
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from gpulint.reports.words import counted, safe
 MARGIN = 24
 CARD = 280
 COLUMNS = 4
+COLUMNS_LEAST = 2
 GAP = 28
 UNIT = 10
 """The height of a rack unit, which holds a line of small letters."""
@@ -28,6 +30,9 @@ BAR = 6
 LETTERS = 50
 """So many letters are as wide as a rack."""
 LABEL = 40
+NOTE = 46
+BESIDE = 46
+"""So many letters have room in one line with a verdict."""
 SERIOUS = len(racks.OVER)
 LIGHT = {
     "page": "#ffffff",
@@ -69,7 +74,8 @@ def as_svg(facilities: Sequence[FacilitySummary], only: Sequence[str] = ()) -> s
         drawn.append(_moved(MARGIN, height, card.elements))
         height += card.height + GAP
     name = ", ".join(safe(one.name) for one in facilities) or "no facility"
-    width = 2 * MARGIN + COLUMNS * CARD + (COLUMNS - 1) * GAP
+    columns = max(COLUMNS_LEAST, *(_columns(one, only) for one in facilities), 0)
+    width = 2 * MARGIN + columns * (CARD + GAP) - GAP
     size = {"width": width, "height": f"{height:g}", "viewBox": f"0 0 {width} {height:g}"}
     head = {
         "xmlns": "http://www.w3.org/2000/svg",
@@ -87,6 +93,10 @@ def as_svg(facilities: Sequence[FacilitySummary], only: Sequence[str] = ()) -> s
         *drawn,
     ]
     return xml.HEAD + xml.element("svg", head, inside) + "\n"
+
+
+def _columns(one: FacilitySummary, only: Sequence[str]) -> int:
+    return min(COLUMNS, max(len(racks.chosen(one.racks, only)), len(list(_areas(one)))))
 
 
 def _described(one: FacilitySummary, only: Sequence[str]) -> Iterator[str]:
@@ -170,7 +180,7 @@ def _elevation(rack: RackSummary) -> Card:
     blocks = list(racks.blocks(slots, rack.units))
     top = blocks[0].top if blocks else 0
     drawn = [element for block in blocks for element in _block(block, top)]
-    notes = [*racks.notes(rack, left_out)]
+    notes = [line for note in racks.notes(rack, left_out) for line in textwrap.wrap(note, NOTE)]
     below = UNIT * top
     lines = [_text(RULER, below + LINE * (at + 1), note, "small") for at, note in enumerate(notes)]
     return Card(below + LINE * len(notes) + 12, (*drawn, *lines))
@@ -192,8 +202,10 @@ def _meter(meter: Meter) -> Card:
     said = ", ".join(filter(None, (f"{safe(meter.name)} {bars.figures(meter)}", bars.percent(meter))))
     if meter.limit is None:
         return Card(LINE + 6, (_text(0, LINE - 3, said, "words"),))
-    verdict = _text(CARD, LINE - 3, meter.verdict, f"verdict {_tone(meter.verdict)}")
-    return Card(LINE + BAR + 10, (_text(0, LINE - 3, said, "words"), verdict, _moved(0, LINE + 2, _bar(meter))))
+    below = LINE if len(said) + len(meter.verdict) > BESIDE else 0
+    verdict = _text(CARD, LINE - 3 + below, meter.verdict, f"verdict {_tone(meter.verdict)}")
+    bar = _moved(0, LINE + 2 + below, _bar(meter))
+    return Card(LINE + BAR + 10 + below, (_text(0, LINE - 3, said, "words"), verdict, bar))
 
 
 def _bar(meter: Meter) -> Iterator[str]:
@@ -204,17 +216,16 @@ def _bar(meter: Meter) -> Iterator[str]:
         yield _stretch(0, CARD, "untold")
         return
     low, high = ends
-    scale = CARD / (max(limit, high) or 1)
-    yield _stretch(0, min(low, limit) * scale, "taken")
+    whole = max(limit, high) or 1
+    sure, possible, line = (CARD * (value / whole) for value in (low, high, limit))
+    yield _stretch(0, min(sure, line), "taken")
     if low > limit:
-        yield _stretch(limit * scale, low * scale, "over")
+        yield _stretch(line, sure, "over")
     if high > low:
-        yield _stretch(low * scale, high * scale, "may-be")
+        yield _stretch(sure, possible, "may-be")
     if meter.taken is None and high < limit:
-        yield _stretch(high * scale, CARD, "untold")
-    yield xml.element(
-        "rect", {"x": f"{limit * scale - 1:.1f}", "y": -3, "width": 2, "height": BAR + 6, "class": "limit"}
-    )
+        yield _stretch(possible, CARD, "untold")
+    yield xml.element("rect", {"x": f"{line - 1:.1f}", "y": -3, "width": 2, "height": BAR + 6, "class": "limit"})
 
 
 def _stretch(start: float, end: float, style: str) -> str:

@@ -100,32 +100,56 @@ def feed_line_share(feed_line_a: float, feed_usable_a: float) -> float:
     return feed_line_a / feed_usable_a
 
 
-def phase_imbalance(feed_name: str, feed_phases: int, line_voltage_v: float, each_feed_draws: Draws) -> float:
-    """How far the line of a feed that deviates most is from the average, with supplies spread as evenly as they go.
+def feed_lines_a(
+    feed_name: str,
+    feed_phases: int,
+    line_voltage_v: float,
+    supply_power_factor: float,
+    each_feed_draws: Draws,
+) -> tuple[float, ...]:
+    """Current of each line of a feed, with its supplies spread over the phases as evenly as they go.
 
-    phase_imbalance = max |I − average| / average over the three lines
+    feed_lines_a = W of a phase · √3 / V / power factor above 250 V; √(a² + b² + ab) of two neighbours / V / power factor
 
     Args:
-        feed_name: of the feed. feed_phases: 1 or 3. line_voltage_v: between lines [V].
+        feed_name: of the feed. feed_phases: 1 or 3. line_voltage_v: between lines [V]. supply_power_factor: ratio.
         each_feed_draws: of every group of servers of the rack.
     Returns:
-        ratio
-    Validity: the largest supplies are placed first, each on the phase that carries least; 0 of a single phase.
+        [A]
+    Validity: the largest supplies are placed first, each on the phase that carries least.
 
-    >>> four, six = (((Draw("A", 4000.0, count),),) for count in (4.0, 6.0))
-    >>> round(phase_imbalance("A", 3, 400, four), 3), phase_imbalance("A", 3, 400, six)
-    (0.5, 0.0)
+    >>> four = ((Draw("A", 4000.0, 4.0),),)
+    >>> [round(one, 2) for one in feed_lines_a("A", 3, 400, 1.0, four)], feed_lines_a("A", 1, 200, 1.0, four)
+    ([8.66, 4.33, 4.33], (20.0,))
+
+    Source: as feed_line_a.
+    """
+    on = draws.on(feed_name, each_feed_draws)
+    if feed_phases != PHASES:
+        return (sum(one.draw_w for one in on) / line_voltage_v / supply_power_factor,)
+    if any(one.supplies is None or one.supplies != int(one.supplies) for one in on):
+        raise LookupError("how many supplies of a server hang on the feed is not known")
+    return tuple(one / line_voltage_v / supply_power_factor for one in _lines(_spread(on), line_voltage_v))
+
+
+def phase_imbalance(feed_lines_a: tuple[float, ...]) -> float:
+    """How far the line of a feed that deviates most is from the average of all.
+
+    phase_imbalance = max |I − average| / average
+
+    Args:
+        feed_lines_a: of each line [A].
+    Returns:
+        ratio
+    Validity: 0 of a single phase, and of a feed that carries nothing.
+
+    >>> phase_imbalance((45.0, 38.0, 52.0)), phase_imbalance((20.0,))
+    (0.15555555555555556, 0.0)
 
     Source: Raritan PX3/PXE online help, Unbalanced Current Calculation.
     """
-    on = draws.on(feed_name, each_feed_draws)
-    if feed_phases != PHASES or not on:
-        return 0.0
-    if any(one.supplies is None or one.supplies != int(one.supplies) for one in on):
-        raise LookupError("how many supplies of a server hang on the feed is not known")
-    lines = _lines(_spread(on), line_voltage_v)
-    average = sum(lines) / PHASES
-    return max(abs(line - average) for line in lines) / average if average else 0.0
+    average = sum(feed_lines_a) / len(feed_lines_a)
+    return max(abs(line - average) for line in feed_lines_a) / average if average else 0.0
 
 
 def _spread(on: Iterable[Draw]) -> list[float]:
