@@ -256,7 +256,7 @@ def _finding(verdict: check.Verdict, said: facilities.Said, totals: Mapping[str,
         return found
     quantity = next((name for name in verdict.rule.at if name in glossary()), "")
     services = sum(totals[name].service for name in _pools(known) if name in totals)
-    where = "/".join(known.path()) or known.role.name
+    where = "/".join((known.root().role.name, *known.path()))
     return found._replace(
         location=first.place,
         label=f"largest of {len(takers)} in {where}: {units.human(first.counted, 'gpus')}",

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from gpulint import adapters, documents, facilities, hardware
+from gpulint import adapters, documents, facilities, hardware, offers
 from gpulint.adapters import placement, pools
 from gpulint.adapters.placement import Label
 from gpulint.adapters.pools import Pool
@@ -115,6 +115,9 @@ def joined(workload: Workload, premises: Premises) -> Workload:
 
 
 def _joined(role: Role, premises: Premises) -> Role:
+    if role.available.pools_only:
+        own = (*role.available.pools, *_had(premises))
+        role = replace(role, available=role.available._replace(pools=own))
     taking = _taking(role, premises)
     if not taking:
         return role
@@ -122,6 +125,15 @@ def _joined(role: Role, premises: Premises) -> Role:
     fields = {"facility_pools": Field(names, source=premises.path), **dict(_told(taking, role, premises))}
     role = role.having(**{name: field for name, field in fields.items() if role.value(name) is None})
     return replace(role, available=_with_energy(role.available, premises.energy))
+
+
+def _had(premises: Premises) -> Iterator[offers.Pool]:
+    """The pools of a facility as what alternatives may be made of, where only a team's own nodes are."""
+    for one in premises.named:
+        card, count = one.accelerator.value, one.gpus.value if one.gpus else None
+        if isinstance(card, str) and isinstance(count, int | float):
+            labels = {key: value for key, (value, *_) in one.labels.items() if key not in LEADING}
+            yield offers.Pool(one.name, card, int(count), "", tuple(sorted(labels.items())))
 
 
 def _with_energy(available: Available, energy: Energy) -> Available:

@@ -294,6 +294,43 @@ def placed_load_va(placed_load_w: float | None, supply_power_factor: float) -> f
     return None if placed_load_w is None else placed_load_w / supply_power_factor
 
 
+def likely_placed_load_w(placed_load_w: float | None) -> float | None:
+    """Power of the servers of a rack or room that is likely under what is placed there, in every world the same.
+
+    likely_placed_load_w = placed_load_w
+
+    Args:
+        placed_load_w: of the servers, None where nothing is placed [W].
+    Returns:
+        [W]; None where nothing is placed
+    Validity: what only the most that may be placed would exceed is said of the plates of the servers already.
+
+    >>> likely_placed_load_w(19_000.0)
+    19000.0
+
+    Source: definition.
+    """
+    return placed_load_w
+
+
+def likely_placed_load_va(placed_load_va: float | None) -> float | None:
+    """Apparent power of the servers of a rack or room that is likely under what is placed there, in every world the same.
+
+    likely_placed_load_va = placed_load_va
+
+    Args:
+        placed_load_va: of the servers, None where nothing is placed [VA].
+    Returns:
+        [VA]; None where nothing is placed
+
+    >>> likely_placed_load_va(20_000.0)
+    20000.0
+
+    Source: definition.
+    """
+    return placed_load_va
+
+
 def most_gpus(gpus_per_replica: float, replicas_most: int | None) -> float | None:
     """GPUs of all the instances that an autoscaler may start.
 
