@@ -359,6 +359,24 @@ def test_one_strip_beside_two_feeds_hangs_on_neither_for_sure() -> None:
     assert [one.role.value("outlets") for one in known(files).of_kind("feed")] == [None, None]
 
 
+def test_outlets_of_a_kind_without_a_name_here_leave_the_outlets_of_a_feed_unknown() -> None:
+    strip = STRIP + "  - {name: O7, type: nema-5-20r, power_port: In}\n"
+    files = pages(racks=[RACK], **{**CABLED, "power-feeds": [A, B]}, cables=CABLES) | {"library/s.yaml": strip.encode()}
+    assert [one.role.value("outlets") for one in known(files).of_kind("feed")] == [None, None]
+
+
+def test_a_strip_whose_feed_nobody_knows_leaves_the_outlets_of_all_feeds_unknown() -> None:
+    cables = CABLES[:2] + CABLES[3:]  # without the cable of pdu-a
+    files = pages(racks=[RACK], **{**CABLED, "power-feeds": [A, B]}, cables=cables) | {"library/s.yaml": STRIP.encode()}
+    assert [one.role.value("outlets") for one in known(files).of_kind("feed")] == [None, None]
+
+
+def test_two_strips_on_one_feed_have_their_outlets_together() -> None:
+    cables = [*CABLES[:3], cable(end("powerport", 31), end("powerfeed", 1))]
+    files = pages(racks=[RACK], **{**CABLED, "power-feeds": [A]}, cables=cables) | {"library/s.yaml": STRIP.encode()}
+    assert only(files, "feed").role.value("outlets") == {"C19": "12"}
+
+
 # ---- tables
 
 TABLES = {

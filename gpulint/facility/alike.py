@@ -51,7 +51,7 @@ def _runs(servers: Sequence[Part], height: float | None) -> Iterator[list[Part]]
 
 def _together(run: Sequence[Part]) -> Part:
     first = run[0]
-    fields = {**first.role.fields, "servers": Field(len(run), tuple(one.role.anchor for one in run))}
+    fields = {**first.role.fields, "servers": Field(len(run), source="devices alike")}
     return Part(first.kind, dataclasses.replace(first.role, name=_name([one.role.name for one in run]), fields=fields))
 
 

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint import documents, hardware
-from gpulint.facility.inventory import Entry, Inventory, number_of, text_of
+from gpulint.facility.exports import text_of
+from gpulint.facility.inventory import Entry, Inventory, number_of
 from gpulint.workload import Field
 
 PLUGS = {"iec-60320-c14": "C14", "iec-60320-c16": "C16", "iec-60320-c20": "C20"}

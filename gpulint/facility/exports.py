@@ -31,6 +31,11 @@ class Export(Document):
         self.within: Path = ()
         self._spans: Sequence[tuple[int, int]] | None = None
 
+    def get(self, path: Path, default: object = None) -> object:
+        """What stands at a path; of another object, or of a choice, what people call it."""
+        found = super().get(path, default)
+        return text_of(found) if path and isinstance(found, dict) else found
+
     def locate(
         self, path: Path, *, key: bool = False, span: tuple[int, int] | None = None, whole: bool = False
     ) -> Location:
@@ -189,6 +194,16 @@ def _shifted(found: Location, text: str, start: int) -> Location:
         found.end_column + last,
         found.text,
     )
+
+
+def text_of(stated: object) -> str:
+    """A value in words: of a choice its value, of another object its name."""
+    if isinstance(stated, dict):
+        found = next((stated[key] for key in ("value", "name", "model", "display") if stated.get(key) is not None), "")
+        return text_of(found) if not isinstance(found, dict) else ""
+    if stated is None or isinstance(stated, list) or stated == "—":
+        return ""
+    return str(stated).strip()
 
 
 def objects(listed: Export) -> Sequence[Mapping[str, object]]:

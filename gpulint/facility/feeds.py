@@ -33,17 +33,27 @@ def by_rack(
 ) -> Mapping[int, Sequence[Supplied]]:
     """The feeds of each rack: those that name it, or whose strip stands in it."""
     strips = {at: [one for one in found if devices.sockets(one)] for at, found in held.items()}
-    reached = {feed: (at, one) for at, found in strips.items() for one in found for feed in _hung(one, devices, wires)}
-    found: dict[int, list[Supplied]] = {}
+    hung = _by_feed(strips, devices, wires)
+    feeds: dict[int, list[Supplied]] = {}
     for feed in inventory.of("power-feeds"):
-        if feed.text("status").lower() in DOWN:
-            continue
-        at, strip = reached.get(wiring.end_of("feed", feed), (None, None))
+        hanging = hung.get(wiring.end_of("feed", feed), ())
         named = racks.holding(feed)
-        at = at if named is None else named
-        if at is not None:
-            found.setdefault(at, []).append(Supplied(feed, devices.sockets(strip) if strip is not None else ()))
-    return {at: _alike(feeds, [devices.sockets(one) for one in strips.get(at, ())]) for at, feeds in found.items()}
+        rack = hanging[0][0] if named is None and hanging else named
+        if rack is not None and feed.text("status").lower() not in DOWN:
+            feeds.setdefault(rack, []).append(Supplied(feed, [one for _, sockets in hanging for one in sockets]))
+    return {at: _plugged(one, [devices.sockets(strip) for strip in strips.get(at, ())]) for at, one in feeds.items()}
+
+
+def _by_feed(
+    strips: Mapping[int, Sequence[Entry]], devices: Devices, wires: wiring.Wiring
+) -> Mapping[wiring.End, Sequence[tuple[int, Sequence[str]]]]:
+    """The rack and the outlets of each strip that hangs on a feed."""
+    hung: dict[wiring.End, list[tuple[int, Sequence[str]]]] = {}
+    for rack, held in strips.items():
+        for strip in held:
+            for end in _hung(strip, devices, wires):
+                hung.setdefault(end, []).append((rack, devices.sockets(strip)))
+    return hung
 
 
 def _hung(strip: Entry, devices: Devices, wires: wiring.Wiring) -> Iterator[wiring.End]:
@@ -52,15 +62,18 @@ def _hung(strip: Entry, devices: Devices, wires: wiring.Wiring) -> Iterator[wiri
     yield from (one for one in ends if one is not None)
 
 
-def _alike(feeds: Sequence[Supplied], strips: Sequence[Sequence[str]]) -> Sequence[Supplied]:
-    """Where no cable says which strip hangs on which feed, but each has one and all are alike, each has that one."""
-    if (
-        any(one.sockets for one in feeds)
-        or len(strips) != len(feeds)
-        or len({tuple(sorted(one)) for one in strips}) != 1
-    ):
+def _plugged(feeds: Sequence[Supplied], strips: Sequence[Sequence[str]]) -> Sequence[Supplied]:
+    """The feeds with the outlets of their strips; without, where a strip hangs on nobody knows what or has other outlets.
+
+    Where no cable says which strip hangs on which feed, but each has one and all are alike, each has that one.
+    """
+    known = all(one in SOCKETS for strip in strips for one in strip)
+    counted = sum(len(one.sockets) for one in feeds)
+    if known and counted == sum(map(len, strips)):
         return feeds
-    return [one._replace(sockets=strips[0]) for one in feeds]
+    if known and not counted and len(strips) == len(feeds) and len({tuple(sorted(one)) for one in strips}) == 1:
+        return [one._replace(sockets=strips[0]) for one in feeds]
+    return [one._replace(sockets=()) for one in feeds]
 
 
 def sides(supplied: Sequence[Supplied]) -> bool:

@@ -10,7 +10,7 @@ from gpulint import units
 from gpulint.documents import Document, Path
 from gpulint.documents.nodes import Invalid
 from gpulint.facility import exports
-from gpulint.facility.exports import Export
+from gpulint.facility.exports import Export, text_of
 from gpulint.workload import Field, Origin, Unknown, Value
 
 KINDS = (
@@ -178,16 +178,6 @@ def _entries(found: Export, kind: str) -> Iterator[Entry]:
     for at, row in enumerate(exports.objects(found)):
         renamed = headings.keys() & row.keys()
         yield Entry({headings.get(key, key): value for key, value in row.items()} if renamed else row, found, (at,))
-
-
-def text_of(stated: object) -> str:
-    """A value in words: of a choice its value, of another object its name."""
-    if isinstance(stated, dict):
-        found = next((stated[key] for key in ("value", "name", "model", "display") if stated.get(key) is not None), "")
-        return text_of(found) if not isinstance(found, dict) else ""
-    if stated is None or isinstance(stated, list) or stated == "—":
-        return ""
-    return str(stated).strip()
 
 
 def number_of(stated: object) -> float | None:

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from gpulint import optics, units
-from gpulint.facility.inventory import Entry, Inventory, text_of
+from gpulint.facility.exports import text_of
+from gpulint.facility.inventory import Entry, Inventory
 from gpulint.parts import Part
 from gpulint.workload import Field, Role
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint.facility.inventory import Entry, Inventory, text_of
+from gpulint.facility.exports import text_of
+from gpulint.facility.inventory import Entry, Inventory
 
 End = tuple[str, int | str, str]
 """A point that a cable leads to: `port`, `outlet` or `feed`, with its id, or with its holder and its name."""
