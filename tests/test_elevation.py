@@ -6,6 +6,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+import samples
 from hypothesis import given, settings, strategies
 
 from gpulint.findings import (
@@ -22,6 +23,7 @@ from gpulint.findings import (
     Worlds,
 )
 from gpulint.reports import bars, counts, elevation, svg, words
+from gpulint.reports import text as text_report
 
 
 def at(line: int) -> Location:
@@ -493,3 +495,14 @@ def test_a_bar_shows_what_is_sure_what_may_be_and_where_the_limit_is(meter: Mete
 )
 def test_a_share_is_a_hundred_percent_only_where_the_limit_is_met_exactly(taken: float, said: str) -> None:
     assert bars.percent(Meter("power", "w", all_worlds(taken), 100)) == said
+
+
+def test_what_is_said_of_many_racks_is_printed_once_and_counted_in_full() -> None:
+    """Two entries of the file, so that the findings have places of their own."""
+    rack = "    - {name: NAME, units: 42, servers: [{type: big, units: 8, count: 6}]}\n"
+    head = "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: ams1}\nspec:\n  racks:\n"
+    text = head + "".join(rack.replace("NAME", f"r{number}") for number in range(1, 7))
+    printed = text_report.render(samples.report(text, path="facility.yaml"))
+    assert printed.count("error[rack-units-exceeded]") == 1
+    assert "  the same in r2 (7), r3 (8), r4 (9) and 2 more\n" in printed
+    assert "6 errors" in printed
