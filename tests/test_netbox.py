@@ -271,6 +271,14 @@ def test_a_blade_draws_what_the_inlets_of_its_chassis_say() -> None:
     assert chassis.likely("inlets_w") == 1500
 
 
+def test_types_of_one_name_by_two_makers_are_two_types() -> None:
+    other = LIBRARY.replace("Acme", "Zeta").replace("acme", "zeta").replace("u_height: 2", "u_height: 5")
+    kinds = [LOADER, {"manufacturer": {"name": "Zeta"}, "model": "Loader 2000", "slug": "zeta-loader-2000"}]
+    rows = [{**NODE, "id": at, "name": f"n{at}", "device_type": kind} for at, kind in enumerate(kinds)]
+    files = {**pages(racks=[RACK], devices=rows), "library/Zeta/loader.yaml": other.encode()}
+    assert [one.likely("server_units") for one in known(files).of_kind("server")] == [2, 5]
+
+
 def test_servers_alike_on_top_of_one_another_are_one_entry() -> None:
     rows = [{**NODE, "id": at, "name": f"n{at:02}", "position": 2 * at + 11} for at in (1, 2, 3)]
     server = only(pages(racks=[RACK], devices=rows), "server")

@@ -46,7 +46,8 @@ class Devices:
     def server(self, device: Entry, numbering: Numbering, feeds: Mapping[wiring.End, str]) -> Part:
         """A device as a server of its rack, whose feeds have names."""
         kind = self.types.of(device)
-        fields = {"server_type": device.field("device_type", known_as(kind))}
+        name = known_as(kind)
+        fields = {"server_type": device.field("device_type", name)} if name else {}
         fields |= _placed(device, kind, numbering)
         fields |= self._drawn(device, kind)
         fields |= self._cords(device, feeds)
