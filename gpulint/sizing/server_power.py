@@ -172,6 +172,7 @@ def server_w(
         server_inlets_w: by its inlets, where its accelerators are not known either [W].
     Returns:
         [W]
+    Validity: the code asks for a year of records, and for 125 % of it, which the continuous share of a breaker holds.
 
     >>> server_w(None, 0.0, 10200, 10248), server_w(9100, 0.0, 10200), server_w(None, 1600.0, 10200)
     (10200, 9100, 8600.0)
