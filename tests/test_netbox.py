@@ -300,6 +300,37 @@ def test_servers_with_a_difference_are_entries_of_their_own(other: Row) -> None:
     assert [one.role.name for one in known(pages(racks=racks, devices=rows)).of_kind("server")] == ["n1", "n2"]
 
 
+CARD = {"manufacturer": {"name": "NVIDIA"}, "model": "H100 PCIe"}
+HOLDER = {"device": {"id": 1, "name": "n1"}}
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [
+        {"modules": [{**HOLDER, "id": at, "module_type": CARD} for at in range(4)]},
+        {"inventory-items": [{**HOLDER, "name": f"GPU {at}", "part_id": "H100 PCIe", **CARD} for at in range(4)]},
+    ],
+)
+def test_cards_that_an_inventory_lists_are_the_accelerators_of_their_server(lists: dict[str, list[Row]]) -> None:
+    files = pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1"}], **lists)
+    server = only(files, "server")
+    assert (server.likely("accelerator"), server.likely("server_gpus")) == ("h100-pcie-80gb", 4)
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        [CARD, {**CARD, "model": "NVIDIA L40S"}],  # of two kinds
+        [{"manufacturer": {"name": "Acme"}, "model": "L4"}],  # another maker's L4
+        [{"manufacturer": {"name": "NVIDIA"}, "model": "ConnectX-7"}],
+    ],
+)
+def test_what_is_not_one_kind_of_accelerator_for_sure_says_nothing(kinds: list[Row]) -> None:
+    rows = [{**HOLDER, "id": at, "module_type": kind} for at, kind in enumerate(kinds)]
+    server = only(pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1"}], modules=rows), "server")
+    assert server.role.value("accelerator") is None
+
+
 # ---- cords and strips
 
 STRIP = "manufacturer: Acme\nmodel: Strip\nslug: strip\nu_height: 0\nis_full_depth: false\n"
