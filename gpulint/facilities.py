@@ -79,7 +79,7 @@ def spoken(said: Iterable[Said]) -> list[Spoken]:
     for one in said:
         for verdict in one.outcome.verdicts:
             found = _finding(one, verdict)
-            same = found.rule, found.severity, found.location
+            same = found.rule, found.severity, found.location, found.nameless
             told.setdefault(same, []).append(Spoken(found, one, verdict))
     return [_as_one(alike) for alike in told.values()]
 
@@ -95,14 +95,16 @@ def findings(
 
 
 def _as_one(alike: list[Spoken]) -> Spoken:
-    """The first of findings at one place, with the names of the other parts."""
+    """The first of findings at one place, with the names of the other parts: one more of them is another finding."""
     first, *others = alike
     names = list(dict.fromkeys(_short(one.said.known) for one in others))
     if not names:
         return first
     further = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
-    message = f"{first.finding.message}; so in {', '.join(names[:NAMED_MAX])}{further}"
-    return first._replace(finding=first.finding._replace(message=message))
+    found = first.finding
+    value = subject.plain(f"{found.subject.value}; {', '.join(names)}")
+    message = f"{found.message}; so in {', '.join(names[:NAMED_MAX])}{further}"
+    return first._replace(finding=found._replace(message=message, subject=found.subject._replace(value=value)))
 
 
 def _short(known: PartFacts) -> str:

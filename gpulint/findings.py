@@ -204,6 +204,13 @@ class Finding(NamedTuple):
         """Where it stands among the findings of a report."""
         return self.location.path, self.location.line, self.location.column, self.rule
 
+    @property
+    def nameless(self) -> str:
+        """What is said, without the names that lead to the part it is said of."""
+        names = sorted(filter(None, self.role.split("/")), key=len, reverse=True)
+        whole = "|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in names)
+        return re.sub(whole, "", self.message) if names else self.message
+
 
 class NotEvaluated(NamedTuple):
     """A rule that matched a role but lacked facts; `needs` says which, in the glossary's words."""

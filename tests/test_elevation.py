@@ -6,6 +6,7 @@ import re
 import xml.etree.ElementTree as ElementTree
 
 import pytest
+import samples
 from hypothesis import given, settings, strategies
 
 from gpulint.findings import (
@@ -22,6 +23,7 @@ from gpulint.findings import (
     Worlds,
 )
 from gpulint.reports import bars, counts, elevation, svg, words
+from gpulint.reports import text as text_report
 
 
 def at(line: int) -> Location:
@@ -337,6 +339,18 @@ def test_machines_of_one_type_make_racks_alike_whatever_they_are_called() -> Non
     assert "│ n11 box              500 W │" in alone
 
 
+def test_racks_whose_feeds_are_called_after_them_are_alike() -> None:
+    feeds = (FEEDS[0]._replace(name="NAME-A", side="NAME-A"), FEEDS[1]._replace(name="NAME-B", side="NAME-B"))
+    both = [
+        FOUR._replace(name=name, feeds=tuple(one._replace(name=one.name.replace("NAME", name)) for one in feeds))
+        for name in ("r1", "r2")
+    ]
+    unalike = both[1]._replace(feeds=(both[1].feeds[0]._replace(verdict="holds"), both[1].feeds[1]))
+    drawn = elevation.as_text((FacilitySummary("lab", at(1), racks=tuple(both)),))
+    assert "rack r1 to r2 in hall-1, 2 alike" in drawn and "feed A (side NAME-A): overloaded" in drawn
+    assert "alike" not in elevation.as_text((FacilitySummary("lab", at(1), racks=(both[0], unalike)),))
+
+
 def test_what_checks_of_parts_lack_is_summed_up_over_them() -> None:
     parts = tuple(f"r{number}" for number in range(1, 51))
     lacking = (Lacking("rack-over-circuit", ("breaker_a",), parts), Lacking("other", ("breaker_a",), ("r1",)))
@@ -493,3 +507,14 @@ def test_a_bar_shows_what_is_sure_what_may_be_and_where_the_limit_is(meter: Mete
 )
 def test_a_share_is_a_hundred_percent_only_where_the_limit_is_met_exactly(taken: float, said: str) -> None:
     assert bars.percent(Meter("power", "w", all_worlds(taken), 100)) == said
+
+
+def test_what_is_said_of_many_racks_is_printed_once_and_counted_in_full() -> None:
+    """Two entries of the file, so that the findings have places of their own."""
+    rack = "    - {name: NAME, units: 42, servers: [{type: big, units: 8, count: 6}]}\n"
+    head = "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: ams1}\nspec:\n  racks:\n"
+    text = head + "".join(rack.replace("NAME", f"r{number}") for number in range(1, 7))
+    printed = text_report.render(samples.report(text, path="facility.yaml"))
+    assert printed.count("error[rack-units-exceeded]") == 1
+    assert "  the same in r2 (7), r3 (8), r4 (9) and 2 more\n" in printed
+    assert "6 errors" in printed

@@ -666,5 +666,7 @@ def test_a_rack_that_was_too_full_and_takes_one_more_server_counts_and_one_that_
 
     assert spoken(changed(facility(6), facility(7))) == [("rack-units-exceeded", "facility.yaml")]
     assert spoken(changed(facility(6), facility(6))) == []
+    two = {"facility.yaml": facility(6)["facility.yaml"].replace("r1", "r[1-2]")}
+    assert spoken(changed(facility(6), two)) == [("rack-units-exceeded", "facility.yaml")]
     assert spoken(changed(facility(6), {"hall.yaml": facility(6)["facility.yaml"]})) == []
     assert spoken(changed(facility(6), {"facility.yaml": "# the hall\n" + facility(6)["facility.yaml"]})) == []

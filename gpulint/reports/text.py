@@ -17,7 +17,7 @@ from gpulint.findings import (
     Suggestion,
     WorkloadSummary,
 )
-from gpulint.reports import counts
+from gpulint.reports import counts, racks
 from gpulint.reports.words import counted, safe
 
 STYLES = {Severity.ERROR: "31;1", Severity.WARNING: "33;1", Severity.NOTE: "36;1"}
@@ -35,7 +35,10 @@ def render(report: Report, colour: bool = False) -> str:
     """Findings with their snippets, what was understood, and what was counted."""
     paint = painted if colour else plain
     parts = [
-        *(_finding(finding, paint, first) for finding, first in _first_of_each_rule(report.open)),
+        *(
+            _finding(alike[0], paint, first, alike[1:])
+            for alike, first in _first_of_each_rule(racks.said_alike(report.open, report.facilities))
+        ),
         *(_compared(report.comparison) if report.comparison else ()),
         *_understood(counts.touched(report)),
         "\n".join((*counts.closing(report), *counts.needs(report))),
@@ -43,12 +46,12 @@ def render(report: Report, colour: bool = False) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _first_of_each_rule(findings: Iterable[Finding]) -> Iterator[tuple[Finding, bool]]:
-    """Each finding, and whether it is the first of its rule, which alone says why it matters."""
+def _first_of_each_rule(findings: Iterable[Sequence[Finding]]) -> Iterator[tuple[Sequence[Finding], bool]]:
+    """Each finding with those like it, and whether it is the first of its rule, which alone says why it matters."""
     seen: set[str] = set()
-    for finding in findings:
-        yield finding, finding.rule not in seen
-        seen.add(finding.rule)
+    for alike in findings:
+        yield alike, alike[0].rule not in seen
+        seen.add(alike[0].rule)
 
 
 def plain(text: str, style: str) -> str:
@@ -69,8 +72,9 @@ def shown(finding: Finding) -> str:
     return _finding(finding, plain, explained=True)
 
 
-def _finding(finding: Finding, paint: Paint, explained: bool) -> str:
-    return "\n".join(_finding_lines(finding, paint, explained))
+def _finding(finding: Finding, paint: Paint, explained: bool, others: Sequence[Finding] = ()) -> str:
+    lines = [*_finding_lines(finding, paint, explained)]
+    return "\n".join([*lines[:2], *racks.others(others), *lines[2:]])
 
 
 def _finding_lines(finding: Finding, paint: Paint, explained: bool) -> Iterator[str]:
