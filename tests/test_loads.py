@@ -143,6 +143,53 @@ def test_alternatives_may_be_made_of_its_pools_where_a_team_has_nothing_else() -
     ]
 
 
+DEFAULT = HALL.replace("labels: {pool: h100},", "default: true,").replace(
+    "partition: gpu", "partition: gpu, default: true"
+)
+NOWHERE = service("chat", 33).replace("      nodeSelector: {pool: h100}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "card", "rules"),
+    [
+        pytest.param(NOWHERE, "1 × H100 SXM5 80GB", {"pool-overcommitted"}, id="nothing is asked of a node"),
+        pytest.param(
+            NOWHERE.replace("      containers:", "      nodeSelector: {kubernetes.io/arch: amd64}\n      containers:"),
+            "1 × H100 SXM5 80GB",
+            {"pool-overcommitted"},
+            id="nothing that tells nodes with cards apart",
+        ),
+        pytest.param(
+            service("chat", 33, pool="other"),
+            "1 × nvidia.com/gpu (the nodes",
+            set(),
+            id="another pool",
+        ),
+        pytest.param(
+            service("chat", 33).replace("pool: h100", "nvidia.com/gpu.product: NVIDIA-L4"),
+            "1 × L4",
+            set(),
+            id="another card",
+        ),
+        pytest.param(
+            service("chat", 33).replace("pool: h100", "node.kubernetes.io/instance-type: p5.48xlarge"),
+            "1 × H100 SXM5 80GB",
+            set(),
+            id="a machine of a cloud",
+        ),
+    ],
+)
+def test_a_default_pool_takes_what_nothing_leads_elsewhere(text: str, card: str, rules: set[str]) -> None:
+    found = report(DEFAULT, app_yaml=text)
+    assert said(found).keys() == rules
+    assert samples.roles(found)[0].accelerator.startswith(card)
+
+
+def test_a_default_partition_takes_jobs_that_name_none() -> None:
+    found = report(DEFAULT, job_sh=job(nodes=3).replace("#SBATCH --partition=gpu\n", ""))
+    assert said(found) == {"job-exceeds-pool": Severity.ERROR}
+
+
 def test_a_partition_tells_the_card() -> None:
     (role,) = samples.roles(report(job_sh=job()))
     assert role.accelerator.endswith("H200 SXM 141GB")
@@ -518,7 +565,7 @@ def test_a_drawing_says_what_a_year_takes_and_costs_to_three_digits() -> None:
     lines = [line.strip() for line in elevation.as_text((drawn,)).split("\n")]
     at = next(at for at, line in enumerate(lines) if line.startswith("average"))
     assert lines[at : at + 3] == [
-        "average 10.2 kW; idle 10.2 kW, busy 10.2 kW",
-        "a year  116 MWh",
-        "costs   $11,600; cooling and losses $2,680",
+        "average  10.2 kW; idle 10.2 kW, busy 10.2 kW",
+        "a year   116 MWh",
+        "costs    $11,600; cooling and losses $2,680",
     ]

@@ -66,9 +66,11 @@ class Types:
         maker = text_of(named.get("manufacturer")) if isinstance(named, dict) else device.text("manufacturer")
         model = text_of(named.get("model") or named) if isinstance(named, dict) else text_of(named)
         if (maker, model) not in self._found:
+            shared = any(one.name == model for one in self._found.values())
             slug = text_of(named.get("slug")) if isinstance(named, dict) else ""
             listed = self._listed.get(device.id("device_type") or "") or self._listed.get(slug or model)
-            self._found[maker, model] = self._read(maker, model, slug, listed)
+            found = self._read(maker, model, slug, listed)
+            self._found[maker, model] = found._replace(name=f"{maker} {model}") if shared else found
         return self._found[maker, model]
 
     def used(self) -> Sequence[DeviceType]:

@@ -27,6 +27,8 @@ KINDS = (
     "power-ports",
     "power-outlets",
     "interfaces",
+    "modules",
+    "inventory-items",
     "cables",
 )
 """The endpoints of the API whose objects are read."""
