@@ -310,6 +310,7 @@ def test_four_dgx_h100_on_two_60_amp_feeds_fail_twice_over() -> None:
         (FOUR, "[{type: dgx-a100, count: 6}]", "redundancy: N", {"rack-over-circuit"}),
         (FOUR, "[{type: dgx-a100}, {name: s, power: 500 W, psus: 1}]", "redundancy: 2N", {"single-supply-in-redundant-rack"}),
         (FOUR.replace("208 V", "480 V"), "[{type: dgx-a100}]", "redundancy: N", {"voltage-outside-supply-range"}),
+        (FOUR.replace("208 V", "480 V"), "[{name: s, power: 2 kW, plug: C20}]", "units: 42", {"voltage-outside-supply-range"}),
         (FOUR, "[{type: dgx-a100, cords: {A: 3, B: 4}}]", "redundancy: N", {"cords-exceed-supplies"}),
         (FOUR, "[{type: dgx-a100, cords: {A: 1, B: 1}}]", "redundancy: N", {"cords-too-few"}),
         (FOUR, "[{type: dgx-a100, count: 2}]", "power_limit: 12 kW", {"power-limit-exceeded"}),
@@ -383,6 +384,11 @@ EDGE = "[{name: edge, power: 900 W, psus: 1, volts_min: 100, volts_max: 240, plu
         (FOUR.replace("name: B", "name: A"), "[{type: dgx-h100, count: 3}]", "redundancy: N"),
         # cords of a rack whose feeds are not stated
         ("[]", "[{type: dgx-h100, count: 4, cords: {A: 3, B: 3}}]", "redundancy: 2N"),
+        # a supply of unknown range on 120 V and on 240 V to neutral
+        ("[{voltage: 120 V, phases: 1, breaker: 20 A}]", "[{name: s, power: 900 W, plug: C14}]", "units: 42"),
+        (FOUR.replace("208 V", "415 V"), "[{name: s, power: 2 kW, plug: C20}]", "units: 42"),
+        # supplies on each feed that are no multiple of three, and room on every line
+        (FOUR, "[{name: s, power: 1 kW, count: 4, psus: 2, psus_needed: 1, plug: C14}]", "redundancy: 2N"),
         # an empty rack
         (FOUR, "[]", "redundancy: 2N"),
     ],

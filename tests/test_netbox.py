@@ -567,7 +567,7 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_read() -> None:
 def test_a_page_that_is_not_all_is_said() -> None:
     page = {"count": 400, "next": "https://nb.example.com/api/dcim/racks/?offset=50", "results": [RACK]}
     assert said({"export/racks.json": json.dumps(page).encode()}) == [
-        "export/racks.json holds 1 of 400 racks: ask the API for all of them with ?limit=0"
+        "export/racks.json holds 1 of 400 racks: read the other pages too, as ?limit=1000&offset=1"
     ]
 
 
