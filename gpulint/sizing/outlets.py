@@ -109,7 +109,7 @@ def supply_a(
     supply_power_factor: float,
     supplies_needed: float | None = None,
 ) -> float | None:
-    """Current that the cord of one supply carries while all supplies of the server are up; None where they are too few, or no feed is stated.
+    """Current of one supply while all of a server are up; None where they are too few, or no feed is stated.
 
     supply_a = server_w / plugged_supplies / V / power factor
 
@@ -138,7 +138,7 @@ def supply_after_loss_a(
     each_supply_v: tuple[float, ...],
     supply_power_factor: float,
 ) -> float | None:
-    """Current that the cord of one supply carries after the loss of the worst side; None where too few are left to run on, or no feed is stated.
+    """Current of one supply after the loss of the worst side; None where too few are left, or no feed is stated.
 
     supply_after_loss_a = server_w / supplies_left / V / power factor
 
