@@ -278,3 +278,13 @@ def test_the_load_that_specs_place_there_has_a_bar_of_its_own(tmp_path: Path, mo
     assert 2 * 10_200 * 0.6 < watts <= 2 * 10_200
     drawn = CliRunner().invoke(cli.main, ["facility", ".", "--rack", "r1"]).output
     assert "placed" in drawn
+
+
+def test_the_page_about_drawings_shows_what_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = Path(__file__).parent.parent
+    monkeypatch.chdir(root)
+    page = (root / "docs" / "elevation.md").read_text(encoding="utf-8")
+    command, _, shown = page.partition("```text\n$ gpulint ")[2].partition("\n```")[0].partition("\n")
+    result = CliRunner().invoke(cli.main, command.split())
+    assert shown.endswith("\n…")
+    assert result.output.startswith(shown.removesuffix("…"))
