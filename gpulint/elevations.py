@@ -316,19 +316,21 @@ def _holds(known: PartFacts, today: Worlds[float] | None, lost: Worlds[float] | 
     Where no cords are stated, that its rack spreads its load evenly is an assumption: sure is what all feeds together lack,
     and that a line is over its breaker where the feed as a whole is not.
     """
+    if today is not None and min(today) > 1 and (by_line or _is_sure(known, "rack_usable_va")):
+        return "overloaded"
+    promised, is_alone = _is_so(known, "is_redundant"), _number(known, "sides_count") == 1
+    if promised and (is_alone or (lost is not None and min(lost) > 1 and _is_sure(known, "survivors_va"))):
+        return "no spare"
     if today is None:
         return "cannot tell"
     if today.likely > 1:
-        sure = min(today) > 1 and (by_line or _is_sure(known, "rack_usable_va"))
-        return "overloaded" if sure else "likely overloaded"
-    promised = _is_so(known, "is_redundant")
-    if _number(known, "sides_count") == 1:
-        return "no spare" if promised else "not redundant"
+        return "likely overloaded"
+    if is_alone:
+        return "not redundant"
     if lost is None:
         return "cannot tell"
     if lost.likely > 1:
-        sure = min(lost) > 1 and _is_sure(known, "survivors_va")
-        return ("no spare" if sure else "likely no spare") if promised else "not redundant"
+        return "likely no spare" if promised else "not redundant"
     return "likely holds" if max(*today, *lost) > 1 else "holds"
 
 

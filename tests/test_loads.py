@@ -369,6 +369,28 @@ def test_of_an_array_of_jobs_one_is_the_largest() -> None:
     assert (pool.likely("pool_queued_gpus"), pool.likely("pool_largest_job_gpus")) == (800, 8)
 
 
+MEASURED = [
+    ("two training runs on H100", "dgx-h100", "", 7750),  # 0.76 of 10.2 kW: arXiv 2506.14551
+    ("a burn test on H100", "dgx-h100", "", 8480),  # arXiv 2412.08602
+    ("Llama 3.1 405B offline on B200", "dgx-b200", "", 9892),  # MLPerf Inference v5.1, tests/known_answers/power.csv
+    ("Llama 3.1 8B offline on B200", "dgx-b200", "", 9436),
+    ("Llama 2 70B offline on B200", "dgx-b200", "", 10_401),
+    ("Llama 2 70B server on B200", "dgx-b200", "", 10_442),
+    ("Llama 2 70B offline on H200, held to 500 W", "dgx-h200", ", gpu_power_cap: 500 W", 6153),
+    ("Llama 2 70B server on H200, held to 500 W", "dgx-h200", ", gpu_power_cap: 500 W", 6280),
+]
+
+
+@pytest.mark.parametrize(("what", "kind", "cap", "measured_w"), MEASURED, ids=[one[0] for one in MEASURED])
+def test_a_busy_node_draws_what_was_measured_of_one(what: str, kind: str, cap: str, measured_w: float) -> None:
+    hall = HALL.replace("servers: [{type: dgx-h100}]", f"servers: [{{type: {kind}{cap}}}]")
+    server = next(one for one in known(hall).of_kind("server") if one.likely("pool") == "batch")
+    found = server.worlds("busy_w")
+    assert not isinstance(found, Missing)
+    assert found.favourable <= measured_w <= found.adverse
+    assert found.likely == pytest.approx(measured_w, rel=0.2)
+
+
 # ---- a year
 
 
