@@ -455,6 +455,14 @@ def test_gpulint_yaml_names_the_facility(tmp_path: Path, monkeypatch: pytest.Mon
     assert one.related[0].location.path.endswith("site/hall.yaml")
 
 
+def test_a_facility_that_is_not_there_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "gpulint.yaml").write_text("fail-on: error\nfacility: hall.yaml\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(preparation.Unusable, match=r"gpulint\.yaml:2:11: there is no file hall\.yaml"):
+        preparation.prepared(["."], preparation.Options())
+
+
 def test_a_facility_outside_the_repository_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / ".git").mkdir()
     (tmp_path / "gpulint.yaml").write_text("facility: ../hall.yaml\n")
