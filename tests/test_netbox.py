@@ -263,6 +263,8 @@ def test_a_device_at_the_back_that_is_half_as_deep_takes_no_further_units() -> N
     files = {"library/l.yaml": switch.encode()}
     rear = {**device, "face": {"value": "rear", "label": "Rear"}}
     assert only({**pages(racks=[RACK], devices=[rear]), **files}, "server").likely("server_units") == 0
+    nobody_knows = {**device, "face": None}
+    assert only({**pages(racks=[RACK], devices=[nobody_knows]), **files}, "server").likely("server_units") == 0
     assert only({**pages(racks=[RACK], devices=[device]), **files}, "server").likely("server_units") == 1
 
 
