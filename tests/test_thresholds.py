@@ -9,6 +9,7 @@ from gpulint.policy.rule import shipped_rules
 
 PHYSICS = frozenset(
     {"memory", "parallelism", "precision", "nodes", "kubernetes", "serving", "scheduling", "performance"}
+    | {"power", "cooling", "cabling", "placement"}
 )
 """Families whose errors say that something cannot work."""
 
