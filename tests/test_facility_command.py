@@ -15,7 +15,7 @@ import test_loads
 import test_schemas
 from click.testing import CliRunner, Result
 
-from gpulint import cli, elevations, facts
+from gpulint import cli, facts, gauges
 
 Run = Callable[..., Result]
 
@@ -141,9 +141,9 @@ def test_a_file_that_is_not_there_is_misuse(run: Run) -> None:
 def test_every_meter_is_of_facts_that_parts_of_its_kind_have() -> None:
     told = [
         (kind, name)
-        for kind, meters in elevations.GAUGES.items()
-        for gauges in meters.values()
-        for gauge in gauges
+        for kind, meters in gauges.GAUGES.items()
+        for several in meters.values()
+        for gauge in several
         for name in (gauge.taken, gauge.least, gauge.limit)
         if name and kind not in facts.glossary()[name].part
     ]

@@ -369,6 +369,40 @@ def test_of_an_array_of_jobs_one_is_the_largest() -> None:
     assert (pool.likely("pool_queued_gpus"), pool.likely("pool_largest_job_gpus")) == (800, 8)
 
 
+@pytest.mark.parametrize(
+    ("replicas", "expected"),
+    [(48, {"placed-heat-over-cooling": Severity.WARNING}), (8, {})],  # 22 kW busy, 12 kW mostly idle
+)
+def test_what_cools_a_rack_is_held_against_the_heat_of_what_runs_there(
+    replicas: int, expected: dict[str, Severity]
+) -> None:
+    cooled = "      cooling_capacity: 20 kW\n      servers: [{type: dgx-h100, count: 3}]\n"
+    hall = HALL.replace("      servers: [{type: dgx-h100, count: 2}]\n", cooled)
+    assert said(report(hall, a_yaml=service("chat", replicas))) == expected
+
+
+MEASURED = [
+    ("two training runs on H100", "dgx-h100", "", 7750),  # 0.76 of 10.2 kW: arXiv 2506.14551
+    ("a burn test on H100", "dgx-h100", "", 8480),  # arXiv 2412.08602
+    ("Llama 3.1 405B offline on B200", "dgx-b200", "", 9892),  # MLPerf Inference v5.1, tests/known_answers/power.csv
+    ("Llama 3.1 8B offline on B200", "dgx-b200", "", 9436),
+    ("Llama 2 70B offline on B200", "dgx-b200", "", 10_401),
+    ("Llama 2 70B server on B200", "dgx-b200", "", 10_442),
+    ("Llama 2 70B offline on H200, held to 500 W", "dgx-h200", ", gpu_power_cap: 500 W", 6153),
+    ("Llama 2 70B server on H200, held to 500 W", "dgx-h200", ", gpu_power_cap: 500 W", 6280),
+]
+
+
+@pytest.mark.parametrize(("what", "kind", "cap", "measured_w"), MEASURED, ids=[one[0] for one in MEASURED])
+def test_a_busy_node_draws_what_was_measured_of_one(what: str, kind: str, cap: str, measured_w: float) -> None:
+    hall = HALL.replace("servers: [{type: dgx-h100}]", f"servers: [{{type: {kind}{cap}}}]")
+    server = next(one for one in known(hall).of_kind("server") if one.likely("pool") == "batch")
+    found = server.worlds("busy_w")
+    assert not isinstance(found, Missing)
+    assert found.favourable <= measured_w <= found.adverse
+    assert found.likely == pytest.approx(measured_w, rel=0.2)
+
+
 # ---- a year
 
 
@@ -431,6 +465,14 @@ def test_gpulint_yaml_names_the_facility(tmp_path: Path, monkeypatch: pytest.Mon
     found = runs.report(preparation.prepared(["chat.yaml"], preparation.Options()), ["chat.yaml"])
     (one,) = samples.of_rule(found, "pool-overcommitted")
     assert one.related[0].location.path.endswith("site/hall.yaml")
+
+
+def test_a_facility_that_is_not_there_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "gpulint.yaml").write_text("fail-on: error\nfacility: hall.yaml\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(preparation.Unusable, match=r"gpulint\.yaml:2:11: there is no file hall\.yaml"):
+        preparation.prepared(["."], preparation.Options())
 
 
 def test_a_facility_outside_the_repository_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
