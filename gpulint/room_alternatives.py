@@ -182,13 +182,18 @@ def _edit(one: Change) -> Edit:
     written = _written(one)
     if room_moves.is_stated(one):
         origin = one.part.role.fields[one.quantity].origins[0]
-        place = stated.place(origin)
+        place = stated.place(origin) if _is_edited(origin) else None
         return Edit(one.quantity, place.location if place else None, origin.text(), written)
     beside = next((field.origins[0] for field in one.part.role.fields.values() if field.origins), None)
     entry = f"{room_moves.key(one)}: {written}"
     if beside is None or beside.document is not one.part.root().role.anchor.document:
         return Edit(one.quantity, None, "", f"{entry} of {one.part.role.name}")
     return Edit(one.quantity, beside._replace(key=True).location(), "", entry, "key")
+
+
+def _is_edited(origin: Origin) -> bool:
+    """Whether people write the file: one that an inventory exports is changed there, and exported anew."""
+    return origin.document.format != "export"
 
 
 def _written(one: Change) -> str:

@@ -17,6 +17,7 @@ from gpulint.findings import Worlds
 from gpulint.parts import PartFacts
 from gpulint.samples import Alone
 
+COUNTED = ("power_port", "power_outlet", "interface", "console_port", "module_bay", "device_bay")
 FILE = """\
 apiVersion: gpulint/v1
 kind: Facility
@@ -231,8 +232,16 @@ def test_a_patch_panel_draws_nothing() -> None:
     assert server.likely("server_max_w") == 0
 
 
+def test_a_blade_without_a_chassis_draws_something_unknown() -> None:
+    blade = "manufacturer: Acme\nmodel: Blade\nslug: blade\nu_height: 0\nis_full_depth: true\nsubdevice_role: child\n"
+    device = {**NODE, "id": 1, "name": "b1", "device_type": {"model": "Blade", "slug": "blade"}}
+    server = only({**pages(racks=[RACK], devices=[device]), "library/b.yaml": blade.encode()}, "server")
+    assert server.role.value("server_max_w") is None
+    assert isinstance(server.likely("server_w"), Missing)
+
+
 def test_a_device_of_which_the_api_counts_nothing_that_could_draw_draws_nothing() -> None:
-    counted = {f"{one}_count": 0 for one in ("power_port", "power_outlet", "interface", "module_bay", "device_bay")}
+    counted = {f"{one}_count": 0 for one in COUNTED}
     device = {**NODE, "id": 1, "name": "p1", "device_type": {"model": "Patch", "slug": "patch"}, "front_port_count": 24}
     assert only(pages(racks=[RACK], devices=[device | counted]), "server").likely("server_max_w") == 0
     counted["interface_count"] = 1

@@ -39,7 +39,8 @@ def facility(document: Document, repository: Repository | None = None) -> Part |
 
 def settled(document: Document, repository: Repository) -> Iterator[Problem]:
     """What keeps the inventories that a file names from being read."""
-    if document.get(("spec", inventories.KEY)) is not None and not any(_shape(document)):
+    named = document.get(("spec", inventories.KEY))
+    if isinstance(named, list) and all(isinstance(one, str) for one in named):
         yield from inventories.problems(document, repository)
 
 
