@@ -21,7 +21,17 @@ from gpulint.workload import Field, Workload
 LARGEST = 5
 WAITING = ("Job", "Workflow", "Pod", "RayCluster", "Notebook", "Task")
 """What the kinds of objects end in that run to an end, or that nobody keeps running."""
-SUMMED = frozenset({"pool_service_gpus", "pool_queued_gpus", "placed_load_w", "placed_load_va", "placed_workloads"})
+SUMMED = frozenset(
+    {
+        "pool_service_gpus",
+        "pool_queued_gpus",
+        "placed_load_w",
+        "placed_load_va",
+        "placed_cooled_heat_w",
+        "placed_room_heat_w",
+        "placed_workloads",
+    }
+)
 """Facts that a run says of a facility, and no file: rules about them are judged once every file is read."""
 SOURCE = "the files of this run"
 

@@ -369,6 +369,18 @@ def test_of_an_array_of_jobs_one_is_the_largest() -> None:
     assert (pool.likely("pool_queued_gpus"), pool.likely("pool_largest_job_gpus")) == (800, 8)
 
 
+@pytest.mark.parametrize(
+    ("replicas", "expected"),
+    [(48, {"placed-heat-over-cooling": Severity.WARNING}), (8, {})],  # 22 kW busy, 12 kW mostly idle
+)
+def test_what_cools_a_rack_is_held_against_the_heat_of_what_runs_there(
+    replicas: int, expected: dict[str, Severity]
+) -> None:
+    cooled = "      cooling_capacity: 20 kW\n      servers: [{type: dgx-h100, count: 3}]\n"
+    hall = HALL.replace("      servers: [{type: dgx-h100, count: 2}]\n", cooled)
+    assert said(report(hall, a_yaml=service("chat", replicas))) == expected
+
+
 MEASURED = [
     ("two training runs on H100", "dgx-h100", "", 7750),  # 0.76 of 10.2 kW: arXiv 2506.14551
     ("a burn test on H100", "dgx-h100", "", 8480),  # arXiv 2412.08602
