@@ -21,6 +21,9 @@ TRIED = 24
 FEW = 3
 ANSWERED = 12
 """Findings of one facility that get alternatives, the worst first."""
+ANSWERED_LEAST = 3
+ANSWERED_PARTS = 4000
+"""Parts that all changes written into a text may be judged with: a hall of a thousand parts has fewer answers."""
 
 
 class Before(NamedTuple):
@@ -216,11 +219,11 @@ def _addition(holder: PartFacts, part: Part) -> Edit:
 def offered(
     said: Sequence[facilities.Said], spoken: Sequence[facilities.Spoken], rules: Iterable[Rule]
 ) -> dict[tuple[Key, str], tuple[Suggestion, ...]]:
-    """The alternatives of the worst findings, by part and rule; those behind `ANSWERED` have none."""
+    """The alternatives of the worst findings, by part and rule; those of lesser ones beyond `ANSWERED` are not sought."""
     asked = [(one.verdict, one.said.known) for one in spoken if one.verdict.rule.change]
     asked.sort(key=lambda pair: -pair[0].severity)
     if not asked:
         return {}
     stood, about = before(said), facilities.by_kind(rules)
-    worst = asked[:ANSWERED]
+    worst = asked[: min(ANSWERED, max(ANSWERED_LEAST, ANSWERED_PARTS // len(said)))]
     return {(facilities.key(one), said.rule.name): alternatives(said, one, stood, about) for said, one in worst}
