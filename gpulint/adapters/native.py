@@ -51,7 +51,9 @@ def problems(document: Document) -> Iterator[Problem]:
     try:
         spec_model().model_validate(document.data)
     except pydantic.ValidationError as error:
-        found = (_problem(document, tuple(one["loc"]), one["type"], one["msg"]) for one in error.errors())
+        told = error.errors()
+        of_kind = [one for one in told if one["loc"] == ("kind",)]  # of another kind nothing else is ours to judge
+        found = (_problem(document, tuple(one["loc"]), one["type"], one["msg"]) for one in of_kind or told)
         yield from dict.fromkeys(found)
     else:
         yield from _unreadable(document)
@@ -145,11 +147,14 @@ def _described(quantity: Quantity) -> str:
 
 def _problem(document: Document, path: Path, kind: str, message: str) -> Problem:
     """A validation error in plain words; an unknown key is pointed at, with the nearest known one."""
+    from gpulint.facility import mistakes
+
     if path and path[-1] in NUMBERS:
         return Problem("invalid-spec", f"{path[-2]}: write a number", document.locate(path[:-1]))
     if kind != "extra_forbidden":
+        hint = mistakes.of_kind(document.get(path)) if path == ("kind",) else ""
         return Problem(
-            "invalid-spec", f"{path[-1] if path else 'the spec'}: {_plain(kind, message)}", document.locate(path)
+            "invalid-spec", f"{path[-1] if path else 'the spec'}: {_plain(kind, message)}{hint}", document.locate(path)
         )
     if path[:-1] == OBJECTIVE:
         hint = objectives.meant(str(path[-1]))
@@ -165,7 +170,7 @@ def _problem(document: Document, path: Path, kind: str, message: str) -> Problem
 def _plain(kind: str, message: str) -> str:
     """What a person reads instead of the validator's words."""
     if kind == "string_pattern_mismatch":
-        return f"write one of {', '.join(KINDS)}" if "|" in message else f"write {API_VERSION}"
+        return f"write one of {', '.join(KINDS)}, Facility" if "|" in message else f"write {API_VERSION}"
     words = {
         "missing": "is missing",
         "too_short": "holds nothing",

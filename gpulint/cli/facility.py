@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from gpulint.findings import Report
 
 KIND = "gpulint/Facility"
+BROKEN_BY = frozenset({"invalid-syntax", "invalid-spec"})
 WIDEST = "█┃▓▒·─│┌┐├┤└┘×…→"
 """What a terminal has to have for a drawing that is not in ASCII."""
 
@@ -74,9 +75,15 @@ def _report(paths: Sequence[str], folders: Sequence[str], today: str) -> Report:
         report = checked(run, [exported] if exported else sources(run, paths))
     except Unusable as error:
         raise Misuse(str(error)) from None
-    if report.failures or any(one.kind == KIND for one in report.documents):
+    if report.failures or any(one.kind == KIND for one in report.documents) or _is_broken(report, paths):
         return report
-    raise Misuse(f"{paths[0]} describes no facility; gpulint init --facility writes one to begin with")
+    skipped = "".join(f" ({one.reason})" for one in report.skipped if one.path == paths[0])
+    raise Misuse(f"{paths[0]} describes no facility{skipped}; gpulint init --facility writes one to begin with")
+
+
+def _is_broken(report: Report, paths: Sequence[str]) -> bool:
+    """Whether the one file that was named cannot be read, or is not as its contract has it."""
+    return len(paths) == 1 and any(one.rule in BROKEN_BY and one.location.path == paths[0] for one in report.findings)
 
 
 def _refuse_unknown(report: Report, only: Sequence[str]) -> None:

@@ -39,6 +39,25 @@ def near_server_type(server_type: str, server_max_w: float | None = None, accele
     return next((found for found, name in listed if _slip(written, _chunks(name))), None)
 
 
+def server_title(server_type: str | None = None, server_name: str | None = None) -> str:
+    """What messages call a server: its type, else its name.
+
+    server_title = server_type, else server_name
+
+    Args:
+        server_type: the machine, as listed. server_name: what the file calls it.
+    Returns:
+        name
+    Validity: words for messages; nothing is compared with it.
+
+    >>> server_title("DGX H100", "n01"), server_title(None, "n01"), server_title()
+    ('DGX H100', 'n01', 'a server')
+
+    Source: the file itself.
+    """
+    return server_type or server_name or "a server"
+
+
 def _chunks(name: str) -> list[str]:
     return _CHUNK.findall(name.lower())
 
