@@ -565,6 +565,24 @@ def test_a_line_for_each_rack_leads_to_what_netbox_holds_there(pooled: str, repl
     assert samples.roles(found)[0].accelerator == "1 × H100 SXM5 80GB"
 
 
+@pytest.mark.parametrize(
+    ("kind", "always"),
+    [
+        *((kind, True) for kind in ("Deployment", "StatefulSet", "InferenceService", "LeaderWorkerSet", "RayService")),
+        *((kind, True) for kind in ("NIMService", "DynamoGraphDeployment", "HelmRelease", "Rollout")),
+        *(
+            (kind, False)
+            for kind in ("Job", "CronJob", "JobSet", "RayJob", "Pod", "Notebook", "Workflow", "PipelineRun")
+        ),
+        *((kind, False) for kind in ("ServingRuntime", "PodTemplate", "SparkApplication", "AppWrapper", "")),
+    ],
+)
+def test_only_what_is_kept_running_counts_for_sure(kind: str, always: bool) -> None:
+    assert loads.is_kept_running("inference", kind, {}) is always
+    assert not loads.is_kept_running("training", kind, {})
+    assert not loads.is_kept_running("inference", kind, {"kueue.x-k8s.io/queue-name": "team"})
+
+
 # ---- how much of a pool is taken
 
 
