@@ -319,3 +319,15 @@ def test_a_check_of_a_workload_imports_nothing_of_facilities(tmp_path: Path) -> 
     )
     done = subprocess.run([sys.executable, "-c", probe], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.stdout.split(), done.returncode) == ([], 0), done.stderr
+
+
+def test_a_facility_that_is_no_yaml_is_told_its_place(run: Run) -> None:
+    result = run(ROOM.replace("units: 24", "units: [24"))
+    assert result.exit_code == 1
+    assert result.output.startswith("error[invalid-syntax]: ")
+
+
+def test_a_template_is_called_one(run: Run) -> None:
+    result = run(ROOM.replace("name: hall", "name: {{ .Values.hall }}"))
+    assert result.exit_code == 2
+    assert "room.yaml describes no facility: template;" in result.stderr
