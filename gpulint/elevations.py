@@ -39,15 +39,30 @@ class Gauge(NamedTuple):
     usual: bool = False
 
 
+PLACED = "placed"
+"""The meter of what a run places; where it places nothing there is none."""
 _PLANNED = (Gauge("planned_load_w", "least_planned_load_w", "power_limit_w"),)
 _COOLED = ("cooling_installed_w", "cooling_reserved_w")
-_ROOM = {"power": _PLANNED, "cooling": tuple(Gauge("room_heat_w", "least_room_heat_w", limit) for limit in _COOLED)}
-_SITE = {"power": _PLANNED, "cooling": tuple(Gauge("heat_w", "least_heat_w", limit) for limit in _COOLED)}
+_PLACED = (Gauge("placed_load_w", "", "power_limit_w"),)
+_ROOM = {
+    "power": _PLANNED,
+    PLACED: _PLACED,
+    "cooling": tuple(Gauge("room_heat_w", "least_room_heat_w", limit) for limit in _COOLED),
+}
+_SITE = {
+    "power": _PLANNED,
+    PLACED: _PLACED,
+    "cooling": tuple(Gauge("heat_w", "least_heat_w", limit) for limit in _COOLED),
+}
 GAUGES: Mapping[str, Mapping[str, tuple[Gauge, ...]]] = {
     "rack": {
         "power": (
             Gauge("planned_load_w", "least_planned_load_w", "power_limit_w"),
             Gauge("load_va", "least_load_va", "rack_usable_va"),
+        ),
+        PLACED: (
+            Gauge("placed_load_w", "", "power_limit_w"),
+            Gauge("placed_load_va", "", "rack_usable_va"),
         ),
         "cooling": (
             Gauge("cooled_heat_w", "least_cooled_heat_w", "cooling_installed_w"),
@@ -90,15 +105,27 @@ YEAR = (
 
 def of(root: PartFacts, said: Iterable[Said]) -> FacilitySummary:
     """What a report says of a facility."""
-    parts = list(root.all())
     return FacilitySummary(
         root.role.name,
         root.role.anchor.location(),
-        tuple(_area(one) for one in parts if one.kind in GAUGES and one.kind != "rack"),
-        tuple(_rack(one) for one in parts if one.kind == "rack"),
+        _areas(root),
+        _racks(root),
         tuple(_lacking(said)),
         tuple(fact for name in YEAR if (fact := root.shown(name)) is not None),
     )
+
+
+def under(known: FacilitySummary, loaded: PartFacts) -> FacilitySummary:
+    """A facility as reports show it, with the load of what a run places in it."""
+    return known._replace(areas=_areas(loaded), racks=_racks(loaded))
+
+
+def _areas(root: PartFacts) -> tuple[AreaSummary, ...]:
+    return tuple(_area(one) for one in root.all() if one.kind in GAUGES and one.kind != "rack")
+
+
+def _racks(root: PartFacts) -> tuple[RackSummary, ...]:
+    return tuple(_rack(one) for one in root.all() if one.kind == "rack")
 
 
 def _area(known: PartFacts) -> AreaSummary:
@@ -190,8 +217,9 @@ def _free(slots: Iterable[Slot], one: Slot, height: int) -> int:
 
 def _meters(known: PartFacts) -> Iterator[Meter]:
     for name, gauges in GAUGES[known.kind].items():
-        made = [_meter(known, name, gauge) for gauge in gauges]
-        yield max(made, key=_nearness)
+        nearest = max((_meter(known, name, gauge) for gauge in gauges), key=_nearness)
+        if name != PLACED or nearest.taken is not None:
+            yield nearest
 
 
 def _nearness(meter: Meter) -> tuple[bool, bool, bool, float]:
@@ -288,19 +316,21 @@ def _holds(known: PartFacts, today: Worlds[float] | None, lost: Worlds[float] | 
     Where no cords are stated, that its rack spreads its load evenly is an assumption: sure is what all feeds together lack,
     and that a line is over its breaker where the feed as a whole is not.
     """
+    if today is not None and min(today) > 1 and (by_line or _is_sure(known, "rack_usable_va")):
+        return "overloaded"
+    promised, is_alone = _is_so(known, "is_redundant"), _number(known, "sides_count") == 1
+    if promised and (is_alone or (lost is not None and min(lost) > 1 and _is_sure(known, "survivors_va"))):
+        return "no spare"
     if today is None:
         return "cannot tell"
     if today.likely > 1:
-        sure = min(today) > 1 and (by_line or _is_sure(known, "rack_usable_va"))
-        return "overloaded" if sure else "likely overloaded"
-    promised = _is_so(known, "is_redundant")
-    if _number(known, "sides_count") == 1:
-        return "no spare" if promised else "not redundant"
+        return "likely overloaded"
+    if is_alone:
+        return "not redundant"
     if lost is None:
         return "cannot tell"
     if lost.likely > 1:
-        sure = min(lost) > 1 and _is_sure(known, "survivors_va")
-        return ("no spare" if sure else "likely no spare") if promised else "not redundant"
+        return "likely no spare" if promised else "not redundant"
     return "likely holds" if max(*today, *lost) > 1 else "holds"
 
 

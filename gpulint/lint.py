@@ -34,6 +34,7 @@ from gpulint.workload import Field, Role, Unknown, Workload
 if TYPE_CHECKING:
     from gpulint.budgets import Consumer
     from gpulint.loads import Placed
+    from gpulint.parts import PartFacts
 
 SHARING = {
     "nvidia.com/gpu": r"timeSlicing\s*:",
@@ -99,7 +100,8 @@ def lint(sources: Iterable[Source | Skip], repository: Repository, given: Given)
     findings = tuple(sorted(said_once.values(), key=Finding.place))
     rules = {rule.name: rule for part in parts if part.report.findings for rule in part.rules}
     workloads = tuple(one for each in reports for one in each.workloads)
-    facilities = tuple(one for each in reports for one in each.facilities)
+    drawn = {(one.location.path, one.location.line): one for each in reports for one in each.facilities}
+    facilities = tuple(drawn.values())
     return Report(
         findings,
         workloads,
@@ -167,10 +169,25 @@ def _of_facilities(parts: Sequence[Part], repository: Repository, given: Given) 
             judged = loads.judged(found.root, placed, given.rules, given.governance.thresholds)
             said = tuple(said for one, known in judged for said in waived.of_budget(one, known, given))
             taken = tuple(loads.spent(found.root, placed, given.whole, unread))
+            drawn = _loaded(parts, found.root, placed, given)
         except Exception as error:  # counted: the report and the exit code say so
             yield Part(_failed(path, "judging what is placed in it", error))
             continue
-        yield Part(Report(said, budgets=taken), given.rules)
+        yield Part(Report(said, budgets=taken, facilities=drawn), given.rules)
+
+
+def _loaded(
+    parts: Iterable[Part], root: PartFacts, placed: Sequence[Placed], given: Given
+) -> tuple[FacilitySummary, ...]:
+    """A facility whose own file is read, as reports show it under what is placed in it."""
+    from gpulint import elevations, facilities, loads
+
+    read = (one for part in parts for one in part.report.facilities)
+    known = [one for one in read if one.location == root.role.anchor.location()]
+    if not placed or not known:
+        return ()
+    loaded = facilities.facts_of(loads.under(root, placed), given.governance.thresholds)
+    return tuple(elevations.under(one, loaded) for one in known)
 
 
 def _asks(workloads: Iterable[WorkloadSummary], facilities: Iterable[FacilitySummary]) -> dict[str, str]:

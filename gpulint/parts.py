@@ -35,9 +35,12 @@ HOLDS: Mapping[str, frozenset[str]] = {
     "rack": frozenset({"feed", "server", "switch"}),
 }
 """The kinds of part that a part of a kind may hold."""
+LINKED: Mapping[str, tuple[str, ...]] = {"cable": ("switch",), "switch": ("cable",)}
+"""The kinds of part whose facts hang on one that they name, or that names them."""
 ENDS: Mapping[str, tuple[str, ...]] = {"cable": ("cable_from", "cable_to")}
 """The facts by which a kind of part names others, wherever in the facility they are."""
-_HOLDING = frozenset({"site", "room", "row", "rack"})
+_STAYING = frozenset({"site", "room", "row", "rack", "cable", "switch"})
+"""Kinds of part that a change elsewhere leaves as they are."""
 NAMED = frozenset({"panel", "cdu", "pool", "switch"})
 """Kinds whose parts hold nothing themselves: those that name one in a key of its kind belong to it."""
 
@@ -146,9 +149,8 @@ class PartFacts(Facts):
 
         What a change does not reach is taken over as it is: whole racks beside those that change.
         """
-        reached = {
-            id(holder) for one in self.all() if id(one) in roles or id(one) in added for holder in one._holders()
-        }
+        changed = [one for one in self.all() if id(one) in roles or id(one) in added]
+        reached = {id(holder) for one in changed for held in one._linked() for holder in held._holders()}
         return self._varied(roles, added, reached, None, False)
 
     def _varied(
@@ -165,11 +167,17 @@ class PartFacts(Facts):
 
         def below(new: PartFacts) -> Iterator[PartFacts]:
             for one in self.below:
-                stays = not changed and id(one) not in reached and self.kind != "rack" and one.kind in _HOLDING
+                stays = not changed and id(one) not in reached and self.kind != "rack" and one.kind in _STAYING
                 yield one if stays else one._varied(roles, added, reached, new, changed)
             yield from (PartFacts(one, new) for one in further)
 
         return PartFacts(Part(self.kind, role, self.part.parts), above, below)
+
+    def _linked(self) -> Iterator[PartFacts]:
+        """This part, and what a cable joins or what is joined to a switch."""
+        yield self
+        for kind in LINKED.get(self.kind, ()):
+            yield from self.of_kind(kind)
 
     def _holders(self) -> Iterator[PartFacts]:
         """This part and those that hold it."""

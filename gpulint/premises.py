@@ -16,6 +16,8 @@ from gpulint.parts import PartFacts
 from gpulint.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
+BATCH = frozenset({"script"})
+"""Adapters of files that a batch system starts in its default partition where they name none."""
 INVENTORIED = b"netbox"
 """A word of facilities that other files complete."""
 LEADING = {"partition": "pool_partition", "queue": "pool_queue"}
@@ -111,16 +113,19 @@ def _number(value: object) -> float | None:
 def joined(workload: Workload, premises: Premises) -> Workload:
     """A workload with what the pools of a facility that it is led to say of their nodes, where nothing nearer does."""
     workload = pools.joined_with(workload, premises.named)
-    return replace(workload, roles=tuple(_joined(role, premises) for role in workload.roles))
+    return replace(workload, roles=tuple(_joined(role, workload, premises) for role in workload.roles))
 
 
-def _joined(role: Role, premises: Premises) -> Role:
+def _joined(role: Role, workload: Workload, premises: Premises) -> Role:
     if role.available.pools_only:
         own = (*role.available.pools, *_had(premises))
         role = replace(role, available=role.available._replace(pools=own))
-    taking = _taking(role, premises)
-    if not taking:
+    asked = tuple(_asked(role))
+    taking = _taking(asked, premises) if asked else _by_default(role, workload, premises)
+    if not taking or role.text("part_of"):
         return role
+    if not asked and not role.text("accelerator"):
+        role = role.having(accelerator=_of_default(taking[0], premises))
     names = tuple(one.role.name for one in taking)
     fields = {"facility_pools": Field(names, source=premises.path), **dict(_told(taking, role, premises))}
     role = role.having(**{name: field for name, field in fields.items() if role.value(name) is None})
@@ -142,11 +147,29 @@ def _with_energy(available: Available, energy: Energy) -> Available:
     return available._replace(energy=Energy(*(own if own is not None else here for own, here in stated)))
 
 
-def _taking(role: Role, premises: Premises) -> tuple[PartFacts, ...]:
-    """The pools that may take a role; none where nothing leads it to one."""
-    asked = tuple(_asked(role))
-    if not asked or role.text("part_of"):
+def _by_default(role: Role, workload: Workload, premises: Premises) -> tuple[PartFacts, ...]:
+    """The pool that takes what nothing leads elsewhere, where it is one, and holds the card that a role names."""
+    card = role.fields.get("accelerator")
+    open_ended = card is not None and isinstance(card.value, Unknown) and card.value.category == pools.DECIDED
+    in_batch = workload.adapter in BATCH and open_ended and "node_features" not in role.fields
+    if not (in_batch or role.text("object_kind")) or role.text("cloud") or role.text("instance_type"):
         return ()
+    default = [one for one in premises.pools if one.likely("pool_default") is True]
+    mine = [one for one in default if isinstance(one.likely("pool_partition"), str) == in_batch]
+    held = next((one.accelerator.value for one in premises.named if mine and one.name == mine[0].role.name), None)
+    fits = card is None or in_batch or card.value == held
+    return tuple(mine) if len(mine) == 1 and fits and role.value("gpus_per_pod") else ()
+
+
+def _of_default(known: PartFacts, premises: Premises) -> Field:
+    """The card of the pool that takes what nothing leads elsewhere."""
+    card = next(one.accelerator for one in premises.named if one.name == known.role.name)
+    told = f"{card.value}, the card of the default pool {known.role.name} ({premises.path})"
+    return card if isinstance(card.value, Unknown) else replace(card, assumption=told)
+
+
+def _taking(asked: Sequence[Label], premises: Premises) -> tuple[PartFacts, ...]:
+    """The pools that may take what asks for these labels of a node."""
     led = {one.name for one in pools.matching(asked, premises.named)}
     return tuple(one for one in premises.pools if one.role.name in led)
 
@@ -157,7 +180,8 @@ def _asked(role: Role) -> Iterator[Label]:
         yield from pools.of_job(role)
         return
     if (place := _pod(role)) is not None:
-        yield from placement.required(place.document, place.path)
+        labelled = placement.required(place.document, place.path)
+        yield from (one for one in labelled if not placement.MUTE_KEYS.fullmatch(one.key))
     labels = role.value("labels")
     for key in pools.QUEUES if isinstance(labels, Mapping) else ():
         if isinstance(labels, Mapping) and key in labels:

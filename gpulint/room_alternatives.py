@@ -172,20 +172,20 @@ def _suggestion(move: Move) -> Suggestion:
 
 
 def _edit(one: Change) -> Edit:
-    """The place of a change and what stands there instead; of a value that nothing states, a key beside another."""
+    """The place of a change and what stands there instead; of a value that nothing states, a key beside another.
+
+    An inventory takes no keys of ours, so that what it holds is changed in words only.
+    """
     written = _written(one)
     if room_moves.is_stated(one):
         origin = one.part.role.fields[one.quantity].origins[0]
         place = stated.place(origin)
         return Edit(one.quantity, place.location if place else None, origin.text(), written)
     beside = next((field.origins[0] for field in one.part.role.fields.values() if field.origins), None)
-    return Edit(
-        one.quantity,
-        beside._replace(key=True).location() if beside else None,
-        "",
-        f"{room_moves.key(one)}: {written}",
-        "key",
-    )
+    entry = f"{room_moves.key(one)}: {written}"
+    if beside is None or beside.document is not one.part.root().role.anchor.document:
+        return Edit(one.quantity, None, "", f"{entry} of {one.part.role.name}")
+    return Edit(one.quantity, beside._replace(key=True).location(), "", entry, "key")
 
 
 def _written(one: Change) -> str:

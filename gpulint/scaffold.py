@@ -103,6 +103,7 @@ HEAD = """\
 # Or say it in the file, in the workload's own lines: # gpulint: accelerator=h100-sxm-80gb gpus=8
 # objectives:                 # what services and runs are there to reach
 #   - {path: "serving/*", tpot: 50ms, concurrency: 64, prompt-tokens: 2000, output-tokens: 300}
+# facility: facility.yaml     # the racks that workloads run in: gpulint init --facility
 # like:                       # private checkpoints that have the shape of a known one
 #   /models/our-chat: meta-llama/Llama-3.1-8B-Instruct
 """

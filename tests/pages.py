@@ -10,12 +10,14 @@ from pathlib import Path
 
 import click
 
+import gpulint
 from gpulint import cli, engines, facts, sizing
 from gpulint.explanations import adapter, engine, fact, page, sources
 from gpulint.explanations import rule as explained_rule
 from gpulint.explanations.parts import reference, references
 from gpulint.facts import Quantity
 from gpulint.policy import rule
+from gpulint.reports import svg
 
 ROOT = Path(__file__).parent.parent
 NOTE = "<!-- Written by `python tests/test_docs.py`{}. -->\n\n"
@@ -44,14 +46,29 @@ GROUPS: Mapping[str, str] = {
     "by_engine": "Facts that each engine computes in its own way, or that tables give",
 }
 """The titles of pages of facts that are no topic of `gpulint/sizing`."""
+DRAWN = "facility-dgx-on-208v.yaml"
+"""The example that the page about drawings shows."""
 HAND_WRITTEN = "trainers"
 """The one page of docs/engines that is about several trainers."""
 
 
 def generated() -> Mapping[str, str]:
     """Every generated page by its path from the root of the repository."""
-    found = (*_rules(), *_facts(), *_adapters(), *_engines(), ("docs/cli.md", commands()))
+    found = (
+        *_rules(),
+        *_facts(),
+        *_adapters(),
+        *_engines(),
+        ("docs/cli.md", commands()),
+        ("docs/racks.svg", drawing()),
+    )
     return {path: _with_crumbs(path, text) for path, text in found}
+
+
+def drawing() -> str:
+    """The racks of an example."""
+    report = gpulint.check([str(ROOT / "examples" / DRAWN)])
+    return svg.as_svg(report.facilities)
 
 
 def _with_crumbs(path: str, text: str) -> str:

@@ -32,6 +32,11 @@ def cable(stated: str) -> str:
 
 RIGHT = [
     pytest.param(
+        "optic: mms4x00-nm, medium: os1a, length: 400 m, connector: mpo, polish: apc",
+        id="words in lower case, and MPO of no known size",
+    ),
+    pytest.param("optic: MMA1B00-C100D, medium: OM4, length: 40 m, polish: PC", id="PC is flat too"),
+    pytest.param(
         "optic: MFA7U10-H010, medium: AOC, length: 10 m, speed: 400G, far_speed: 200G",
         id="a cable with two plugs at its far end",
     ),
@@ -128,6 +133,14 @@ def test_nor_does_it_become_wrong_on_racks_with_known_switches(stated: str) -> N
 
 
 WRONG = [
+    pytest.param(
+        "optic: MMS4X50-NM, medium: OS2, length: 40 m, connector: MPO",
+        "optic-connector-differs",
+        id="MPO of any size in LC",
+    ),
+    pytest.param(
+        "optic: MMS4X00-NM, medium: OS2, length: 40 m, polish: PC", "optic-polish-differs", id="PC against an angle"
+    ),
     pytest.param(
         "optic: 400GBASE-SR8, medium: OM4, length: 40 m, loss: 2 dB",
         "link-loss-beyond-standard",

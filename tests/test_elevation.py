@@ -339,6 +339,18 @@ def test_machines_of_one_type_make_racks_alike_whatever_they_are_called() -> Non
     assert "│ n11 box              500 W │" in alone
 
 
+def test_racks_whose_feeds_are_called_after_them_are_alike() -> None:
+    feeds = (FEEDS[0]._replace(name="NAME-A", side="NAME-A"), FEEDS[1]._replace(name="NAME-B", side="NAME-B"))
+    both = [
+        FOUR._replace(name=name, feeds=tuple(one._replace(name=one.name.replace("NAME", name)) for one in feeds))
+        for name in ("r1", "r2")
+    ]
+    unalike = both[1]._replace(feeds=(both[1].feeds[0]._replace(verdict="holds"), both[1].feeds[1]))
+    drawn = elevation.as_text((FacilitySummary("lab", at(1), racks=tuple(both)),))
+    assert "rack r1 to r2 in hall-1, 2 alike" in drawn and "feed A (side NAME-A): overloaded" in drawn
+    assert "alike" not in elevation.as_text((FacilitySummary("lab", at(1), racks=(both[0], unalike)),))
+
+
 def test_what_checks_of_parts_lack_is_summed_up_over_them() -> None:
     parts = tuple(f"r{number}" for number in range(1, 51))
     lacking = (Lacking("rack-over-circuit", ("breaker_a",), parts), Lacking("other", ("breaker_a",), ("r1",)))

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import test_loads
 import test_schemas
 from click.testing import CliRunner, Result
 
@@ -243,3 +244,47 @@ def test_half_a_unit_takes_a_whole_one_in_the_drawing(run: Run) -> None:
 
 def test_a_count_beyond_any_rack_is_no_work(run: Run) -> None:
     assert slots(run, "{name: a, units: 1, count: 1000000000}, {name: b, units: 1}") == [("b", 1, 1)]
+
+
+# ---- what runs there
+
+
+def placed(*words: str) -> dict[str, list[tuple[str, float, float | None, str]]]:
+    """The meters of what is placed on each rack, as unit, likely value, limit and verdict."""
+    data = json.loads(CliRunner().invoke(cli.main, ["facility", *words, "--format", "json"]).output)
+    return {
+        rack["name"]: [
+            (one["unit"], round(one["taken"]["likely"]), one["limit"], one["verdict"])
+            for one in rack["meters"]
+            if one["name"] == "placed"
+        ]
+        for rack in data["facilities"][0]["racks"]
+    }
+
+
+def test_the_load_that_specs_place_there_has_a_bar_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".git").mkdir()
+    hall = test_loads.HALL.replace("      pool: h100\n", "      pool: h100\n      power_limit: 5 kW\n")
+    Path("hall.yaml").write_text(hall, encoding="utf-8")
+    Path("gpulint.yaml").write_text("facility: hall.yaml\n", encoding="utf-8")
+    Path("serving").mkdir()
+    Path("serving/chat.yaml").write_text(test_loads.service(replicas=32), encoding="utf-8")
+    nothing = placed("hall.yaml")
+    assert set(map(len, nothing.values())) == {0}
+    both = placed("hall.yaml", "serving")
+    ((unit, watts, limit, verdict),) = both["r1"]
+    assert (unit, limit, verdict) == ("w", 5_000, "exceeded")
+    assert 2 * 10_200 * 0.6 < watts <= 2 * 10_200
+    drawn = CliRunner().invoke(cli.main, ["facility", ".", "--rack", "r1"]).output
+    assert "placed" in drawn
+
+
+def test_the_page_about_drawings_shows_what_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    root = Path(__file__).parent.parent
+    monkeypatch.chdir(root)
+    page = (root / "docs" / "elevation.md").read_text(encoding="utf-8")
+    command, _, shown = page.partition("```text\n$ gpulint ")[2].partition("\n```")[0].partition("\n")
+    result = CliRunner().invoke(cli.main, command.split())
+    assert shown.endswith("\n…")
+    assert result.output.startswith(shown.removesuffix("…"))

@@ -14,7 +14,7 @@ from gpulint.draws import Draw
 from gpulint.facts import Missing
 from gpulint.findings import Severity
 from gpulint.parts import PartFacts
-from gpulint.sizing import circuits, cords, phases
+from gpulint.sizing import circuits, failover, phases
 
 
 def spec(inside: str) -> str:
@@ -226,10 +226,10 @@ def test_feeds_of_one_side_fail_together() -> None:
 
 
 def test_2n_over_four_feeds_without_sides_has_half_of_them() -> None:
-    assert circuits.survivors_va((8.0,) * 4, ("1", "2", "3", "4"), "2N") == 16.0
-    assert circuits.survivors_va((8.0,) * 4, ("A", "A", "B", "B"), "2N") == 16.0
-    assert circuits.survivors_va((8.0,) * 4, ("1", "2", "3", "4"), "N+1") == 24.0
-    assert circuits.survivors_va((8.0, 4.0), ("A", "B"), "2N") == 4.0
+    assert failover.survivors_va((8.0,) * 4, ("1", "2", "3", "4"), "2N") == 16.0
+    assert failover.survivors_va((8.0,) * 4, ("A", "A", "B", "B"), "2N") == 16.0
+    assert failover.survivors_va((8.0,) * 4, ("1", "2", "3", "4"), "N+1") == 24.0
+    assert failover.survivors_va((8.0, 4.0), ("A", "B"), "2N") == 4.0
 
 
 def test_stated_cords_carry_by_their_number() -> None:
@@ -240,6 +240,15 @@ def test_stated_cords_carry_by_their_number() -> None:
 
 def test_what_is_no_count_of_cords_is_unknown() -> None:
     assert isinstance(of("server", rack(FOUR, "[{type: dgx-h100, cords: {A: three}}]")).worlds("feed_draws"), Missing)
+
+
+def test_switches_of_a_rack_draw_from_its_feeds() -> None:
+    inside = rack(
+        FOUR, "[{type: dgx-a100}]", "power_factor: 1.0\n      switches: [{name: leaf, power: 1.7 kW}, {name: spare}]"
+    )
+    assert of("rack", inside).likely("load_w") == 6500 + 1700
+    assert [one.likely("feed_load_va") for one in known(inside).of_kind("feed")] == [4100, 4100]
+    assert known(inside).likely("load_w") == 8200
 
 
 # ---- panels
@@ -301,6 +310,7 @@ def test_four_dgx_h100_on_two_60_amp_feeds_fail_twice_over() -> None:
         (FOUR, "[{type: dgx-a100, count: 6}]", "redundancy: N", {"rack-over-circuit"}),
         (FOUR, "[{type: dgx-a100}, {name: s, power: 500 W, psus: 1}]", "redundancy: 2N", {"single-supply-in-redundant-rack"}),
         (FOUR.replace("208 V", "480 V"), "[{type: dgx-a100}]", "redundancy: N", {"voltage-outside-supply-range"}),
+        (FOUR.replace("208 V", "480 V"), "[{name: s, power: 2 kW, plug: C20}]", "units: 42", {"voltage-outside-supply-range"}),
         (FOUR, "[{type: dgx-a100, cords: {A: 3, B: 4}}]", "redundancy: N", {"cords-exceed-supplies"}),
         (FOUR, "[{type: dgx-a100, cords: {A: 1, B: 1}}]", "redundancy: N", {"cords-too-few"}),
         (FOUR, "[{type: dgx-a100, count: 2}]", "power_limit: 12 kW", {"power-limit-exceeded"}),
@@ -372,6 +382,13 @@ EDGE = "[{name: edge, power: 900 W, psus: 1, volts_min: 100, volts_max: 240, plu
         (FOUR, "[{type: dgx-h100, count: 3}]", "derating: 20 %"),
         # two feeds of one name
         (FOUR.replace("name: B", "name: A"), "[{type: dgx-h100, count: 3}]", "redundancy: N"),
+        # cords of a rack whose feeds are not stated
+        ("[]", "[{type: dgx-h100, count: 4, cords: {A: 3, B: 3}}]", "redundancy: 2N"),
+        # a supply of unknown range on 120 V and on 240 V to neutral
+        ("[{voltage: 120 V, phases: 1, breaker: 20 A}]", "[{name: s, power: 900 W, plug: C14}]", "units: 42"),
+        (FOUR.replace("208 V", "415 V"), "[{name: s, power: 2 kW, plug: C20}]", "units: 42"),
+        # supplies on each feed that are no multiple of three, and room on every line
+        (FOUR, "[{name: s, power: 1 kW, count: 4, psus: 2, psus_needed: 1, plug: C14}]", "redundancy: 2N"),
         # an empty rack
         (FOUR, "[]", "redundancy: 2N"),
     ],
@@ -403,4 +420,4 @@ def test_more_of_a_breaker_for_an_ampere_never_leaves_more_room() -> None:
 
 def test_a_supply_that_wastes_less_has_to_give_more() -> None:
     """supply_efficiency: what a server draws is what its supplies give and what they waste."""
-    assert [cords.supplies_needed(9800, 10200, 4, 3000, each) for each in (0.9, 0.94, 0.96)] == [3, 4, 4]
+    assert [failover.supplies_needed(9800, 10200, 4, 3000, each) for each in (0.9, 0.94, 0.96)] == [3, 4, 4]

@@ -143,6 +143,53 @@ def test_alternatives_may_be_made_of_its_pools_where_a_team_has_nothing_else() -
     ]
 
 
+DEFAULT = HALL.replace("labels: {pool: h100},", "default: true,").replace(
+    "partition: gpu", "partition: gpu, default: true"
+)
+NOWHERE = service("chat", 33).replace("      nodeSelector: {pool: h100}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("text", "card", "rules"),
+    [
+        pytest.param(NOWHERE, "1 × H100 SXM5 80GB", {"pool-overcommitted"}, id="nothing is asked of a node"),
+        pytest.param(
+            NOWHERE.replace("      containers:", "      nodeSelector: {kubernetes.io/arch: amd64}\n      containers:"),
+            "1 × H100 SXM5 80GB",
+            {"pool-overcommitted"},
+            id="nothing that tells nodes with cards apart",
+        ),
+        pytest.param(
+            service("chat", 33, pool="other"),
+            "1 × nvidia.com/gpu (the nodes",
+            set(),
+            id="another pool",
+        ),
+        pytest.param(
+            service("chat", 33).replace("pool: h100", "nvidia.com/gpu.product: NVIDIA-L4"),
+            "1 × L4",
+            set(),
+            id="another card",
+        ),
+        pytest.param(
+            service("chat", 33).replace("pool: h100", "node.kubernetes.io/instance-type: p5.48xlarge"),
+            "1 × H100 SXM5 80GB",
+            set(),
+            id="a machine of a cloud",
+        ),
+    ],
+)
+def test_a_default_pool_takes_what_nothing_leads_elsewhere(text: str, card: str, rules: set[str]) -> None:
+    found = report(DEFAULT, app_yaml=text)
+    assert said(found).keys() == rules
+    assert samples.roles(found)[0].accelerator.startswith(card)
+
+
+def test_a_default_partition_takes_jobs_that_name_none() -> None:
+    found = report(DEFAULT, job_sh=job(nodes=3).replace("#SBATCH --partition=gpu\n", ""))
+    assert said(found) == {"job-exceeds-pool": Severity.ERROR}
+
+
 def test_a_partition_tells_the_card() -> None:
     (role,) = samples.roles(report(job_sh=job()))
     assert role.accelerator.endswith("H200 SXM 141GB")
@@ -320,6 +367,28 @@ def test_of_an_array_of_jobs_one_is_the_largest() -> None:
     array = job("sweep", 1).replace("#SBATCH --time", "#SBATCH --array=0-99\n#SBATCH --time")
     (pool,) = (one for one in loaded(a_sh=array).of_kind("pool") if one.role.name == "train")
     assert (pool.likely("pool_queued_gpus"), pool.likely("pool_largest_job_gpus")) == (800, 8)
+
+
+MEASURED = [
+    ("two training runs on H100", "dgx-h100", "", 7750),  # 0.76 of 10.2 kW: arXiv 2506.14551
+    ("a burn test on H100", "dgx-h100", "", 8480),  # arXiv 2412.08602
+    ("Llama 3.1 405B offline on B200", "dgx-b200", "", 9892),  # MLPerf Inference v5.1, tests/known_answers/power.csv
+    ("Llama 3.1 8B offline on B200", "dgx-b200", "", 9436),
+    ("Llama 2 70B offline on B200", "dgx-b200", "", 10_401),
+    ("Llama 2 70B server on B200", "dgx-b200", "", 10_442),
+    ("Llama 2 70B offline on H200, held to 500 W", "dgx-h200", ", gpu_power_cap: 500 W", 6153),
+    ("Llama 2 70B server on H200, held to 500 W", "dgx-h200", ", gpu_power_cap: 500 W", 6280),
+]
+
+
+@pytest.mark.parametrize(("what", "kind", "cap", "measured_w"), MEASURED, ids=[one[0] for one in MEASURED])
+def test_a_busy_node_draws_what_was_measured_of_one(what: str, kind: str, cap: str, measured_w: float) -> None:
+    hall = HALL.replace("servers: [{type: dgx-h100}]", f"servers: [{{type: {kind}{cap}}}]")
+    server = next(one for one in known(hall).of_kind("server") if one.likely("pool") == "batch")
+    found = server.worlds("busy_w")
+    assert not isinstance(found, Missing)
+    assert found.favourable <= measured_w <= found.adverse
+    assert found.likely == pytest.approx(measured_w, rel=0.2)
 
 
 # ---- a year
@@ -518,7 +587,7 @@ def test_a_drawing_says_what_a_year_takes_and_costs_to_three_digits() -> None:
     lines = [line.strip() for line in elevation.as_text((drawn,)).split("\n")]
     at = next(at for at, line in enumerate(lines) if line.startswith("average"))
     assert lines[at : at + 3] == [
-        "average 10.2 kW; idle 10.2 kW, busy 10.2 kW",
-        "a year  116 MWh",
-        "costs   $11,600; cooling and losses $2,680",
+        "average         10.2 kW; idle 10.2 kW, busy 10.2 kW",
+        "a year          116 MWh",
+        "costs           $11,600; cooling and losses $2,680",
     ]

@@ -271,6 +271,14 @@ def test_a_blade_draws_what_the_inlets_of_its_chassis_say() -> None:
     assert chassis.likely("inlets_w") == 1500
 
 
+def test_types_of_one_name_by_two_makers_are_two_types() -> None:
+    other = LIBRARY.replace("Acme", "Zeta").replace("acme", "zeta").replace("u_height: 2", "u_height: 5")
+    kinds = [LOADER, {"manufacturer": {"name": "Zeta"}, "model": "Loader 2000", "slug": "zeta-loader-2000"}]
+    rows = [{**NODE, "id": at, "name": f"n{at}", "device_type": kind} for at, kind in enumerate(kinds)]
+    files = {**pages(racks=[RACK], devices=rows), "library/Zeta/loader.yaml": other.encode()}
+    assert [one.likely("server_units") for one in known(files).of_kind("server")] == [2, 5]
+
+
 def test_servers_alike_on_top_of_one_another_are_one_entry() -> None:
     rows = [{**NODE, "id": at, "name": f"n{at:02}", "position": 2 * at + 11} for at in (1, 2, 3)]
     server = only(pages(racks=[RACK], devices=rows), "server")
@@ -290,6 +298,37 @@ def test_servers_with_a_difference_are_entries_of_their_own(other: Row) -> None:
     rows = [{**NODE, "id": 1, "name": "n1", "position": 13}, {**NODE, "id": 2, "name": "n2", **other}]
     racks = [RACK, {**RACK, "id": 8, "name": "r08"}]
     assert [one.role.name for one in known(pages(racks=racks, devices=rows)).of_kind("server")] == ["n1", "n2"]
+
+
+CARD = {"manufacturer": {"name": "NVIDIA"}, "model": "H100 PCIe"}
+HOLDER = {"device": {"id": 1, "name": "n1"}}
+
+
+@pytest.mark.parametrize(
+    "lists",
+    [
+        {"modules": [{**HOLDER, "id": at, "module_type": CARD} for at in range(4)]},
+        {"inventory-items": [{**HOLDER, "name": f"GPU {at}", "part_id": "H100 PCIe", **CARD} for at in range(4)]},
+    ],
+)
+def test_cards_that_an_inventory_lists_are_the_accelerators_of_their_server(lists: dict[str, list[Row]]) -> None:
+    files = pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1"}], **lists)
+    server = only(files, "server")
+    assert (server.likely("accelerator"), server.likely("server_gpus")) == ("h100-pcie-80gb", 4)
+
+
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        [CARD, {**CARD, "model": "NVIDIA L40S"}],  # of two kinds
+        [{"manufacturer": {"name": "Acme"}, "model": "L4"}],  # another maker's L4
+        [{"manufacturer": {"name": "NVIDIA"}, "model": "ConnectX-7"}],
+    ],
+)
+def test_what_is_not_one_kind_of_accelerator_for_sure_says_nothing(kinds: list[Row]) -> None:
+    rows = [{**HOLDER, "id": at, "module_type": kind} for at, kind in enumerate(kinds)]
+    server = only(pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1"}], modules=rows), "server")
+    assert server.role.value("accelerator") is None
 
 
 # ---- cords and strips
@@ -528,7 +567,7 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_read() -> None:
 def test_a_page_that_is_not_all_is_said() -> None:
     page = {"count": 400, "next": "https://nb.example.com/api/dcim/racks/?offset=50", "results": [RACK]}
     assert said({"export/racks.json": json.dumps(page).encode()}) == [
-        "export/racks.json holds 1 of 400 racks: ask the API for all of them with ?limit=0"
+        "export/racks.json holds 1 of 400 racks: read the other pages too, as ?limit=1000&offset=1"
     ]
 
 
@@ -585,3 +624,5 @@ def test_a_rack_of_an_export_is_judged_where_it_stands(tmp_path: Path, monkeypat
     line = (tmp_path / place["path"]).read_text().splitlines()[place["line"] - 1]
     assert (place["path"], line.strip()) == ("export/power-feeds.json", '"type": {')
     assert "34.5 kVA of feeds when a side fails" in place["message"]
+    edits = [edit for one in place["suggestions"] for edit in one["changes"] if edit.get("path")]
+    assert [edit for edit in edits if not edit["old"]] == [], "an inventory takes no keys of ours"

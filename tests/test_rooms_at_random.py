@@ -121,3 +121,74 @@ def test_a_room_drawn_at_random_is_counted_as_the_definitions_count_it(seed: int
     for group, server in zip(room.groups, [one for one in parts if one.kind == "server"], strict=True):
         if group.cords or group.psus % len(room.breakers) == 0:
             assert server.likely("supplies_left") == pytest.approx(left(room, group))
+
+
+class Machine(NamedTuple):
+    """Servers alike, as what cools them sees them: how many, and the heat, liquid share, weight and units of each."""
+
+    count: int
+    heat: int
+    liquid: float
+    kilograms: int
+    units: int
+
+
+JOULES = {"water": 992.2 * 4179, "PG25": 1012 * 3930}
+"""What a cubic metre of coolant takes up for each kelvin, at 40 °C."""
+AIR_JOULES = 1.2 * 1005
+BTU_PER_HOUR_W = 0.29307107
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_heat_air_coolant_and_weight_of_a_room_drawn_at_random_are_counted_as_the_definitions_count_them(
+    seed: int,
+) -> None:
+    rng = random.Random(1000 + seed)
+    coolant, air_rise, coolant_rise = rng.choice(("water", "PG25")), rng.choice((8, 11, 18)), rng.choice((6, 10, 15))
+    racks = [
+        [
+            Machine(
+                rng.randint(1, 3),
+                rng.randint(500, 130_000),
+                rng.choice((0.0, 0.6, 0.85, 1.0)),
+                rng.randint(10, 200),
+                rng.randint(1, 8),
+            )
+            for _ in range(rng.choice((1, 2)))
+        ]
+        for _ in range(rng.choice((1, 2, 3)))
+    ]
+    head = (
+        "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: drawn}\nspec:\n  cdus: [{name: c, cooling_capacity: 1 MW}]\n"
+        f"  rooms:\n    - cooling: direct-liquid\n      coolant: {coolant}\n      cdu: c\n      air_rise: {air_rise} K\n"
+        f"      coolant_rise: {coolant_rise} K\n      racks:\n"
+    )
+    text = head + "".join(
+        f"        - name: r{at}\n          floor_area: 1.5 m2\n          weight: 120 kg\n          servers:\n"
+        + "".join(
+            f"            - {{count: {one.count}, power: {one.heat} W, weight: {one.kilograms} kg, units: {one.units}, "
+            + (f"cooling: hybrid, liquid_share: {one.liquid}}}\n" if one.liquid else "cooling: air}\n")
+            for one in machines
+        )
+        for at, machines in enumerate(racks)
+    )
+    (document,) = documents.load("drawn.yaml", text.encode()).documents
+    parts = list(facilities.facts_of(reader.read(document), {}).all())
+    into_liquid = 0.0
+    for machines, rack in zip(racks, [one for one in parts if one.kind == "rack"], strict=True):
+        heat = sum(one.count * one.heat for one in machines)
+        liquid = sum(one.count * one.heat * one.liquid for one in machines)
+        kilograms = 120 + sum(one.count * one.kilograms for one in machines)
+        into_liquid += liquid
+        assert rack.likely("heat_w") == heat
+        assert rack.likely("heat_btu_per_h") == pytest.approx(heat / BTU_PER_HOUR_W)
+        assert rack.likely("cooling_tons") == pytest.approx(heat / BTU_PER_HOUR_W / 12_000)
+        assert rack.likely("air_heat_w") == pytest.approx(heat - liquid)
+        assert rack.likely("needed_airflow_m3_per_s") == pytest.approx((heat - liquid) / AIR_JOULES / air_rise)
+        assert rack.likely("needed_flow_m3_per_s") == pytest.approx(liquid / JOULES[coolant] / coolant_rise)
+        assert rack.likely("units_used") == sum(one.count * one.units for one in machines)
+        assert rack.likely("weight_kg") == kilograms
+        assert rack.likely("foot_load_kg") == kilograms / 4
+        assert rack.likely("floor_load_kg_per_m2") == pytest.approx(kilograms / 1.5)
+    (cdu,) = [one for one in parts if one.kind == "cdu"]
+    assert cdu.likely("loop_heat_w") == pytest.approx(into_liquid)

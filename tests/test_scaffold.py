@@ -26,7 +26,7 @@ def test_each_line_that_the_settings_offer_is_one_that_they_take(
     (tmp_path / ".git").mkdir()
     shutil.copytree(Path(__file__).parent.parent / "examples" / "policies", tmp_path / "policies" / "gpulint")
     settings = uncommented(scaffold.settings_file(Report()))
-    assert len(re.findall(r"^[a-z-]+:", settings, re.MULTILINE)) == 11
+    assert len(re.findall(r"^[a-z-]+:", settings, re.MULTILINE)) == 12
     Path("gpulint.yaml").write_text(settings, encoding="utf-8")
     (tmp_path / "chat.yaml").write_text("apiVersion: v1\nkind: Service\n", encoding="utf-8")
     result = CliRunner().invoke(cli.main, ["check"])

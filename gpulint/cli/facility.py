@@ -20,7 +20,7 @@ WIDEST = "█┃▓▒·─│┌┐├┤└┘×…→"
 
 
 @click.command("facility", short_help="Draw the racks of a Facility file, with what they take of each limit.")
-@click.argument("file", type=click.Path())
+@click.argument("paths", metavar="FILE [SPECS]...", nargs=-1, required=True, type=click.Path())
 @click.option(
     "--format",
     "format_",
@@ -38,7 +38,7 @@ WIDEST = "█┃▓▒·─│┌┐├┤└┘×…→"
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
 @TODAY
 def command(
-    file: str,
+    paths: Sequence[str],
     format_: str,
     only: Sequence[str],
     plain: bool | None,
@@ -47,8 +47,11 @@ def command(
     exit_zero: bool,
     today: str,
 ) -> None:
-    """Draw the racks of FILE: elevations with bars for power, cooling, weight and space, and whether each feed holds."""
-    report = _report(file, folders, today)
+    """Draw the racks of FILE: elevations with bars for power, cooling, weight and space, and whether each feed holds.
+
+    SPECS are files and folders whose workloads run there, where gpulint.yaml names FILE as their facility.
+    """
+    report = _report(paths, folders, today)
     _refuse_unknown(report, only)
     in_ascii = not _takes(WIDEST) if plain is None else plain
     in_colour = sys.stdout.isatty() if color is None else color
@@ -59,21 +62,21 @@ def command(
     sys.exit(FOUND if report.failing and not exit_zero else CLEAN)
 
 
-def _report(file: str, folders: Sequence[str], today: str) -> Report:
+def _report(paths: Sequence[str], folders: Sequence[str], today: str) -> Report:
     """The report on files one of which is about a facility, or on exports of an inventory; Misuse where none is."""
     from gpulint.facility import inventories
     from gpulint.preparation import Options, Unusable
     from gpulint.run import checked, sources
 
-    run = prepared([file], Options(today, rules=tuple(folders)))
-    exported = inventories.alone(file, run.tree)
+    run = prepared(paths, Options(today, rules=tuple(folders)))
+    exported = inventories.alone(paths[0], run.tree) if len(paths) == 1 else None
     try:
-        report = checked(run, [exported] if exported else sources(run, [file]))
+        report = checked(run, [exported] if exported else sources(run, paths))
     except Unusable as error:
         raise Misuse(str(error)) from None
     if report.failures or any(one.kind == KIND for one in report.documents):
         return report
-    raise Misuse(f"{file} describes no facility; gpulint init --facility writes one to begin with")
+    raise Misuse(f"{paths[0]} describes no facility; gpulint init --facility writes one to begin with")
 
 
 def _refuse_unknown(report: Report, only: Sequence[str]) -> None:

@@ -53,6 +53,8 @@ class Types:
     def __init__(self, inventory: Inventory) -> None:
         self.inventory = inventory
         self._found: dict[tuple[str, str], DeviceType] = {}
+        self._names: set[str] = set()
+        self._files = _Files(inventory.types)
         self._listed: dict[int | str, Entry] = {}
         for entry in inventory.of("device-types"):
             for name in (entry.id(), *_names(entry)):
@@ -68,7 +70,9 @@ class Types:
         if (maker, model) not in self._found:
             slug = text_of(named.get("slug")) if isinstance(named, dict) else ""
             listed = self._listed.get(device.id("device_type") or "") or self._listed.get(slug or model)
-            self._found[maker, model] = self._read(maker, model, slug, listed)
+            found = self._read(maker, model, slug, listed)
+            self._found[maker, model] = found._replace(name=f"{maker} {model}") if model in self._names else found
+            self._names.add(model)
         return self._found[maker, model]
 
     def used(self) -> Sequence[DeviceType]:
@@ -96,13 +100,34 @@ class Types:
 
     def _filed(self, maker: str, model: str, slug: str) -> Entry | None:
         """The entry of a library of device types, searched for by the words of its file."""
-        for path in _likely_first(self.inventory.types, maker, model, slug):
+        for path in self._files.likely_first(maker, model, slug):
             content = self.inventory.read(path) or b""
             if model.encode() in content or (slug and slug.encode() in content):
                 found = _matching(documents.load(path, content).documents, model, slug)
                 if found is not None:
                     return found
         return None
+
+
+class _Files:
+    """The files of a library by what they are called and by the folders that they lie in, in letters and digits."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self.paths = paths
+        self._called: dict[str, list[str]] = {}
+        self._inside: dict[str, list[str]] = {}
+        for path in paths:
+            *folders, name = path.split("/")
+            self._called.setdefault(_bare(name.rpartition(".")[0]), []).append(path)
+            for folder in dict.fromkeys(map(_bare, folders)):
+                self._inside.setdefault(folder, []).append(path)
+
+    def likely_first(self, maker: str, model: str, slug: str) -> Iterator[str]:
+        """Those called as the model, then the others of its maker's folder, or all where there is no such folder."""
+        wanted = (_bare(model), _bare(slug), _bare(slug).removeprefix(f"{_bare(maker)}-"))
+        named = dict.fromkeys(path for one in wanted for path in self._called.get(one, ()))
+        yield from named
+        yield from (path for path in self._inside.get(_bare(maker), self.paths) if path not in named)
 
 
 def _matching(loaded: Sequence[documents.Document], model: str, slug: str) -> Entry | None:
@@ -112,19 +137,6 @@ def _matching(loaded: Sequence[documents.Document], model: str, slug: str) -> En
             if entry.text("model") == model or (slug and entry.text("slug") == slug):
                 return entry
     return None
-
-
-def _likely_first(paths: Sequence[str], maker: str, model: str, slug: str) -> Iterator[str]:
-    """Files called as the model first, then the others of its maker's folder, then all where there is no such folder."""
-    wanted = {_bare(model), _bare(slug), _bare(slug.removeprefix(f"{_bare(maker)}-"))}
-    named = [path for path in paths if _bare(_stem(path)) in wanted]
-    yield from named
-    folder = [path for path in paths if _bare(maker) in map(_bare, path.split("/")[:-1])]
-    yield from (path for path in folder or paths if path not in named)
-
-
-def _stem(path: str) -> str:
-    return path.rpartition("/")[2].rpartition(".")[0]
 
 
 def _bare(name: str) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint.facility import device_types, wiring
+from gpulint.facility import cards, device_types, wiring
 from gpulint.facility.device_types import DeviceType, Types
 from gpulint.facility.inventory import Entry, Inventory
 from gpulint.parts import Part
@@ -36,6 +36,7 @@ class Devices:
     def __init__(self, inventory: Inventory, wires: wiring.Wiring) -> None:
         self.types = Types(inventory)
         self.wires = wires
+        self._cards = cards.of(inventory)
         self._ports: dict[int | str, list[Entry]] = {}
         self._sockets: dict[int | str, list[str]] = {}
         for entry in inventory.of("power-ports"):
@@ -46,8 +47,10 @@ class Devices:
     def server(self, device: Entry, numbering: Numbering, feeds: Mapping[wiring.End, str]) -> Part:
         """A device as a server of its rack, whose feeds have names."""
         kind = self.types.of(device)
-        fields = {"server_type": device.field("device_type", known_as(kind))}
+        name = known_as(kind)
+        fields = {"server_type": device.field("device_type", name)} if name else {}
         fields |= _placed(device, kind, numbering)
+        fields |= _unlisted(kind, cards.fields(self._cards.get(key(device), ())))
         fields |= self._drawn(device, kind)
         fields |= self._cords(device, feeds)
         return Part("server", Role(device.text("name") or kind.name, device.origin(), fields))

@@ -27,6 +27,8 @@ KINDS = (
     "power-ports",
     "power-outlets",
     "interfaces",
+    "modules",
+    "inventory-items",
     "cables",
 )
 """The endpoints of the API whose objects are read."""
@@ -136,7 +138,7 @@ def gathered(paths: Sequence[str], read: Callable[[str], bytes | None]) -> Inven
 
 
 def _partly(kind: str, found: int, total: int) -> str:
-    return f"holds {found:,} of {total:,} {kind.replace('-', ' ')}: ask the API for all of them with ?limit=0"
+    return f"holds {found:,} of {total:,} {kind.replace('-', ' ')}: read the other pages too, as ?limit=1000&offset={found}"
 
 
 def _exports(path: str, read: Callable[[str], bytes | None], troubles: list[Trouble]) -> Sequence[Export]:

@@ -25,9 +25,12 @@ class _Joining:
     def __init__(self, stated: Part, found: Part) -> None:
         self.of: dict[int, Part] = {}
         self._taken: set[int] = set()
-        listed = list(_placed(found))
+        named: dict[tuple[str, str], list[tuple[Part, tuple[Part, ...]]]] = {}
+        for one, holders in _placed(found):
+            named.setdefault((one.role.name, _sort(one)), []).append((one, holders))
         for part, above in _placed(stated):
-            alike = [one for one, holders in listed if self._same(part, above, one, holders)]
+            candidates = named.get((part.role.name, _sort(part)), ())
+            alike = [one for one, holders in candidates if self._lies_in(above, holders)]
             if len(alike) == 1:
                 self.of[id(part)] = alike[0]
                 self._taken.add(id(alike[0]))
@@ -53,10 +56,8 @@ class _Joining:
             elif kept := tuple(self.left(one)):
                 yield dataclasses.replace(one, parts=kept)
 
-    def _same(self, part: Part, above: Sequence[Part], one: Part, holders: Sequence[Part]) -> bool:
-        """Whether two parts are one: alike in name, and in the names of those that hold both."""
-        if part.role.name != one.role.name or _sort(part) != _sort(one):
-            return False
+    def _lies_in(self, above: Sequence[Part], holders: Sequence[Part]) -> bool:
+        """Whether what holds a part of the file holds a part of the inventory too, as far as both know it."""
         names = {holder.role.name for holder in holders}
         return all(holder.role.name in names or not self._is_known(holder) for holder in above)
 

@@ -107,7 +107,7 @@ def _year(one: FacilitySummary) -> Iterator[str]:
             beside = ", ".join(
                 f"{word} {_about(known[of].values.likely, known[of].unit)}" for word, of in words if of in known
             )
-            yield f"{'':<{NAME}}{LINES[name]:<{len('cooling ')}}{_spread(known[name])}{beside and '; '}{beside}"
+            yield _cut(f"{LINES[name]:<{NAME}}{_spread(known[name])}{beside and '; '}{beside}", WIDTH)
 
 
 def _spread(fact: Fact) -> str:

@@ -53,14 +53,21 @@ def alike(racks: Sequence[RackSummary]) -> list[Drawn]:
 
 
 def _substance(rack: RackSummary) -> RackSummary:
-    """A rack without its name and line, and without the names of machines that have a type."""
-    nowhere = rack.location._replace(line=1, column=1, end_line=1, end_column=1, text="")
+    """A rack without its name and line, and without the names of machines that have a type and of feeds that hold its own."""
+    nowhere = rack.location._replace(line=1, column=1, end_line=1, end_column=1, text="", path="")
     return _typed(rack)._replace(name="", location=nowhere)
 
 
 def _typed(rack: RackSummary) -> RackSummary:
-    """A rack whose machines are called by their types."""
-    return rack._replace(slots=tuple(one._replace(name=one.type or one.name) for one in rack.slots))
+    """A rack whose machines are called by their types, and whose feeds are called without its name."""
+    slots = tuple(one._replace(name=one.type or one.name) for one in rack.slots)
+    feeds = (one._replace(name=_own(one.name, rack.name), side=_own(one.side, rack.name)) for one in rack.feeds)
+    return rack._replace(slots=slots, feeds=tuple(feeds))
+
+
+def _own(name: str, rack: str) -> str:
+    """What a name says beside that of the rack, as A in r01-A."""
+    return name.replace(rack, "").strip("-_ ./:") or name
 
 
 def chosen(racks: Sequence[RackSummary], only: Sequence[str]) -> list[Drawn]:

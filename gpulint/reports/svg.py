@@ -19,7 +19,6 @@ from gpulint.reports.words import counted, safe
 MARGIN = 24
 CARD = 280
 COLUMNS = 4
-COLUMNS_LEAST = 2
 GAP = 28
 UNIT = 10
 """The height of a rack unit, which holds a line of small letters."""
@@ -30,6 +29,7 @@ BAR = 6
 LETTERS = 50
 """So many letters are as wide as a rack."""
 LABEL = 40
+TITLE = 28
 NOTE = 46
 BESIDE = 46
 """So many letters have room in one line with a verdict."""
@@ -74,7 +74,7 @@ def as_svg(facilities: Sequence[FacilitySummary], only: Sequence[str] = ()) -> s
         drawn.append(_moved(MARGIN, height, card.elements))
         height += card.height + GAP
     name = ", ".join(safe(one.name) for one in facilities) or "no facility"
-    columns = max(COLUMNS_LEAST, *(_columns(one, only) for one in facilities), 0)
+    columns = max((_columns(one, only) for one in facilities), default=1) or 1
     width = 2 * MARGIN + columns * (CARD + GAP) - GAP
     size = {"width": width, "height": f"{height:g}", "viewBox": f"0 0 {width} {height:g}"}
     head = {
@@ -127,12 +127,13 @@ def _name(kind: Drawn) -> str:
 
 def _facility(one: FacilitySummary, only: Sequence[str]) -> Card:
     servers = sum(rack.servers for rack in one.racks)
-    title = f"{safe(one.name)}: {counted(len(one.racks), 'rack')}, {counted(servers, 'server')}"
+    counts = f"{counted(len(one.racks), 'rack')}, {counted(servers, 'server')}"
     areas = _grid([_area(name, meters) for name, meters in _areas(one)])
     kinds = _grid([_rack(kind) for kind in racks.chosen(one.racks, only)])
-    below = 2 * LINE + areas.height
-    parts = (_text(0, LINE, title, "title"), _moved(0, 2 * LINE, areas.elements), _moved(0, below, kinds.elements))
-    return Card(below + kinds.height, parts)
+    head = (_text(0, LINE, _cut(safe(one.name), TITLE), "title"), _text(0, 2 * LINE + 2, counts, "words"))
+    top = 3 * LINE + 4
+    below = top + areas.height
+    return Card(below + kinds.height, (*head, _moved(0, top, areas.elements), _moved(0, below, kinds.elements)))
 
 
 def _grid(cards: Sequence[Card]) -> Card:

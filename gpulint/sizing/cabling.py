@@ -8,7 +8,7 @@ from gpulint.fabric import Unstated
 MULTIMODE, SINGLE_MODE, COPPER, ACTIVE_OPTICAL = "multimode", "single-mode", "copper", "active optical"
 FIBRES = {
     **dict.fromkeys(("OM1", "OM2", "OM3", "OM4", "OM5"), MULTIMODE),
-    **dict.fromkeys(("OS1", "OS2"), SINGLE_MODE),
+    **dict.fromkeys(("OS1", "OS1a", "OS2"), SINGLE_MODE),
     **dict.fromkeys(("DAC", "ACC", "AEC"), COPPER),
     "AOC": ACTIVE_OPTICAL,
 }
@@ -19,7 +19,7 @@ COPPER_REACH_M = {
     "AEC": ((50e9, 7.0),),
 }
 """How long copper is made from a speed on [bytes/s, m]."""
-LIKE = {"OS1": "OS2"}
+LIKE = {"OS1": "OS2", "OS1a": "OS2"}
 """A grade whose reach is not published, by the better one: no link is called too long that may work."""
 
 

@@ -1,4 +1,4 @@
-"""Circuits: what a breaker lets a rack draw all day, and what its most loaded line carries."""
+"""Circuits: what a breaker lets a rack draw all day, and what its servers and switches draw together."""
 
 from __future__ import annotations
 
@@ -232,41 +232,42 @@ def supply_power_factor(power_factor: float | None, va_per_w: float) -> float:
     return 1 / va_per_w if power_factor is None else power_factor
 
 
-def load_w(each_server_group_w: tuple[float, ...]) -> float:
-    """Power of all servers of a part of the facility at their planned maximum.
+def load_w(each_server_group_w: tuple[float, ...], each_switch_w: tuple[float, ...]) -> float:
+    """Power of all servers and switches of a part of the facility at their planned maximum.
 
-    load_w = Σ server_group_w
+    load_w = Σ server_group_w + Σ switch_w
 
     Args:
-        each_server_group_w: of every group of servers [W].
+        each_server_group_w: of every group of servers [W]. each_switch_w: of every switch, 0 where it is not stated [W].
     Returns:
         [W]
-    Validity: servers that are listed; a storage shelf or switch counts where it is listed as a server with its power.
+    Validity: what is listed; a storage shelf counts where it is listed as a server with its power.
 
-    >>> load_w((40800.0, 1200.0))
-    42000.0
+    >>> load_w((40800.0, 1200.0), (1700.0,))
+    43700.0
 
     Source: definition.
     """
-    return sum(each_server_group_w)
+    return sum(each_server_group_w) + sum(each_switch_w)
 
 
-def least_load_w(known_server_group_w: tuple[float, ...]) -> float:
-    """Power of those servers of a part of the facility whose power is known: the whole is at least that.
+def least_load_w(known_server_group_w: tuple[float, ...], each_switch_w: tuple[float, ...]) -> float:
+    """Power of those servers and switches of a part of the facility whose power is known: the whole is at least that.
 
-    least_load_w = Σ server_group_w
+    least_load_w = Σ server_group_w + Σ switch_w
 
     Args:
-        known_server_group_w: of the groups of servers that are known [W].
+        known_server_group_w: of the groups of servers that are known [W]. each_switch_w: of every switch, 0 where it is not
+            stated [W].
     Returns:
         [W]
 
-    >>> least_load_w((40800.0,))
+    >>> least_load_w((40800.0,), ())
     40800.0
 
     Source: definition.
     """
-    return sum(known_server_group_w)
+    return sum(known_server_group_w) + sum(each_switch_w)
 
 
 def load_va(load_w: float, supply_power_factor: float) -> float:
@@ -322,36 +323,3 @@ def rack_usable_va(each_feed_usable_va: tuple[float, ...]) -> float | None:
     Source: definition.
     """
     return sum(each_feed_usable_va) if each_feed_usable_va else None
-
-
-def survivors_va(
-    each_feed_usable_va: tuple[float, ...], failing_sides: tuple[str, ...], redundancy: str | None
-) -> float | None:
-    """Apparent power that is left to a rack when its worst side fails; None where nothing of that kind is promised.
-
-    survivors_va = Σ feed_usable_va − the largest sum of a side, and with 2N at most half of Σ feed_usable_va
-
-    Args:
-        each_feed_usable_va: of every feed [VA]. failing_sides: of every feed, what fails together. redundancy: N, N+1 or 2N.
-    Returns:
-        [VA]
-    Validity: 80 % counts after a failure too, since repair takes longer than three hours; a rack that promises no redundancy,
-        and one with a single side, has none to judge.
-
-    >>> survivors_va((17293.0, 17293.0), ("A", "B"), "2N"), survivors_va((8.0, 8.0, 8.0), ("A", "B", "C"), "N+1")
-    (17293.0, 16.0)
-    >>> survivors_va((8.0, 8.0, 8.0, 8.0), ("1", "2", "3", "4"), "2N")
-    16.0
-
-    Source: Uptime Institute, Tier Standard: Topology, 2018 (N+1, 2N); NFPA 70 (NEC) 2023, 215.3.
-    """
-    sides = {side: sum(_of(side, each_feed_usable_va, failing_sides)) for side in failing_sides}
-    if redundancy not in ("N+1", "2N") or len(sides) < 2:
-        return None
-    total = sum(each_feed_usable_va)
-    left = total - max(sides.values())
-    return min(left, total / 2) if redundancy == "2N" else left
-
-
-def _of(side: str, each_feed_usable_va: tuple[float, ...], failing_sides: tuple[str, ...]) -> tuple[float, ...]:
-    return tuple(usable for usable, one in zip(each_feed_usable_va, failing_sides, strict=True) if one == side)

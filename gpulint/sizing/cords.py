@@ -1,36 +1,16 @@
-"""Cords: which feeds the supplies of a server hang on, what each feed carries, and what is left when a side fails."""
+"""Cords: which feeds the supplies of a server and the switches of its rack hang on, and what each feed carries."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 
 from gpulint import draws, outlets
 from gpulint.draws import Draw, Draws
 
-REDUNDANT = ("N+1", "2N")
 WHOLE = frozenset({"busbar", "three-phase"})
 """Inlets that load the three phases of a feed alike."""
 ONE_PHASE_MOST_W = 4000
 """Up to here a supply of any make has one phase: 16 A at 240 V."""
-
-
-def failing_side(feed_side: str | None, feed_name: str) -> str:
-    """What fails together with a feed: its side, or itself alone where no side is stated.
-
-    failing_side = feed_side, else feed_name
-
-    Args:
-        feed_side: as stated. feed_name: of the feed.
-    Returns:
-        name
-
-    >>> failing_side("A", "A2"), failing_side(None, "B")
-    ('A', 'B')
-
-    Source: definition.
-    """
-    return feed_name if feed_side is None else feed_side
 
 
 def cords_stated(each_cords: tuple[Mapping[str, str] | None, ...]) -> bool:
@@ -123,6 +103,61 @@ def _single_phase(group_w: float, servers: int, psus: int | None, inlet: str | N
     return servers * psus if small or outlets.rated_for(inlet or "") else None
 
 
+def switch_draws(switch_w: float, feed_names: tuple[str, ...]) -> tuple[Draw, ...]:
+    """What a switch draws from each feed of its rack.
+
+    draw_w = switch_w / feeds
+
+    Args:
+        switch_w: of the switch, 0 where it is not stated [W]. feed_names: of the rack.
+    Returns:
+        by feed
+    Validity: spread over the feeds and their phases evenly.
+
+    >>> switch_draws(1700.0, ("A", "B"))[1]
+    Draw(feed='B', draw_w=850.0, supplies=0)
+
+    Source: definition.
+    """
+    return tuple(Draw(feed, switch_w / len(feed_names), 0) for feed in feed_names) if switch_w else ()
+
+
+def each_feed_draws(each_server_draws: Draws, each_switch_draws: Draws) -> Draws:
+    """What each group of servers and each switch of a rack draws from each feed.
+
+    each_feed_draws = each_server_draws, each_switch_draws
+
+    Args:
+        each_server_draws: of every group of servers. each_switch_draws: of every switch.
+    Returns:
+        by group
+
+    >>> each_feed_draws(((Draw("A", 5.0, 1),),), ()) == ((Draw("A", 5.0, 1),),)
+    True
+
+    Source: definition.
+    """
+    return (*each_server_draws, *each_switch_draws)
+
+
+def known_feed_draws(known_server_draws: Draws, each_switch_draws: Draws) -> Draws:
+    """What each group of servers whose power is known and each switch of a rack draws from each feed.
+
+    known_feed_draws = known_server_draws, each_switch_draws
+
+    Args:
+        known_server_draws: of the groups of servers that are known. each_switch_draws: of every switch.
+    Returns:
+        by group
+
+    >>> known_feed_draws((), ((Draw("A", 5.0, 0),),)) == ((Draw("A", 5.0, 0),),)
+    True
+
+    Source: definition.
+    """
+    return (*known_server_draws, *each_switch_draws)
+
+
 def feed_load_w(feed_name: str, each_feed_draws: Draws) -> float:
     """Power that a feed carries while all feeds of its rack are up.
 
@@ -177,36 +212,6 @@ def least_feed_load_va(feed_name: str, known_feed_draws: Draws, supply_power_fac
     return draws.load_w(feed_name, known_feed_draws) / supply_power_factor
 
 
-def feed_failover_va(
-    feed_name: str,
-    feed_names: tuple[str, ...],
-    failing_sides: tuple[str, ...],
-    known_feed_draws: Draws,
-    supply_power_factor: float,
-) -> float:
-    """Apparent power that a feed carries after the worst loss of another side.
-
-    feed_failover_va = max over sides s of Σ draws without s / supply_power_factor
-
-    Args:
-        feed_name: of the feed. feed_names, failing_sides: of all feeds of the rack, in the same order.
-        known_feed_draws: of the groups of servers that are known. supply_power_factor: ratio.
-    Returns:
-        [VA]
-    Validity: the supplies that are left take over the load of the others evenly; a server that has lost all of its supplies
-        draws nothing.
-
-    >>> half = ((Draw("A", 5100.0, 3.0), Draw("B", 5100.0, 3.0)),)
-    >>> feed_failover_va("A", ("A", "B"), ("A", "B"), half, 1.0)
-    10200.0
-
-    Source: definition.
-    """
-    lost = draws.after_losses(feed_name, feed_names, failing_sides, known_feed_draws)
-    loads = [draws.load_w(feed_name, each) for each in (known_feed_draws, *lost.values())]
-    return max(loads) / supply_power_factor
-
-
 def plugged_supplies(psus: int, cords: Mapping[str, str] | None) -> float:
     """Supplies of one server that have a cord.
 
@@ -243,68 +248,6 @@ def corded_supplies(cords: Mapping[str, str] | None) -> float:
     return sum(draws.counts(cords).values(), 0.0)
 
 
-def supplies_left(
-    psus: int, cords: Mapping[str, str] | None, feed_names: tuple[str, ...], failing_sides: tuple[str, ...]
-) -> float | None:
-    """Supplies of one server that still have power when its worst side fails; None where there is one side or none.
-
-    supplies_left = plugged − the most on one side; ⌈psus / sides⌉ on one side where no cords are stated
-
-    Args:
-        psus: of one server. cords: of one server by feed, None where they are not stated.
-        feed_names, failing_sides: of all feeds of the rack, in the same order.
-    Returns:
-        count
-    Validity: without stated cords the best arrangement is taken, so that it is an upper bound.
-
-    >>> supplies_left(6, None, ("A", "B"), ("A", "B")), supplies_left(6, None, ("A", "B", "C"), ("A", "B", "C"))
-    (3, 4)
-    >>> supplies_left(6, {"A": 4, "B": 2}, ("A", "B"), ("A", "B"))
-    2.0
-
-    Source: definition.
-    """
-    sides = dict(zip(feed_names, failing_sides, strict=True))
-    if len({*failing_sides}) < 2:
-        return None
-    if cords is None:
-        return psus - math.ceil(psus / len({*failing_sides}))
-    plugged = draws.counts(cords)
-    on = [sum(count for feed, count in plugged.items() if sides.get(feed) == side) for side in {*failing_sides}]
-    return plugged_supplies(psus, cords) - max(on)
-
-
-def supplies_needed(
-    server_w: float,
-    server_max_w: float | None = None,
-    psus_needed: int | None = None,
-    psu_w: float | None = None,
-    supply_efficiency: float | None = None,
-) -> float:
-    """Supplies that one server needs for what it is planned to draw.
-
-    supplies_needed = psus_needed at its maximum; below it at most ⌈server_w · supply_efficiency / psu_w⌉
-
-    Args:
-        server_w: planned maximum of one [W]. server_max_w: published maximum of one [W].
-        psus_needed: for full load, as published. psu_w: what one supply gives [W]. supply_efficiency: ratio (assumed).
-    Returns:
-        count
-    Validity: a server that is capped or was measured below its maximum needs fewer.
-
-    >>> supplies_needed(10200, 10200, 4, 3300, 0.94), supplies_needed(8000, 10200, 4, 3300, 0.94)
-    (4, 3)
-
-    Source: NVIDIA DGX H100/H200 User Guide, section 1.1.3 (4 of 6 supplies); definition.
-    """
-    by_rating = math.ceil(server_w * supply_efficiency / psu_w) if psu_w and supply_efficiency else None
-    if psus_needed is None and by_rating is None:
-        raise LookupError("neither the supplies that are needed nor their rating is known")
-    if by_rating is None or (psus_needed is not None and server_max_w is not None and server_w >= server_max_w):
-        return psus_needed or 0
-    return by_rating if psus_needed is None else min(by_rating, psus_needed)
-
-
 def unknown_feeds(cords: Mapping[str, str] | None, feed_names: tuple[str, ...]) -> tuple[str, ...]:
     """Feeds that cords name and that the rack does not have.
 
@@ -339,39 +282,3 @@ def feeds(feed_names: tuple[str, ...]) -> int:
     Source: definition.
     """
     return len(feed_names)
-
-
-def sides_count(failing_sides: tuple[str, ...]) -> int:
-    """How many sides of a rack's power fail independently.
-
-    sides_count = |failing_sides|
-
-    Args:
-        failing_sides: of every feed, what fails together.
-    Returns:
-        count
-
-    >>> sides_count(("A", "A", "B"))
-    2
-
-    Source: definition.
-    """
-    return len({*failing_sides})
-
-
-def is_redundant(redundancy: str | None) -> bool:
-    """Whether a rack is to survive the loss of a side.
-
-    is_redundant = redundancy is N+1 or 2N
-
-    Args:
-        redundancy: N, N+1 or 2N, None where nothing is promised.
-    Returns:
-        flag
-
-    >>> is_redundant("2N"), is_redundant("N")
-    (True, False)
-
-    Source: definition.
-    """
-    return redundancy in REDUNDANT

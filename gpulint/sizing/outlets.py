@@ -5,11 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from gpulint import draws, outlets
+from gpulint import draws, outlets, units
 
 CONTINUOUS = 0.8
 TOLERANCE = 0.1
 PHASES = 3
+COUPLER_MOST_V = 250
+"""Rated voltage of the appliance couplers of IEC 60320."""
 
 
 def outlet_needs(servers: int, plugged_supplies: float, psu_inlet: str) -> Mapping[str, float]:
@@ -184,9 +186,49 @@ def outlet_a(psu_inlet: str, known_governing_codes: tuple[str, ...]) -> float | 
     return rated[0] if {*known_governing_codes} == {"IEC"} else rated[1] * CONTINUOUS
 
 
+def accepted_v(
+    psu_volts_min: float | None = None, psu_volts_max: float | None = None, psu_inlet: str | None = None
+) -> tuple[float, ...]:
+    """Lowest and highest nominal voltage that the supplies of a server accept.
+
+    accepted_v = psu_volts_min, psu_volts_max; 0 and 250 V of an unknown supply with an inlet of IEC 60320
+
+    Args:
+        psu_volts_min, psu_volts_max: nominal input of the supplies [V]. psu_inlet: of a supply, as C20.
+    Returns:
+        [V]
+
+    >>> accepted_v(200, 240), accepted_v(None, None, "C20")
+    ((200, 240), (0, 250))
+
+    Source: IEC 60320-1:2021, clause 1: couplers for up to 250 V.
+    """
+    if psu_volts_max is None and outlets.rated_for(psu_inlet or "") is None:
+        raise LookupError("neither the voltage of the supplies nor an inlet that tells it is known")
+    return psu_volts_min or 0, COUPLER_MOST_V if psu_volts_max is None else psu_volts_max
+
+
+def supply_range(accepted_v: tuple[float, ...]) -> str:
+    """The voltage that the supplies of a server accept, in words.
+
+    supply_range = lowest to highest
+
+    Args:
+        accepted_v: lowest and highest nominal voltage [V].
+    Returns:
+        text
+
+    >>> supply_range((200, 240)), supply_range((0, 250))
+    ('200 V to 240 V', 'at most 250 V')
+
+    Source: definition.
+    """
+    low, high = (units.human(volts, "v") for volts in accepted_v)
+    return f"{low} to {high}" if accepted_v[0] else f"at most {high}"
+
+
 def unsuitable_v(
-    psu_volts_min: float,
-    psu_volts_max: float,
+    accepted_v: tuple[float, ...],
     cord_shares: Mapping[str, float],
     feed_names: tuple[str, ...],
     each_supply_v: tuple[float, ...],
@@ -197,20 +239,21 @@ def unsuitable_v(
     unsuitable_v = V at the outlet where neither it nor the voltage between lines lies from 0.9 · least to 1.1 · most
 
     Args:
-        psu_volts_min, psu_volts_max: nominal input of the supplies [V]. cord_shares: ratio by feed. feed_names: of the rack.
+        accepted_v: lowest and highest nominal voltage [V]. cord_shares: ratio by feed. feed_names: of the rack.
         each_supply_v, each_feed_voltage_v: at the outlets and as stated, of every feed in the same order [V].
     Returns:
         [V]
     Validity: supplies take 10 % below and above their nominal range.
 
-    >>> unsuitable_v(200, 240, {"A": 1}, ("A",), (277.0,), (480.0,)), unsuitable_v(200, 240, {"A": 1}, ("A",), (240.0,), (415.0,))
-    (277.0, None)
+    >>> unsuitable_v((200, 240), {"A": 1}, ("A",), (277.0,), (480.0,))
+    277.0
+    >>> unsuitable_v((200, 240), {"A": 1}, ("A",), (240.0,), (415.0,))
 
     Source: IEC 60038:2009, clause 3.1 (230 V ± 10 %); ANSI C84.1-2020 (277/480 V).
     """
-    low, high = psu_volts_min * (1 - TOLERANCE), psu_volts_max * (1 + TOLERANCE)
+    low, high = accepted_v[0] * (1 - TOLERANCE), accepted_v[-1] * (1 + TOLERANCE)
     for name, at_outlet, stated in zip(feed_names, each_supply_v, each_feed_voltage_v, strict=True):
-        seen = (at_outlet, stated, stated / math.sqrt(PHASES))
+        seen = (at_outlet,) if low == 0 else (at_outlet, stated, stated / math.sqrt(PHASES))
         if cord_shares.get(name) and not any(low <= volts <= high for volts in seen):
             return at_outlet
     return None

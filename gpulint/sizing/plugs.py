@@ -12,8 +12,10 @@ MATING = {
 """Connectors that mate under another name: a ferrule of twelve holds eight fibres as well, and MTP is a make of MPO."""
 TAKES = {
     "OSFP": ("OSFP", "OSFP-RHS"),
+    "OSFP224": ("OSFP", "OSFP-RHS"),
     "OSFP-IHS": ("OSFP",),
     "OSFP-RHS": ("OSFP-RHS",),
+    "QSFP-DD800": ("QSFP-DD", "QSFP112", "QSFP56", "QSFP28", "QSFP+"),
     "QSFP-DD": ("QSFP-DD", "QSFP112", "QSFP56", "QSFP28", "QSFP+"),
     "QSFP112": ("QSFP112", "QSFP56", "QSFP28", "QSFP+"),
     "QSFP56": ("QSFP56", "QSFP28", "QSFP+"),
@@ -56,6 +58,8 @@ def connector_fits(cable_connector: str | None, optic: str) -> bool:
     Source: IEC 61754-7-1 (MPO, one row of 12) and 61754-7-3 (one row of 16: the key is offset); catalog optics.
     """
     taken = optics.listed(optic, "optic").connectors
+    if cable_connector in ("MPO", "MTP"):
+        return not taken or any(one.startswith("MPO") for one in taken)
     return not taken or cable_connector is None or MATING.get(cable_connector, cable_connector) in taken
 
 
@@ -93,7 +97,7 @@ def polish_fits(cable_polish: str | None, optic: str) -> bool:
     Source: NVIDIA, MMA4Z00-NS400-T introduction (2024-08-14): APC "is not compatible with" flat polished connectors.
     """
     own = optics.listed(optic, "optic").polish
-    return not own or cable_polish is None or own == cable_polish
+    return not own or cable_polish is None or (own == "APC") == (cable_polish == "APC")
 
 
 def optic_form_factor(optic: str) -> str:

@@ -1,0 +1,190 @@
+"""Failover: which feeds fail together, and what is left of circuits and supplies when the worst side is lost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from gpulint import draws
+from gpulint.draws import Draws
+
+REDUNDANT = ("N+1", "2N")
+
+
+def failing_side(feed_side: str | None, feed_name: str) -> str:
+    """What fails together with a feed: its side, or itself alone where no side is stated.
+
+    failing_side = feed_side, else feed_name
+
+    Args:
+        feed_side: as stated. feed_name: of the feed.
+    Returns:
+        name
+
+    >>> failing_side("A", "A2"), failing_side(None, "B")
+    ('A', 'B')
+
+    Source: definition.
+    """
+    return feed_name if feed_side is None else feed_side
+
+
+def sides_count(failing_sides: tuple[str, ...]) -> int:
+    """How many sides of a rack's power fail independently.
+
+    sides_count = |failing_sides|
+
+    Args:
+        failing_sides: of every feed, what fails together.
+    Returns:
+        count
+
+    >>> sides_count(("A", "A", "B"))
+    2
+
+    Source: definition.
+    """
+    return len({*failing_sides})
+
+
+def is_redundant(redundancy: str | None) -> bool:
+    """Whether a rack is to survive the loss of a side.
+
+    is_redundant = redundancy is N+1 or 2N
+
+    Args:
+        redundancy: N, N+1 or 2N, None where nothing is promised.
+    Returns:
+        flag
+
+    >>> is_redundant("2N"), is_redundant("N")
+    (True, False)
+
+    Source: definition.
+    """
+    return redundancy in REDUNDANT
+
+
+def survivors_va(
+    each_feed_usable_va: tuple[float, ...], failing_sides: tuple[str, ...], redundancy: str | None
+) -> float | None:
+    """Apparent power that is left to a rack when its worst side fails; None where nothing of that kind is promised.
+
+    survivors_va = Σ feed_usable_va − the largest sum of a side, and with 2N at most half of Σ feed_usable_va
+
+    Args:
+        each_feed_usable_va: of every feed [VA]. failing_sides: of every feed, what fails together. redundancy: N, N+1 or 2N.
+    Returns:
+        [VA]
+    Validity: 80 % counts after a failure too, since repair takes longer than three hours; a rack that promises no redundancy,
+        and one with a single side, has none to judge.
+
+    >>> survivors_va((17293.0, 17293.0), ("A", "B"), "2N"), survivors_va((8.0, 8.0, 8.0), ("A", "B", "C"), "N+1")
+    (17293.0, 16.0)
+    >>> survivors_va((8.0, 8.0, 8.0, 8.0), ("1", "2", "3", "4"), "2N")
+    16.0
+
+    Source: Uptime Institute, Tier Standard: Topology, 2018 (N+1, 2N); NFPA 70 (NEC) 2023, 215.3.
+    """
+    sides = {side: sum(_of(side, each_feed_usable_va, failing_sides)) for side in failing_sides}
+    if redundancy not in ("N+1", "2N") or len(sides) < 2:
+        return None
+    total = sum(each_feed_usable_va)
+    left = total - max(sides.values())
+    return min(left, total / 2) if redundancy == "2N" else left
+
+
+def _of(side: str, each_feed_usable_va: tuple[float, ...], failing_sides: tuple[str, ...]) -> tuple[float, ...]:
+    return tuple(usable for usable, one in zip(each_feed_usable_va, failing_sides, strict=True) if one == side)
+
+
+def feed_failover_va(
+    feed_name: str,
+    feed_names: tuple[str, ...],
+    failing_sides: tuple[str, ...],
+    known_feed_draws: Draws,
+    supply_power_factor: float,
+) -> float:
+    """Apparent power that a feed carries after the worst loss of another side.
+
+    feed_failover_va = max over sides s of Σ draws without s / supply_power_factor
+
+    Args:
+        feed_name: of the feed. feed_names, failing_sides: of all feeds of the rack, in the same order.
+        known_feed_draws: of the groups of servers that are known. supply_power_factor: ratio.
+    Returns:
+        [VA]
+    Validity: the supplies that are left take over the load of the others evenly; a server that has lost all of its supplies
+        draws nothing.
+
+    >>> half = ((draws.Draw("A", 5100.0, 3.0), draws.Draw("B", 5100.0, 3.0)),)
+    >>> feed_failover_va("A", ("A", "B"), ("A", "B"), half, 1.0)
+    10200.0
+
+    Source: definition.
+    """
+    lost = draws.after_losses(feed_name, feed_names, failing_sides, known_feed_draws)
+    loads = [draws.load_w(feed_name, each) for each in (known_feed_draws, *lost.values())]
+    return max(loads) / supply_power_factor
+
+
+def supplies_left(
+    psus: int, cords: Mapping[str, str] | None, feed_names: tuple[str, ...], failing_sides: tuple[str, ...]
+) -> float | None:
+    """Supplies of one server that still have power when its worst side fails; None where there is one side or none.
+
+    supplies_left = plugged − the most on one side; ⌈psus / sides⌉ on one side where no cords are stated
+
+    Args:
+        psus: of one server. cords: of one server by feed, None where they are not stated.
+        feed_names, failing_sides: of all feeds of the rack, in the same order.
+    Returns:
+        count
+    Validity: without stated cords the best arrangement is taken, so that it is an upper bound.
+
+    >>> supplies_left(6, None, ("A", "B"), ("A", "B")), supplies_left(6, None, ("A", "B", "C"), ("A", "B", "C"))
+    (3, 4)
+    >>> supplies_left(6, {"A": 4, "B": 2}, ("A", "B"), ("A", "B"))
+    2.0
+
+    Source: definition.
+    """
+    sides = dict(zip(feed_names, failing_sides, strict=True))
+    if len({*failing_sides}) < 2:
+        return None
+    if cords is None:
+        return psus - math.ceil(psus / len({*failing_sides}))
+    plugged = draws.counts(cords)
+    on = [sum(count for feed, count in plugged.items() if sides.get(feed) == side) for side in {*failing_sides}]
+    return min(psus, sum(plugged.values())) - max(on)
+
+
+def supplies_needed(
+    server_w: float,
+    server_max_w: float | None = None,
+    psus_needed: int | None = None,
+    psu_w: float | None = None,
+    supply_efficiency: float | None = None,
+) -> float:
+    """Supplies that one server needs for what it is planned to draw.
+
+    supplies_needed = psus_needed at its maximum; below it at most ⌈server_w · supply_efficiency / psu_w⌉
+
+    Args:
+        server_w: planned maximum of one [W]. server_max_w: published maximum of one [W].
+        psus_needed: for full load, as published. psu_w: what one supply gives [W]. supply_efficiency: ratio (assumed).
+    Returns:
+        count
+    Validity: a server that is capped or was measured below its maximum needs fewer.
+
+    >>> supplies_needed(10200, 10200, 4, 3300, 0.94), supplies_needed(8000, 10200, 4, 3300, 0.94)
+    (4, 3)
+
+    Source: NVIDIA DGX H100/H200 User Guide, section 1.1.3 (4 of 6 supplies); definition.
+    """
+    by_rating = math.ceil(server_w * supply_efficiency / psu_w) if psu_w and supply_efficiency else None
+    if psus_needed is None and by_rating is None:
+        raise LookupError("neither the supplies that are needed nor their rating is known")
+    if by_rating is None or (psus_needed is not None and server_max_w is not None and server_w >= server_max_w):
+        return psus_needed or 0
+    return by_rating if psus_needed is None else min(by_rating, psus_needed)
