@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import yaml
 
 from gpulint.findings import Severity
 
+HEAD = "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: ams1}\nspec:\n"
 ROOMS = sorted(Path(__file__).with_name("rooms").glob("*.yaml"))
 
 
@@ -22,8 +24,8 @@ def cases() -> list[Any]:
 
 def files(one: dict[str, Any]) -> str:
     """The files of a room, with the workloads that are placed in it."""
-    hall = {"apiVersion": "gpulint/v1", "kind": "Facility", "metadata": {"name": "ams1"}, "spec": one["spec"]}
-    every = {"gpulint.yaml": "facility: hall.yaml\n", "hall.yaml": yaml.safe_dump(hall, sort_keys=False)}
+    spec = one.get("text") or yaml.safe_dump(one["spec"], sort_keys=False)
+    every = {"gpulint.yaml": "facility: hall.yaml\n", "hall.yaml": HEAD + textwrap.indent(spec, "  ")}
     return "".join(f"# file: {path}\n{text}" for path, text in (every | one.get("files", {})).items())
 
 

@@ -111,7 +111,7 @@ def _unreadable(document: Document, path: Path, part: str) -> Iterator[Problem]:
     for key, value in stated.items() if isinstance(stated, dict) else ():
         if key in words and value is not None:
             try:
-                reader.value(value, words[key])
+                reader.value(reader.stated_at(document, (*path, key), words[key]), words[key])
             except ValueError as error:
                 yield Problem("invalid-spec", f"{key}: {error}", document.locate((*path, key)))
         elif key in LISTS and isinstance(value, list):

@@ -70,6 +70,7 @@ def _listed(document: Document, path: Path, kind: str) -> Iterator[Part]:
         place = (*path, at)
         fields, parts = _inside(document, place, kind)
         stated = document.get((*place, "name"))
+        stated = _written(document, (*place, "name")) if isinstance(stated, bool) else stated
         stated = str(stated) if isinstance(stated, int) else stated
         anchor = Origin(document, (*place, "name") if isinstance(stated, str) else place)
         for name in names(stated) if isinstance(stated, str) else (_nameless(fields, kind, at),):
@@ -101,9 +102,29 @@ def field(document: Document, path: Path, quantity: Quantity) -> Field:
     """The value of a key in base units, with its place."""
     origin = (Origin(document, path),)
     try:
-        return Field(value(document.get(path), quantity), origin)
+        return Field(value(stated_at(document, path, quantity), quantity), origin)
     except ValueError as error:
         return Field(Unknown(str(error)), origin)
+
+
+def stated_at(document: Document, path: Path, quantity: Quantity) -> object:
+    """What stands at a key; words that YAML 1.1 reads as yes or no, such as the N of a row or side, as they are written."""
+    found = document.get(path)
+    if isinstance(found, bool) and quantity.type == "text":
+        return _written(document, path)
+    if isinstance(found, dict) and quantity.type == "map":
+        return {_key(document, (*path, key)): one for key, one in found.items()}
+    return found
+
+
+def _written(document: Document, path: Path) -> object:
+    node = document.node(path)
+    return document.get(path) if node is None else node.value
+
+
+def _key(document: Document, path: Path) -> object:
+    node = document.key_node(path) if str(path[-1]).lower() in ("true", "false") else None
+    return path[-1] if node is None else node.value
 
 
 def value(stated: object, quantity: Quantity) -> Value:
