@@ -1,4 +1,4 @@
-"""Rooms that look wrong and are right, and rooms that are wrong: every error and warning of each was written down before it was run."""
+"""Rooms that look wrong and are right, and rooms that are wrong; what is found in each was written down before it was run."""
 
 from __future__ import annotations
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from gpulint import optics
 
-
 MANAGEMENT = ("mgmt", "management", "eth0", "oob", "bmc", "console")
 """How ports begin that a switch has for its own management, which are Ethernet's on every switch."""
 
