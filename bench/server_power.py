@@ -20,8 +20,13 @@ from gpulint.sizing import server_power
 HERE = Path(__file__).resolve().parent
 PUBLISHED_WITH = {"poweredge-xe9680": "h100-sxm-80gb"}
 """What a machine holds whose maximum is published for whatever it is ordered with."""
-ALIKE = {"dgx-a100-320gb": "dgx-a100-640gb", "dgx-h200": "dgx-h100"}
-"""Rows of one machine; one of them counts."""
+ALIKE = {
+    "dgx-a100-320gb": "dgx-a100-640gb",
+    "dgx-h200": "dgx-h100",
+    "gb200-compute-tray": "dgx-gb200",
+    "ars-121gl-nb3-lcc-r1": "lenovo-gb300-nvl72",
+}
+"""Rows of one machine, and trays whose maximum is a rack's over 18; one of them counts."""
 CONDITIONS = {"air": "link_domain_gpus!=1", "hybrid": "server_cooling==hybrid", "liquid": "server_cooling==liquid"}
 
 

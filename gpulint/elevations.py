@@ -4,91 +4,26 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
 
-from gpulint import units
+from gpulint import gauges, units
 from gpulint.facilities import Said
-from gpulint.facts import Missing, glossary
+from gpulint.facts import glossary
 from gpulint.findings import (
     AreaSummary,
     FacilitySummary,
     FeedSummary,
     Lacking,
-    Meter,
     RackSummary,
     Slot,
     Worlds,
 )
 from gpulint.parts import PartFacts
 
+TWICE = 2
+"""Sides of a 2N rack; of more, what is left after a loss is not what is asked for: half of all."""
 DRAWN_MAX = 200
 """Machines of a rack that are drawn; the tallest racks have some sixty units."""
-
-
-class Gauge(NamedTuple):
-    """The facts of a meter: what is taken, at least, and of how much.
-
-    What is taken counts as the least where it has no fact of its own, and where a server lacks the fact `each`.
-    """
-
-    taken: str
-    least: str
-    limit: str
-    each: str = ""
-    usual: bool = False
-
-
-PLACED = "placed"
-"""The meter of what a run places; where it places nothing there is none."""
-_PLANNED = (Gauge("planned_load_w", "least_planned_load_w", "power_limit_w"),)
-_COOLED = ("cooling_installed_w", "cooling_reserved_w")
-_PLACED = (Gauge("placed_load_w", "", "power_limit_w"),)
-_ROOM = {
-    "power": _PLANNED,
-    PLACED: _PLACED,
-    "cooling": tuple(Gauge("room_heat_w", "least_room_heat_w", limit) for limit in _COOLED),
-}
-_SITE = {
-    "power": _PLANNED,
-    PLACED: _PLACED,
-    "cooling": tuple(Gauge("heat_w", "least_heat_w", limit) for limit in _COOLED),
-}
-GAUGES: Mapping[str, Mapping[str, tuple[Gauge, ...]]] = {
-    "rack": {
-        "power": (
-            Gauge("planned_load_w", "least_planned_load_w", "power_limit_w"),
-            Gauge("load_va", "least_load_va", "rack_usable_va"),
-        ),
-        PLACED: (
-            Gauge("placed_load_w", "", "power_limit_w"),
-            Gauge("placed_load_va", "", "rack_usable_va"),
-        ),
-        "cooling": (
-            Gauge("cooled_heat_w", "least_cooled_heat_w", "cooling_installed_w"),
-            Gauge("heat_w", "least_heat_w", ""),
-            Gauge("air_heat_w", "least_air_heat_w", "density_most_w", usual=True),
-        ),
-        "weight": (
-            Gauge("carried_kg", "least_carried_kg", "rack_load_limit_kg"),
-            Gauge("floor_load_kg_per_m2", "", "floor_limit_kg_per_m2", each="server_weight_kg"),
-        ),
-        "space": (Gauge("units_used", "", "rack_units", each="server_group_units"),),
-    },
-    "panel": {
-        "power": (Gauge("panel_load_w", "least_panel_load_w", "panel_capacity_w"),),
-        "failover": (Gauge("panel_failover_w", "", "panel_capacity_w"),),
-    },
-    "cdu": {
-        "cooling": tuple(Gauge("loop_heat_w", "least_loop_heat_w", limit) for limit in _COOLED),
-        "flow": (Gauge("needed_flow_m3_per_s", "least_flow_m3_per_s", "liquid_flow_m3_per_s"),),
-    },
-    "row": _ROOM,
-    "room": _ROOM,
-    "site": _SITE,
-    "facility": _SITE,
-}
-"""The meters of each kind of part; of several gauges the one that comes nearest to its limit is shown."""
 
 
 YEAR = (
@@ -121,7 +56,7 @@ def under(known: FacilitySummary, loaded: PartFacts) -> FacilitySummary:
 
 
 def _areas(root: PartFacts) -> tuple[AreaSummary, ...]:
-    return tuple(_area(one) for one in root.all() if one.kind in GAUGES and one.kind != "rack")
+    return tuple(_area(one) for one in root.all() if one.kind in gauges.GAUGES and one.kind != "rack")
 
 
 def _racks(root: PartFacts) -> tuple[RackSummary, ...]:
@@ -129,7 +64,7 @@ def _racks(root: PartFacts) -> tuple[RackSummary, ...]:
 
 
 def _area(known: PartFacts) -> AreaSummary:
-    return AreaSummary(known.kind, known.role.name, known.role.anchor.location(), tuple(_meters(known)))
+    return AreaSummary(known.kind, known.role.name, known.role.anchor.location(), tuple(gauges.meters(known)))
 
 
 def _lacking(said: Iterable[Said]) -> Iterator[Lacking]:
@@ -146,7 +81,7 @@ def _lacking(said: Iterable[Said]) -> Iterator[Lacking]:
 
 
 def _rack(known: PartFacts) -> RackSummary:
-    height = _number(known, "rack_units")
+    height = gauges.number(known, "rack_units")
     servers = [one for one in known.below if one.kind == "server"]
     slots, undrawn = _slots(servers, math.floor(height or 0))
     return RackSummary(
@@ -158,17 +93,17 @@ def _rack(known: PartFacts) -> RackSummary:
         slots=tuple(slots),
         stacked=any(_position(one) is None for one in servers) and bool(slots),
         undrawn=tuple(undrawn),
-        meters=tuple(_meters(known)),
+        meters=tuple(gauges.meters(known)),
         feeds=tuple(_feed(one) for one in known.below if one.kind == "feed"),
     )
 
 
 def _count(server: PartFacts) -> int:
-    return math.floor(_number(server, "servers") or 0)
+    return math.floor(gauges.number(server, "servers") or 0)
 
 
 def _position(server: PartFacts) -> int | None:
-    position = _number(server, "position_u")
+    position = gauges.number(server, "position_u")
     return None if position is None else math.floor(position)
 
 
@@ -182,13 +117,13 @@ def _slots(servers: Sequence[PartFacts], height: int) -> tuple[list[Slot], list[
     undrawn: list[str] = []
     waiting: list[tuple[Slot, int]] = []
     for server in servers:
-        high, number, first = _number(server, "server_units"), _count(server), _position(server)
+        high, number, first = gauges.number(server, "server_units"), _count(server), _position(server)
         if high is None or number > DRAWN_MAX - len(slots):
             why = "whose units are not known" if high is None else "which are too many to draw"
             undrawn.append(f"{number:,} × {server.role.name}, {why}")
             continue
         name, kind = _called(server)
-        one = Slot(name, first or 1, max(math.ceil(high), 1), _number(server, "server_w"), kind)
+        one = Slot(name, first or 1, max(math.ceil(high), 1), gauges.number(server, "server_w"), kind)
         slots += [one] if first is not None and number else []
         waiting.append((one, number - 1 if first is not None else number))
     for one, number in waiting:
@@ -212,87 +147,27 @@ def _free(slots: Iterable[Slot], one: Slot, height: int) -> int:
     return next(lowest for lowest in candidates if taken.isdisjoint(range(lowest, lowest + one.units)))
 
 
-# ---- meters
-
-
-def _meters(known: PartFacts) -> Iterator[Meter]:
-    for name, gauges in GAUGES[known.kind].items():
-        nearest = max((_meter(known, name, gauge) for gauge in gauges), key=_nearness)
-        if name != PLACED or nearest.taken is not None:
-            yield nearest
-
-
-def _nearness(meter: Meter) -> tuple[bool, bool, bool, float]:
-    """How much a meter tells: a stated limit before a usual one before none, then the share that is taken of it."""
-    likely = meter.taken.likely if meter.taken else meter.least
-    share = likely / meter.limit if likely is not None and meter.limit else -1.0
-    has_limit, is_known = meter.limit is not None, likely is not None
-    return has_limit and not meter.usual, has_limit and is_known, is_known, share
-
-
-def _meter(known: PartFacts, name: str, gauge: Gauge) -> Meter:
-    taken, limit = _worlds(known, gauge.taken), _worlds(known, gauge.limit) if gauge.limit else None
-    least = _worlds(known, gauge.least) if gauge.least else taken
-    if gauge.each and not all(_worlds(one, gauge.each) for one in known.of_kind("server")):
-        taken = None
-    verdict = _verdict(taken, least, limit)
-    if gauge.usual and verdict == "exceeded":
-        verdict = "likely exceeded"
-    return Meter(
-        name,
-        _unit(gauge),
-        taken,
-        limit and limit.likely,
-        None if taken or not least or not least.favourable else least.favourable,
-        gauge.usual,
-        verdict,
-        tuple(_needs(known, gauge)) if verdict == "cannot tell" else (),
-    )
-
-
-def _unit(gauge: Gauge) -> str:
-    """The unit of a meter; rack units are a count."""
-    return glossary()[gauge.taken].unit or "u"
-
-
-def _verdict(taken: Worlds[float] | None, least: Worlds[float] | None, limit: Worlds[float] | None) -> str:
-    if limit is None:
-        return "cannot tell"
-    if taken is not None:
-        over = [one > most for one, most in zip(taken, limit, strict=True)]
-        likely = over[1]
-        return (
-            ("exceeded" if all(over) else "likely exceeded") if likely else ("likely within" if any(over) else "within")
-        )
-    sure = least is not None and all(one > most for one, most in zip(least, limit, strict=True))
-    return "exceeded" if sure else "cannot tell"
-
-
-def _needs(known: PartFacts, gauge: Gauge) -> list[str]:
-    """What would have to be stated for a meter: what its parts lack, and the limit where none is."""
-    lacking = known.missing(filter(None, (gauge.taken, gauge.limit)))
-    return sorted(lacking | ({gauge.limit} if gauge.limit and _worlds(known, gauge.limit) is None else set()))
-
-
 # ---- feeds
 
 
 def _feed(known: PartFacts) -> FeedSummary:
     """A feed by its whole power and by its most loaded line, whichever is nearer to what it carries."""
-    load = _worlds(known, "feed_load_va")
+    load = gauges.worlds(known, "feed_load_va")
     whole = _share(known, "feed_load_va" if load else "least_feed_load_va", "feed_usable_va")
     today = _greater(whole, _share(known, "feed_line_a", "feed_usable_a"))
     lost = _greater(
         _share(known, "feed_failover_va", "feed_usable_va"), _share(known, "feed_failover_line_a", "feed_usable_a")
     )
+    if gauges.word(known, "redundancy") == "2N" and (gauges.number(known, "sides_count") or 0) > TWICE:
+        lost = _greater(lost, _share(known, "load_va", "survivors_va"))
     verdict = _holds(known, today, lost, by_line=whole is not None and max(whole) <= 1)
     if load is None and verdict in ("holds", "likely holds", "not redundant"):
         verdict = "cannot tell"
     return FeedSummary(
         known.role.name,
-        _word(known, "feed_side") or known.role.name,
+        gauges.word(known, "feed_side") or known.role.name,
         ", ".join(_supply(known)),
-        _number(known, "feed_usable_va"),
+        gauges.number(known, "feed_usable_va"),
         load,
         today if load else None,
         lost if load else None,
@@ -304,7 +179,7 @@ def _feed(known: PartFacts) -> FeedSummary:
 def _supply(known: PartFacts) -> Iterator[str]:
     """Voltage, phases and breaker, as far as they are stated."""
     for name in ("feed_voltage_v", "feed_phases", "breaker_a"):
-        value = _number(known, name)
+        value = gauges.number(known, name)
         if value is not None:
             phases = "phase" if value == 1 else "phases"
             yield f"{value:g} {phases}" if name == "feed_phases" else units.human(value, glossary()[name].unit)
@@ -318,7 +193,7 @@ def _holds(known: PartFacts, today: Worlds[float] | None, lost: Worlds[float] | 
     """
     if today is not None and min(today) > 1 and (by_line or _is_sure(known, "rack_usable_va")):
         return "overloaded"
-    promised, is_alone = _is_so(known, "is_redundant"), _number(known, "sides_count") == 1
+    promised, is_alone = gauges.is_so(known, "is_redundant"), gauges.number(known, "sides_count") == 1
     if promised and (is_alone or (lost is not None and min(lost) > 1 and _is_sure(known, "survivors_va"))):
         return "no spare"
     if today is None:
@@ -337,12 +212,12 @@ def _holds(known: PartFacts, today: Worlds[float] | None, lost: Worlds[float] | 
 def _is_sure(known: PartFacts, capacity: str) -> bool:
     """Whether the load of a feed is known by its cords, or that of its rack is beyond a capacity however it is spread."""
     whole = _share(known, "load_va", capacity) or _share(known, "least_load_va", capacity)
-    return _is_so(known, "cords_stated") or (whole is not None and min(whole) > 1)
+    return gauges.is_so(known, "cords_stated") or (whole is not None and min(whole) > 1)
 
 
 def _share(known: PartFacts, part: str, whole: str) -> Worlds[float] | None:
     """The share that one fact has of another, world by world."""
-    taken, most = _worlds(known, part), _worlds(known, whole)
+    taken, most = gauges.worlds(known, part), gauges.worlds(known, whole)
     return Worlds(*map(_ratio, taken, most)) if taken and most else None
 
 
@@ -353,33 +228,3 @@ def _greater(one: Worlds[float] | None, other: Worlds[float] | None) -> Worlds[f
 
 def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else (math.inf if part else 0.0)
-
-
-# ---- facts
-
-
-def _worlds(known: PartFacts, name: str) -> Worlds[float] | None:
-    """A fact in numbers; None where it is missing, or known to be absent."""
-    found = known.worlds(name)
-    if isinstance(found, Missing) or not all(_is_number(one) for one in found):
-        return None
-    return Worlds(*map(float, found))  # type: ignore[arg-type]
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _number(known: PartFacts, name: str) -> float | None:
-    found = _worlds(known, name)
-    return None if found is None else found.likely
-
-
-def _is_so(known: PartFacts, name: str) -> bool:
-    return known.likely(name) is True
-
-
-def _word(known: PartFacts, name: str) -> str:
-    """A fact in words; empty where it is missing, or known to be absent."""
-    found = known.likely(name)
-    return found if isinstance(found, str) else ""

@@ -37,7 +37,12 @@ DRAFT_FACTS: Mapping[str, str] = {
 """Facts of a draft with a checkpoint of its own, by the fact of that network."""
 AT_CAPACITY: Mapping[str, str] = {"capacity_tokens_per_s": "output_tokens_per_s"}
 """Facts of a replica that has as many requests as it admits, by the fact of that load."""
-ALIKE = frozenset({"admission_limit", "likely_placed_load_w", "likely_placed_load_va"})
+ALIKE = frozenset(
+    {
+        "admission_limit",
+        *("likely_placed_load_w", "likely_placed_load_va", "likely_placed_cooled_heat_w", "likely_placed_room_heat_w"),
+    }
+)
 """Facts that are the likely one in all worlds: who waits for admission makes nobody faster where less memory is left."""
 AXES: Mapping[str, tuple[str, str]] = {
     "tensor": ("tensor_parallel", "all_reduce"),

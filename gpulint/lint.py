@@ -155,7 +155,7 @@ def _of_budgets(parts: Sequence[Part], given: Given) -> Part:
 
 def _of_facilities(parts: Sequence[Part], repository: Repository, given: Given) -> Iterator[Part]:
     """What is said of the facilities that policies name, under what every file places there."""
-    for path in dict.fromkeys(part.facility for part in parts if part.facility):
+    for path in dict.fromkeys(part.facility for part in parts if part.facility and part.report.workloads):
         from gpulint import loads, premises, waived
 
         found = premises.of(path, repository)

@@ -19,9 +19,22 @@ from gpulint.policy.subject import OF_BUDGET
 from gpulint.workload import Field, Workload
 
 LARGEST = 5
-WAITING = ("Job", "Workflow", "Pod", "RayCluster", "Notebook", "Task")
-"""What the kinds of objects end in that run to an end, or that nobody keeps running."""
-SUMMED = frozenset({"pool_service_gpus", "pool_queued_gpus", "placed_load_w", "placed_load_va", "placed_workloads"})
+WAITING = (
+    *("Job", "JobSet", "Workflow", "Task", "Run", "AppWrapper", "SparkApplication"),
+    *("Pod", "RayCluster", "Notebook", "Template", "Runtime"),
+)
+"""What the kinds of objects end in that run to an end, that nobody keeps running, or that others are made of."""
+SUMMED = frozenset(
+    {
+        "pool_service_gpus",
+        "pool_queued_gpus",
+        "placed_load_w",
+        "placed_load_va",
+        "placed_cooled_heat_w",
+        "placed_room_heat_w",
+        "placed_workloads",
+    }
+)
 """Facts that a run says of a facility, and no file: rules about them are judged once every file is read."""
 SOURCE = "the files of this run"
 
@@ -104,10 +117,14 @@ def _text(known: Facts, name: str) -> str:
 
 def _always(workload: Workload, known: Facts) -> bool:
     """Whether a role is part of a service that runs all the time, and waits in no queue."""
-    kind = _text(known, "object_kind")
     labels = known.likely("labels")
-    queued = isinstance(labels, Mapping) and any("queue" in key for key in labels)
-    return workload.kind == "inference" and bool(kind) and not kind.endswith(WAITING) and not queued
+    return is_kept_running(workload.kind, _text(known, "object_kind"), labels if isinstance(labels, Mapping) else {})
+
+
+def is_kept_running(purpose: str, kind: str, labels: Mapping[str, str]) -> bool:
+    """Whether an object is a service that something keeps running, and that waits in no queue."""
+    queued = any("queue" in key for key in labels)
+    return purpose == "inference" and bool(kind) and not kind.endswith(WAITING) and not queued
 
 
 # ---- judging

@@ -47,7 +47,7 @@ def of(path: str, repository: Repository) -> Premises | Unreadable:
     """The facility of a file of the repository."""
     content = repository.read(path)
     if content is None:
-        return Unreadable(path, "gpulint.yaml names it as its facility, and there is no such file")
+        return Unreadable(path, f"{path}, the facility of gpulint.yaml, is not there")
     return _read(path, content, repository if INVENTORIED in content else None)  # type: ignore[arg-type]
 
 
@@ -59,7 +59,7 @@ def _read(path: str, content: bytes, repository: Repository | None) -> Premises 
         described = adapter.facility(document, repository) if adapter is not None and told else None
         if described is not None:
             return _of(facilities.facts_of(described, {}), path)
-    return Unreadable(path, "gpulint.yaml names it as its facility, and it holds none that can be read")
+    return Unreadable(path, f"{path}, the facility of gpulint.yaml, holds none that can be read")
 
 
 def _of(root: PartFacts, path: str) -> Premises:

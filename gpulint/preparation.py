@@ -105,11 +105,14 @@ def prepared(
     A policy is a file, or what one would hold, in place of every gpulint.yaml. Without another `tree` and `reader` of
     policies the files are those of the work tree, and so are its policies.
     """
+    of_disk = tree is None
     tree = tree or WorkTree(repository.root_of(folder(paths)))
     common = _common(paths, tree)
     try:
         policies = Policies(reader or Disk(tree.root), _only(policy, tree) if policy is not None else None)
         found = policies.nearest(common)
+        if of_disk and found.facility and tree.at_root(found.facility) is None:
+            raise SettingsError(f"{found.place('facility')}: there is no file {tree.shown_at_root(found.facility)}")
         inside = _inside(options.rules, tree) if reader else {}
         beside = [Folder(policies.reader, one, "--rules") for one in inside.values()]
         left = replace(options, rules=tuple(path for path in options.rules if path not in inside))

@@ -21,6 +21,9 @@ TRIED = 24
 FEW = 3
 ANSWERED = 12
 """Findings of one facility that get alternatives, the worst first."""
+ANSWERED_LEAST = 3
+ANSWERED_PARTS = 4000
+"""Parts that all changes written into a text may be judged with: a hall of a thousand parts has fewer answers."""
 
 
 class Before(NamedTuple):
@@ -179,13 +182,18 @@ def _edit(one: Change) -> Edit:
     written = _written(one)
     if room_moves.is_stated(one):
         origin = one.part.role.fields[one.quantity].origins[0]
-        place = stated.place(origin)
+        place = stated.place(origin) if _is_edited(origin) else None
         return Edit(one.quantity, place.location if place else None, origin.text(), written)
     beside = next((field.origins[0] for field in one.part.role.fields.values() if field.origins), None)
     entry = f"{room_moves.key(one)}: {written}"
     if beside is None or beside.document is not one.part.root().role.anchor.document:
         return Edit(one.quantity, None, "", f"{entry} of {one.part.role.name}")
     return Edit(one.quantity, beside._replace(key=True).location(), "", entry, "key")
+
+
+def _is_edited(origin: Origin) -> bool:
+    """Whether people write the file: one that an inventory exports is changed there, and exported anew."""
+    return origin.document.format != "export"
 
 
 def _written(one: Change) -> str:
@@ -211,11 +219,11 @@ def _addition(holder: PartFacts, part: Part) -> Edit:
 def offered(
     said: Sequence[facilities.Said], spoken: Sequence[facilities.Spoken], rules: Iterable[Rule]
 ) -> dict[tuple[Key, str], tuple[Suggestion, ...]]:
-    """The alternatives of the worst findings, by part and rule; those behind `ANSWERED` have none."""
+    """The alternatives of the worst findings, by part and rule; those of lesser ones beyond `ANSWERED` are not sought."""
     asked = [(one.verdict, one.said.known) for one in spoken if one.verdict.rule.change]
     asked.sort(key=lambda pair: -pair[0].severity)
     if not asked:
         return {}
     stood, about = before(said), facilities.by_kind(rules)
-    worst = asked[:ANSWERED]
+    worst = asked[: min(ANSWERED, max(ANSWERED_LEAST, ANSWERED_PARTS // len(said)))]
     return {(facilities.key(one), said.rule.name): alternatives(said, one, stood, about) for said, one in worst}

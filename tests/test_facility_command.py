@@ -15,7 +15,7 @@ import test_loads
 import test_schemas
 from click.testing import CliRunner, Result
 
-from gpulint import cli, elevations, facts
+from gpulint import cli, facts, gauges
 
 Run = Callable[..., Result]
 
@@ -141,9 +141,9 @@ def test_a_file_that_is_not_there_is_misuse(run: Run) -> None:
 def test_every_meter_is_of_facts_that_parts_of_its_kind_have() -> None:
     told = [
         (kind, name)
-        for kind, meters in elevations.GAUGES.items()
-        for gauges in meters.values()
-        for gauge in gauges
+        for kind, meters in gauges.GAUGES.items()
+        for several in meters.values()
+        for gauge in several
         for name in (gauge.taken, gauge.least, gauge.limit)
         if name and kind not in facts.glossary()[name].part
     ]
@@ -288,3 +288,20 @@ def test_the_page_about_drawings_shows_what_is_drawn(monkeypatch: pytest.MonkeyP
     result = CliRunner().invoke(cli.main, command.split())
     assert shown.endswith("\n…")
     assert result.output.startswith(shown.removesuffix("…"))
+
+
+def test_a_check_of_a_workload_imports_nothing_of_facilities(tmp_path: Path) -> None:
+    (tmp_path / "pod.yaml").write_text(test_loads.service().replace("nodeSelector: {pool: h100}", "hostNetwork: false"))
+    probe = (
+        "import sys\n"
+        "from click.testing import CliRunner\n"
+        "from gpulint import cli\n"
+        "result = CliRunner().invoke(cli.main, ['check', '--exit-zero', 'pod.yaml'])\n"
+        "assert result.exit_code == 0, result.output\n"
+        "of_rooms = {'facilities', 'elevations', 'gauges', 'parts', 'loads', 'premises', 'room_alternatives'}\n"
+        "names = [name for name in sys.modules if name.startswith('gpulint.')]\n"
+        "print(*[name for name in names if name.split('.')[1] in of_rooms | {'facility'}])\n"
+        "print(*[name for name in names if name.split('.')[-1] in ('racks', 'bars', 'elevation', 'svg')])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stdout.split(), done.returncode) == ([], 0), done.stderr

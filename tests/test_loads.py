@@ -369,6 +369,18 @@ def test_of_an_array_of_jobs_one_is_the_largest() -> None:
     assert (pool.likely("pool_queued_gpus"), pool.likely("pool_largest_job_gpus")) == (800, 8)
 
 
+@pytest.mark.parametrize(
+    ("replicas", "expected"),
+    [(48, {"placed-heat-over-cooling": Severity.WARNING}), (8, {})],  # 22 kW busy, 12 kW mostly idle
+)
+def test_what_cools_a_rack_is_held_against_the_heat_of_what_runs_there(
+    replicas: int, expected: dict[str, Severity]
+) -> None:
+    cooled = "      cooling_capacity: 20 kW\n      servers: [{type: dgx-h100, count: 3}]\n"
+    hall = HALL.replace("      servers: [{type: dgx-h100, count: 2}]\n", cooled)
+    assert said(report(hall, a_yaml=service("chat", replicas))) == expected
+
+
 MEASURED = [
     ("two training runs on H100", "dgx-h100", "", 7750),  # 0.76 of 10.2 kW: arXiv 2506.14551
     ("a burn test on H100", "dgx-h100", "", 8480),  # arXiv 2412.08602
@@ -453,6 +465,14 @@ def test_gpulint_yaml_names_the_facility(tmp_path: Path, monkeypatch: pytest.Mon
     found = runs.report(preparation.prepared(["chat.yaml"], preparation.Options()), ["chat.yaml"])
     (one,) = samples.of_rule(found, "pool-overcommitted")
     assert one.related[0].location.path.endswith("site/hall.yaml")
+
+
+def test_a_facility_that_is_not_there_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "gpulint.yaml").write_text("fail-on: error\nfacility: hall.yaml\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(preparation.Unusable, match=r"gpulint\.yaml:2:11: there is no file hall\.yaml"):
+        preparation.prepared(["."], preparation.Options())
 
 
 def test_a_facility_outside_the_repository_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -543,6 +563,24 @@ def test_a_line_for_each_rack_leads_to_what_netbox_holds_there(pooled: str, repl
     found = lint.lint([Source("app.yaml", kept["app.yaml"])], samples.Alone(kept), given)
     assert said(found).keys() == expected
     assert samples.roles(found)[0].accelerator == "1 × H100 SXM5 80GB"
+
+
+@pytest.mark.parametrize(
+    ("kind", "always"),
+    [
+        *((kind, True) for kind in ("Deployment", "StatefulSet", "InferenceService", "LeaderWorkerSet", "RayService")),
+        *((kind, True) for kind in ("NIMService", "DynamoGraphDeployment", "HelmRelease", "Rollout")),
+        *(
+            (kind, False)
+            for kind in ("Job", "CronJob", "JobSet", "RayJob", "Pod", "Notebook", "Workflow", "PipelineRun")
+        ),
+        *((kind, False) for kind in ("ServingRuntime", "PodTemplate", "SparkApplication", "AppWrapper", "")),
+    ],
+)
+def test_only_what_is_kept_running_counts_for_sure(kind: str, always: bool) -> None:
+    assert loads.is_kept_running("inference", kind, {}) is always
+    assert not loads.is_kept_running("training", kind, {})
+    assert not loads.is_kept_running("inference", kind, {"kueue.x-k8s.io/queue-name": "team"})
 
 
 # ---- how much of a pool is taken

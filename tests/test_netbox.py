@@ -17,6 +17,7 @@ from gpulint.findings import Worlds
 from gpulint.parts import PartFacts
 from gpulint.samples import Alone
 
+COUNTED = ("power_port", "power_outlet", "interface", "console_port", "module_bay", "device_bay")
 FILE = """\
 apiVersion: gpulint/v1
 kind: Facility
@@ -197,10 +198,10 @@ def test_what_inlets_draw_together_may_be_the_rating_of_supplies(inlets: int, li
     assert worlds == Worlds(pytest.approx(0.36 * inlets), likely, likely)
 
 
-def test_one_inlet_draws_what_it_states() -> None:
+def test_what_one_inlet_draws_may_be_the_rating_of_its_supply() -> None:
     ports = [{"id": 1, "name": "PSU1", "device": {"id": 1}, "maximum_draw": 900}]
     server = only(pages(racks=[RACK], devices=[{**NODE, "id": 1, "name": "n1"}], **{"power-ports": ports}), "server")
-    assert server.worlds("server_w") == Worlds(900, 900, 900)
+    assert server.worlds("server_w") == Worlds(pytest.approx(648), 900, 900)
 
 
 def test_an_inlet_without_a_draw_leaves_the_draw_of_the_device_unknown() -> None:
@@ -231,8 +232,16 @@ def test_a_patch_panel_draws_nothing() -> None:
     assert server.likely("server_max_w") == 0
 
 
+def test_a_blade_without_a_chassis_draws_something_unknown() -> None:
+    blade = "manufacturer: Acme\nmodel: Blade\nslug: blade\nu_height: 0\nis_full_depth: true\nsubdevice_role: child\n"
+    device = {**NODE, "id": 1, "name": "b1", "device_type": {"model": "Blade", "slug": "blade"}}
+    server = only({**pages(racks=[RACK], devices=[device]), "library/b.yaml": blade.encode()}, "server")
+    assert server.role.value("server_max_w") is None
+    assert isinstance(server.likely("server_w"), Missing)
+
+
 def test_a_device_of_which_the_api_counts_nothing_that_could_draw_draws_nothing() -> None:
-    counted = {f"{one}_count": 0 for one in ("power_port", "power_outlet", "interface", "module_bay", "device_bay")}
+    counted = {f"{one}_count": 0 for one in COUNTED}
     device = {**NODE, "id": 1, "name": "p1", "device_type": {"model": "Patch", "slug": "patch"}, "front_port_count": 24}
     assert only(pages(racks=[RACK], devices=[device | counted]), "server").likely("server_max_w") == 0
     counted["interface_count"] = 1
@@ -254,6 +263,8 @@ def test_a_device_at_the_back_that_is_half_as_deep_takes_no_further_units() -> N
     files = {"library/l.yaml": switch.encode()}
     rear = {**device, "face": {"value": "rear", "label": "Rear"}}
     assert only({**pages(racks=[RACK], devices=[rear]), **files}, "server").likely("server_units") == 0
+    nobody_knows = {**device, "face": None}
+    assert only({**pages(racks=[RACK], devices=[nobody_knows]), **files}, "server").likely("server_units") == 0
     assert only({**pages(racks=[RACK], devices=[device]), **files}, "server").likely("server_units") == 1
 
 

@@ -133,3 +133,17 @@ def test_ranges_within_ranges_are_counted_before_they_are_made() -> None:
     text = HALL.partition("  rooms:")[0] + "  rows:\n" + "".join(rows)
     (found,) = samples.report(text, path="facility.yaml").findings
     assert found.message == "spec: 199,970,001 parts, and a file may describe 50,000"
+
+
+@pytest.mark.parametrize("name", ["y", "n", "on", "012", "1e3", "0x1F"])
+def test_a_name_is_what_is_written_whatever_yaml_makes_of_it(name: str) -> None:
+    text = HALL.replace("name: b1", f"name: {name}").replace("ams1", name)
+    assert list(racks(text)) == ["a01", "a02", "a03", name]
+    assert known(text).role.name == name
+
+
+def test_a_word_is_what_is_written_whatever_yaml_makes_of_it() -> None:
+    feeds = "{name: b1, feeds: [{side: y, voltage: 208 V, phases: 1, breaker: 30 A}], redundancy: N}"
+    rack = known(HALL.replace("{name: b1, units: 42}", feeds)).of_kind("rack")[3]
+    assert rack.likely("redundancy") == "N"
+    assert rack.of_kind("feed")[0].likely("feed_side") == "y"

@@ -29,7 +29,8 @@ def test_each_line_that_the_settings_offer_is_one_that_they_take(
     assert len(re.findall(r"^[a-z-]+:", settings, re.MULTILINE)) == 12
     Path("gpulint.yaml").write_text(settings, encoding="utf-8")
     (tmp_path / "chat.yaml").write_text("apiVersion: v1\nkind: Service\n", encoding="utf-8")
-    result = CliRunner().invoke(cli.main, ["check"])
+    (tmp_path / "facility.yaml").write_text(scaffold.FACILITY, encoding="utf-8")
+    result = CliRunner().invoke(cli.main, ["check", "chat.yaml"])
     assert (result.exit_code, result.stderr) == (0, "gpulint: nothing here concerns GPUs\n"), result.output
 
 

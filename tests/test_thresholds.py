@@ -9,6 +9,7 @@ from gpulint.policy.rule import shipped_rules
 
 PHYSICS = frozenset(
     {"memory", "parallelism", "precision", "nodes", "kubernetes", "serving", "scheduling", "performance"}
+    | {"power", "cooling", "cabling", "placement"}
 )
 """Families whose errors say that something cannot work."""
 
@@ -27,8 +28,15 @@ def test_no_threshold_decides_an_error_about_physics() -> None:
     assert decided == set()
 
 
+def taken(name: str) -> tuple[str, ...]:
+    """What the formula of a fact takes: a band of several numbers, of which one is chosen, is such a fact."""
+    formula = facts.formulas(None).get(name)
+    return facts.parameters(formula) if formula else ()
+
+
 def test_every_threshold_has_a_default_that_reads_back_in_its_unit_and_a_rule_that_compares_with_it() -> None:
     compared = {name for rule in shipped_rules().values() for name in cel.names(rule.when)}
+    compared |= {each for name in compared for each in taken(name)}
     for name, one in thresholds().items():
         (default,) = one.absent
         assert isinstance(default, int | float), name

@@ -39,7 +39,8 @@ def facility(document: Document, repository: Repository | None = None) -> Part |
 
 def settled(document: Document, repository: Repository) -> Iterator[Problem]:
     """What keeps the inventories that a file names from being read."""
-    if document.get(("spec", inventories.KEY)) is not None and not any(_shape(document)):
+    named = document.get(("spec", inventories.KEY))
+    if isinstance(named, list) and all(isinstance(one, str) for one in named):
         yield from inventories.problems(document, repository)
 
 
@@ -111,7 +112,7 @@ def _unreadable(document: Document, path: Path, part: str) -> Iterator[Problem]:
     for key, value in stated.items() if isinstance(stated, dict) else ():
         if key in words and value is not None:
             try:
-                reader.value(reader.stated_at(document, (*path, key), words[key]), words[key])
+                reader.value(reader.stated(document, (*path, key), words[key]), words[key])
             except ValueError as error:
                 yield Problem("invalid-spec", f"{key}: {error}", document.locate((*path, key)))
         elif key in LISTS and isinstance(value, list):

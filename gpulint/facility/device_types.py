@@ -14,7 +14,7 @@ from gpulint.workload import Field
 PLUGS = {"iec-60320-c14": "C14", "iec-60320-c16": "C16", "iec-60320-c20": "C20"}
 """The plugs of servers, by NetBox's word."""
 COOLED = {"air": "air", "liquid": "liquid", "hybrid": "hybrid"}
-COUNTED = ("power_port", "power_outlet", "interface", "module_bay", "device_bay")
+COUNTED = ("power_port", "power_outlet", "interface", "console_port", "module_bay", "device_bay")
 NOTHING = (0,) * len(COUNTED)
 """How many of these a device has that cannot draw power."""
 
@@ -178,7 +178,9 @@ def _fields(entry: Entry) -> dict[str, Field]:
 
 
 def _passive(entry: Entry) -> bool:
-    """Whether nothing of it can draw power: no inlet, no interface, and no bay for a module or a device that might."""
+    """Whether nothing of it can draw power: no inlet, no interface, no bay for a module or a device, and it is no blade."""
+    if entry.text("subdevice_role") == "child":
+        return False
     if entry.document.format == "yaml":
         return not any(entry.row.get(f"{one.replace('_', '-')}s") for one in COUNTED)
     return counts(entry, "_template_count") == NOTHING

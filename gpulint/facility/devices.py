@@ -137,9 +137,10 @@ def _of_ports(ports: Sequence[device_types.Port], field: Callable[[str, Value | 
 
 
 def _placed(device: Entry, kind: DeviceType, numbering: Numbering) -> dict[str, Field]:
-    """Where a device stands; one of half depth at the back shares the units of what is in front of it."""
+    """Where a device stands; one of half depth that is not said to be in front shares the units of what may be there."""
     position, height = device.number("position"), kind.height
-    if device.row.get("parent_device") or (kind.half_depth and device.text("face").lower() == "rear"):
+    behind = kind.half_depth and position is not None and device.text("face").lower() != "front"
+    if behind or device.row.get("parent_device"):
         return {"server_units": device.field("position", 0)}
     if position is None or height is None or (lowest := numbering.lowest(position, height)) is None:
         return {}

@@ -27,7 +27,7 @@ def claims(document: Document) -> bool:
 
 def read(document: Document) -> Part:
     """The facility of a document that its contract accepts; what cannot be read is unknown."""
-    name = document.get(("metadata", "name"))
+    name = _written(document, ("metadata", "name"))
     anchor = Origin(document, ("metadata", "name") if isinstance(name, str) else ("kind",))
     named = {"facility_name": Field(str(name), (anchor,))} if isinstance(name, str) else {}
     fields, parts = _inside(document, ("spec",), "facility")
@@ -69,9 +69,7 @@ def _listed(document: Document, path: Path, kind: str) -> Iterator[Part]:
     for at in range(len(held) if isinstance(held, list) else 0):
         place = (*path, at)
         fields, parts = _inside(document, place, kind)
-        stated = document.get((*place, "name"))
-        stated = _written(document, (*place, "name")) if isinstance(stated, bool) else stated
-        stated = str(stated) if isinstance(stated, int) else stated
+        stated = _written(document, (*place, "name"))
         anchor = Origin(document, (*place, "name") if isinstance(stated, str) else place)
         for name in names(stated) if isinstance(stated, str) else (_nameless(fields, kind, at),):
             own = {f"{kind}_name": Field(name, (anchor,))} if f"{kind}_name" in fields or kind == "feed" else {}
@@ -102,29 +100,21 @@ def field(document: Document, path: Path, quantity: Quantity) -> Field:
     """The value of a key in base units, with its place."""
     origin = (Origin(document, path),)
     try:
-        return Field(value(stated_at(document, path, quantity), quantity), origin)
+        return Field(value(stated(document, path, quantity), quantity), origin)
     except ValueError as error:
         return Field(Unknown(str(error)), origin)
 
 
-def stated_at(document: Document, path: Path, quantity: Quantity) -> object:
-    """What stands at a key; words that YAML 1.1 reads as yes or no, such as the N of a row or side, as they are written."""
-    found = document.get(path)
-    if isinstance(found, bool) and quantity.type == "text":
-        return _written(document, path)
-    if isinstance(found, dict) and quantity.type == "map":
-        return {_key(document, (*path, key)): one for key, one in found.items()}
-    return found
+def stated(document: Document, path: Path, quantity: Quantity) -> object:
+    """What stands at a place; where a text is wanted, as it is written."""
+    return _written(document, path) if quantity.type == "text" else document.get(path)
 
 
 def _written(document: Document, path: Path) -> object:
-    node = document.node(path)
-    return document.get(path) if node is None else node.value
-
-
-def _key(document: Document, path: Path) -> object:
-    node = document.key_node(path) if str(path[-1]).lower() in ("true", "false") else None
-    return path[-1] if node is None else node.value
+    """A scalar as it is written: YAML 1.1 reads N and y as truth values, and 012 as ten."""
+    node, found = document.node(path), document.get(path)
+    whole = node is not None and node.kind == "scalar" and node.target is None and isinstance(node.value, str)
+    return node.value if node is not None and whole and isinstance(found, bool | int | float) else found
 
 
 def value(stated: object, quantity: Quantity) -> Value:
@@ -142,8 +132,6 @@ def value(stated: object, quantity: Quantity) -> Value:
             return {str(key): str(one) for key, one in stated.items()}
         case "list":
             return tuple(map(str, stated)) if isinstance(stated, list) else (str(stated),)
-    if stated is False and "N" in quantity.words:
-        return "N"  # YAML 1.1 reads a bare N as no
     if isinstance(stated, bool | dict | list):
         raise ValueError(f"{stated} is not a text")
     return _product(str(stated)) if quantity.name == "accelerator" else _word(str(stated), quantity)

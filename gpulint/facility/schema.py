@@ -16,7 +16,7 @@ NAMELESS = frozenset({"facility", "feed", "server", "cable"})
 TYPES: dict[str, Any] = {
     "number": int | float | str,
     "flag": bool,
-    "text": str | int,
+    "text": str | int | float | bool,
     "map": dict[str, str | int | float],
     "list": list[str],
 }
@@ -27,7 +27,9 @@ KEYS = {kind: key for key, kind in LISTS.items()}
 def facility_model() -> type[pydantic.BaseModel]:
     """The whole file."""
     strict = pydantic.ConfigDict(extra="forbid", title="gpulint/v1")
-    metadata = pydantic.create_model("FacilityMetadata", name=(str, ...), __config__=pydantic.ConfigDict(extra="allow"))
+    metadata = pydantic.create_model(
+        "FacilityMetadata", name=(str | int | float | bool, ...), __config__=pydantic.ConfigDict(extra="allow")
+    )
     model: type[pydantic.BaseModel] = pydantic.create_model(
         "Facility",
         __config__=strict,
@@ -50,7 +52,7 @@ def part_model(kind: str) -> type[pydantic.BaseModel]:
         ... if kind not in NAMELESS else None, description="what reports call it; r[01-08] are eight"
     )
     if kind != "facility":
-        fields["name"] = (str | int if kind not in NAMELESS else str | int | None, named)
+        fields["name"] = (TYPES["text"] if kind not in NAMELESS else TYPES["text"] | None, named)
     for held in sorted(HOLDS.get(kind, ())):
         fields[KEYS[held]] = (list[part_model(held)], pydantic.Field([], description=f"its {KEYS[held]}"))  # type: ignore[misc]
     strict = pydantic.ConfigDict(extra="forbid")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gpulint import units
-from gpulint.findings import FacilitySummary, FeedSummary, Finding, Meter, RackSummary, Slot, Worlds
+from gpulint.findings import FacilitySummary, FeedSummary, Meter, RackSummary, Slot, Worlds
 from gpulint.reports import bars
 from gpulint.reports.words import safe
 
@@ -225,29 +225,3 @@ def loads(one: FeedSummary) -> str:
 
 def _share(share: Worlds[float] | None) -> str:
     return "" if share is None else bars.percent(Meter("load", "ratio", limit=1, least=share.likely))
-
-
-# ---- findings
-
-
-def said_alike(findings: Iterable[Finding], facilities: Iterable[FacilitySummary]) -> list[list[Finding]]:
-    """Findings, those together that say the same of several parts of a facility."""
-    named = {(one.location.path, one.name) for one in facilities}
-    told: dict[object, list[Finding]] = {}
-    for one in findings:
-        of_part = (one.location.path, one.workload) in named
-        told.setdefault(_same(one) if of_part else id(one), []).append(one)
-    return list(told.values())
-
-
-def _same(one: Finding) -> tuple[object, ...]:
-    """What is said, without the names of whom it is said."""
-    return one.workload, one.rule, one.severity, one.confidence, one.location.path, one.nameless
-
-
-def others(findings: Sequence[Finding]) -> Iterator[str]:
-    """A line about the further findings that say the same."""
-    if findings:
-        told = [f"{safe(one.role)} ({one.location.line})" for one in findings[:SEVERAL]]
-        further = f" and {len(findings) - SEVERAL} more" if len(findings) > SEVERAL else ""
-        yield f"  the same in {', '.join(told)}{further}"

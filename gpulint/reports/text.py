@@ -17,7 +17,7 @@ from gpulint.findings import (
     Suggestion,
     WorkloadSummary,
 )
-from gpulint.reports import counts, racks
+from gpulint.reports import alike, counts
 from gpulint.reports.words import counted, safe
 
 STYLES = {Severity.ERROR: "31;1", Severity.WARNING: "33;1", Severity.NOTE: "36;1"}
@@ -36,8 +36,8 @@ def render(report: Report, colour: bool = False) -> str:
     paint = painted if colour else plain
     parts = [
         *(
-            _finding(alike[0], paint, first, alike[1:])
-            for alike, first in _first_of_each_rule(racks.said_alike(report.open, report.facilities))
+            _finding(same[0], paint, first, same[1:])
+            for same, first in _first_of_each_rule(alike.together(report.open, report.facilities))
         ),
         *(_compared(report.comparison) if report.comparison else ()),
         *_understood(counts.touched(report)),
@@ -49,9 +49,9 @@ def render(report: Report, colour: bool = False) -> str:
 def _first_of_each_rule(findings: Iterable[Sequence[Finding]]) -> Iterator[tuple[Sequence[Finding], bool]]:
     """Each finding with those like it, and whether it is the first of its rule, which alone says why it matters."""
     seen: set[str] = set()
-    for alike in findings:
-        yield alike, alike[0].rule not in seen
-        seen.add(alike[0].rule)
+    for same in findings:
+        yield same, same[0].rule not in seen
+        seen.add(same[0].rule)
 
 
 def plain(text: str, style: str) -> str:
@@ -74,7 +74,7 @@ def shown(finding: Finding) -> str:
 
 def _finding(finding: Finding, paint: Paint, explained: bool, others: Sequence[Finding] = ()) -> str:
     lines = [*_finding_lines(finding, paint, explained)]
-    return "\n".join([*lines[:2], *racks.others(others), *lines[2:]])
+    return "\n".join([*lines[:2], *alike.others(others), *lines[2:]])
 
 
 def _finding_lines(finding: Finding, paint: Paint, explained: bool) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_J_PER_M3_K: Mapping[str, float] = {"water": 992.2 * 4179, "PG25": 1012 * 3930}
+_J_PER_M3_K: Mapping[str, float] = {"water": 992.2 * 4179, "PG25": 1022.5 * 3920}
 """Heat that a cubic metre takes for a kelvin at 40 °C: density times specific heat."""
 
 
@@ -34,8 +34,9 @@ def server_group_flow_m3_per_s(
     >>> round(of_100_kw * 60_000)  # litres a minute: 1.45 a kW
     145
 
-    Source: NIST Chemistry WebBook, SRD 69: water at 40 °C; Dow, DOWFROST LC 25 data sheet; OCP, OAI System Liquid Cooling
-    Guidelines 1.0, 2023, section 3.2: 1.5 L/min a kW at 10 K.
+    Source: NIST Chemistry WebBook, SRD 69: water at 40 °C; Dow, DOWFROST LC 25 Engineering and Operating Guide,
+    form 176-01641, 2023, table 2 (as quoted): PG25 at 40 °C; OCP, OAI System Liquid Cooling Guidelines 1.0, 2023, section 3.2:
+    1.5 L/min a kW of PG25 at 10 K.
     """
     if server_group_liquid_heat_w == 0:
         return 0

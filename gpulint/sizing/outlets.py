@@ -109,7 +109,7 @@ def supply_a(
     supply_power_factor: float,
     supplies_needed: float | None = None,
 ) -> float | None:
-    """Current that the cord of one supply carries while all supplies of the server are up; None where they are too few.
+    """Current of one supply while all of a server are up; None where they are too few, or no feed is stated.
 
     supply_a = server_w / plugged_supplies / V / power factor
 
@@ -126,9 +126,9 @@ def supply_a(
 
     Source: definition.
     """
-    if supplies_needed is not None and plugged_supplies < supplies_needed:
+    if not each_supply_v or (supplies_needed is not None and plugged_supplies < supplies_needed):
         return None
-    return server_w / plugged_supplies / _highest(each_supply_v) / supply_power_factor
+    return server_w / plugged_supplies / max(each_supply_v) / supply_power_factor
 
 
 def supply_after_loss_a(
@@ -138,7 +138,7 @@ def supply_after_loss_a(
     each_supply_v: tuple[float, ...],
     supply_power_factor: float,
 ) -> float | None:
-    """Current that the cord of one supply carries after the loss of the worst side; None where too few are left to run on.
+    """Current of one supply after the loss of the worst side; None where too few are left, or no feed is stated.
 
     supply_after_loss_a = server_w / supplies_left / V / power factor
 
@@ -153,15 +153,9 @@ def supply_after_loss_a(
 
     Source: definition.
     """
-    if not supplies_left or supplies_left < supplies_needed:
+    if not each_supply_v or not supplies_left or supplies_left < supplies_needed:
         return None
-    return server_w / supplies_left / _highest(each_supply_v) / supply_power_factor
-
-
-def _highest(each_supply_v: tuple[float, ...]) -> float:
-    if not each_supply_v:
-        raise LookupError("no feeds are stated")
-    return max(each_supply_v)
+    return server_w / supplies_left / max(each_supply_v) / supply_power_factor
 
 
 def outlet_a(psu_inlet: str, known_governing_codes: tuple[str, ...]) -> float | None:

@@ -331,6 +331,80 @@ def likely_placed_load_va(placed_load_va: float | None) -> float | None:
     return placed_load_va
 
 
+def placed_cooled_heat_w(placed_load_w: float | None, heat_w: float, cooled_heat_w: float) -> float | None:
+    """Heat that what cools a rack has to take under what is placed there.
+
+    placed_cooled_heat_w = placed_load_w · cooled_heat_w / heat_w
+
+    Args:
+        placed_load_w: of the servers, None where nothing is placed [W]. heat_w: of all of them [W].
+        cooled_heat_w: of it that what cools the rack has to take [W].
+    Returns:
+        [W]; None where nothing is placed
+
+    >>> placed_cooled_heat_w(20_000.0, 45_200, 45_200), placed_cooled_heat_w(60_000.0, 132_000, 33_000)
+    (20000.0, 15000.0)
+
+    Source: conservation of energy; the parts of a server's heat that liquid and air take stay as they are.
+    """
+    return None if placed_load_w is None else placed_load_w * cooled_heat_w / heat_w
+
+
+def placed_room_heat_w(placed_load_w: float | None, heat_w: float, room_heat_w: float) -> float | None:
+    """Heat that servers leave to the air of a room under what is placed there.
+
+    placed_room_heat_w = placed_load_w · room_heat_w / heat_w
+
+    Args:
+        placed_load_w: of the servers, None where nothing is placed [W]. heat_w: of all of them [W].
+        room_heat_w: of it that goes to the air of the room [W].
+    Returns:
+        [W]; None where nothing is placed
+
+    >>> placed_room_heat_w(200_000.0, 400_000, 100_000)
+    50000.0
+
+    Source: conservation of energy; the parts of a server's heat that liquid and air take stay as they are.
+    """
+    return None if placed_load_w is None else placed_load_w * room_heat_w / heat_w
+
+
+def likely_placed_cooled_heat_w(placed_cooled_heat_w: float | None) -> float | None:
+    """Heat that what cools a rack likely has to take under what is placed there, in every world the same.
+
+    likely_placed_cooled_heat_w = placed_cooled_heat_w
+
+    Args:
+        placed_cooled_heat_w: of the rack, None where nothing is placed [W].
+    Returns:
+        [W]; None where nothing is placed
+
+    >>> likely_placed_cooled_heat_w(20_000.0)
+    20000.0
+
+    Source: definition.
+    """
+    return placed_cooled_heat_w
+
+
+def likely_placed_room_heat_w(placed_room_heat_w: float | None) -> float | None:
+    """Heat that servers likely leave to the air of a room under what is placed there, in every world the same.
+
+    likely_placed_room_heat_w = placed_room_heat_w
+
+    Args:
+        placed_room_heat_w: of the room, None where nothing is placed [W].
+    Returns:
+        [W]; None where nothing is placed
+
+    >>> likely_placed_room_heat_w(20_000.0)
+    20000.0
+
+    Source: definition.
+    """
+    return placed_room_heat_w
+
+
 def most_gpus(gpus_per_replica: float, replicas_most: int | None) -> float | None:
     """GPUs of all the instances that an autoscaler may start.
 
