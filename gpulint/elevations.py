@@ -22,6 +22,8 @@ from gpulint.parts import PartFacts
 
 TWICE = 2
 """Sides of a 2N rack; of more, what is left after a loss is not what is asked for: half of all."""
+HIGHEST = 100
+"""Units of a machine that is drawn."""
 DRAWN_MAX = 200
 """Machines of a rack that are drawn; the tallest racks have some sixty units."""
 
@@ -118,8 +120,8 @@ def _slots(servers: Sequence[PartFacts], height: int) -> tuple[list[Slot], list[
     waiting: list[tuple[Slot, int]] = []
     for server in servers:
         high, number, first = gauges.number(server, "server_units"), _count(server), _position(server)
-        if high is None or number > DRAWN_MAX - len(slots):
-            why = "whose units are not known" if high is None else "which are too many to draw"
+        if high is None or high > HIGHEST or number > DRAWN_MAX - len(slots) - sum(count for _, count in waiting):
+            why = "whose units are not known" if high is None else "which are too many or too high to draw"
             undrawn.append(f"{number:,} × {server.role.name}, {why}")
             continue
         name, kind = _called(server)

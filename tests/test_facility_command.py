@@ -242,8 +242,22 @@ def test_half_a_unit_takes_a_whole_one_in_the_drawing(run: Run) -> None:
     assert slots(run, "{name: a, units: 1.5}, {name: b, units: 1}") == [("a", 1, 2), ("b", 3, 1)]
 
 
-def test_a_count_beyond_any_rack_is_no_work(run: Run) -> None:
-    assert slots(run, "{name: a, units: 1, count: 1000000000}, {name: b, units: 1}") == [("b", 1, 1)]
+@pytest.mark.parametrize("absurd", ["units: 1, count: 1000000000", "units: 1000000000", "units: 1000000000, count: 3"])
+def test_what_is_beyond_any_rack_is_no_work(run: Run, absurd: str) -> None:
+    assert slots(run, f"{{name: a, {absurd}}}, {{name: b, units: 1}}") == [("b", 1, 1)]
+
+
+def test_many_kinds_of_machine_are_no_more_work_than_one(run: Run) -> None:
+    found = slots(run, ", ".join(f"{{name: a{number}, units: 1, count: 150}}" for number in range(20)))
+    assert {name for name, _, _ in found} == {"a0"}
+
+
+def test_a_rack_or_a_position_beyond_any_room_is_no_work(run: Run) -> None:
+    assert slots(run, "{name: a, units: 2, position: 900000000, count: 2}", units=1000000000) == [
+        ("a", 900_000_000, 2),
+        ("a", 900_000_002, 2),
+    ]
+    assert run(ROOM.replace("units: 42", "units: 1000000000"), "--format", "svg", "--exit-zero").exit_code == 0
 
 
 # ---- what runs there
