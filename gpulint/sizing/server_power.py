@@ -77,7 +77,7 @@ def heat_share(server_heat_w: float, server_max_w: float, server_measured_w: flo
     return server_heat_w / (server_max_w - capped_w if server_measured_w is None else server_measured_w)
 
 
-def planned_share(server_max_w: float, published_max_w: float | None, capped_w: float = 0.0) -> float | None:
+def planned_share(server_max_w: float, published_max_w: float | None, capped_w: float) -> float | None:
     """Maximum power that is stated for a server against the one that is published; None where none is.
 
     planned_share = server_max_w / (published_max_w − capped_w)
@@ -90,7 +90,7 @@ def planned_share(server_max_w: float, published_max_w: float | None, capped_w: 
     Validity: sources of one vendor differ by up to a twentieth (DGX B300: 14.5, 15 and 15.1 kW), integrators of NVL72 racks
         by a tenth.
 
-    >>> round(planned_share(8000, 10200), 2), planned_share(8000, None)
+    >>> round(planned_share(8000, 10200, 0.0), 2), planned_share(8000, None, 0.0)
     (0.78, None)
 
     Source: definition.
