@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -80,6 +82,16 @@ def _report(paths: Sequence[str], folders: Sequence[str], today: str) -> Report:
         return report
     reason = next((f": {one.reason}" for one in report.skipped if one.path == paths[0]), "")
     raise Misuse(f"{paths[0]} describes no facility{reason}; gpulint init --facility writes one to begin with")
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the search for garbage: the objects of an inventory are many, and all that is made of them is shown."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _refuse_unknown(report: Report, only: Sequence[str]) -> None:

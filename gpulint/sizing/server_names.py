@@ -13,6 +13,24 @@ _WORD = 5
 _ALIKE = 0.8
 
 
+def server_title(server_name: str | None, server_type: str | None = None) -> str:
+    """What a machine is called in a message.
+
+    server_title = server_type, else server_name
+
+    Args:
+        server_name: what the file calls it, else None. server_type: machine of the catalog or of the file.
+    Returns:
+        name
+
+    >>> server_title("node", "dgx-h100"), server_title("console"), server_title(None)
+    ('dgx-h100', 'console', 'the server')
+
+    Source: definition.
+    """
+    return server_type or server_name or "the server"
+
+
 def near_server_type(server_type: str, server_max_w: float | None = None, accelerator: str | None = None) -> str | None:
     """The listed server that a name may have meant; None where it is listed, described in the file, or like no other.
 
