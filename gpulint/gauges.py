@@ -54,7 +54,7 @@ GAUGES: Mapping[str, Mapping[str, tuple[Gauge, ...]]] = {
             Gauge("air_heat_w", "least_air_heat_w", "density_most_w", usual=True),
         ),
         "weight": (
-            Gauge("weight_kg", "least_weight_kg", "rack_load_limit_kg"),
+            Gauge("carried_kg", "least_carried_kg", "rack_load_limit_kg"),
             Gauge("floor_load_kg_per_m2", "", "floor_limit_kg_per_m2", each="server_weight_kg"),
         ),
         "space": (Gauge("units_used", "", "rack_units", each="server_group_units"),),

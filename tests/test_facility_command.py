@@ -128,7 +128,10 @@ def test_a_file_without_a_facility_is_told_so(run: Run, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (ROOM.replace("kind: Facility", "kind: facility"), "did you mean Facility?"),
+        (
+            ROOM.replace("kind: Facility", "kind: facility"),
+            "kind: write one of InferenceService, TrainingJob, Facility",
+        ),
         (ROOM.replace("spec:\n", "spec:\n\t\n\tpue: 2\n"), "a tab indents this line"),
     ],
     ids=["another case", "a tab"],
@@ -140,7 +143,7 @@ def test_a_file_that_was_to_be_a_facility_is_told_what_is_wrong_with_it(run: Run
 
 def test_a_template_is_told_to_be_one(run: Run) -> None:
     assert (
-        "room.yaml describes no facility (template)" in run(ROOM.replace("units: 24", "units: {{ .Values.u }}")).stderr
+        "room.yaml describes no facility: template" in run(ROOM.replace("units: 24", "units: {{ .Values.u }}")).stderr
     )
 
 
@@ -338,3 +341,15 @@ def test_a_check_of_a_workload_imports_nothing_of_facilities(tmp_path: Path) -> 
     )
     done = subprocess.run([sys.executable, "-c", probe], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.stdout.split(), done.returncode) == ([], 0), done.stderr
+
+
+def test_a_facility_that_is_no_yaml_is_told_its_place(run: Run) -> None:
+    result = run(ROOM.replace("units: 24", "units: [24"))
+    assert result.exit_code == 1
+    assert result.output.startswith("error[invalid-syntax]: ")
+
+
+def test_a_template_is_called_one(run: Run) -> None:
+    result = run(ROOM.replace("name: hall", "name: {{ .Values.hall }}"))
+    assert result.exit_code == 2
+    assert "room.yaml describes no facility: template;" in result.stderr

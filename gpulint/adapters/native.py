@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import pydantic
 
 API_VERSION = "gpulint/v1"
+FACILITY = "Facility"
+"""A kind of the same API that describes what carries workloads: `facility` reads it."""
 KINDS = {"InferenceService": "inference", "TrainingJob": "training"}
 STATED = ("pod", "engine")
 ROLE_ONLY = frozenset(
@@ -41,7 +43,7 @@ NUMBERS = frozenset({"int", "float", "str"})
 
 
 def claims(document: Document) -> bool:
-    return document.get(("apiVersion",)) == API_VERSION and document.get(("kind",)) != "Facility"
+    return document.get(("apiVersion",)) == API_VERSION and document.get(("kind",)) != FACILITY
 
 
 def problems(document: Document) -> Iterator[Problem]:
@@ -147,14 +149,11 @@ def _described(quantity: Quantity) -> str:
 
 def _problem(document: Document, path: Path, kind: str, message: str) -> Problem:
     """A validation error in plain words; an unknown key is pointed at, with the nearest known one."""
-    from gpulint.facility import mistakes
-
     if path and path[-1] in NUMBERS:
         return Problem("invalid-spec", f"{path[-2]}: write a number", document.locate(path[:-1]))
     if kind != "extra_forbidden":
-        hint = mistakes.of_kind(document.get(path)) if path == ("kind",) else ""
         return Problem(
-            "invalid-spec", f"{path[-1] if path else 'the spec'}: {_plain(kind, message)}{hint}", document.locate(path)
+            "invalid-spec", f"{path[-1] if path else 'the spec'}: {_plain(kind, message)}", document.locate(path)
         )
     if path[:-1] == OBJECTIVE:
         hint = objectives.meant(str(path[-1]))
@@ -170,7 +169,7 @@ def _problem(document: Document, path: Path, kind: str, message: str) -> Problem
 def _plain(kind: str, message: str) -> str:
     """What a person reads instead of the validator's words."""
     if kind == "string_pattern_mismatch":
-        return f"write one of {', '.join(KINDS)}, Facility" if "|" in message else f"write {API_VERSION}"
+        return f"write one of {', '.join((*KINDS, FACILITY))}" if "|" in message else f"write {API_VERSION}"
     words = {
         "missing": "is missing",
         "too_short": "holds nothing",

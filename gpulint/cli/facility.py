@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from gpulint.findings import Report
 
 KIND = "gpulint/Facility"
-BROKEN_BY = frozenset({"invalid-syntax", "invalid-spec"})
+UNREAD = frozenset({"invalid-syntax", "invalid-spec"})
 WIDEST = "█┃▓▒·─│┌┐├┤└┘×…→"
 """What a terminal has to have for a drawing that is not in ASCII."""
 
@@ -75,15 +77,21 @@ def _report(paths: Sequence[str], folders: Sequence[str], today: str) -> Report:
         report = checked(run, [exported] if exported else sources(run, paths))
     except Unusable as error:
         raise Misuse(str(error)) from None
-    if report.failures or any(one.kind == KIND for one in report.documents) or _is_broken(report, paths):
+    unread = any(one.rule in UNREAD and one.location.path == paths[0] for one in report.findings)
+    if report.failures or unread or any(one.kind == KIND for one in report.documents):
         return report
-    skipped = "".join(f" ({one.reason})" for one in report.skipped if one.path == paths[0])
-    raise Misuse(f"{paths[0]} describes no facility{skipped}; gpulint init --facility writes one to begin with")
+    reason = next((f": {one.reason}" for one in report.skipped if one.path == paths[0]), "")
+    raise Misuse(f"{paths[0]} describes no facility{reason}; gpulint init --facility writes one to begin with")
 
 
-def _is_broken(report: Report, paths: Sequence[str]) -> bool:
-    """Whether the one file that was named cannot be read, or is not as its contract has it."""
-    return len(paths) == 1 and any(one.rule in BROKEN_BY and one.location.path == paths[0] for one in report.findings)
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without the search for garbage: the objects of an inventory are many, and all that is made of them is shown."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _refuse_unknown(report: Report, only: Sequence[str]) -> None:

@@ -15,6 +15,10 @@ from gpulint.findings import Location
 EXPORT_BYTES_MAX = 64_000_000
 """Ten times what a hall of a thousand racks takes."""
 SUFFIXES = ("json", "csv")
+CALLED = ("value", "name", "model", "display")
+"""What the API calls a choice or another object by, the best word first."""
+NOTHING = "—"
+"""What a table shows where there is nothing."""
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DELIMITERS = ",;\t"
 
@@ -198,12 +202,17 @@ def _shifted(found: Location, text: str, start: int) -> Location:
 
 def text_of(stated: object) -> str:
     """A value in words: of a choice its value, of another object its name."""
-    if isinstance(stated, dict):
-        found = next((stated[key] for key in ("value", "name", "model", "display") if stated.get(key) is not None), "")
-        return text_of(found) if not isinstance(found, dict) else ""
-    if stated is None or isinstance(stated, list) or stated == "—":
+    if isinstance(stated, str):
+        return "" if stated == NOTHING else stated.strip()
+    if stated is None or isinstance(stated, list):
         return ""
-    return str(stated).strip()
+    if not isinstance(stated, dict):
+        return str(stated)
+    for key in CALLED:
+        found = stated.get(key)
+        if found is not None:
+            return "" if isinstance(found, dict) else text_of(found)
+    return ""
 
 
 def objects(listed: Export) -> Sequence[Mapping[str, object]]:

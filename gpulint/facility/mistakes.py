@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 
 from gpulint.documents import Path
-from gpulint.facility.reader import KIND
 from gpulint.parts import HOLDS, LISTS, keys
 
 OTHERWISE = {
@@ -58,10 +57,4 @@ def _meant(key: str, part: str) -> str:
         *others, last = having
         return f"; it is a key of a {', '.join(others)} or {last}" if others else f"; it is a key of a {last}"
     near = difflib.get_close_matches(key, known, n=1)
-    return f"; did you mean {near[0]}?" if near else ""
-
-
-def of_kind(stated: object) -> str:
-    """What is said of a `kind` that only differs from ours in case or by a letter."""
-    near = difflib.get_close_matches(str(stated).title(), [KIND], n=1, cutoff=CLOSE)
     return f"; did you mean {near[0]}?" if near else ""

@@ -128,6 +128,44 @@ def feed_failover_va(
     return max(loads) / supply_power_factor
 
 
+def corded_sides(cords: Mapping[str, str] | None, feed_names: tuple[str, ...], failing_sides: tuple[str, ...]) -> int:
+    """Sides of a rack's power that the cords of a server reach; 0 where none are stated.
+
+    corded_sides = |sides of the feeds with a cord|
+
+    Args:
+        cords: of one server by feed, None where they are not stated.
+        feed_names, failing_sides: of all feeds of the rack, in the same order.
+    Returns:
+        count
+
+    >>> corded_sides({"A": 1, "B": 1}, ("A", "B"), ("A", "B")), corded_sides(None, ("A", "B"), ("A", "B"))
+    (2, 0)
+
+    Source: definition.
+    """
+    plugged = draws.counts(cords or {})
+    return len({side for feed, side in zip(feed_names, failing_sides, strict=True) if plugged.get(feed)})
+
+
+def behind_transfer_switch(psus: int, corded_supplies: float, corded_sides: int) -> bool:
+    """Whether one supply has a cord on each of several sides, which a transfer switch chooses from.
+
+    behind_transfer_switch = psus is 1 and corded_supplies = corded_sides > 1
+
+    Args:
+        psus: of one server. corded_supplies: cords of one server. corded_sides: that they reach.
+    Returns:
+        flag
+
+    >>> behind_transfer_switch(1, 2, 2), behind_transfer_switch(1, 12, 2), behind_transfer_switch(2, 2, 2)
+    (True, False, False)
+
+    Source: definition.
+    """
+    return psus == 1 and corded_supplies == corded_sides > 1
+
+
 def supplies_left(
     psus: int, cords: Mapping[str, str] | None, feed_names: tuple[str, ...], failing_sides: tuple[str, ...]
 ) -> float | None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from gpulint import optics
 
+MANAGEMENT = ("mgmt", "management", "eth0", "oob", "bmc", "console")
+"""How ports begin that a switch has for its own management, which are Ethernet's on every switch."""
+
 
 def optics_interoperate(optic: str, far_optic: str | None) -> bool:
     """Whether two transceivers send what the other one reads: the same wavelengths, at the same rate of each lane.
@@ -230,22 +233,25 @@ def link_network(cable_network: str | None, each_end_network: tuple[str, ...]) -
     return cable_network or (ends.pop() if len(ends) == 1 else "")
 
 
-def ends_agree(each_end_network: tuple[str, ...]) -> bool:
+def ends_agree(each_end_network: tuple[str, ...], cable_from: str | None = None, cable_to: str | None = None) -> bool:
     """Whether the switches at the ends of a link are of one network.
 
-    ends_agree = each_end_network are alike
+    ends_agree = each_end_network are alike, or an end is a port for management
 
     Args:
-        each_end_network: network of each switch that the cable names.
+        each_end_network: network of each switch that the cable names. cable_from, cable_to: names with their ports, else None.
     Returns:
         true or false
 
+    >>> ends_agree(("infiniband", "ethernet"), "leaf1:mgmt0", "oob:3")
+    True
     >>> ends_agree(("infiniband", "ethernet")), ends_agree(("ethernet", "ethernet")), ends_agree(())
     (False, True, True)
 
     Source: definition.
     """
-    return len(set(each_end_network)) < 2
+    ports = [end.partition(":")[2].lower() for end in (cable_from, cable_to) if end]
+    return len(set(each_end_network)) < 2 or any(port.startswith(MANAGEMENT) for port in ports)
 
 
 def network_fits(link_network: str, optic: str) -> bool:

@@ -223,49 +223,65 @@ def supply_range(accepted_v: tuple[float, ...]) -> str:
 
 def unsuitable_v(
     accepted_v: tuple[float, ...],
-    cord_shares: Mapping[str, float],
+    cords: Mapping[str, str] | None,
     feed_names: tuple[str, ...],
     each_supply_v: tuple[float, ...],
     each_feed_voltage_v: tuple[float, ...],
 ) -> float | None:
-    """Voltage at an outlet that the supplies of a server do not accept; None where all feeds suit them.
+    """Voltage at an outlet that the supplies of a server do not accept; None where its feeds suit them.
 
     unsuitable_v = V at the outlet where neither it nor the voltage between lines lies from 0.9 · least to 1.1 · most
 
     Args:
-        accepted_v: lowest and highest nominal voltage [V]. cord_shares: ratio by feed. feed_names: of the rack.
+        accepted_v: lowest and highest nominal voltage [V]. cords: of one server by feed, None where they are not stated.
+        feed_names: of the rack.
         each_supply_v, each_feed_voltage_v: at the outlets and as stated, of every feed in the same order [V].
     Returns:
         [V]
-    Validity: supplies take 10 % below and above their nominal range.
+    Validity: supplies take 10 % below and above their nominal range. Where no cords are stated a feed that does not suit may
+        be there for another server, and nothing is said while one does.
 
     >>> unsuitable_v((200, 240), {"A": 1}, ("A",), (277.0,), (480.0,))
     277.0
-    >>> unsuitable_v((200, 240), {"A": 1}, ("A",), (240.0,), (415.0,))
+    >>> unsuitable_v((200, 240), None, ("A", "B"), (240.0, 120.0), (415.0, 120.0))
 
     Source: IEC 60038:2009, clause 3.1 (230 V ± 10 %); ANSI C84.1-2020 (277/480 V).
     """
     low, high = accepted_v[0] * (1 - TOLERANCE), accepted_v[-1] * (1 + TOLERANCE)
+    used = feed_names if cords is None else _plugged(cords)
+    unsuitable = []
     for name, at_outlet, stated in zip(feed_names, each_supply_v, each_feed_voltage_v, strict=True):
         seen = (at_outlet,) if low == 0 else (at_outlet, stated, stated / math.sqrt(PHASES))
-        if cord_shares.get(name) and not any(low <= volts <= high for volts in seen):
-            return at_outlet
-    return None
+        if name in used and not any(low <= volts <= high for volts in seen):
+            unsuitable.append(at_outlet)
+    every = cords is not None or len(unsuitable) == len(feed_names)
+    return unsuitable[0] if unsuitable and every else None
 
 
-def least_supply_v(each_supply_v: tuple[float, ...]) -> float | None:
-    """The lowest voltage at the outlets of a rack; None where it has no feed.
+def _plugged(cords: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(feed for feed, count in draws.counts(cords).items() if count)
 
-    least_supply_v = min(supply_v)
+
+def least_supply_v(
+    cords: Mapping[str, str] | None, feed_names: tuple[str, ...], each_supply_v: tuple[float, ...]
+) -> float | None:
+    """The lowest voltage at which a supply of a server is sure to be; None where its rack has no feed.
+
+    least_supply_v = min(supply_v) of the feeds with a cord; max(supply_v) where no cords are stated
 
     Args:
-        each_supply_v: at the outlets of every feed [V].
+        cords: of one server by feed, None where they are not stated. feed_names: of the rack.
+        each_supply_v: at the outlets of every feed, in the same order [V].
     Returns:
         [V]
+    Validity: without cords a feed of a lower voltage may be there for another server.
 
-    >>> least_supply_v((208.0, 120.0))
-    120.0
+    >>> least_supply_v(None, ("A", "U"), (208.0, 120.0)), least_supply_v({"U": 1}, ("A", "U"), (208.0, 120.0))
+    (208.0, 120.0)
 
     Source: definition.
     """
-    return min(each_supply_v, default=None)
+    if cords is None:
+        return max(each_supply_v, default=None)
+    used = _plugged(cords)
+    return min((v for name, v in zip(feed_names, each_supply_v, strict=True) if name in used), default=None)

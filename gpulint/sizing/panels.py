@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 
 from gpulint import draws
 from gpulint.draws import Draws
 
+PHASES = 3
 NOW = ""
 """The key of what is carried while every side is up."""
 
@@ -217,19 +219,48 @@ def shared_panel(feed_panels: tuple[str | None, ...], failing_sides: tuple[str, 
     return None
 
 
-def largest_feed_breaker_a(each_feed_breaker_a: tuple[float, ...]) -> float | None:
-    """Rating of the largest breaker of the feeds that hang on a panel; None where none is known.
+def feed_rating(feed_voltage_v: float, breaker_a: float) -> tuple[float, float]:
+    """Voltage of a feed and rating of its breaker.
 
-    largest_feed_breaker_a = max(breaker_a)
+    feed_rating = feed_voltage_v, breaker_a
 
     Args:
-        each_feed_breaker_a: of every feed whose breaker is known [A].
+        feed_voltage_v: as stated [V]. breaker_a: its rating [A].
     Returns:
-        [A]
+        [V], [A]
 
-    >>> largest_feed_breaker_a((60, 30)), largest_feed_breaker_a(())
-    (60, None)
+    >>> feed_rating(208, 60)
+    (208, 60)
 
     Source: definition.
     """
-    return max(each_feed_breaker_a, default=None)
+    return feed_voltage_v, breaker_a
+
+
+def largest_feed_breaker_a(
+    each_feed_rating: tuple[tuple[float, float], ...], feed_voltage_v: float | None = None
+) -> float | None:
+    """Rating of the largest breaker of the feeds of a panel at its own voltage; None where none is known.
+
+    largest_feed_breaker_a = max(breaker_a) of feeds at feed_voltage_v, between lines or to neutral
+
+    Args:
+        each_feed_rating: voltage and breaker of every feed of which both are known [V, A].
+        feed_voltage_v: of the panel, as stated [V].
+    Returns:
+        [A]
+    Validity: amperes before and behind a transformer do not compare; a panel whose voltage is not stated is taken to have none.
+
+    >>> largest_feed_breaker_a(((208, 60), (208, 30)), 208), largest_feed_breaker_a(((208, 60),), 480)
+    (60, None)
+    >>> largest_feed_breaker_a(((240, 32),), 415), largest_feed_breaker_a(())
+    (32, None)
+
+    Source: definition.
+    """
+    return max((amperes for volts, amperes in each_feed_rating if _same_system(volts, feed_voltage_v)), default=None)
+
+
+def _same_system(volts: float, panel_v: float | None) -> bool:
+    of_panel = () if panel_v is None else (panel_v, panel_v / math.sqrt(PHASES))
+    return panel_v is None or any(math.isclose(volts, one, rel_tol=0.02) for one in of_panel)

@@ -116,6 +116,42 @@ def server_group_weight_kg(server_weight_kg: float, servers: float) -> float:
     return server_weight_kg * servers
 
 
+def carried_kg(each_server_group_weight_kg: tuple[float, ...]) -> float:
+    """Weight that a rack carries: its servers, and not itself.
+
+    carried_kg = Σ server_group_weight_kg
+
+    Args:
+        each_server_group_weight_kg: of every kind of server [kg].
+    Returns:
+        [kg]
+
+    >>> carried_kg((521.8, 20))
+    541.8
+
+    Source: definition; makers of racks state the static load beside the weight of the rack.
+    """
+    return sum(each_server_group_weight_kg)
+
+
+def least_carried_kg(known_server_group_weight_kg: tuple[float, ...]) -> float:
+    """Weight that a rack carries of the servers whose weight is known.
+
+    least_carried_kg = Σ server_group_weight_kg
+
+    Args:
+        known_server_group_weight_kg: of the kinds of server that are known [kg].
+    Returns:
+        [kg]
+
+    >>> least_carried_kg((521.8,))
+    521.8
+
+    Source: as carried_kg.
+    """
+    return sum(known_server_group_weight_kg)
+
+
 def weight_kg(rack_weight_kg: float, each_server_group_weight_kg: tuple[float, ...]) -> float:
     """Weight of a rack with all its servers.
 

@@ -13,6 +13,24 @@ _WORD = 5
 _ALIKE = 0.8
 
 
+def server_title(server_name: str | None, server_type: str | None = None) -> str:
+    """What a machine is called in a message.
+
+    server_title = server_type, else server_name
+
+    Args:
+        server_name: what the file calls it, else None. server_type: machine of the catalog or of the file.
+    Returns:
+        name
+
+    >>> server_title("node", "dgx-h100"), server_title("console"), server_title(None)
+    ('dgx-h100', 'console', 'the server')
+
+    Source: definition.
+    """
+    return server_type or server_name or "the server"
+
+
 def near_server_type(server_type: str, server_max_w: float | None = None, accelerator: str | None = None) -> str | None:
     """The listed server that a name may have meant; None where it is listed, described in the file, or like no other.
 
@@ -37,25 +55,6 @@ def near_server_type(server_type: str, server_max_w: float | None = None, accele
     written = _chunks(server_type)
     listed = ((one.id, name) for one in hardware.servers() for name in (one.id, f"{one.vendor} {one.id}"))
     return next((found for found, name in listed if _slip(written, _chunks(name))), None)
-
-
-def server_title(server_type: str | None = None, server_name: str | None = None) -> str:
-    """What messages call a server: its type, else its name.
-
-    server_title = server_type, else server_name
-
-    Args:
-        server_type: the machine, as listed. server_name: what the file calls it.
-    Returns:
-        name
-    Validity: words for messages; nothing is compared with it.
-
-    >>> server_title("DGX H100", "n01"), server_title(None, "n01"), server_title()
-    ('DGX H100', 'n01', 'a server')
-
-    Source: the file itself.
-    """
-    return server_type or server_name or "a server"
 
 
 def _chunks(name: str) -> list[str]:

@@ -57,43 +57,45 @@ def boards_share(server_gpus: int, board_w: float, power_cap_w: float | None, se
     return server_gpus * min(board_w, power_cap_w or board_w) / server_max_w
 
 
-def heat_share(server_heat_w: float, server_max_w: float) -> float:
-    """Heat that is stated or published for a server against its maximum power.
+def heat_share(server_heat_w: float, server_max_w: float, server_measured_w: float | None, capped_w: float) -> float:
+    """Heat that is stated or published for a server against its power.
 
-    heat_share = server_heat_w / server_max_w
+    heat_share = server_heat_w / (server_measured_w, else server_max_w − capped_w)
 
     Args:
         server_heat_w: heat of one [W]. server_max_w: maximum power of one [W].
+        server_measured_w: highest that was measured, else None [W]. capped_w: that a limit of the cards saves [W].
     Returns:
         ratio
     Validity: 0.97 to 1.11 of the machines of catalog/servers.csv that publish both; physics says 1.
 
-    >>> round(heat_share(11300, 10200), 2)
-    1.11
+    >>> round(heat_share(11300, 10200, None, 0.0), 2), heat_share(8000, 10200, 8000, 0.0)
+    (1.11, 1.0)
 
     Source: rows of catalog/servers.csv.
     """
-    return server_heat_w / server_max_w
+    return server_heat_w / (server_max_w - capped_w if server_measured_w is None else server_measured_w)
 
 
-def planned_share(server_max_w: float, published_max_w: float | None) -> float | None:
+def planned_share(server_max_w: float, published_max_w: float | None, capped_w: float) -> float | None:
     """Maximum power that is stated for a server against the one that is published; None where none is.
 
-    planned_share = server_max_w / published_max_w
+    planned_share = server_max_w / (published_max_w − capped_w)
 
     Args:
         server_max_w: maximum power of one [W]. published_max_w: of a server that comes in one make only, else None [W].
+        capped_w: that a limit of the cards saves [W].
     Returns:
         ratio
     Validity: sources of one vendor differ by up to a twentieth (DGX B300: 14.5, 15 and 15.1 kW), integrators of NVL72 racks
         by a tenth.
 
-    >>> round(planned_share(8000, 10200), 2), planned_share(8000, None)
+    >>> round(planned_share(8000, 10200, 0.0), 2), planned_share(8000, None, 0.0)
     (0.78, None)
 
     Source: definition.
     """
-    return None if published_max_w is None else server_max_w / published_max_w
+    return None if published_max_w is None else server_max_w / (published_max_w - capped_w)
 
 
 def idle_share(server_idle_w: float, server_w: float) -> float:
@@ -155,27 +157,71 @@ def capped_w(power_cap_w: float | None, server_gpus: int | None = None, board_w:
     return server_gpus * max(0.0, board_w - power_cap_w)
 
 
+def board_under_cap(power_cap_w: float | None, board_w: float) -> tuple[float | None, float]:
+    """The power limit of a server's cards, beside what their boards draw at most.
+
+    board_under_cap = power_cap_w, board_w
+
+    Args:
+        power_cap_w: limit that is set for each card, else None [W]. board_w: of one [W].
+    Returns:
+        [W], [W]
+
+    >>> board_under_cap(500, 700)
+    (500, 700)
+
+    Source: definition.
+    """
+    return power_cap_w, board_w
+
+
+def board_under_cap_most_w(
+    power_cap_w: float | None, known_board_under_cap: tuple[tuple[float | None, float], ...]
+) -> float | None:
+    """The largest board of all cards that are held to the limit of this server's cards; None where none is set.
+
+    board_under_cap_most_w = max(board_w) where power_cap_w is alike
+
+    Args:
+        power_cap_w: limit that is set for each card, else None [W]. known_board_under_cap: limits and boards of all servers [W].
+    Returns:
+        [W]
+    Validity: a limit that a room states is for its largest cards, and leaves smaller ones as they are.
+
+    >>> board_under_cap_most_w(500, ((500, 700), (500, 350), (None, 1000)))
+    700
+
+    Source: definition.
+    """
+    return max((board for cap, board in known_board_under_cap if cap is not None and cap == power_cap_w), default=None)
+
+
 def server_w(
     server_measured_w: float | None,
     capped_w: float,
     server_max_w: float | None = None,
     server_estimated_w: float | None = None,
     server_inlets_w: float | None = None,
+    published_max_w: float | None = None,
 ) -> float:
     """Maximum power of one server that a plan counts with.
 
-    server_w = server_measured_w, or (server_max_w, or server_estimated_w, or server_inlets_w) − capped_w
+    server_w = server_measured_w, or (server_max_w, or server_estimated_w, or server_inlets_w) − capped_w;
+    server_max_w itself where it is below published_max_w by as much already
 
     Args:
         server_measured_w: highest that was measured, else None [W]. capped_w: that a limit of the cards saves [W].
         server_max_w: that its vendor publishes [W]. server_estimated_w: where none is published [W].
         server_inlets_w: by its inlets, where its accelerators are not known either [W].
+        published_max_w: of a server that comes in one make only, else None [W].
     Returns:
         [W]
     Validity: the code asks for a year of records, and for 125 % of it, which the continuous share of a breaker holds.
 
     >>> server_w(None, 0.0, 10200, 10248), server_w(9100, 0.0, 10200), server_w(None, 1600.0, 10200)
     (10200, 9100, 8600.0)
+    >>> server_w(None, 2400.0, 8000, published_max_w=10200)  # the cap is in the 8 kW
+    7800.0
 
     Source: NFPA 70 (NEC) 220.87: a measured maximum demand may stand for the sum of nameplates.
     """
@@ -185,7 +231,7 @@ def server_w(
     found = next(known, None)
     if found is None:
         raise Unstated("server_max_w")
-    return found - capped_w if capped_w else found
+    return min(found, max(found, published_max_w or 0.0) - capped_w) if capped_w else found
 
 
 def server_planned_heat_w(
