@@ -47,12 +47,7 @@ def judged(root: PartFacts, rules: Iterable[Rule]) -> tuple[Said, ...]:
     """What the rules say of every part, in the order of the file."""
     about = by_kind(rules)
     told = ((one, about.get(one.kind, ())) for one in root.all())
-    return tuple(Said(known, mine, outcome(mine, known)) for known, mine in told if mine)
-
-
-def outcome(rules: Iterable[Rule], known: PartFacts) -> check.Outcome:
-    """What rules say of one part."""
-    return check.judged(rules, known)
+    return tuple(Said(known, mine, check.judged(mine, known)) for known, mine in told if mine)
 
 
 def by_kind(rules: Iterable[Rule]) -> Mapping[str, tuple[Rule, ...]]:

@@ -184,3 +184,9 @@ def test_rack_units_are_read_as_people_write_them(written: str) -> None:
 )
 def test_what_stands_at_the_wrong_level_is_told_its_own(text: str, messages: list[str]) -> None:
     assert sorted(one.message for one in samples.report(text, path="facility.yaml").findings) == messages
+
+
+def test_a_room_whose_cooling_has_no_reserve_may_say_so() -> None:
+    text = HALL.replace("    - name: hall-1\n", "    - name: hall-1\n      cooling_redundancy: N\n")
+    assert samples.report(text, path="facility.yaml").findings == ()
+    assert known(text).of_kind("room")[0].likely("cooling_redundancy") == "N"
