@@ -16,6 +16,9 @@ BREAKERS_A: Mapping[str, tuple[int, ...]] = {"NEC": (20, 30, 50, 60, 100), "IEC"
 """Sizes of the plugs that racks hang on: NEMA L6 and IEC 60309 (CS8365 for 50 A)."""
 HIGHER_V = {"NEC": 415, "IEC": 400}
 """Line to line of three phases whose 240 V or 230 V to neutral ordinary power supplies take."""
+SERVER_V = {"NEC": 208, "IEC": 230}
+"""Voltage of a circuit for servers that has as many phases as one of 100 to 127 V."""
+HOUSEHOLD_MOST_V = 127
 CAPS = (0.95, 0.9, 0.85, 0.7, 0.5)
 """Shares of a board's power that are tried; drivers take limits down to about half of it or less."""
 FEEDS_MORE = 2
@@ -199,15 +202,19 @@ def _code(known: PartFacts) -> str:
 
 
 def _higher_voltage(known: PartFacts) -> Iterator[Move]:
-    """Three phases of 415 V or 400 V, for what is lower and for 480 V and more."""
+    """208 V or 230 V for what households have; three phases of 415 V or 400 V, for what is lower and for 480 V and more."""
     feeds = _feeds(known)
-    volts = HIGHER_V[_code(known)]
+    volts, usual = HIGHER_V[_code(known)], SERVER_V[_code(known)]
+    low = [one for one in feeds if (_number(one, "feed_voltage_v") or volts) <= HOUSEHOLD_MOST_V]
+    if low:
+        changes = tuple(Change(one, "feed_voltage_v", usual) for one in low)
+        yield Move(f"feeds of {usual} V", changes, f"circuits and rack PDUs for {usual} V")
     stated = [(one, _number(one, "feed_voltage_v") or volts) for one in feeds]
     others = [one for one, now in stated if now < volts or now > max(HIGHER_V.values())]
     phases = [Change(one, "feed_phases", 3) for one in others if _number(one, "feed_phases") == 1]
     if others:
-        changes = (*(Change(one, "feed_voltage_v", volts) for one in others), *phases)
-        yield Move(f"feeds of {volts} V, three phases", changes, f"circuits and rack PDUs for {volts} V")
+        raised = (*(Change(one, "feed_voltage_v", volts) for one in others), *phases)
+        yield Move(f"feeds of {volts} V, three phases", raised, f"circuits and rack PDUs for {volts} V")
 
 
 def _larger_breaker(known: PartFacts) -> Iterator[Move]:
