@@ -47,17 +47,12 @@ def judged(root: PartFacts, rules: Iterable[Rule]) -> tuple[Said, ...]:
     """What the rules say of every part, in the order of the file."""
     about = by_kind(rules)
     told = ((one, about.get(one.kind, ())) for one in root.all() if not _is_none(one))
-    return tuple(Said(known, mine, outcome(mine, known)) for known, mine in told if mine)
+    return tuple(Said(known, mine, check.judged(mine, known)) for known, mine in told if mine)
 
 
 def _is_none(one: PartFacts) -> bool:
     """Whether a part stands for machines of which there are none yet."""
     return one.kind == "server" and one.likely("servers") == 0
-
-
-def outcome(rules: Iterable[Rule], known: PartFacts) -> check.Outcome:
-    """What rules say of one part."""
-    return check.judged(rules, known)
 
 
 def by_kind(rules: Iterable[Rule]) -> Mapping[str, tuple[Rule, ...]]:

@@ -17,12 +17,12 @@ GB = 10**9
 BILLION = 10**9
 TERA = 10**12
 GBIT = GB // 8
+"""A link of 1 Gbit/s in bytes per second."""
 HOUR_S = 3600
 MONTH_HOURS = 730
 YEAR_HOURS = 8760
 KWH = THOUSAND * HOUR_S
 """A kilowatt-hour in joules."""
-"""A link of 1 Gbit/s in bytes per second."""
 
 QUANTITY_DIGITS_MAX = 40
 """Longer numbers are no quantities: Kubernetes itself stops at 2^63."""

@@ -319,3 +319,30 @@ def test_a_check_of_a_workload_imports_nothing_of_facilities(tmp_path: Path) -> 
     )
     done = subprocess.run([sys.executable, "-c", probe], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.stdout.split(), done.returncode) == ([], 0), done.stderr
+
+
+def test_a_facility_that_is_no_yaml_is_told_its_place(run: Run) -> None:
+    result = run(ROOM.replace("units: 24", "units: [24"))
+    assert result.exit_code == 1
+    assert result.output.startswith("error[invalid-syntax]: ")
+
+
+def test_a_template_is_called_one(run: Run) -> None:
+    result = run(ROOM.replace("name: hall", "name: {{ .Values.hall }}"))
+    assert result.exit_code == 2
+    assert "room.yaml describes no facility: template;" in result.stderr
+
+
+def test_facts_of_a_facility_are_those_of_each_part_and_no_others(run: Run) -> None:
+    run(RIGHT)
+    shown = CliRunner().invoke(cli.main, ["facts", "--of", "room.yaml", "units"])
+    assert shown.exit_code == 0
+    rack = shown.output.partition("garching/hall/r1  room.yaml:8\n")[2].partition("garching/")[0]
+    assert [line.split()[:2] for line in rack.splitlines() if line.startswith("units_used")] == [["units_used", "32"]]
+    assert "weight_bytes" not in CliRunner().invoke(cli.main, ["facts", "--of", "room.yaml"]).output
+
+
+def test_suggest_says_that_a_facility_runs_nothing(run: Run) -> None:
+    run(ROOM)
+    result = CliRunner().invoke(cli.main, ["suggest", "room.yaml"])
+    assert (result.exit_code, result.stderr) == (2, "gpulint: room.yaml holds no workload that gpulint reads\n")

@@ -22,7 +22,7 @@ from gpulint.parts import PartFacts
 from gpulint.policy.rule import shipped_rules
 from gpulint.reports import elevation
 from gpulint.repository import Source
-from gpulint.sizing import placed_load, power_cap
+from gpulint.sizing import placed_load, power_cap, server_load
 
 CAPS = Path(__file__).parent / "known_answers" / "power_caps.csv"
 HALL = """\
@@ -498,8 +498,8 @@ def test_more_of_a_fitted_term_never_lowers_the_load(term: str) -> None:
         }
         busy = placed_load.pool_busy_gpus(64, 16, 24, 16, told["queue_share"])
         here = placed_load.group_busy_gpus(16, 64, busy, told["packing_share"])
-        idle = placed_load.idle_w(10_200, told["idle_server_share"])
-        full = placed_load.busy_w(10_200, told["busy_server_share"], idle)
+        idle = server_load.idle_w(10_200, told["idle_server_share"])
+        full = server_load.busy_w(10_200, told["busy_server_share"], idle)
         return placed_load.placed_group_w(idle * 2, full * 2, told["packing_share"], 16, here)
 
     values = [load(step / 10) for step in range(11)]

@@ -92,7 +92,7 @@ def test_the_spec_that_init_writes_is_right_and_fits() -> None:
         ("gpus_per_pod: 2", "gpus_per_pod: many", 11, 21, 'gpus_per_pod: "many" is not a whole number such as 65536, 64k or 64K'),
         ("80Gi", "80GiB", 14, 26, 'host_memory_bytes: "80GiB" is not a quantity: the suffix "GiB" is unknown; write 80G or 80Gi'),
         ("tensor_parallel: 2", "tensor_parallel: [2]", 12, 7, "tensor_parallel: write a number"),
-        ("kind: InferenceService", "kind: Service", 2, 7, "kind: write one of InferenceService, TrainingJob"),
+        ("kind: InferenceService", "kind: Service", 2, 7, "kind: write one of InferenceService, TrainingJob, Facility"),
         ("  name: chat", "  labels: {}", 3, 1, "name: is missing"),
     ],
 )  # fmt: skip

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import pydantic
 
 API_VERSION = "gpulint/v1"
+FACILITY = "Facility"
+"""A kind of the same API that describes what carries workloads: `facility` reads it."""
 KINDS = {"InferenceService": "inference", "TrainingJob": "training"}
 STATED = ("pod", "engine")
 ROLE_ONLY = frozenset(
@@ -41,7 +43,7 @@ NUMBERS = frozenset({"int", "float", "str"})
 
 
 def claims(document: Document) -> bool:
-    return document.get(("apiVersion",)) == API_VERSION and document.get(("kind",)) != "Facility"
+    return document.get(("apiVersion",)) == API_VERSION and document.get(("kind",)) != FACILITY
 
 
 def problems(document: Document) -> Iterator[Problem]:
@@ -165,7 +167,7 @@ def _problem(document: Document, path: Path, kind: str, message: str) -> Problem
 def _plain(kind: str, message: str) -> str:
     """What a person reads instead of the validator's words."""
     if kind == "string_pattern_mismatch":
-        return f"write one of {', '.join(KINDS)}" if "|" in message else f"write {API_VERSION}"
+        return f"write one of {', '.join((*KINDS, FACILITY))}" if "|" in message else f"write {API_VERSION}"
     words = {
         "missing": "is missing",
         "too_short": "holds nothing",

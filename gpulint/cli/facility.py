@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gpulint.findings import Report
 
 KIND = "gpulint/Facility"
+UNREAD = "invalid-syntax"
 WIDEST = "█┃▓▒·─│┌┐├┤└┘×…→"
 """What a terminal has to have for a drawing that is not in ASCII."""
 
@@ -76,9 +77,11 @@ def _report(paths: Sequence[str], folders: Sequence[str], today: str) -> Report:
         report = checked(run, [exported] if exported else sources(run, paths))
     except Unusable as error:
         raise Misuse(str(error)) from None
-    if report.failures or any(one.kind == KIND for one in report.documents):
+    unread = any(one.rule == UNREAD and one.location.path == paths[0] for one in report.findings)
+    if report.failures or unread or any(one.kind == KIND for one in report.documents):
         return report
-    raise Misuse(f"{paths[0]} describes no facility; gpulint init --facility writes one to begin with")
+    reason = next((f": {one.reason}" for one in report.skipped if one.path == paths[0]), "")
+    raise Misuse(f"{paths[0]} describes no facility{reason}; gpulint init --facility writes one to begin with")
 
 
 @contextlib.contextmanager

@@ -87,7 +87,7 @@ def survivors_va(
     Source: Uptime Institute, Tier Standard: Topology, 2018 (N+1, 2N); NFPA 70 (NEC) 2023, 215.3.
     """
     sides = {side: sum(_of(side, each_feed_usable_va, failing_sides)) for side in failing_sides}
-    if redundancy not in ("N+1", "2N") or len(sides) < 2:
+    if redundancy not in REDUNDANT or len(sides) < 2:
         return None
     total = sum(each_feed_usable_va)
     left = total - max(sides.values())

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 
 from gpulint import draws, outlets, units
+from gpulint.sizing.circuits import PHASES
 
 CONTINUOUS = 0.8
 TOLERANCE = 0.1
-PHASES = 3
 COUPLER_MOST_V = 250
 """Rated voltage of the appliance couplers of IEC 60320."""
 
