@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 
+from gpulint import hardware
 from gpulint.documents import Path
 from gpulint.parts import HOLDS, LISTS, keys
 
@@ -22,6 +23,10 @@ OTHERWISE = {
 """Keys of other tools and languages, by what they are called here."""
 CLOSE = 0.8
 """How like two words are of which one is a slip of the other: `room` and `rooms`, not `servers` and `server_types`."""
+
+NAMED = 3
+NEAR = 0.5
+"""How like a name an accelerator's is that is offered instead: `l40s` for `l40s-48gb`."""
 
 
 def unknown_key(path: Path) -> str:
@@ -58,3 +63,10 @@ def _meant(key: str, part: str) -> str:
         return f"; it is a key of a {', '.join(others)} or {last}" if others else f"; it is a key of a {last}"
     near = difflib.get_close_matches(key, known, n=1)
     return f"; did you mean {near[0]}?" if near else ""
+
+
+def near_accelerator(stated: str) -> str:
+    """The accelerators whose names are like one that nobody knows, or where to look."""
+    known = [one.id for one in hardware.accelerators()]
+    near = difflib.get_close_matches(stated.lower(), known, n=NAMED, cutoff=NEAR)
+    return f"; did you mean {', '.join(near)}?" if near else "; gpulint catalog accelerators lists them"

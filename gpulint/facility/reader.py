@@ -144,12 +144,9 @@ def value(stated: object, quantity: Quantity) -> Value:
 def _product(stated: str) -> str:
     product = hardware.named(stated)
     if product is None:
-        from gpulint.policy import spelling
+        from gpulint.facility import mistakes
 
-        known = spelling.near(stated, (one.id for one in hardware.accelerators()))
-        raise ValueError(
-            f"the catalog has no accelerator {stated}{known or '; gpulint catalog accelerators lists them'}"
-        )
+        raise ValueError(f"the catalog has no accelerator {stated}{mistakes.near_accelerator(stated)}")
     return product.id
 
 
