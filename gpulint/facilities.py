@@ -46,8 +46,13 @@ def facts_of(part: Part, thresholds: Mapping[str, Value]) -> PartFacts:
 def judged(root: PartFacts, rules: Iterable[Rule]) -> tuple[Said, ...]:
     """What the rules say of every part, in the order of the file."""
     about = by_kind(rules)
-    told = ((one, about.get(one.kind, ())) for one in root.all())
+    told = ((one, about.get(one.kind, ())) for one in root.all() if not _is_none(one))
     return tuple(Said(known, mine, check.judged(mine, known)) for known, mine in told if mine)
+
+
+def _is_none(one: PartFacts) -> bool:
+    """Whether a part stands for machines of which there are none yet."""
+    return one.kind == "server" and one.likely("servers") == 0
 
 
 def by_kind(rules: Iterable[Rule]) -> Mapping[str, tuple[Rule, ...]]:

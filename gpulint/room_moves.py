@@ -16,7 +16,10 @@ BREAKERS_A: Mapping[str, tuple[int, ...]] = {"NEC": (20, 30, 50, 60, 100), "IEC"
 """Sizes of the plugs that racks hang on: NEMA L6 and IEC 60309 (CS8365 for 50 A)."""
 HIGHER_V = {"NEC": 415, "IEC": 400}
 """Line to line of three phases whose 240 V or 230 V to neutral ordinary power supplies take."""
-CAPS = (0.85, 0.7, 0.5)
+SERVER_V = {"NEC": 208, "IEC": 230}
+"""Voltage of a circuit for servers that has as many phases as one of 100 to 127 V."""
+HOUSEHOLD_MOST_V = 127
+CAPS = (0.95, 0.9, 0.85, 0.7, 0.5)
 """Shares of a board's power that are tried; drivers take limits down to about half of it or less."""
 FEEDS_MORE = 2
 COOLED: Mapping[str, tuple[str, ...]] = {
@@ -176,25 +179,37 @@ def _slower(cap: Change) -> str:
 
 
 def _feeds(known: PartFacts) -> tuple[PartFacts, ...]:
+    """The feeds of a rack that are like its largest; a smaller circuit beside them is there for something else."""
     rack = _rack(known)
-    return rack.of_kind("feed") if rack else ()
+    every = rack.of_kind("feed") if rack else ()
+    largest = max(every, key=lambda one: one.number("feed_usable_va") or 0, default=None)
+    return tuple(one for one in every if largest and _kind(one) == _kind(largest))
+
+
+def _kind(feed: PartFacts) -> tuple[float | None, ...]:
+    return tuple(feed.number(name) for name in ("feed_voltage_v", "feed_phases"))
 
 
 def _code(known: PartFacts) -> str:
-    stated = known.likely("electrical_code")
-    return stated if stated in BREAKERS_A else "NEC"  # type: ignore[return-value]
+    told = (known, "electrical_code"), *((one, "governing_code") for one in _feeds(known))
+    found = (part.likely(name) for part, name in told)
+    return next((str(one) for one in found if one in BREAKERS_A), "NEC")
 
 
 def _higher_voltage(known: PartFacts) -> Iterator[Move]:
-    """Three phases of 415 V or 400 V, for what is lower and for 480 V and more."""
+    """208 V or 230 V for what households have; three phases of 415 V or 400 V, for what is lower and for 480 V and more."""
     feeds = _feeds(known)
-    volts = HIGHER_V[_code(known)]
+    volts, usual = HIGHER_V[_code(known)], SERVER_V[_code(known)]
+    low = [one for one in feeds if (one.number("feed_voltage_v") or volts) <= HOUSEHOLD_MOST_V]
+    if low:
+        changes = tuple(Change(one, "feed_voltage_v", usual) for one in low)
+        yield Move(f"feeds of {usual} V", changes, f"circuits and rack PDUs for {usual} V")
     stated = [(one, one.number("feed_voltage_v") or volts) for one in feeds]
     others = [one for one, now in stated if now < volts or now > max(HIGHER_V.values())]
     phases = [Change(one, "feed_phases", 3) for one in others if one.number("feed_phases") == 1]
     if others:
-        changes = (*(Change(one, "feed_voltage_v", volts) for one in others), *phases)
-        yield Move(f"feeds of {volts} V, three phases", changes, f"circuits and rack PDUs for {volts} V")
+        raised = (*(Change(one, "feed_voltage_v", volts) for one in others), *phases)
+        yield Move(f"feeds of {volts} V, three phases", raised, f"circuits and rack PDUs for {volts} V")
 
 
 def _larger_breaker(known: PartFacts) -> Iterator[Move]:
@@ -216,12 +231,12 @@ def _more_feeds(known: PartFacts) -> Iterator[Move]:
     rack, feeds = _rack(known), _feeds(known)
     if rack is None or not feeds:
         return
-    like = feeds[-1].part
+    like, count = feeds[-1].part, len(rack.of_kind("feed"))
     for more in range(1, FEEDS_MORE + 1):
-        added = tuple((rack, _alike(like, _next_name(like.role.name, len(feeds), at))) for at in range(more))
-        title = f"{len(feeds) + more} feeds of the same kind"
+        added = tuple((rack, _alike(like, _next_name(like.role.name, count, at))) for at in range(more))
+        title = f"{count + more} feeds of the same kind"
         yield Move(title, (), f"{more} further circuit{'s' if more > 1 else ''} to the rack", added)
-        yield from (_with_feeds(other, added, len(feeds) + more) for other in _higher_voltage(known))
+        yield from (_with_feeds(other, added, count + more) for other in _higher_voltage(known))
 
 
 def _with_feeds(other: Move, added: tuple[tuple[PartFacts, Part], ...], feeds: int) -> Move:
