@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint.facts import Facts, glossary
@@ -100,11 +100,16 @@ def _as_one(alike: list[Spoken]) -> Spoken:
     names = list(dict.fromkeys(_short(one.said.known) for one in others))
     if not names:
         return first
-    further = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
     found = first.finding
     value = subject.plain(f"{found.subject.value}; {', '.join(names)}")
-    message = f"{found.message}; so in {', '.join(names[:NAMED_MAX])}{further}"
+    message = f"{found.message}; {so_in(names)}"
     return first._replace(finding=found._replace(message=message, subject=found.subject._replace(value=value)))
+
+
+def so_in(names: Sequence[str]) -> str:
+    """Of which further parts the same is said."""
+    further = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
+    return f"so in {', '.join(names[:NAMED_MAX])}{further}"
 
 
 def _short(known: PartFacts) -> str:
