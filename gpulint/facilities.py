@@ -46,13 +46,13 @@ def facts_of(part: Part, thresholds: Mapping[str, Value]) -> PartFacts:
 def judged(root: PartFacts, rules: Iterable[Rule]) -> tuple[Said, ...]:
     """What the rules say of every part, in the order of the file."""
     about = by_kind(rules)
-    told = ((one, about.get(one.kind, ())) for one in root.all())
-    return tuple(Said(known, mine, outcome(mine, known)) for known, mine in told if mine)
+    told = ((one, about.get(one.kind, ())) for one in root.all() if not _is_none(one))
+    return tuple(Said(known, mine, check.judged(mine, known)) for known, mine in told if mine)
 
 
-def outcome(rules: Iterable[Rule], known: PartFacts) -> check.Outcome:
-    """What rules say of one part."""
-    return check.judged(rules, known)
+def _is_none(one: PartFacts) -> bool:
+    """Whether a part stands for machines of which there are none yet."""
+    return one.kind == "server" and one.likely("servers") == 0
 
 
 def by_kind(rules: Iterable[Rule]) -> Mapping[str, tuple[Rule, ...]]:
@@ -109,11 +109,16 @@ def _as_one(alike: list[Spoken]) -> Spoken:
     names = list(dict.fromkeys(_short(one.said.known) for one in others))
     if not names:
         return first
-    further = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
     found = first.finding
     value = subject.plain(f"{found.subject.value}; {', '.join(names)}")
-    message = f"{found.message}; so in {', '.join(names[:NAMED_MAX])}{further}"
+    message = f"{found.message}; {so_in(names)}"
     return first._replace(finding=found._replace(message=message, subject=found.subject._replace(value=value)))
+
+
+def so_in(names: Sequence[str]) -> str:
+    """Of which further parts the same is said."""
+    further = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
+    return f"so in {', '.join(names[:NAMED_MAX])}{further}"
 
 
 def _short(known: PartFacts) -> str:

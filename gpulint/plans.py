@@ -11,11 +11,14 @@ from gpulint.lint import Judged
 from gpulint.policy import check
 from gpulint.repository import Repository, Source
 
+OF_PARTS = "facility"
+"""Who reads parts of a facility, which run on nothing."""
+
 
 def of(source: Source, line: int | None, repository: Repository, given: Given) -> list[Plan]:
     """The plan of each role; of a line, only those that a finding there is about, or whose workload it belongs to."""
     judged = list(lint.judged(source, repository, given))
-    roles = [one for one in judged if not one.known.role.text("part_of")]
+    roles = [one for one in judged if one.workload.adapter != OF_PARTS and not one.known.role.text("part_of")]
     named = [(one, names) for one in roles if line is not None and (names := frozenset(_at(line, one)))]
     chosen = named or [(one, frozenset()) for one in (roles if line is None else _around(line, roles))]
 

@@ -11,6 +11,7 @@ from gpulint.facilities import Key
 from gpulint.facts import glossary
 from gpulint.findings import Edit, Severity, Suggestion
 from gpulint.parts import Part, PartFacts
+from gpulint.policy import check
 from gpulint.policy.check import Outcome, Verdict
 from gpulint.policy.rule import Rule
 from gpulint.room_moves import Change, Move
@@ -94,7 +95,7 @@ def _is_told(rule: Rule, move: Move, after: Sequence[PartFacts]) -> bool:
     """Whether a rule can be evaluated of whatever takes something in: nothing passes by going where little is known."""
     places = {(holder.kind, holder.path()) for holder, _ in move.added}
     taking = (one for one in after if one.kind in rule.target.kind and (one.kind, one.path()) in places)
-    return not any(facilities.outcome([rule], one).not_evaluated for one in taking)
+    return not any(check.judged([rule], one).not_evaluated for one in taking)
 
 
 def _errors_left(
@@ -108,10 +109,10 @@ def _errors_left(
     here = next((one for one in after if one.kind == known.kind and facilities.key(one) == own), None)
     if here is None:
         return None
-    answered = facilities.outcome([rule], here)
+    answered = check.judged([rule], here)
     if answered.holding or answered.not_evaluated:
         return None
-    outcomes = [(stood.called(facilities.key(one)), facilities.outcome(rules.get(one.kind, ()), one)) for one in after]
+    outcomes = [(stood.called(facilities.key(one)), check.judged(rules.get(one.kind, ()), one)) for one in after]
     if any(_is_worse(at, outcome, stood) for at, outcome in outcomes) or _comes_up(rule, own, outcomes):
         return None
     return sum(one.severity == Severity.ERROR for _, outcome in outcomes for one in outcome.verdicts)

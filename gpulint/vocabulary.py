@@ -17,6 +17,9 @@ from gpulint.trials import literal
 from gpulint.workload import Value
 
 FORMAT = "gpulint-facts/1"
+OF_PARTS = "facility"
+LISTED = ("name", "of", "type", "unit", "meaning", "ask")
+OF_A_PART = frozenset({"part", "key", "words", "inherits"})
 UNSTATED = "nothing states it"
 HOW_MAX = 100
 NEEDS_MAX = 8
@@ -53,10 +56,17 @@ def _said(one: Quantity) -> str:
 
 
 def held(one: Judged, wanted: Sequence[Quantity]) -> Held:
-    """What each of these facts is worth for a role."""
+    """What each of these facts is worth for a role, or for a part of a facility."""
     where = one.known.role.anchor.location()
-    values = tuple(_worth(one, quantity) for quantity in wanted if quantity.of != "document")
-    return Held(one.workload.name, one.known.role.name, f"{where.path}:{where.line}", values)
+    values = tuple(_worth(one, quantity) for quantity in wanted if _is_of(one, quantity))
+    return Held(*one.owner, f"{where.path}:{where.line}", values)
+
+
+def _is_of(one: Judged, quantity: Quantity) -> bool:
+    """Whether such things have a quantity at all."""
+    if one.part or one.workload.adapter == OF_PARTS:
+        return one.workload.kind in quantity.part
+    return quantity.of != "document" and (not quantity.part or quantity.of == "pod")
 
 
 def _worth(one: Judged, quantity: Quantity) -> Worth:
@@ -138,7 +148,8 @@ def list_json(wanted: Sequence[Quantity]) -> str:
 
 
 def _row(one: Quantity) -> dict[str, object]:
-    row: dict[str, object] = {key: value for key, value in one._asdict().items() if key != "absent"}
+    row: dict[str, object] = {name: getattr(one, name) for name in LISTED}
+    row |= {name: value for name, value in one._asdict().items() if name in OF_A_PART and value}
     return {**row, "absent": one.absent[0]} if one.absent else row
 
 

@@ -331,3 +331,18 @@ def test_a_template_is_called_one(run: Run) -> None:
     result = run(ROOM.replace("name: hall", "name: {{ .Values.hall }}"))
     assert result.exit_code == 2
     assert "room.yaml describes no facility: template;" in result.stderr
+
+
+def test_facts_of_a_facility_are_those_of_each_part_and_no_others(run: Run) -> None:
+    run(RIGHT)
+    shown = CliRunner().invoke(cli.main, ["facts", "--of", "room.yaml", "units"])
+    assert shown.exit_code == 0
+    rack = shown.output.partition("garching/hall/r1  room.yaml:8\n")[2].partition("garching/")[0]
+    assert [line.split()[:2] for line in rack.splitlines() if line.startswith("units_used")] == [["units_used", "32"]]
+    assert "weight_bytes" not in CliRunner().invoke(cli.main, ["facts", "--of", "room.yaml"]).output
+
+
+def test_suggest_says_that_a_facility_runs_nothing(run: Run) -> None:
+    run(ROOM)
+    result = CliRunner().invoke(cli.main, ["suggest", "room.yaml"])
+    assert (result.exit_code, result.stderr) == (2, "gpulint: room.yaml holds no workload that gpulint reads\n")

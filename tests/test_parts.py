@@ -147,3 +147,9 @@ def test_a_word_is_what_is_written_whatever_yaml_makes_of_it() -> None:
     rack = known(HALL.replace("{name: b1, units: 42}", feeds)).of_kind("rack")[3]
     assert rack.likely("redundancy") == "N"
     assert rack.of_kind("feed")[0].likely("feed_side") == "y"
+
+
+def test_a_room_whose_cooling_has_no_reserve_may_say_so() -> None:
+    text = HALL.replace("    - name: hall-1\n", "    - name: hall-1\n      cooling_redundancy: N\n")
+    assert samples.report(text, path="facility.yaml").findings == ()
+    assert known(text).of_kind("room")[0].likely("cooling_redundancy") == "N"

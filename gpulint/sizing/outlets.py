@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping
 
 from gpulint import draws, outlets, units
+from gpulint.sizing.circuits import PHASES
 
 CONTINUOUS = 0.8
 TOLERANCE = 0.1
-PHASES = 3
 COUPLER_MOST_V = 250
 """Rated voltage of the appliance couplers of IEC 60320."""
 
@@ -100,6 +100,44 @@ def inlet_without_outlet(
             taken = min(needs[inlet], left[served])
             needs[inlet], left[served] = needs[inlet] - taken, left[served] - taken
     return next((inlet for inlet, count in needs.items() if count > 0), None) if each_feed_outlets else None
+
+
+def inlets_short(inlet_without_outlet: str | None, each_outlet_needs: tuple[Mapping[str, float], ...]) -> float:
+    """Cords of a rack that need the kind of outlet that runs out.
+
+    inlets_short = Σ outlet_needs of inlet_without_outlet
+
+    Args:
+        inlet_without_outlet: the kind of inlet, None where each finds an outlet. each_outlet_needs: of every group of servers.
+    Returns:
+        count
+
+    >>> inlets_short("C20", ({"C20": 24}, {"C14": 2}))
+    24
+
+    Source: definition.
+    """
+    return sum(one.get(inlet_without_outlet or "", 0) for one in each_outlet_needs)
+
+
+def outlets_that_take_them(inlet_without_outlet: str | None, each_feed_outlets: tuple[Mapping[str, str], ...]) -> float:
+    """Outlets of a rack that take the inlet for which they run out.
+
+    outlets_that_take_them = Σ outlets that serve inlet_without_outlet
+
+    Args:
+        inlet_without_outlet: the kind of inlet, None where each finds an outlet. each_feed_outlets: of every feed, by kind.
+    Returns:
+        count
+    Validity: other inlets may take some of them.
+
+    >>> outlets_that_take_them("C20", ({"C19": "6", "C13": "24"}, {"C19": "6"}))
+    12.0
+
+    Source: IEC 60320-3:2014 (which connector fits which inlet).
+    """
+    every = ((word, count) for one in each_feed_outlets for word, count in draws.counts(one).items())
+    return sum((count for word, count in every if inlet_without_outlet in outlets.inlets(word)), 0.0)
 
 
 def supply_a(
