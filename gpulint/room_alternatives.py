@@ -124,8 +124,8 @@ def _is_worse(at: Key, outcome: Outcome, stood: Before) -> bool:
 
 
 def _comes_up(rule: Rule, own: Key, outcomes: Iterable[tuple[Key, Outcome]]) -> bool:
-    """Whether a rule that holds no longer leaves what it absorbed of the parts that its own holds."""
-    within = [outcome for at, outcome in outcomes if at[1][: len(own[1])] == own[1]]
+    """Whether a rule that holds no longer leaves what it absorbed of the parts that its own part holds."""
+    within = [outcome for at, outcome in outcomes if at[1][:-1] == own[1]]
     return any(one.rule.name in rule.absorbs for outcome in within for one in outcome.verdicts)
 
 
