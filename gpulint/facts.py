@@ -37,12 +37,7 @@ DRAFT_FACTS: Mapping[str, str] = {
 """Facts of a draft with a checkpoint of its own, by the fact of that network."""
 AT_CAPACITY: Mapping[str, str] = {"capacity_tokens_per_s": "output_tokens_per_s"}
 """Facts of a replica that has as many requests as it admits, by the fact of that load."""
-ALIKE = frozenset(
-    {
-        "admission_limit",
-        *("likely_placed_load_w", "likely_placed_load_va", "likely_placed_cooled_heat_w", "likely_placed_room_heat_w"),
-    }
-)
+ALIKE = frozenset({"admission_limit"})
 """Facts that are the likely one in all worlds: who waits for admission makes nobody faster where less memory is left."""
 AXES: Mapping[str, tuple[str, str]] = {
     "tensor": ("tensor_parallel", "all_reduce"),
@@ -69,7 +64,7 @@ class Quantity(NamedTuple):
 
     Of a quantity of a facility, `part` names the kinds of part that have it, `key` is its word in the file, and `words` are
     all its values; a part that does not state one that `inherits` has it from the part above. A list holds the fact `each`
-    of every part of the kind `over`, or of those where it is `known`.
+    of every part of the kind `over`, or of those where it is `known`; what is likely is the fact `each` of its own part.
     """
 
     name: str

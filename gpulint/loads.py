@@ -150,8 +150,7 @@ def _gathered(each: Iterable[tuple[Finding, PartFacts]]) -> Iterator[tuple[Findi
         alike.setdefault((one.rule, one.severity, one.location), []).append((one, known))
     for (first, known), *others in alike.values():
         names = [other.role.name for _, other in others]
-        more = f", and {len(names) - LARGEST} more" if len(names) > LARGEST else ""
-        said = (f"so too {', '.join(names[:LARGEST])}{more}",) if names else ()
+        said = (facilities.so_in(names),) if names else ()
         yield first._replace(arithmetic=(*first.arithmetic, *said)), known
 
 

@@ -213,6 +213,9 @@ class PartFacts(Facts):
             return self._above(quantity)
         if quantity.of == "list":
             return self._gathered(quantity)
+        if quantity.of == "likely":
+            found = self.find(quantity.each)
+            return found if isinstance(found, Missing) else same(found.worlds.likely, found.how)
         if quantity.name in self.role.fields:
             return super()._resolve(quantity)
         if _of_type(quantity) and (supplied := self._typed(quantity)) is not None:

@@ -14,6 +14,7 @@ import samples
 from gpulint import documents, facilities, lint, loads, preparation
 from gpulint import run as runs
 from gpulint.adapters import facility
+from gpulint.explanations import fact
 from gpulint.facts import Missing
 from gpulint.findings import Report, Severity
 from gpulint.given import Given
@@ -359,7 +360,7 @@ def test_three_busy_servers_on_one_feed_likely_trip_it() -> None:
     assert said(found) == {"placed-load-over-circuit": Severity.WARNING}
     (one,) = samples.of_rule(found, "placed-load-over-circuit")
     assert one.location.path == "a.yaml"
-    assert one.arithmetic == ("48 GPUs chat (a.yaml)", "so too r2")
+    assert one.arithmetic == ("48 GPUs chat (a.yaml)", "so in r2")
     assert said(report(hall, a_yaml=service("chat", 8))) == {}
 
 
@@ -629,3 +630,13 @@ def test_a_drawing_says_what_a_year_takes_and_costs_to_three_digits() -> None:
         "a year          116 MWh",
         "costs           $11,600; cooling and losses $2,680",
     ]
+
+
+def test_a_rule_about_what_a_run_places_waits_for_its_end() -> None:
+    said = {"pool_service_gpus", "pool_queued_gpus", "pool_largest_job_gpus", "pool_gpus_held", "placed_workloads"}
+    resting = set(said)
+    while further := {one for name in resting for one in fact.uses().get(name, ())} - resting:
+        resting |= further
+    about = [one for one in shipped_rules().values() if one.target.scope == "facility" and resting & {*one.facts}]
+    assert len(about) >= 6
+    assert [one.name for one in about if not loads.SUMMED & {*one.facts}] == []

@@ -71,10 +71,14 @@ def test_what_nothing_states_is_missing_and_known_sums_leave_it_out() -> None:
     ("line", "message"),
     [
         ("            - {name: b1, unit: 42}\n", "unknown key unit of a rack; did you mean units?"),
-        ("            - {name: b1, units: tall}\n", 'units: "tall" is not a number such as 300, 2k, 15M, 8B or 2T'),
+        ("            - {name: b1, height: 42}\n", "unknown key height of a rack; did you mean units?"),
+        ("            - {name: b1, pue: 1.3}\n", "unknown key pue of a rack; it is a key of a facility, site or room"),
+        ("            - {name: b1, units: tall}\n", 'units: "tall" is not a number such as 42'),
+        ("            - {name: b1, units: -42}\n", "units: -42 is negative"),
+        ("            - {name: b1, servers: [{power: 1 kW, count: 1.5}]}\n", "count: 1.5 is not a whole number"),
         ("            - {units: 42}\n", "name: is missing"),
         ("            - {name: b1, units: [42]}\n", "units: write one number or text"),
-        ("            - b1\n", "racks: is a mapping of keys"),
+        ("            - b1\n", "racks: begin the entry with a key, as `- name:` or `- type:`"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said_at_its_place(line: str, message: str) -> None:
@@ -147,6 +151,39 @@ def test_a_word_is_what_is_written_whatever_yaml_makes_of_it() -> None:
     rack = known(HALL.replace("{name: b1, units: 42}", feeds)).of_kind("rack")[3]
     assert rack.likely("redundancy") == "N"
     assert rack.of_kind("feed")[0].likely("feed_side") == "y"
+
+
+@pytest.mark.parametrize("written", ["42", "42U", "42 U", "42u"])
+def test_rack_units_are_read_as_people_write_them(written: str) -> None:
+    assert racks(HALL.replace("units: 42}", f"units: {written}}}"))["b1"].likely("rack_units") == 42
+
+
+@pytest.mark.parametrize(
+    ("text", "messages"),
+    [
+        (
+            "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: x}\nspec: {}\nrooms: []\n",
+            ["unknown key rooms beside spec; rooms belongs under spec"],
+        ),
+        (
+            "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: x}\nspec: {}\nname: x\n",
+            ["unknown key name beside spec; it belongs under metadata"],
+        ),
+        (
+            "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: x}\nspec: {rooms: [{name: a, servers: [], feeds: []}]}\n",
+            [
+                "unknown key feeds of a room; it is a key of a rack",
+                "unknown key servers of a room; it is a key of a rack",
+            ],
+        ),
+        (
+            "apiVersion: gpulint/v1\nkind: facility\nmetadata: {name: x}\nspec: {racks: []}\n",
+            ["kind: write one of InferenceService, TrainingJob, Facility"],
+        ),
+    ],
+)
+def test_what_stands_at_the_wrong_level_is_told_its_own(text: str, messages: list[str]) -> None:
+    assert sorted(one.message for one in samples.report(text, path="facility.yaml").findings) == messages
 
 
 def test_a_room_whose_cooling_has_no_reserve_may_say_so() -> None:

@@ -182,43 +182,6 @@ def placed_load_va(placed_load_w: float | None, supply_power_factor: float) -> f
     return None if placed_load_w is None else placed_load_w / supply_power_factor
 
 
-def likely_placed_load_w(placed_load_w: float | None) -> float | None:
-    """Power of the servers of a rack or room that is likely under what is placed there, in every world the same.
-
-    likely_placed_load_w = placed_load_w
-
-    Args:
-        placed_load_w: of the servers, None where nothing is placed [W].
-    Returns:
-        [W]; None where nothing is placed
-    Validity: what only the most that may be placed would exceed is said of the plates of the servers already.
-
-    >>> likely_placed_load_w(19_000.0)
-    19000.0
-
-    Source: definition.
-    """
-    return placed_load_w
-
-
-def likely_placed_load_va(placed_load_va: float | None) -> float | None:
-    """Apparent power of the servers of a rack or room that is likely under what is placed there, in every world the same.
-
-    likely_placed_load_va = placed_load_va
-
-    Args:
-        placed_load_va: of the servers, None where nothing is placed [VA].
-    Returns:
-        [VA]; None where nothing is placed
-
-    >>> likely_placed_load_va(20_000.0)
-    20000.0
-
-    Source: definition.
-    """
-    return placed_load_va
-
-
 def placed_cooled_heat_w(placed_load_w: float | None, heat_w: float, cooled_heat_w: float) -> float | None:
     """Heat that what cools a rack has to take under what is placed there.
 
@@ -255,42 +218,6 @@ def placed_room_heat_w(placed_load_w: float | None, heat_w: float, room_heat_w: 
     Source: conservation of energy; the parts of a server's heat that liquid and air take stay as they are.
     """
     return None if placed_load_w is None else placed_load_w * room_heat_w / heat_w
-
-
-def likely_placed_cooled_heat_w(placed_cooled_heat_w: float | None) -> float | None:
-    """Heat that what cools a rack likely has to take under what is placed there, in every world the same.
-
-    likely_placed_cooled_heat_w = placed_cooled_heat_w
-
-    Args:
-        placed_cooled_heat_w: of the rack, None where nothing is placed [W].
-    Returns:
-        [W]; None where nothing is placed
-
-    >>> likely_placed_cooled_heat_w(20_000.0)
-    20000.0
-
-    Source: definition.
-    """
-    return placed_cooled_heat_w
-
-
-def likely_placed_room_heat_w(placed_room_heat_w: float | None) -> float | None:
-    """Heat that servers likely leave to the air of a room under what is placed there, in every world the same.
-
-    likely_placed_room_heat_w = placed_room_heat_w
-
-    Args:
-        placed_room_heat_w: of the room, None where nothing is placed [W].
-    Returns:
-        [W]; None where nothing is placed
-
-    >>> likely_placed_room_heat_w(20_000.0)
-    20000.0
-
-    Source: definition.
-    """
-    return placed_room_heat_w
 
 
 def most_gpus(gpus_per_replica: float, replicas_most: int | None) -> float | None:
