@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from gpulint.facts import Facts, glossary
 from gpulint.findings import Finding, Suggestion
-from gpulint.parts import Part, PartFacts
+from gpulint.parts import Common, Part, PartFacts
 from gpulint.policy import check, subject
 from gpulint.policy.rule import Rule
 from gpulint.workload import Field, Role, Value, Workload
@@ -46,8 +46,19 @@ def facts_of(part: Part, thresholds: Mapping[str, Value]) -> PartFacts:
 def judged(root: PartFacts, rules: Iterable[Rule]) -> tuple[Said, ...]:
     """What the rules say of every part, in the order of the file."""
     about = by_kind(rules)
-    told = ((one, about.get(one.kind, ())) for one in root.all())
-    return tuple(Said(known, mine, outcome(mine, known)) for known, mine in told if mine)
+    told = ((one, outcome) for one, outcome in outcomes(root.all(), about) if one.kind in about)
+    return tuple(Said(known, about[known.kind], outcome) for known, outcome in told)
+
+
+def outcomes(
+    parts: Iterable[PartFacts], about: Mapping[str, tuple[Rule, ...]]
+) -> Iterator[tuple[PartFacts, check.Outcome]]:
+    """What the rules about its kind say of each part, found once for parts that have everything in common."""
+    found: dict[Common, check.Outcome] = {}
+    for one in parts:
+        if one.common not in found:
+            found[one.common] = outcome(about.get(one.kind, ()), one)
+        yield one, found[one.common]
 
 
 def outcome(rules: Iterable[Rule], known: PartFacts) -> check.Outcome:

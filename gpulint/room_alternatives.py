@@ -111,10 +111,12 @@ def _errors_left(
     answered = facilities.outcome([rule], here)
     if answered.holding or answered.not_evaluated:
         return None
-    outcomes = [(stood.called(facilities.key(one)), facilities.outcome(rules.get(one.kind, ()), one)) for one in after]
-    if any(_is_worse(at, outcome, stood) for at, outcome in outcomes):
-        return None
-    return sum(one.severity == Severity.ERROR for _, outcome in outcomes for one in outcome.verdicts)
+    errors = 0
+    for one, outcome in facilities.outcomes(after, rules):
+        if _is_worse(stood.called(facilities.key(one)), outcome, stood):
+            return None
+        errors += sum(verdict.severity == Severity.ERROR for verdict in outcome.verdicts)
+    return errors
 
 
 def _is_worse(at: Key, outcome: Outcome, stood: Before) -> bool:
