@@ -36,6 +36,8 @@ HOLDS: Mapping[str, frozenset[str]] = {
     "rack": frozenset({"feed", "server", "switch"}),
 }
 """The kinds of part that a part of a kind may hold."""
+NAMELESS = frozenset({"facility", "feed", "server", "cable"})
+"""Kinds whose parts need no name."""
 LINKED: Mapping[str, tuple[str, ...]] = {"cable": ("switch",), "switch": ("cable",)}
 """The kinds of part whose facts hang on one that they name, or that names them."""
 ENDS: Mapping[str, tuple[str, ...]] = {"cable": ("cable_from", "cable_to")}
