@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from gpulint.facts import Facts, glossary
 from gpulint.findings import Finding, Suggestion
-from gpulint.parts import Common, Part, PartFacts
-from gpulint.policy import check, subject
+from gpulint.parts import CALLED, Part, PartFacts
+from gpulint.policy import cel, check, subject
 from gpulint.policy.rule import Rule
 from gpulint.workload import Field, Role, Value, Workload
 
@@ -54,11 +54,13 @@ def outcomes(
     parts: Iterable[PartFacts], about: Mapping[str, tuple[Rule, ...]]
 ) -> Iterator[tuple[PartFacts, check.Outcome]]:
     """What the rules about its kind say of each part, found once for parts that have everything in common."""
-    found: dict[Common, check.Outcome] = {}
+    by_name = {kind for kind, rules in about.items() if any(CALLED & {*cel.names(rule.when)} for rule in rules)}
+    found: dict[object, check.Outcome] = {}
     for one in parts:
-        if one.common not in found:
-            found[one.common] = outcome(about.get(one.kind, ()), one)
-        yield one, found[one.common]
+        alike = one if one.kind in by_name else one.common
+        if alike not in found:
+            found[alike] = outcome(about.get(one.kind, ()), one)
+        yield one, found[alike]
 
 
 def outcome(rules: Iterable[Rule], known: PartFacts) -> check.Outcome:

@@ -43,7 +43,9 @@ LINKED: Mapping[str, tuple[str, ...]] = {"cable": ("switch",), "switch": ("cable
 ENDS: Mapping[str, tuple[str, ...]] = {"cable": ("cable_from", "cable_to")}
 """The facts by which a kind of part names others, wherever in the facility they are."""
 _UNSOUGHT = frozenset({"site", "room", "row", "rack", "feed", "server"})
-"""Kinds of part that no other names: what they are called decides nothing."""
+"""Kinds of part that no other names: they are not looked up by what they are called."""
+CALLED = frozenset({"facility_name", "site_name", "room_name", "row_name", "rack_name"})
+"""Facts that no formula takes: parts that differ in them alone have all others in common."""
 _STAYING = frozenset({"site", "room", "row", "rack", "cable", "switch"})
 """Kinds of part that a change elsewhere leaves as they are."""
 NAMED = frozenset({"panel", "cdu", "pool", "switch"})
@@ -77,7 +79,7 @@ class Contents:
         if id(part) not in self._of:
             role = part.role
             name = "" if part.kind in _UNSOUGHT else role.name
-            fields = tuple((key, repr(one.value), one.source) for key, one in role.fields.items())
+            fields = tuple((key, repr(one.value), one.source) for key, one in role.fields.items() if key not in CALLED)
             held = tuple(map(self.number, part.parts))
             content = part.kind, name, role.open_ended, fields, held
             self._of[id(part)] = part, self._numbers.setdefault(content, len(self._numbers))
@@ -244,6 +246,10 @@ class PartFacts(Facts):
     def root(self) -> PartFacts:
         """The part that holds all others."""
         return self.above.root() if self.above else self
+
+    def find(self, name: str) -> Known | Missing:
+        """A fact with its origin, resolved once for all parts that have it in common."""
+        return self._resolve(glossary()[name]) if name in CALLED else super().find(name)
 
     def ends(self, name: str) -> tuple[Value, Value] | None:
         """The values of a fact in the favourable and the adverse world, the smaller one first: alike servers err together."""
