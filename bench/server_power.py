@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint import catalog, hardware
+from gpulint import catalog, hardware, servers
 from gpulint.sizing import server_power
 
 HERE = Path(__file__).resolve().parent
@@ -40,7 +40,7 @@ class Case(NamedTuple):
 
 
 def published() -> Iterator[Case]:
-    for one in hardware.servers():
+    for one in servers.servers():
         card = hardware.accelerator(one.accelerator or PUBLISHED_WITH.get(one.id, ""))
         if card and card.board_w and one.server_gpus and one.server_max_w and one.id not in ALIKE:
             yield Case(one.id, one.server_cooling or "air", one.server_gpus * card.board_w, one.server_max_w)

@@ -45,11 +45,6 @@ def _named(known: Facts, quantity: str) -> Optic | None:
     return optics.named(known.role.text(quantity))
 
 
-def _number(known: Facts, name: str) -> float | None:
-    found = known.likely(name)
-    return found if isinstance(found, int | float) and not isinstance(found, bool) else None
-
-
 def _other_medium(known: Facts) -> Iterator[Rewrite]:
     """A better grade of the fibre that the transceiver is made for; active copper in the place of passive."""
     stated, near = known.role.text("cable_medium"), _named(known, "optic")
@@ -141,8 +136,8 @@ def _its_polish(known: Facts) -> Iterator[Rewrite]:
 
 def _split(known: Facts) -> Iterator[Rewrite]:
     """The port split into as many links as the other end is slower."""
-    near = _number(known, "cable_bytes_per_s") or _number(known, "optic_port_bytes_per_s")
-    far = _number(known, "far_bytes_per_s") or _number(known, "far_port_bytes_per_s")
+    near = known.number("cable_bytes_per_s") or known.number("optic_port_bytes_per_s")
+    far = known.number("far_bytes_per_s") or known.number("far_port_bytes_per_s")
     if near and far and near > far and near % far == 0:
         links = int(near // far)
         asked = f"a cable that fans out, and a port split into {links}"
@@ -151,8 +146,8 @@ def _split(known: Facts) -> Iterator[Rewrite]:
 
 def _slower(known: Facts) -> Iterator[Rewrite]:
     """The port set to what the transceiver carries, or to the speed of the other end."""
-    speeds = [_number(known, name) for name in ("far_bytes_per_s", "optic_bytes_per_s")]
-    now = _number(known, "cable_bytes_per_s")
+    speeds = [known.number(name) for name in ("far_bytes_per_s", "optic_bytes_per_s")]
+    now = known.number("cable_bytes_per_s")
     for speed in speeds:
         if speed and now and speed < now:
             shown = units.human(speed, "line_bytes_per_s")
@@ -162,7 +157,7 @@ def _slower(known: Facts) -> Iterator[Rewrite]:
 def _more_uplinks(known: Facts) -> Iterator[Rewrite]:
     """As many uplinks as what the switch carries asks for."""
     names = ("uplinks", "oversubscription", "oversubscription_allowed")
-    up, ratio, most = (_number(known, name) for name in names)
+    up, ratio, most = (known.number(name) for name in names)
     if up and ratio and most:
         wanted = math.ceil(up * ratio / most)
         asked = f"{wanted - int(up)} more ports and cables, here and on the switches above"

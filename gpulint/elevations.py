@@ -83,7 +83,7 @@ def _lacking(said: Iterable[Said]) -> Iterator[Lacking]:
 
 
 def _rack(known: PartFacts) -> RackSummary:
-    height = gauges.number(known, "rack_units")
+    height = known.number("rack_units")
     servers = [one for one in known.below if one.kind == "server"]
     slots, undrawn = _slots(servers, math.floor(height or 0))
     return RackSummary(
@@ -101,11 +101,11 @@ def _rack(known: PartFacts) -> RackSummary:
 
 
 def _count(server: PartFacts) -> int:
-    return math.floor(gauges.number(server, "servers") or 0)
+    return math.floor(server.number("servers") or 0)
 
 
 def _position(server: PartFacts) -> int | None:
-    position = gauges.number(server, "position_u")
+    position = server.number("position_u")
     return None if position is None else math.floor(position)
 
 
@@ -119,13 +119,13 @@ def _slots(servers: Sequence[PartFacts], height: int) -> tuple[list[Slot], list[
     undrawn: list[str] = []
     waiting: list[tuple[Slot, int]] = []
     for server in servers:
-        high, number, first = gauges.number(server, "server_units"), _count(server), _position(server)
+        high, number, first = server.number("server_units"), _count(server), _position(server)
         if high is None or high > HIGHEST or number > DRAWN_MAX - len(slots) - sum(count for _, count in waiting):
             why = "whose units are not known" if high is None else "which are too many or too high to draw"
             undrawn.append(f"{number:,} × {server.role.name}, {why}")
             continue
         name, kind = _called(server)
-        one = Slot(name, first or 1, max(math.ceil(high), 1), gauges.number(server, "server_w"), kind)
+        one = Slot(name, first or 1, max(math.ceil(high), 1), server.number("server_w"), kind)
         slots += [one] if first is not None and number else []
         waiting.append((one, number - 1 if first is not None else number))
     for one, number in waiting:
@@ -160,8 +160,8 @@ def _feed(known: PartFacts) -> FeedSummary:
     lost = _greater(
         _share(known, "feed_failover_va", "feed_usable_va"), _share(known, "feed_failover_line_a", "feed_usable_a")
     )
-    if gauges.word(known, "redundancy") == "2N" and (gauges.number(known, "sides_count") or 0) > TWICE:
-        lost = _greater(lost, _share(known, "load_va", "survivors_va"))
+    if gauges.word(known, "redundancy") == "2N" and (known.number("sides_count") or 0) > TWICE:
+        lost = _greater(lost, _share(known, "least_surviving_va", "survivors_va"))
     verdict = _holds(known, today, lost, by_line=whole is not None and max(whole) <= 1)
     if load is None and verdict in ("holds", "likely holds", "not redundant"):
         verdict = "cannot tell"
@@ -169,7 +169,7 @@ def _feed(known: PartFacts) -> FeedSummary:
         known.role.name,
         gauges.word(known, "feed_side") or known.role.name,
         ", ".join(_supply(known)),
-        gauges.number(known, "feed_usable_va"),
+        known.number("feed_usable_va"),
         load,
         today if load else None,
         lost if load else None,
@@ -181,7 +181,7 @@ def _feed(known: PartFacts) -> FeedSummary:
 def _supply(known: PartFacts) -> Iterator[str]:
     """Voltage, phases and breaker, as far as they are stated."""
     for name in ("feed_voltage_v", "feed_phases", "breaker_a"):
-        value = gauges.number(known, name)
+        value = known.number(name)
         if value is not None:
             phases = "phase" if value == 1 else "phases"
             yield f"{value:g} {phases}" if name == "feed_phases" else units.human(value, glossary()[name].unit)
@@ -193,10 +193,10 @@ def _holds(known: PartFacts, today: Worlds[float] | None, lost: Worlds[float] | 
     Where no cords are stated, that its rack spreads its load evenly is an assumption: sure is what all feeds together lack,
     and that a line is over its breaker where the feed as a whole is not.
     """
-    if today is not None and min(today) > 1 and (by_line or _is_sure(known, "rack_usable_va")):
+    if today is not None and min(today) > 1 and (by_line or _is_sure(known)):
         return "overloaded"
-    promised, is_alone = gauges.is_so(known, "is_redundant"), gauges.number(known, "sides_count") == 1
-    if promised and (is_alone or (lost is not None and min(lost) > 1 and _is_sure(known, "survivors_va"))):
+    promised, is_alone = gauges.is_so(known, "is_redundant"), known.number("sides_count") == 1
+    if promised and (is_alone or (lost is not None and min(lost) > 1 and _is_sure_after_loss(known))):
         return "no spare"
     if today is None:
         return "cannot tell"
@@ -211,10 +211,16 @@ def _holds(known: PartFacts, today: Worlds[float] | None, lost: Worlds[float] | 
     return "likely holds" if max(*today, *lost) > 1 else "holds"
 
 
-def _is_sure(known: PartFacts, capacity: str) -> bool:
-    """Whether the load of a feed is known by its cords, or that of its rack is beyond a capacity however it is spread."""
-    whole = _share(known, "load_va", capacity) or _share(known, "least_load_va", capacity)
-    return gauges.is_so(known, "cords_stated") or (whole is not None and min(whole) > 1)
+def _is_sure(known: PartFacts) -> bool:
+    """Whether the load of a feed is known by its cords, or beyond what carries it however the rack spreads it."""
+    shares = _share(known, "corded_feed_va", "feed_usable_va"), _share(known, "least_load_va", "rack_usable_va")
+    return gauges.is_so(known, "cords_stated") or any(share is not None and min(share) > 1 for share in shares)
+
+
+def _is_sure_after_loss(known: PartFacts) -> bool:
+    """Whether what a feed carries after a loss is known by its cords, or more than what is left carries in any way."""
+    share = _share(known, "least_surviving_va", "survivors_va")
+    return gauges.is_so(known, "cords_stated") or (share is not None and min(share) > 1)
 
 
 def _share(known: PartFacts, part: str, whole: str) -> Worlds[float] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint.facts import Facts, glossary
@@ -46,8 +46,8 @@ def facts_of(part: Part, thresholds: Mapping[str, Value]) -> PartFacts:
 def judged(root: PartFacts, rules: Iterable[Rule]) -> tuple[Said, ...]:
     """What the rules say of every part, in the order of the file."""
     about = by_kind(rules)
-    told = ((one, outcome) for one, outcome in outcomes(root.all(), about) if one.kind in about)
-    return tuple(Said(known, about[known.kind], outcome) for known, outcome in told)
+    told = ((one, said) for one, said in outcomes(root.all(), about) if one.kind in about and not _is_none(one))
+    return tuple(Said(known, about[known.kind], said) for known, said in told)
 
 
 def outcomes(
@@ -59,13 +59,13 @@ def outcomes(
     for one in parts:
         alike = one if one.kind in by_name else one.common
         if alike not in found:
-            found[alike] = outcome(about.get(one.kind, ()), one)
+            found[alike] = check.judged(about.get(one.kind, ()), one)
         yield one, found[alike]
 
 
-def outcome(rules: Iterable[Rule], known: PartFacts) -> check.Outcome:
-    """What rules say of one part."""
-    return check.judged(rules, known)
+def _is_none(one: PartFacts) -> bool:
+    """Whether a part stands for machines of which there are none yet."""
+    return one.kind == "server" and one.likely("servers") == 0
 
 
 def by_kind(rules: Iterable[Rule]) -> Mapping[str, tuple[Rule, ...]]:
@@ -86,15 +86,24 @@ class Spoken(NamedTuple):
     verdict: check.Verdict
 
 
-def spoken(said: Iterable[Said]) -> list[Spoken]:
-    """The findings about parts; what one place says of several parts is said once."""
+def spoken(said: Sequence[Said]) -> list[Spoken]:
+    """The findings about parts; what one place says of several parts is said once, and what a part's rack says is not again."""
     told: dict[object, list[Spoken]] = {}
-    for one in said:
-        for verdict in one.outcome.verdicts:
-            found = _finding(one, verdict)
-            same = found.rule, found.severity, found.location, found.nameless
-            told.setdefault(same, []).append(Spoken(found, one, verdict))
+    for one, verdict in _unabsorbed(said):
+        found = _finding(one, verdict)
+        same = found.rule, found.severity, found.location, found.nameless
+        told.setdefault(same, []).append(Spoken(found, one, verdict))
     return [_as_one(alike) for alike in told.values()]
+
+
+def _unabsorbed(said: Sequence[Said]) -> Iterator[tuple[Said, check.Verdict]]:
+    """What is said of each part, without what is said of its rack and has the same cause."""
+    of_racks = {id(one.known): one.outcome.verdicts for one in said if one.known.kind == "rack"}
+    for one in said:
+        rack = one.known.nearest(("rack",)) if one.outcome.verdicts else None
+        for verdict in one.outcome.verdicts:
+            if not check.is_absorbed(verdict, of_racks.get(id(rack), ())):
+                yield one, verdict
 
 
 def findings(
@@ -113,11 +122,16 @@ def _as_one(alike: list[Spoken]) -> Spoken:
     names = list(dict.fromkeys(_short(one.said.known) for one in others))
     if not names:
         return first
-    further = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
     found = first.finding
     value = subject.plain(f"{found.subject.value}; {', '.join(names)}")
-    message = f"{found.message}; so in {', '.join(names[:NAMED_MAX])}{further}"
+    message = f"{found.message}; {so_in(names)}"
     return first._replace(finding=found._replace(message=message, subject=found.subject._replace(value=value)))
+
+
+def so_in(names: Sequence[str]) -> str:
+    """Of which further parts the same is said."""
+    further = f" and {len(names) - NAMED_MAX} more" if len(names) > NAMED_MAX else ""
+    return f"so in {', '.join(names[:NAMED_MAX])}{further}"
 
 
 def _short(known: PartFacts) -> str:

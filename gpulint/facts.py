@@ -37,12 +37,7 @@ DRAFT_FACTS: Mapping[str, str] = {
 """Facts of a draft with a checkpoint of its own, by the fact of that network."""
 AT_CAPACITY: Mapping[str, str] = {"capacity_tokens_per_s": "output_tokens_per_s"}
 """Facts of a replica that has as many requests as it admits, by the fact of that load."""
-ALIKE = frozenset(
-    {
-        "admission_limit",
-        *("likely_placed_load_w", "likely_placed_load_va", "likely_placed_cooled_heat_w", "likely_placed_room_heat_w"),
-    }
-)
+ALIKE = frozenset({"admission_limit"})
 """Facts that are the likely one in all worlds: who waits for admission makes nobody faster where less memory is left."""
 AXES: Mapping[str, tuple[str, str]] = {
     "tensor": ("tensor_parallel", "all_reduce"),
@@ -69,7 +64,7 @@ class Quantity(NamedTuple):
 
     Of a quantity of a facility, `part` names the kinds of part that have it, `key` is its word in the file, and `words` are
     all its values; a part that does not state one that `inherits` has it from the part above. A list holds the fact `each`
-    of every part of the kind `over`, or of those where it is `known`.
+    of every part of the kind `over`, or of those where it is `known`; what is likely is the fact `each` of its own part.
     """
 
     name: str
@@ -233,6 +228,11 @@ class Facts:
         found = self.find(name)
         return found if isinstance(found, Missing) else found.worlds.likely
 
+    def number(self, name: str) -> float | None:
+        """A fact in the likely world; None where it is missing, no number, or known to be absent."""
+        found = self.likely(name)
+        return found if isinstance(found, int | float) and not isinstance(found, bool) else None
+
     def find(self, name: str) -> Known | Missing:
         """A fact with its origin, resolved once."""
         found = self._found.get(name)
@@ -305,13 +305,13 @@ class Facts:
                 lacking = getattr(field.value, "lacking", "") or name
                 self.reasons[lacking] = reason
                 return Missing(frozenset({lacking}))
-            return _same(field.value, field.source or "stated")
+            return same(field.value, field.source or "stated")
         if quantity.of == "engine" and self.role.open_ended:
             self.reasons["arguments"] = self.role.open_ended
             return Missing(frozenset({"arguments"}))
         engine = self._engine
         if name == "task" and (purpose := engines.purpose(engine or "")):
-            return _same(purpose, "what the engine does")
+            return same(purpose, "what the engine does")
         if (assumed := self._without_shape(name)) is not None:
             return assumed
         if engine and (own := formulas(engine).get(name)):
@@ -321,12 +321,12 @@ class Facts:
         if (drafted := self._of_draft(name)) is not None:
             return drafted
         if name == "task" and engine and (purpose := engines.purpose(engine)):
-            return _same(purpose, f"what {engine} is for")
+            return same(purpose, f"what {engine} is for")
         if name in AT_CAPACITY:
             return self._at_capacity(AT_CAPACITY[name])
         if (general := formulas(None).get(name)) is not None:
             found = self._computed(general, alike=name in ALIKE)
-            return _same(quantity.absent[0], "unknown") if isinstance(found, Missing) and quantity.absent else found
+            return same(quantity.absent[0], "unknown") if isinstance(found, Missing) and quantity.absent else found
         if quantity.of == "fitted":
             return self._fitted(name)
         if quantity.of == "measured":
@@ -334,7 +334,7 @@ class Facts:
         if quantity.of == "engine" and (default := self._default(quantity)) is not None:
             return default
         if quantity.absent and (quantity.of != "engine" or engine):
-            return _same(quantity.absent[0], "nothing states it")
+            return same(quantity.absent[0], "nothing states it")
         return Missing(frozenset({name}))
 
     def _without_shape(self, name: str) -> Known | Missing | None:
@@ -349,14 +349,14 @@ class Facts:
             "table_bytes",
             "tied_embeddings",
         ):
-            return _same(0, "a dense network in one number format is assumed")
+            return same(0, "a dense network in one number format is assumed")
         if name == "quantised_parameters":
             return self.find("parameters")
         if name == "quantised_excess" and not self._counts_all_tensors():
             return self.find("named_quantised_excess")
         if name == "stage_share":
             stages = self.find("pipeline_parallel")
-            return stages if isinstance(stages, Missing) else _same(1 / float(stages.worlds.likely), "even stages")  # type: ignore[arg-type]
+            return stages if isinstance(stages, Missing) else same(1 / float(stages.worlds.likely), "even stages")  # type: ignore[arg-type]
         return None
 
     def _counts_all_tensors(self) -> bool:
@@ -425,11 +425,11 @@ class Facts:
             barred, product = self.role.available.barred, hardware.accelerator(self.role.text("accelerator"))
             if barred and product is None:
                 return Missing(frozenset({"accelerator"}))
-            return _same(product is None or product.id not in barred, "accelerators in gpulint.yaml")
+            return same(product is None or product.id not in barred, "accelerators in gpulint.yaml")
         required = self.role.value("required_facts")
         missing = self.missing(required if isinstance(required, tuple) else ())
         told = sorted(missing) if name == "missing_facts" else [glossary()[one].ask for one in sorted(missing)]
-        return _same(tuple(filter(None, dict.fromkeys(told))), "require in gpulint.yaml")
+        return same(tuple(filter(None, dict.fromkeys(told))), "require in gpulint.yaml")
 
     def _of_architecture(self, name: str, quantity: Quantity) -> Known | Missing | None:
         if self.resolved is None:
@@ -439,37 +439,37 @@ class Facts:
             return Missing(frozenset({"architecture"}))
         value = shape.id if name == "architecture" and shape.known else getattr(shape, name, None)
         if value is not None:
-            return _same(value, self.resolved.how)
+            return same(value, self.resolved.how)
         if name == "parameters" and shape.named_parameters is not None:
             return None
         if quantity.absent and (shape.known or quantity.of == "checkpoint"):
-            return _same(quantity.absent[0], self.resolved.how)
+            return same(quantity.absent[0], self.resolved.how)
         return Missing(frozenset({name if shape.known else "architecture"}))
 
     def _of_accelerator(self, name: str, quantity: Quantity) -> Known | Missing:
         profile = self.role.text("mig_profile")
         if profile and name.endswith("_memory_bytes"):
-            return _same(None, "a slice")
+            return same(None, "a slice")
         if profile and name == "accelerator_name":
-            return _same(f"the slice {profile}", "a slice")
+            return same(f"the slice {profile}", "a slice")
         product = hardware.accelerator(self.role.text("accelerator"))
         if product is None:
             if name in _MEMORIES and "device_memory_bytes" in self.role.fields:
-                return _same(None, "its memory is stated")
+                return same(None, "its memory is stated")
             if reason := getattr(self.role.value("accelerator"), "reason", ""):
                 self.reasons["accelerator"] = reason
             return Missing(frozenset({"accelerator"}))
         value = getattr(product, name)
         if profile and value and (share := hardware.slice_share_of(name, profile, product)) is not None:
-            return _same(value * share, "its share of a card")
+            return same(value * share, "its share of a card")
         if value is None and not quantity.absent:
             self.reasons["accelerator"] = f"the catalog has no {quantity.meaning} of {product.name}"
             return Missing(frozenset({"accelerator"}))
-        return _same(value, "catalog")
+        return same(value, "catalog")
 
     def _slice_memory(self) -> Known | Missing:
         if not (profile := self.role.text("mig_profile")):
-            return _same(None, "a whole card")
+            return same(None, "a whole card")
         found = hardware.slice_memory_bytes(profile, self.role.text("accelerator") or None)
         if not found:
             return Missing(frozenset({"accelerator"}))
@@ -480,7 +480,7 @@ class Facts:
         if machine is None:
             return self._of_cloud(name) if name in _NETWORK else Missing(_unplaced(name))
         value = getattr(machine, name)
-        return Missing(frozenset({name})) if value is None else _same(value, "catalog")
+        return Missing(frozenset({name})) if value is None else same(value, "catalog")
 
     def _of_offer(self, name: str, quantity: Quantity) -> Known | Missing:
         """What the machine that a pod runs on costs, and what is known of the site where it stands."""
@@ -492,8 +492,8 @@ class Facts:
                 return Missing(self.missing(("gpus_per_pod", "accelerator")) or _unplaced("node_gpus"))
             value, how = offers.of_machine(offer, name)
         if value is not None:
-            return _same(value, how)
-        return _same(quantity.absent[0], "nothing states it") if quantity.absent else Missing(frozenset({name}))
+            return same(value, how)
+        return same(quantity.absent[0], "nothing states it") if quantity.absent else Missing(frozenset({name}))
 
     def _of_cloud(self, name: str) -> Known | Missing:
         """What all machine types of the stated cloud with that many of the stated accelerator have in common."""
@@ -504,7 +504,7 @@ class Facts:
         values = {getattr(machine, name) for machine in fitting}
         if len(values) != 1 or None in values:
             return Missing(frozenset({name}))
-        return _same(values.pop(), f"every machine type of {cloud} with {gpus} of them")
+        return same(values.pop(), f"every machine type of {cloud} with {gpus} of them")
 
     def _bytes_per_weight(self) -> Known | Missing:
         found = self.find("weight_format")
@@ -519,7 +519,7 @@ class Facts:
             return Known(Worlds(float(row["favourable"]), held, float(row["adverse"])), "measured: " + row["source"])
         shape = self.resolved.architecture if self.resolved else None
         if shape is None or shape.format_assumed is None or isinstance(self.likely("quantization"), str):
-            return _same(held, "catalog")
+            return same(held, "catalog")
         rows = catalog.by("quantization", "quantization")
         small, middle = (float(rows[name]["bytes_per_weight"]) for name in ("int4-g128", shape.format_assumed))
         likely = held if shape.format_assumed == shape.checkpoint_dtype else middle
@@ -533,7 +533,7 @@ class Facts:
         how = f"{formula.__module__.rsplit('.', 1)[-1]}.{formula.__name__}"
         try:
             if alike or all(_constant(triple) for triple in triples):
-                return _same(formula(*(triple.likely for triple in triples)), how)
+                return same(formula(*(triple.likely for triple in triples)), how)
             found = Worlds(*(formula(*values) for values in zip(*triples, strict=True)))
             terms = frozenset().union(*(fact.terms for fact in inputs))
             return Known(found, how, frozenset() if _constant(found) else terms)
@@ -552,7 +552,7 @@ class Facts:
             if isinstance(fact, Known):
                 inputs.append(fact)
             elif name in optional:
-                inputs.append(_same(None, "not known"))
+                inputs.append(same(None, "not known"))
             else:
                 lacking.append(fact.names)
         return inputs, lacking
@@ -566,7 +566,7 @@ class Facts:
             return medium if isinstance(medium, Missing) else ranks
         joined = str(medium.worlds.likely or "")
         if not joined:
-            return _same(1.0 if quantity == "slowdown" else 0.0, "one rank")
+            return same(1.0 if quantity == "slowdown" else 0.0, "one rank")
         found = hardware.measured(joined, operation, self._engine or "", int(ranks.worlds.likely))  # type: ignore[arg-type]
         if found is None:
             self.reasons[name] = f"the catalog has no measurement over {joined}"
@@ -588,7 +588,7 @@ class Facts:
         how = f"default of {engine} {release}" if release else f"default of {engine}, whose release is not stated"
         newest, kinder = values[-1]
         if kinder == "none" or len({value for value, _ in values}) == 1:
-            return _same(newest, how)
+            return same(newest, how)
         ordered = sorted((value for value, _ in values), key=float, reverse=kinder == "higher")  # type: ignore[arg-type]
         return Known(Worlds(ordered[0], newest, ordered[-1]), how)
 
@@ -693,19 +693,19 @@ class Shifted(Facts):
         if isinstance(found, Missing) or not found.terms:
             return found
         if self._term not in found.terms:
-            return _same(found.worlds.likely, found.how)
-        return _same(getattr(found.worlds, self._world), found.how) if name == self._term else self._again(name)
+            return same(found.worlds.likely, found.how)
+        return same(getattr(found.worlds, self._world), found.how) if name == self._term else self._again(name)
 
     def _again(self, name: str) -> Known | Missing:
         own = formulas(self._engine).get(name) if self._engine else None
         formula = own or formulas(None).get(name)
         if (assumed := self._without_shape(name)) is not None:
-            return _same(assumed.worlds.likely, "moved") if isinstance(assumed, Known) else assumed
+            return same(assumed.worlds.likely, "moved") if isinstance(assumed, Known) else assumed
         if formula is None:
             return self._resolve(glossary()[name])
         inputs, _ = self._inputs(formula)
         try:
-            return _same(formula(*(fact.worlds.likely for fact in inputs)), "moved")
+            return same(formula(*(fact.worlds.likely for fact in inputs)), "moved")
         except (LookupError, ArithmeticError):
             return Missing(frozenset({name}))
 
@@ -747,7 +747,8 @@ def _typed(text: str, kind: str) -> Value:
     return text
 
 
-def _same(value: object, how: str) -> Known:
+def same(value: object, how: str) -> Known:
+    """A fact that has one value in all worlds."""
     return Known(Worlds(value, value, value), how)  # type: ignore[arg-type]
 
 

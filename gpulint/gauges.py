@@ -150,12 +150,6 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def number(known: PartFacts, name: str) -> float | None:
-    """A fact in the likely world; None where it is missing, no number, or known to be absent."""
-    found = worlds(known, name)
-    return None if found is None else found.likely
-
-
 def is_so(known: PartFacts, name: str) -> bool:
     """Whether a flag is known to be set."""
     return known.likely(name) is True

@@ -34,7 +34,7 @@ from gpulint.workload import Field, Role, Unknown, Workload
 if TYPE_CHECKING:
     from gpulint.budgets import Consumer
     from gpulint.loads import Placed
-    from gpulint.parts import PartFacts
+    from gpulint.rooms import Described
 
 SHARING = {
     "nvidia.com/gpu": r"timeSlicing\s*:",
@@ -65,13 +65,6 @@ class Understood(NamedTuple):
     summary: WorkloadSummary
     findings: tuple[tuple[Finding, facts.Facts], ...]
     known: tuple[facts.Facts, ...]
-
-
-class Described(NamedTuple):
-    """The findings about a facility with the facts behind each, and the facility as reports show it."""
-
-    findings: Sequence[tuple[Finding, facts.Facts]] = ()
-    summaries: tuple[FacilitySummary, ...] = ()
 
 
 class Judged(NamedTuple):
@@ -155,39 +148,18 @@ def _of_budgets(parts: Sequence[Part], given: Given) -> Part:
 
 def _of_facilities(parts: Sequence[Part], repository: Repository, given: Given) -> Iterator[Part]:
     """What is said of the facilities that policies name, under what every file places there."""
+    read = [one for part in parts for one in part.report.facilities]
     for path in dict.fromkeys(part.facility for part in parts if part.facility and part.report.workloads):
-        from gpulint import loads, premises, waived
+        from gpulint import rooms
 
-        found = premises.of(path, repository)
-        if isinstance(found, premises.Unreadable):
-            yield Part(Report(skipped=(Skip(*found),)))
-            continue
         mine = [part for part in parts if part.facility == path]
         placed = [one for part in mine for one in part.placed]
         unread = sum(skip.reason == UNREAD for part in mine for skip in part.report.skipped)
         try:
-            judged = loads.judged(found.root, placed, given.rules, given.governance.thresholds)
-            said = tuple(said for one, known in judged for said in waived.of_budget(one, known, given))
-            taken = tuple(loads.spent(found.root, placed, given.whole, unread))
-            drawn = _loaded(parts, found.root, placed, given)
+            found = rooms.under(path, placed, unread, read, repository, given)
         except Exception as error:  # counted: the report and the exit code say so
-            yield Part(_failed(path, "judging what is placed in it", error))
-            continue
-        yield Part(Report(said, budgets=taken, facilities=drawn), given.rules)
-
-
-def _loaded(
-    parts: Iterable[Part], root: PartFacts, placed: Sequence[Placed], given: Given
-) -> tuple[FacilitySummary, ...]:
-    """A facility whose own file is read, as reports show it under what is placed in it."""
-    from gpulint import elevations, facilities, loads
-
-    read = (one for part in parts for one in part.report.facilities)
-    known = [one for one in read if one.location == root.role.anchor.location()]
-    if not placed or not known:
-        return ()
-    loaded = facilities.facts_of(loads.under(root, placed), given.governance.thresholds)
-    return tuple(elevations.under(one, loaded) for one in known)
+            found = _failed(path, "judging what is placed in it", error)
+        yield Part(found, given.rules)
 
 
 def _asks(workloads: Iterable[WorkloadSummary], facilities: Iterable[FacilitySummary]) -> dict[str, str]:
@@ -211,7 +183,7 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
     recognised: list[Recognised] = []
     known: dict[tuple[str, str], facts.Facts] = {}
     taking: list[tuple[Workload, facts.Facts]] = []
-    rooms: list[FacilitySummary] = []
+    facilities: list[FacilitySummary] = []
     services = surroundings.services(loaded.documents)
     told, mistaken = hints.commented(loaded.comments)
     for document in loaded.documents:
@@ -220,11 +192,10 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
             continue
         recognised.append(_recognised(adapter, document))
         found.extend(_problems(adapters.problems(adapter, document, repository), given.rules))
-        described = _of_facility(adapter, document, repository, given)
-        rooms.extend(described.summaries)
-        for said, facts_of_part in described.findings:
-            found.append(said)
-            known[said.subject.object, said.role] = facts_of_part
+        if (described := _of_facility(adapter, document, repository, given)) is not None:
+            facilities.append(described.summary)
+            found.extend(finding for finding, _ in described.findings)
+            known.update(((finding.subject.object, finding.role), facts) for finding, facts in described.findings)
         for workload in adapters.workloads(adapter, document, repository):
             hinted = surroundings.hinted(workload, services, told, repository, given)
             understood = _workload(hinted, repository, given)
@@ -240,25 +211,19 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
         skips.append(Skip(source.path, UNREAD))
     lacking = frozenset(one.rule for each in summaries for role in each.roles for one in role.not_evaluated)
     spoken = _settled(answered, source, loaded, given, lacking, known)
-    found_here = Report(spoken, tuple(summaries), tuple(skips), documents=tuple(recognised), facilities=tuple(rooms))
+    found_here = Report(
+        spoken, tuple(summaries), tuple(skips), documents=tuple(recognised), facilities=tuple(facilities)
+    )
     return Part(found_here, consumers=_consumers(taking, given), placed=_placed(taking, given))
 
 
-def _of_facility(adapter: ModuleType, document: Document, repository: Repository, given: Given) -> Described:
+def _of_facility(adapter: ModuleType, document: Document, repository: Repository, given: Given) -> Described | None:
     """What is said of the parts of a facility that a document describes."""
     if not hasattr(adapter, "facility") or (stated := adapter.facility(document, repository)) is None:
-        return Described()
-    from gpulint import elevations, facilities
+        return None
+    from gpulint import rooms
 
-    root = facilities.facts_of(stated, given.governance.thresholds)
-    said = facilities.judged(root, given.rules)
-    understood, spoken = (elevations.of(root, said),), facilities.spoken(said)
-    if not given.alternatives or not spoken:
-        return Described(facilities.findings(spoken, {}), understood)
-    from gpulint import room_alternatives
-
-    offered = room_alternatives.offered(said, spoken, given.rules)
-    return Described(facilities.findings(spoken, offered), understood)
+    return rooms.described(stated, given)
 
 
 def _consumers(taking: Sequence[tuple[Workload, facts.Facts]], given: Given) -> tuple[Consumer, ...]:
@@ -478,9 +443,9 @@ def _judged_parts(
     described = adapter.facility(document, repository) if adapter and hasattr(adapter, "facility") else None
     if described is None:
         return
-    from gpulint import facilities
+    from gpulint import rooms
 
-    for one in facilities.judged(facilities.facts_of(described, given.governance.thresholds), given.rules):
+    for one in rooms.judged(described, given):
         yield Judged(one.owner, one.known, one.rules, one.outcome, one.path)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from gpulint import architecture, hardware, optics, switches, units
+from gpulint import architecture, hardware, optics, servers, switches, units
 from gpulint.sizes import columns
 
 
@@ -15,7 +15,7 @@ def rows(name: str) -> list[tuple[str, ...]]:
         return [head, *(_accelerator(one) for one in hardware.accelerators())]
     if name == "servers":
         head = ("server", "vendor", "GPUs", "maximum", "PSUs", "units", "weight", "cooling")
-        return [head, *(_server(one) for one in hardware.servers())]
+        return [head, *(_server(one) for one in servers.servers())]
     if name == "optics":
         head = ("optic", "kind", "rate", "links", "reach", "connectors", "plug")
         return [head, *(_optic(one) for one in optics.optics())]
@@ -33,7 +33,7 @@ def _accelerator(one: hardware.Accelerator) -> tuple[str, ...]:
     return (one.id, *shown, one.link, units.human(one.board_w, "w") if one.board_w else "?")
 
 
-def _server(one: hardware.Server) -> tuple[str, ...]:
+def _server(one: servers.Server) -> tuple[str, ...]:
     psus = f"{one.psus} x {units.human(one.psu_w, 'w')}" if one.psus and one.psu_w else one.psus
     weight = None if one.server_weight_kg is None else units.human(one.server_weight_kg, "kg")
     maximum = None if one.server_max_w is None else units.human(one.server_max_w, "w")
@@ -60,11 +60,11 @@ def _architecture(one: architecture.Architecture) -> tuple[str, ...]:
 
 def row(name: str, wanted: str) -> str | None:
     """One row with every cell and its source; None when there is none of that name."""
-    record: hardware.Accelerator | hardware.Server | optics.Optic | switches.Switch | architecture.Architecture | None
+    record: hardware.Accelerator | servers.Server | optics.Optic | switches.Switch | architecture.Architecture | None
     if name == "accelerators":
         record = hardware.named(wanted)
     elif name == "servers":
-        record = hardware.server(wanted)
+        record = servers.named(wanted)
     elif name == "optics":
         record = optics.named(wanted)
     elif name == "switches":

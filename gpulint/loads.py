@@ -106,8 +106,7 @@ def _gpus(known: Facts) -> tuple[float, float, bool]:
 
 def _each(known: Facts) -> float:
     """The GPUs of one instance: of an array of jobs, those of one."""
-    value = known.likely("gpus_per_replica")
-    return value if isinstance(value, int | float) and not known.role.text("mig_profile") else 0.0
+    return 0.0 if known.role.text("mig_profile") else known.number("gpus_per_replica") or 0.0
 
 
 def _text(known: Facts, name: str) -> str:
@@ -151,8 +150,7 @@ def _gathered(each: Iterable[tuple[Finding, PartFacts]]) -> Iterator[tuple[Findi
         alike.setdefault((one.rule, one.severity, one.location), []).append((one, known))
     for (first, known), *others in alike.values():
         names = [other.role.name for _, other in others]
-        more = f", and {len(names) - LARGEST} more" if len(names) > LARGEST else ""
-        said = (f"so too {', '.join(names[:LARGEST])}{more}",) if names else ()
+        said = (facilities.so_in(names),) if names else ()
         yield first._replace(arithmetic=(*first.arithmetic, *said)), known
 
 
@@ -220,16 +218,15 @@ def _held(server: PartFacts) -> float | None:
     """The GPUs of the whole pool that a server belongs to."""
     name = server.likely("pool")
     pool = next((one for one in server.root().of_kind("pool") if one.role.name == name), None)
-    value = pool.likely("held_gpus") if pool else None
-    return value if isinstance(value, int | float) else None
+    return pool.number("held_gpus") if pool else None
 
 
 def spent(root: PartFacts, found: Sequence[Placed], whole: bool, unread: int) -> Iterator[Spent]:
     """How much of each pool of a facility is taken, of those on which anything is placed."""
     for name, total in _totals(root, found).items():
         pool = next(one for one in root.of_kind("pool") if one.role.name == name)
-        held = pool.likely("held_gpus")
-        if not total.takers or not isinstance(held, int | float):
+        held = pool.number("held_gpus")
+        if not total.takers or held is None:
             continue
         reason = _untold(total, held, whole, unread)
         verdict = "exceeded" if total.service > held else "cannot tell" if reason else "within"

@@ -7,8 +7,8 @@ import operator
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from gpulint import hardware
-from gpulint.facts import Facts, Known, Missing, Quantity, Shifted, glossary
+from gpulint import hardware, servers
+from gpulint.facts import Facts, Known, Missing, Quantity, Shifted, glossary, same
 from gpulint.findings import Worlds
 from gpulint.workload import Field, Role, Value
 
@@ -268,6 +268,9 @@ class PartFacts(Facts):
             return self._above(quantity)
         if quantity.of == "list":
             return self._gathered(quantity)
+        if quantity.of == "likely":
+            found = self.find(quantity.each)
+            return found if isinstance(found, Missing) else same(found.worlds.likely, found.how)
         if quantity.name in self.role.fields:
             return super()._resolve(quantity)
         if _of_type(quantity) and (supplied := self._typed(quantity)) is not None:
@@ -284,7 +287,7 @@ class PartFacts(Facts):
                 return product
             card = hardware.accelerator(str(product.worlds.likely))
             value = getattr(card, quantity.name, None)
-            return Missing(frozenset({"accelerator"})) if value is None else _alike(value, "catalog")
+            return Missing(frozenset({"accelerator"})) if value is None else same(value, "catalog")
         if quantity.of == "policy" and quantity.name not in self.role.fields and self.above is not None:
             return self.root().find(quantity.name)
         return super()._resolve(quantity)
@@ -294,9 +297,7 @@ class PartFacts(Facts):
         above = self.nearest(quantity.part)
         if above is not None:
             return above.find(quantity.name)
-        return (
-            _alike(quantity.absent[0], "nothing states it") if quantity.absent else Missing(frozenset({quantity.name}))
-        )
+        return same(quantity.absent[0], "nothing states it") if quantity.absent else Missing(frozenset({quantity.name}))
 
     def _gathered(self, quantity: Quantity) -> Known | Missing:
         """One fact of each part of a kind below, world by world."""
@@ -306,7 +307,7 @@ class PartFacts(Facts):
             return Missing(frozenset().union(*lacking))
         known = [one for one in found if isinstance(one, Known)]
         if len(known) == 0:
-            return _alike((), "none")
+            return same((), "none")
         worlds = Worlds(*(tuple(getattr(one.worlds, world) for one in known) for world in Worlds._fields))
         return Known(worlds, f"each {quantity.over}")  # type: ignore[arg-type]
 
@@ -316,9 +317,9 @@ class PartFacts(Facts):
         own = self._own_type(name).get(quantity.name)
         if own is not None:
             return Facts(self.role.having(**{quantity.name: own}), None).find(quantity.name)
-        row = hardware.server(name)
+        row = servers.named(name)
         value = getattr(row, quantity.name, None)
-        return None if value is None else _alike(value, "catalog")
+        return None if value is None else same(value, "catalog")
 
     def _own_type(self, name: str) -> Mapping[str, Field]:
         if self._type is None:
@@ -340,10 +341,6 @@ def _device(stated: object) -> str:
 def _of_type(quantity: Quantity) -> bool:
     """Whether the type of a server may say it."""
     return quantity.of == "server" or quantity.name == "accelerator"
-
-
-def _alike(value: object, how: str) -> Known:
-    return Known(Worlds(value, value, value), how)  # type: ignore[arg-type]
 
 
 @functools.cache

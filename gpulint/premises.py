@@ -64,7 +64,7 @@ def _read(path: str, content: bytes, repository: Repository | None) -> Premises 
 
 def _of(root: PartFacts, path: str) -> Premises:
     found = root.of_kind("pool")
-    energy = Energy(**{name: _number(root.likely(fact)) for name, fact in OF_SITE.items()})
+    energy = Energy(**{name: root.number(fact) for name, fact in OF_SITE.items()})
     return Premises(path, root, found, tuple(_pool(one, path) for one in found), energy)
 
 
@@ -98,13 +98,9 @@ def _card(known: PartFacts, path: str) -> Field:
 
 def _shared(known: PartFacts, fact: str, path: str) -> Field | None:
     """What all servers of a pool have alike."""
-    values = {_number(one.likely(fact)) for one in known.of_kind("server")}
+    values = {one.number(fact) for one in known.of_kind("server")}
     value = values.pop() if len(values) == 1 else None
     return None if value is None else Field(value, source=path)
-
-
-def _number(value: object) -> float | None:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 # ---- workloads
@@ -211,7 +207,7 @@ def _told(taking: Sequence[PartFacts], role: Role, premises: Premises) -> Iterat
     for name, shared in (("pool_gpus", [one.gpus for one in named]), ("power_cap_w", _caps(taking, premises.path))):
         if all(shared) and len({one.value for one in shared if one}) == 1 and shared[0]:
             yield name, shared[0]
-    held = [_number(one.likely("held_gpus")) for one in taking]
+    held = [one.number("held_gpus") for one in taking]
     counted = [one for one in held if one is not None]
     if len(counted) == len(held):
         most = max(counted) if "partition" in role.fields else sum(counted)

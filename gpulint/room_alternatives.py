@@ -11,6 +11,7 @@ from gpulint.facilities import Key
 from gpulint.facts import glossary
 from gpulint.findings import Edit, Severity, Suggestion
 from gpulint.parts import Part, PartFacts
+from gpulint.policy import check
 from gpulint.policy.check import Outcome, Verdict
 from gpulint.policy.rule import Rule
 from gpulint.room_moves import Change, Move
@@ -94,7 +95,7 @@ def _is_told(rule: Rule, move: Move, after: Sequence[PartFacts]) -> bool:
     """Whether a rule can be evaluated of whatever takes something in: nothing passes by going where little is known."""
     places = {(holder.kind, holder.path()) for holder, _ in move.added}
     taking = (one for one in after if one.kind in rule.target.kind and (one.kind, one.path()) in places)
-    return not any(facilities.outcome([rule], one).not_evaluated for one in taking)
+    return not any(check.judged([rule], one).not_evaluated for one in taking)
 
 
 def _errors_left(
@@ -108,20 +109,29 @@ def _errors_left(
     here = next((one for one in after if one.kind == known.kind and facilities.key(one) == own), None)
     if here is None:
         return None
-    answered = facilities.outcome([rule], here)
+    answered = check.judged([rule], here)
     if answered.holding or answered.not_evaluated:
         return None
-    errors = 0
+    outcomes: list[tuple[Key, Outcome]] = []
     for one, outcome in facilities.outcomes(after, rules):
-        if _is_worse(stood.called(facilities.key(one)), outcome, stood):
+        at = stood.called(facilities.key(one))
+        if _is_worse(at, outcome, stood):
             return None
-        errors += sum(verdict.severity == Severity.ERROR for verdict in outcome.verdicts)
-    return errors
+        outcomes.append((at, outcome))
+    if _comes_up(rule, own, outcomes):
+        return None
+    return sum(one.severity == Severity.ERROR for _, outcome in outcomes for one in outcome.verdicts)
 
 
 def _is_worse(at: Key, outcome: Outcome, stood: Before) -> bool:
     louder = (one.severity > stood.severities.get((at, one.rule.name), 0) for one in outcome.verdicts)
     return any(louder) or any((at, one.rule) not in stood.lacking for one in outcome.not_evaluated)
+
+
+def _comes_up(rule: Rule, own: Key, outcomes: Iterable[tuple[Key, Outcome]]) -> bool:
+    """Whether a rule that holds no longer leaves what it absorbed of the parts that its own part holds."""
+    within = [outcome for at, outcome in outcomes if at[1][:-1] == own[1]]
+    return any(one.rule.name in rule.absorbs for outcome in within for one in outcome.verdicts)
 
 
 # ---- the facility after a move

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from typing import NamedTuple
 
-from gpulint import cable_moves, hardware, units
+from gpulint import cable_moves, servers, units
 from gpulint.facts import Missing, glossary
 from gpulint.parts import Part, PartFacts
 from gpulint.workload import Field, Value
@@ -16,7 +16,10 @@ BREAKERS_A: Mapping[str, tuple[int, ...]] = {"NEC": (20, 30, 50, 60, 100), "IEC"
 """Sizes of the plugs that racks hang on: NEMA L6 and IEC 60309 (CS8365 for 50 A)."""
 HIGHER_V = {"NEC": 415, "IEC": 400}
 """Line to line of three phases whose 240 V or 230 V to neutral ordinary power supplies take."""
-CAPS = (0.85, 0.7, 0.5)
+SERVER_V = {"NEC": 208, "IEC": 230}
+"""Voltage of a circuit for servers that has as many phases as one of 100 to 127 V."""
+HOUSEHOLD_MOST_V = 127
+CAPS = (0.95, 0.9, 0.85, 0.7, 0.5)
 """Shares of a board's power that are tried; drivers take limits down to about half of it or less."""
 FEEDS_MORE = 2
 COOLED: Mapping[str, tuple[str, ...]] = {
@@ -83,18 +86,13 @@ def _rack(known: PartFacts) -> PartFacts | None:
     return known if known.kind == "rack" else known.nearest(("rack",))
 
 
-def _number(known: PartFacts, name: str) -> float | None:
-    found = known.likely(name)
-    return found if isinstance(found, int | float) and not isinstance(found, bool) else None
-
-
 # ---- servers
 
 
 def _fewer_servers(known: PartFacts) -> Iterator[Move]:
     """The largest number that stays, with the others in racks that have the same machines, else wherever there is room."""
     for group in _groups(known):
-        count, alike = int(_number(group, "servers") or 0), _alike_racks(group)
+        count, alike = int(group.number("servers") or 0), _alike_racks(group)
         for left in range(count - 1, 0, -1):
             yield from _spread(group, left, count - left) if alike == 1 else ()
             where = _name(group) if alike == 1 else f"each of {alike} racks"
@@ -106,7 +104,7 @@ def _fewer_servers(known: PartFacts) -> Iterator[Move]:
 def _groups(known: PartFacts) -> tuple[PartFacts, ...]:
     """The kinds of server at hand, the most of one kind first."""
     held = (known,) if known.kind == "server" else (_rack(known) or known).of_kind("server")
-    return tuple(sorted(held, key=lambda one: -(_number(one, "servers") or 0)))
+    return tuple(sorted(held, key=lambda one: -(one.number("servers") or 0)))
 
 
 def _alike_racks(group: PartFacts) -> int:
@@ -131,7 +129,7 @@ def _spread(group: PartFacts, left: int, moved: int) -> Iterator[Move]:
     others = [
         one for one in room.of_kind("rack") if one.role.anchor != rack.role.anchor and bool(one.of_kind("feed")) >= fed
     ]
-    for other in sorted(others, key=lambda one: _number(one, "units_used") or 0)[:2]:
+    for other in sorted(others, key=lambda one: one.number("units_used") or 0)[:2]:
         here = group.role.having(servers=Field(moved, source="suggested"))
         without = {name: field for name, field in here.fields.items() if name not in ("position_u", "cords")}
         added = ((other, Part("server", type(here)(here.name, here.anchor, without))),)
@@ -146,10 +144,10 @@ def _servers(count: int) -> str:
 def _other_type(known: PartFacts) -> Iterator[Move]:
     """Machines with as many of the same accelerator that take less power or less room."""
     for group in _groups(known):
-        card, gpus = group.likely("accelerator"), _number(group, "server_gpus")
+        card, gpus = group.likely("accelerator"), group.number("server_gpus")
         if not isinstance(card, str) or gpus is None or group.role.fields.get("server_type") is None:
             continue
-        for row in hardware.servers():
+        for row in servers.servers():
             if row.accelerator == card and row.server_gpus == gpus and row.id != group.role.text("server_type"):
                 yield Move(f"{row.name} instead", (Change(group, "server_type", row.id),), "another machine")
 
@@ -157,7 +155,7 @@ def _other_type(known: PartFacts) -> Iterator[Move]:
 def _capped(known: PartFacts) -> Iterator[Move]:
     """A power limit on the cards of every server of the rack."""
     for share in CAPS:
-        capped = [(one, board) for one in _groups(known) if (board := _number(one, "board_w"))]
+        capped = [(one, board) for one in _groups(known) if (board := one.number("board_w"))]
         changes = tuple(Change(one, "power_cap_w", round(board * share)) for one, board in capped)
         if changes:
             limit = units.human(changes[0].value, "w")
@@ -181,37 +179,49 @@ def _slower(cap: Change) -> str:
 
 
 def _feeds(known: PartFacts) -> tuple[PartFacts, ...]:
+    """The feeds of a rack that are like its largest; a smaller circuit beside them is there for something else."""
     rack = _rack(known)
-    return rack.of_kind("feed") if rack else ()
+    every = rack.of_kind("feed") if rack else ()
+    largest = max(every, key=lambda one: one.number("feed_usable_va") or 0, default=None)
+    return tuple(one for one in every if largest and _kind(one) == _kind(largest))
+
+
+def _kind(feed: PartFacts) -> tuple[float | None, ...]:
+    return tuple(feed.number(name) for name in ("feed_voltage_v", "feed_phases"))
 
 
 def _code(known: PartFacts) -> str:
-    stated = known.likely("electrical_code")
-    return stated if stated in BREAKERS_A else "NEC"  # type: ignore[return-value]
+    told = (known, "electrical_code"), *((one, "governing_code") for one in _feeds(known))
+    found = (part.likely(name) for part, name in told)
+    return next((str(one) for one in found if one in BREAKERS_A), "NEC")
 
 
 def _higher_voltage(known: PartFacts) -> Iterator[Move]:
-    """Three phases of 415 V or 400 V, for what is lower and for 480 V and more."""
+    """208 V or 230 V for what households have; three phases of 415 V or 400 V, for what is lower and for 480 V and more."""
     feeds = _feeds(known)
-    volts = HIGHER_V[_code(known)]
-    stated = [(one, _number(one, "feed_voltage_v") or volts) for one in feeds]
+    volts, usual = HIGHER_V[_code(known)], SERVER_V[_code(known)]
+    low = [one for one in feeds if (one.number("feed_voltage_v") or volts) <= HOUSEHOLD_MOST_V]
+    if low:
+        changes = tuple(Change(one, "feed_voltage_v", usual) for one in low)
+        yield Move(f"feeds of {usual} V", changes, f"circuits and rack PDUs for {usual} V")
+    stated = [(one, one.number("feed_voltage_v") or volts) for one in feeds]
     others = [one for one, now in stated if now < volts or now > max(HIGHER_V.values())]
-    phases = [Change(one, "feed_phases", 3) for one in others if _number(one, "feed_phases") == 1]
+    phases = [Change(one, "feed_phases", 3) for one in others if one.number("feed_phases") == 1]
     if others:
-        changes = (*(Change(one, "feed_voltage_v", volts) for one in others), *phases)
-        yield Move(f"feeds of {volts} V, three phases", changes, f"circuits and rack PDUs for {volts} V")
+        raised = (*(Change(one, "feed_voltage_v", volts) for one in others), *phases)
+        yield Move(f"feeds of {volts} V, three phases", raised, f"circuits and rack PDUs for {volts} V")
 
 
 def _larger_breaker(known: PartFacts) -> Iterator[Move]:
     """The next sizes of breaker and cord."""
     feeds = _feeds(known)
-    stated = [(one, amps) for one in feeds if (amps := _number(one, "breaker_a")) is not None]
+    stated = [(one, amps) for one in feeds if (amps := one.number("breaker_a")) is not None]
     least = min((amps for _, amps in stated), default=None)
     for size in BREAKERS_A[_code(known)] if least is not None else ():
         if size > least:  # type: ignore[operator]
             smaller = [one for one, amps in stated if amps < size]
             changes = [Change(one, "breaker_a", size) for one in smaller]
-            rated = [Change(one, "pdu_a", size) for one in smaller if (_number(one, "pdu_a") or size) < size]
+            rated = [Change(one, "pdu_a", size) for one in smaller if (one.number("pdu_a") or size) < size]
             gives_up = f"circuits, cords and rack PDUs for {size} A"
             yield Move(f"breakers of {size} A", (*changes, *rated), gives_up)
 
@@ -221,12 +231,12 @@ def _more_feeds(known: PartFacts) -> Iterator[Move]:
     rack, feeds = _rack(known), _feeds(known)
     if rack is None or not feeds:
         return
-    like = feeds[-1].part
+    like, count = feeds[-1].part, len(rack.of_kind("feed"))
     for more in range(1, FEEDS_MORE + 1):
-        added = tuple((rack, _alike(like, _next_name(like.role.name, len(feeds), at))) for at in range(more))
-        title = f"{len(feeds) + more} feeds of the same kind"
+        added = tuple((rack, _alike(like, _next_name(like.role.name, count, at))) for at in range(more))
+        title = f"{count + more} feeds of the same kind"
         yield Move(title, (), f"{more} further circuit{'s' if more > 1 else ''} to the rack", added)
-        yield from (_with_feeds(other, added, len(feeds) + more) for other in _higher_voltage(known))
+        yield from (_with_feeds(other, added, count + more) for other in _higher_voltage(known))
 
 
 def _with_feeds(other: Move, added: tuple[tuple[PartFacts, Part], ...], feeds: int) -> Move:
@@ -274,7 +284,7 @@ def _air_cooled(known: PartFacts) -> Iterator[Move]:
 
 def _more_units(known: PartFacts) -> Iterator[Move]:
     """Further units of the kind that are there."""
-    stated = _number(known, "cooling_units")
+    stated = known.number("cooling_units")
     for more in UNITS_MORE if stated is not None else ():
         count = int(stated or 0) + more
         title = f"{count} cooling units"
@@ -283,7 +293,7 @@ def _more_units(known: PartFacts) -> Iterator[Move]:
 
 def _cooler_air(known: PartFacts) -> Iterator[Move]:
     """The warmest air that is recommended and that the servers and their class bear."""
-    limits = (_number(known, name) for name in ("recommended_inlet_max_c", "lowest_inlet_max_c", "class_inlet_max_c"))
+    limits = (known.number(name) for name in ("recommended_inlet_max_c", "lowest_inlet_max_c", "class_inlet_max_c"))
     warmest = math.floor(min((one for one in limits if one is not None), default=0))
     stating = _stating(known, "inlet_c")
     yield Move(f"air of {warmest} °C", (Change(stating, "inlet_c", warmest),), "more cooling")

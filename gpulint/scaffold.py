@@ -147,14 +147,25 @@ def _hints(report: Report) -> Iterator[str]:
         yield from (f"#     {key}:" for key in lacking)
 
 
-def said(report: Report) -> str:
-    """What was found, and what to do next."""
+def said(report: Report, facility: str | None = None) -> str:
+    """What was found, and what to do next, with a facility that was written to begin with."""
     lacking = sum(bool(_lacking(workload)) for workload in report.workloads)
     found = len(report.workloads)
     counts = Counter(finding.severity for finding in report.open)
     standing = ", ".join(_several(counts[level], level.word) for level in reversed(Severity) if counts[level])
+    room = (
+        [f"  gpulint facility {facility}  draws its racks, once they are yours and not the example's"]
+        if facility
+        else []
+    )
     lines = [f"{_several(found, 'workload')} found, {lacking} lack something that a hint can say"]
-    steps = [*([f"standing today: {standing}"] if standing else []), "next", *(BASELINE if standing else ()), *STEPS]
+    steps = [
+        *([f"standing today: {standing}"] if standing else []),
+        "next",
+        *room,
+        *(BASELINE if standing else ()),
+        *STEPS,
+    ]
     return "".join(f"{line}\n" for line in (*lines, *steps))
 
 

@@ -17,12 +17,12 @@ GB = 10**9
 BILLION = 10**9
 TERA = 10**12
 GBIT = GB // 8
+"""A link of 1 Gbit/s in bytes per second."""
 HOUR_S = 3600
 MONTH_HOURS = 730
 YEAR_HOURS = 8760
 KWH = THOUSAND * HOUR_S
 """A kilowatt-hour in joules."""
-"""A link of 1 Gbit/s in bytes per second."""
 
 QUANTITY_DIGITS_MAX = 40
 """Longer numbers are no quantities: Kubernetes itself stops at 2^63."""
@@ -275,7 +275,8 @@ def watts_of(value: str | float) -> float:
         return float(Fraction(heat[1]) * factor)
     match = _POWER.fullmatch(text)
     if match is None:
-        raise ValueError(f"{_quoted(text)} is not a power such as 700 W or 30 kW")
+        apparent = "; state what it carries in kW" if text.lower().endswith("va") else ""
+        raise ValueError(f"{_quoted(text)} is not a power such as 700 W or 30 kW{apparent}")
     watts = Fraction(match[1]) * {"": 1, "k": THOUSAND, "M": MILLION}[match[2] or ""]
     return int(watts) if watts.denominator == 1 else float(watts)
 
@@ -296,7 +297,8 @@ def _physical(unit: str, value: str | float) -> float:
     match = _PHYSICAL.fullmatch(str(value).strip())
     factor = factors.get((match[2] or "").lower()) if match else None
     if match is None or factor is None:
-        raise ValueError(f"{_quoted(str(value))} is not {example}")
+        two = "; state the one between lines" if unit == "v" and "/" in str(value) else ""
+        raise ValueError(f"{_quoted(str(value))} is not {example}{two}")
     return _narrow(Fraction(match[1]) * factor)
 
 

@@ -317,6 +317,12 @@ def test_a_check_says_in_one_line_how_many_racks_are_over_a_limit(
     assert list(counts.closing(report)) == ["0 files, 0 workloads, no findings", expected]
 
 
+def test_a_room_over_its_limit_is_counted_beside_racks_that_are_not() -> None:
+    hall = AreaSummary("room", "hall", at(1), (Meter("cooling", "w", all_worlds(2), 1, verdict="exceeded"),))
+    facility = FacilitySummary("lab", at(1), (hall,), (RackSummary("r1", "", at(2)),))
+    assert counts.facility(facility).endswith("none over a limit, 1 room over a limit of its own")
+
+
 def test_what_a_change_leaves_alone_is_no_line_of_it() -> None:
     report = Report(facilities=(OVERLOADED,), comparison=Comparison("main", "HEAD"))
     assert list(counts.closing(report)) == ["0 files, 0 workloads, no findings"]

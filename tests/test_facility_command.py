@@ -125,6 +125,28 @@ def test_a_file_without_a_facility_is_told_so(run: Run, text: str) -> None:
     assert "describes no facility; gpulint init --facility writes one" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            ROOM.replace("kind: Facility", "kind: facility"),
+            "kind: write one of InferenceService, TrainingJob, Facility",
+        ),
+        (ROOM.replace("spec:\n", "spec:\n\t\n\tpue: 2\n"), "a tab indents this line"),
+    ],
+    ids=["another case", "a tab"],
+)
+def test_a_file_that_was_to_be_a_facility_is_told_what_is_wrong_with_it(run: Run, text: str, said: str) -> None:
+    result = run(text)
+    assert (result.exit_code, said in result.stdout) == (1, True)
+
+
+def test_a_template_is_told_to_be_one(run: Run) -> None:
+    assert (
+        "room.yaml describes no facility: template" in run(ROOM.replace("units: 24", "units: {{ .Values.u }}")).stderr
+    )
+
+
 def test_a_facility_with_a_mistake_is_not_drawn_and_the_mistake_is_told(run: Run) -> None:
     result = run(ROOM.replace("units: 24", "unit: 24"))
     assert result.exit_code == 1

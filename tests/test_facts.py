@@ -841,3 +841,8 @@ def test_a_pooling_network_runs_no_sampler() -> None:
         for name in ("Qwen/Qwen3-Embedding-8B", "Qwen/Qwen3-8B")
     )
     assert pooling.likely < generating.likely  # type: ignore[union-attr,operator]
+
+
+def test_the_words_of_every_quantity_are_written_as_texts() -> None:
+    listed = {word for one in facts.glossary().values() for word in one.words}
+    assert listed & {"True", "False", "None"} == set()

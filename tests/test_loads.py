@@ -14,6 +14,7 @@ import samples
 from gpulint import documents, facilities, lint, loads, preparation
 from gpulint import run as runs
 from gpulint.adapters import facility
+from gpulint.explanations import fact
 from gpulint.facts import Missing
 from gpulint.findings import Report, Severity
 from gpulint.given import Given
@@ -22,7 +23,7 @@ from gpulint.parts import PartFacts
 from gpulint.policy.rule import shipped_rules
 from gpulint.reports import elevation
 from gpulint.repository import Source
-from gpulint.sizing import placed_load, power_cap
+from gpulint.sizing import placed_load, power_cap, server_load
 
 CAPS = Path(__file__).parent / "known_answers" / "power_caps.csv"
 HALL = """\
@@ -359,7 +360,7 @@ def test_three_busy_servers_on_one_feed_likely_trip_it() -> None:
     assert said(found) == {"placed-load-over-circuit": Severity.WARNING}
     (one,) = samples.of_rule(found, "placed-load-over-circuit")
     assert one.location.path == "a.yaml"
-    assert one.arithmetic == ("48 GPUs chat (a.yaml)", "so too r2")
+    assert one.arithmetic == ("48 GPUs chat (a.yaml)", "so in r2")
     assert said(report(hall, a_yaml=service("chat", 8))) == {}
 
 
@@ -498,8 +499,8 @@ def test_more_of_a_fitted_term_never_lowers_the_load(term: str) -> None:
         }
         busy = placed_load.pool_busy_gpus(64, 16, 24, 16, told["queue_share"])
         here = placed_load.group_busy_gpus(16, 64, busy, told["packing_share"])
-        idle = placed_load.idle_w(10_200, told["idle_server_share"])
-        full = placed_load.busy_w(10_200, told["busy_server_share"], idle)
+        idle = server_load.idle_w(10_200, told["idle_server_share"])
+        full = server_load.busy_w(10_200, told["busy_server_share"], idle)
         return placed_load.placed_group_w(idle * 2, full * 2, told["packing_share"], 16, here)
 
     values = [load(step / 10) for step in range(11)]
@@ -629,3 +630,13 @@ def test_a_drawing_says_what_a_year_takes_and_costs_to_three_digits() -> None:
         "a year          116 MWh",
         "costs           $11,600; cooling and losses $2,680",
     ]
+
+
+def test_a_rule_about_what_a_run_places_waits_for_its_end() -> None:
+    said = {"pool_service_gpus", "pool_queued_gpus", "pool_largest_job_gpus", "pool_gpus_held", "placed_workloads"}
+    resting = set(said)
+    while further := {one for name in resting for one in fact.uses().get(name, ())} - resting:
+        resting |= further
+    about = [one for one in shipped_rules().values() if one.target.scope == "facility" and resting & {*one.facts}]
+    assert len(about) >= 6
+    assert [one.name for one in about if not loads.SUMMED & {*one.facts}] == []

@@ -549,6 +549,17 @@ def test_a_file_of_several_lists_is_a_facility_of_its_own() -> None:
     assert [one.role.name for one in (*known.of_kind("rack"), *known.of_kind("feed"))] == ["r07", "A"]
 
 
+def test_tables_of_racks_have_a_column_of_facilities_and_are_exports_all_the_same() -> None:
+    table = b"Name,Site,Location,Facility ID,Status,Height (U)\r\nr07,ams1,hall-1,,Active,48U\r\n"
+    held = Alone({"export/netbox_racks.csv": table})
+    found = inventories.alone("export", held)
+    assert found is not None
+    (document,) = documents.load(found.path, found.content).documents
+    described = facility.facility(document, held)
+    assert described is not None
+    assert [one.likely("rack_units") for one in facilities.facts_of(described, {}).of_kind("rack")] == [48]
+
+
 @pytest.mark.parametrize(
     ("path", "content"),
     [

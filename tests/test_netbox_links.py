@@ -9,7 +9,7 @@ import pytest
 from gpulint import documents, facilities
 from gpulint.adapters import facility
 from gpulint.parts import PartFacts
-from gpulint.policy import rule
+from gpulint.policy import check, rule
 from gpulint.samples import Alone
 
 Row = dict[str, object]
@@ -54,7 +54,7 @@ def test_passive_copper_has_the_speed_of_its_slower_interface() -> None:
 
 def test_copper_that_nobody_makes_is_found_at_the_cable_of_the_export() -> None:
     (one,) = cables(cable("dac-passive"))
-    outcome = facilities.outcome([each for each in rule.shipped_rules().values() if each.family == "cabling"], one)
+    outcome = check.judged([each for each in rule.shipped_rules().values() if each.family == "cabling"], one)
     assert [each.rule.name for each in outcome.verdicts] == ["copper-too-long"]
     assert outcome.verdicts[0].rule.name
     assert one.role.fields["cable_length_m"].origins[0].document.path == "export/cables.json"

@@ -74,10 +74,14 @@ def test_what_nothing_states_is_missing_and_known_sums_leave_it_out() -> None:
     ("line", "message"),
     [
         ("            - {name: b1, unit: 42}\n", "unknown key unit of a rack; did you mean units?"),
-        ("            - {name: b1, units: tall}\n", 'units: "tall" is not a number such as 300, 2k, 15M, 8B or 2T'),
+        ("            - {name: b1, height: 42}\n", "unknown key height of a rack; did you mean units?"),
+        ("            - {name: b1, pue: 1.3}\n", "unknown key pue of a rack; it is a key of a facility, site or room"),
+        ("            - {name: b1, units: tall}\n", 'units: "tall" is not a number such as 42'),
+        ("            - {name: b1, units: -42}\n", "units: -42 is negative"),
+        ("            - {name: b1, servers: [{power: 1 kW, count: 1.5}]}\n", "count: 1.5 is not a whole number"),
         ("            - {units: 42}\n", "name: is missing"),
         ("            - {name: b1, units: [42]}\n", "units: write one number or text"),
-        ("            - b1\n", "racks: is a mapping of keys"),
+        ("            - b1\n", "racks: begin the entry with a key, as `- name:` or `- type:`"),
     ],
 )
 def test_what_is_wrong_with_a_file_is_said_at_its_place(line: str, message: str) -> None:
@@ -189,3 +193,42 @@ def test_a_rule_about_a_name_speaks_of_that_rack_alone() -> None:
     of_racks = next(one for one in rule.shipped_rules().values() if one.target.kind == ("rack",))
     said = facilities.judged(known(HALL), [dataclasses.replace(of_racks, when="rack_name == 'a02'")])
     assert [one.path for one in said if one.outcome.verdicts] == ["hall-1/a/a02"]
+
+
+@pytest.mark.parametrize("written", ["42", "42U", "42 U", "42u"])
+def test_rack_units_are_read_as_people_write_them(written: str) -> None:
+    assert racks(HALL.replace("units: 42}", f"units: {written}}}"))["b1"].likely("rack_units") == 42
+
+
+@pytest.mark.parametrize(
+    ("text", "messages"),
+    [
+        (
+            "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: x}\nspec: {}\nrooms: []\n",
+            ["unknown key rooms beside spec; rooms belongs under spec"],
+        ),
+        (
+            "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: x}\nspec: {}\nname: x\n",
+            ["unknown key name beside spec; it belongs under metadata"],
+        ),
+        (
+            "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: x}\nspec: {rooms: [{name: a, servers: [], feeds: []}]}\n",
+            [
+                "unknown key feeds of a room; it is a key of a rack",
+                "unknown key servers of a room; it is a key of a rack",
+            ],
+        ),
+        (
+            "apiVersion: gpulint/v1\nkind: facility\nmetadata: {name: x}\nspec: {racks: []}\n",
+            ["kind: write one of InferenceService, TrainingJob, Facility"],
+        ),
+    ],
+)
+def test_what_stands_at_the_wrong_level_is_told_its_own(text: str, messages: list[str]) -> None:
+    assert sorted(one.message for one in samples.report(text, path="facility.yaml").findings) == messages
+
+
+def test_a_room_whose_cooling_has_no_reserve_may_say_so() -> None:
+    text = HALL.replace("    - name: hall-1\n", "    - name: hall-1\n      cooling_redundancy: N\n")
+    assert samples.report(text, path="facility.yaml").findings == ()
+    assert known(text).of_kind("room")[0].likely("cooling_redundancy") == "N"

@@ -133,10 +133,9 @@ class Machine(NamedTuple):
     units: int
 
 
-JOULES = {"water": 992.2 * 4179, "PG25": 1012 * 3930}
-"""What a cubic metre of coolant takes up for each kelvin, at 40 °C."""
+JOULES = {"water": 992.2 * 4179, "PG25": 1022.5 * 3920}
+"""What a cubic metre of coolant takes up for each kelvin, at 40 °C: NIST Chemistry WebBook; Dow, DOWFROST LC 25, table 2."""
 AIR_JOULES = 1.2 * 1005
-BTU_PER_HOUR_W = 0.29307107
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -181,8 +180,6 @@ def test_heat_air_coolant_and_weight_of_a_room_drawn_at_random_are_counted_as_th
         kilograms = 120 + sum(one.count * one.kilograms for one in machines)
         into_liquid += liquid
         assert rack.likely("heat_w") == heat
-        assert rack.likely("heat_btu_per_h") == pytest.approx(heat / BTU_PER_HOUR_W)
-        assert rack.likely("cooling_tons") == pytest.approx(heat / BTU_PER_HOUR_W / 12_000)
         assert rack.likely("air_heat_w") == pytest.approx(heat - liquid)
         assert rack.likely("needed_airflow_m3_per_s") == pytest.approx((heat - liquid) / AIR_JOULES / air_rise)
         assert rack.likely("needed_flow_m3_per_s") == pytest.approx(liquid / JOULES[coolant] / coolant_rise)

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
-from gpulint import catalog, hardware
+from gpulint import catalog, hardware, servers
 
-SERVERS = hardware.servers()
+SERVERS = servers.servers()
 
 
 @pytest.mark.parametrize(
@@ -29,14 +29,14 @@ SERVERS = hardware.servers()
     ],
 )
 def test_a_server_is_found_by_the_names_that_are_listed_in_either_case(written: str, server: str) -> None:
-    found = hardware.server(written)
+    found = servers.named(written)
     assert found is not None
     assert found.id == server
 
 
 @pytest.mark.parametrize("written", ["DGX", "H100", "DGX H1000", "dgx h100 ", "NVL72", "B200", "GB200", "SR680a", ""])
 def test_a_part_of_a_name_is_no_server(written: str) -> None:
-    assert hardware.server(written) is None
+    assert servers.named(written) is None
 
 
 def test_no_name_means_two_servers() -> None:
@@ -52,7 +52,7 @@ def test_every_listed_name_is_of_a_server_with_a_row() -> None:
 
 
 def test_a_dgx_h100_is_what_its_user_guide_prints() -> None:
-    found = hardware.server("dgx-h100")
+    found = servers.named("dgx-h100")
     assert found is not None
     assert (found.server_max_w, found.psus, found.psu_w, found.psus_needed) == (10200, 6, 3300, 4)
     assert (found.server_units, found.server_weight_kg, found.psu_inlet) == (8, 130.45, "C20")
@@ -71,7 +71,7 @@ def test_ids_are_kebab_case_and_sources_are_more_than_a_name() -> None:
 
 
 @pytest.mark.parametrize("one", SERVERS, ids=lambda one: one.id)
-def test_figures_of_a_server_agree_with_each_other(one: hardware.Server) -> None:
+def test_figures_of_a_server_agree_with_each_other(one: servers.Server) -> None:
     assert one.server_cooling in ("air", "liquid", "hybrid", None)
     if one.psus is not None and one.psus_needed is not None:
         assert one.psus_needed <= one.psus
@@ -89,6 +89,6 @@ def test_figures_of_a_server_agree_with_each_other(one: hardware.Server) -> None
 
 
 def test_an_empty_cell_is_none() -> None:
-    found = hardware.server("poweredge-xe9680l")
+    found = servers.named("poweredge-xe9680l")
     assert found is not None
     assert (found.server_max_w, found.accelerator, found.server_heat_w) == (None, None, None)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.documents import Document, Path, Problem
-from gpulint.facility import inventories, reader, shape
-from gpulint.parts import HOLDS, LISTS, NAMED, Part, keys
+from gpulint.facility import inventories, mistakes, reader, shape
+from gpulint.parts import LISTS, NAMED, Part, keys
 from gpulint.repository import Repository
 from gpulint.workload import Workload
 
 MENTIONS = ("kind: Facility", '"Facility"', "'Facility'")
 UNIONS = frozenset({"int", "float", "str", "bool"})
 """How pydantic calls the ways to write a value, behind the path of one that is none of them."""
+_MAPPING = "begin the entry with a key, as `- name:` or `- type:`"
 
 
 def claims(document: Document) -> bool:
@@ -90,20 +91,14 @@ def _refused(document: Document) -> Iterator[Problem]:
 
 
 def _problem(document: Document, path: Path, sort: str, message: str) -> Problem:
-    """A validation error in plain words, with the nearest known key of an unknown one."""
+    """A validation error in plain words."""
     of_union = bool(path) and path[-1] in UNIONS
     path = path[:-1] if of_union else path
     if sort == "extra_forbidden":
-        import difflib
-
-        part = next((LISTS[str(one)] for one in reversed(path[:-1]) if one in LISTS), "facility")
-        known = [*keys(part), *(key for key, held in LISTS.items() if held in HOLDS.get(part, ())), "name"]
-        near = difflib.get_close_matches(str(path[-1]), known, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        return Problem("invalid-spec", f"unknown key {path[-1]} of a {part}{hint}", document.locate(path, key=True))
+        return Problem("invalid-spec", mistakes.unknown_key(path), document.locate(path, key=True))
     words = {
         "missing": "is missing",
-        "model_type": "is a mapping of keys",
+        "model_type": _MAPPING if path and isinstance(path[-1], int) else "is a mapping of keys",
         "list_type": "is a list: begin each entry with `- `",
         "string_type": "write text",
     }

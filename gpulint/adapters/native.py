@@ -53,7 +53,9 @@ def problems(document: Document) -> Iterator[Problem]:
     try:
         spec_model().model_validate(document.data)
     except pydantic.ValidationError as error:
-        found = (_problem(document, tuple(one["loc"]), one["type"], one["msg"]) for one in error.errors())
+        told = error.errors()
+        of_kind = [one for one in told if one["loc"] == ("kind",)]  # of another kind nothing else is ours to judge
+        found = (_problem(document, tuple(one["loc"]), one["type"], one["msg"]) for one in of_kind or told)
         yield from dict.fromkeys(found)
     else:
         yield from _unreadable(document)

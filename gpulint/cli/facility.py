@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from gpulint.findings import Report
 
 KIND = "gpulint/Facility"
-UNREAD = "invalid-syntax"
+UNREAD = frozenset({"invalid-syntax", "invalid-spec"})
 WIDEST = "█┃▓▒·─│┌┐├┤└┘×…→"
 """What a terminal has to have for a drawing that is not in ASCII."""
 
@@ -77,7 +77,7 @@ def _report(paths: Sequence[str], folders: Sequence[str], today: str) -> Report:
         report = checked(run, [exported] if exported else sources(run, paths))
     except Unusable as error:
         raise Misuse(str(error)) from None
-    unread = any(one.rule == UNREAD and one.location.path == paths[0] for one in report.findings)
+    unread = any(one.rule in UNREAD and one.location.path == paths[0] for one in report.findings)
     if report.failures or unread or any(one.kind == KIND for one in report.documents):
         return report
     reason = next((f": {one.reason}" for one in report.skipped if one.path == paths[0]), "")

@@ -53,7 +53,7 @@ def command(hook: bool, spec: str | None, facility: str | None, today: str) -> N
         click.echo(f"{SETTINGS} exists already and stays as it is")
     if by_hand:
         click.echo(f"{HOOKS} exists already{_to_add()}", nl=False)
-    click.echo(scaffold.said(report), nl=False)
+    click.echo(scaffold.said(report, facility), nl=False)
 
 
 def _to_add() -> str:

@@ -30,6 +30,7 @@ SUPPLIED: Mapping[str, str] = {
     "facility": "stated in a Facility, of the part or of one that holds it",
     "server": "stated of the server in a Facility, or known from its type: the file's own, or the catalog's",
     "list": "gathered from parts of a facility",
+    "likely": "the likely value of another fact, in all worlds",
 }
 """Who supplies a fact, by `of` of the glossary."""
 COMPUTED = frozenset({"derived", "fitted", "measured"})
@@ -103,9 +104,9 @@ def formulas(name: str) -> Mapping[str, Callable[..., object]]:
 def uses() -> Mapping[str, tuple[str, ...]]:
     """The facts that are computed from each fact."""
     found: dict[str, list[str]] = {}
-    for name in facts.glossary():
+    for name, quantity in facts.glossary().items():
         needs = (each for formula in formulas(name).values() for each in facts.parameters(formula))
-        for each in dict.fromkeys(needs):
+        for each in dict.fromkeys(filter(None, (*needs, quantity.each))):
             found.setdefault(each, []).append(name)
     return {name: tuple(sorted(others)) for name, others in found.items()}
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from gpulint import documents, hardware
+from gpulint import documents, servers
 from gpulint.facility.exports import text_of
 from gpulint.facility.inventory import Entry, Inventory, number_of
 from gpulint.workload import Field
@@ -31,7 +31,7 @@ class DeviceType(NamedTuple):
     """What is known of all devices of a type; the `server` of the catalog where it lists them."""
 
     name: str
-    server: hardware.Server | None
+    server: servers.Server | None
     fields: Mapping[str, Field]
     ports: Sequence[Port]
     outlets: Sequence[str]
@@ -83,7 +83,7 @@ class Types:
         filed = self._filed(maker, model, slug)
         both = [one for one in (listed, filed) if one is not None]
         names = dict.fromkeys((slug, model, f"{maker} {model}", *(name for one in both for name in _names(one))))
-        server = next((found for name in names if name and (found := hardware.server(name))), None)
+        server = next((found for name in names if name and (found := servers.named(name))), None)
         key = listed.id() if listed else None
         ports = self._ports.get(key or model) or tuple(_items(filed, "power-ports"))
         outlets = self._outlets.get(key or model) or tuple(_items(filed, "power-outlets"))

@@ -22,6 +22,7 @@ BEGINNING = 100_000
 """Characters of a file that tell whether it is an export."""
 ADDRESS = b"/api/dcim/"
 FACILITY = b"Facility"
+"""Kind of a file that says itself what it is about; tables of racks have a column *Facility ID*."""
 BEGUN = ("yaml", "yml", "json", "csv")
 
 
@@ -46,7 +47,7 @@ def alone(path: str, repository: Repository) -> Source | None:
     """A Facility file that names what a file or folder exports, and nothing else; None where it holds something else."""
     held = repository.below(path)
     beginnings = {one: repository.head(one, BEGINNING) or b"" for one in held if one.endswith(BEGUN)}
-    if any(FACILITY in one for one in beginnings.values()):
+    if any(FACILITY in begun for one, begun in beginnings.items() if not one.endswith(".csv")):
         return None
     exported = (one for one, begun in beginnings.items() if one.endswith(".csv") or ADDRESS in begun)
     if next(exported, None) is None:

@@ -15,6 +15,10 @@ from gpulint.workload import Field, Origin, Role, Unknown, Value
 API_VERSION = "gpulint/v1"
 KIND = "Facility"
 RANGE = re.compile(r"^(.*)\[(\d+)-(\d+)\](.*)$")
+IN_UNITS = frozenset({"rack_units", "server_units", "position_u"})
+RACK_UNITS = re.compile(r"^[uU]\s*(?=\d)|(?<=\d)\s*[uU]$")
+WHOLE = frozenset({"servers", "psus", "psus_needed", "server_gpus", "feed_phases"})
+"""What there are no halves of."""
 ALIKE_MAX = 10_000
 """Parts that one name may stand for: a hall has fewer racks."""
 PARTS_MAX = 50_000
@@ -147,17 +151,33 @@ def value(stated: object, quantity: Quantity) -> Value:
 def _product(stated: str) -> str:
     product = hardware.named(stated)
     if product is None:
-        raise ValueError(f"the catalog has no accelerator {stated}")
+        from gpulint.facility import mistakes
+
+        raise ValueError(f"the catalog has no accelerator {stated}{mistakes.near_accelerator(stated)}")
     return product.id
 
 
 def _number(stated: object, quantity: Quantity) -> Value:
     if isinstance(stated, bool) or not isinstance(stated, int | float | str):
         raise ValueError(f"{str(stated).lower()} is not a number")
+    if not quantity.unit:
+        return _counted(stated, quantity)
     found = units.parse(stated, quantity.unit)
     if found < 0 and quantity.unit != "c":
         raise ValueError(f"{stated} is negative")
     return found
+
+
+def _counted(stated: float | str, quantity: Quantity) -> Value:
+    """A number of things, or of rack units, which people also write 42U and U7."""
+    text = str(stated).strip()
+    bare = RACK_UNITS.sub("", text) if quantity.name in IN_UNITS else text
+    if not re.fullmatch(r"\d+(\.\d+)?", bare):
+        raise ValueError(f"{stated} is negative" if text.startswith("-") else f'"{text}" is not a number such as 42')
+    found = float(bare)
+    if quantity.name in WHOLE and not found.is_integer():
+        raise ValueError(f"{stated} is not a whole number")
+    return int(found) if found.is_integer() else found
 
 
 def _word(stated: str, quantity: Quantity) -> str:

@@ -5,11 +5,17 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+NAMED = 3
+TELLING = 3
+"""Letters of a word that tell names apart which hold it."""
+
 
 def near(word: str, known: Iterable[str]) -> str:
-    """Up to three names, in whatever case the word is written; empty when nothing is near."""
+    """Up to three names, in whatever case the word is written, else such as hold it; empty when nothing is near."""
     spelled = {name.lower(): name for name in known}
-    found = [spelled[name] for name in difflib.get_close_matches(word.lower(), spelled, n=3, cutoff=0.5)]
+    alike = difflib.get_close_matches(word.lower(), spelled, n=NAMED, cutoff=0.5)
+    holding = [name for name in sorted(spelled) if len(word) >= TELLING and word.lower() in name]
+    found = [spelled[name] for name in alike or holding[:NAMED]]
     return f"; did you mean {', '.join(found)}?" if found else ""
 
 

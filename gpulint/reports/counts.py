@@ -103,6 +103,8 @@ def facility(one: FacilitySummary) -> str:
     parts += [f"{over or 'none'} over a limit"] + ([f"{likely} likely over one"] if likely else [])
     if untold := worst.count(UNTOLD):
         parts.append(f"{untold} cannot be told")
+    areas = Counter(area.kind for area in one.areas if any(meter.verdict in racks.OVER for meter in area.meters))
+    parts += [f"{counted(number, kind)} over a limit of its own" for kind, number in areas.items()]
     return f"facility {safe(one.name)}: {', '.join(parts)}"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gpulint import units
 from gpulint.fabric import Unstated
 
 _IN_AIR = ("room", "contained", "in-row", "rear-door")
@@ -234,39 +233,3 @@ def least_room_heat_w(known_server_group_room_heat_w: tuple[float, ...]) -> floa
     Source: conservation of energy.
     """
     return sum(known_server_group_room_heat_w)
-
-
-def heat_btu_per_h(heat_w: float) -> float:
-    """Heat of all servers as air conditioning counts it.
-
-    heat_btu_per_h = heat_w / 0.29307107
-
-    Args:
-        heat_w: of all servers [W].
-    Returns:
-        [BTU/h]
-
-    >>> round(heat_btu_per_h(1000)), round(heat_btu_per_h(11300))
-    (3412, 38557)
-
-    Source: NIST SP 811, Guide for the Use of the SI, 2008, appendix B.8.
-    """
-    return heat_w / float(units.BTU_PER_HOUR_W)
-
-
-def cooling_tons(heat_w: float) -> float:
-    """Tons of refrigeration that take the heat of all servers away.
-
-    cooling_tons = heat_w / 3517
-
-    Args:
-        heat_w: of all servers [W].
-    Returns:
-        tons of 12,000 BTU/h
-
-    >>> round(cooling_tons(458_000), 1)
-    130.2
-
-    Source: NIST SP 811, Guide for the Use of the SI, 2008, appendix B.8.
-    """
-    return heat_w / float(units.TON_W)

@@ -6,10 +6,12 @@ import math
 from collections.abc import Mapping
 
 from gpulint import draws, outlets, units
+from gpulint.sizing.circuits import PHASES
 
 CONTINUOUS = 0.8
+MOST_V = 240
+"""The highest nominal voltage of supplies with an inlet of IEC 60320, which end at 250 V."""
 TOLERANCE = 0.1
-PHASES = 3
 COUPLER_MOST_V = 250
 """Rated voltage of the appliance couplers of IEC 60320."""
 
@@ -102,6 +104,44 @@ def inlet_without_outlet(
     return next((inlet for inlet, count in needs.items() if count > 0), None) if each_feed_outlets else None
 
 
+def inlets_short(inlet_without_outlet: str | None, each_outlet_needs: tuple[Mapping[str, float], ...]) -> float:
+    """Cords of a rack that need the kind of outlet that runs out.
+
+    inlets_short = Σ outlet_needs of inlet_without_outlet
+
+    Args:
+        inlet_without_outlet: the kind of inlet, None where each finds an outlet. each_outlet_needs: of every group of servers.
+    Returns:
+        count
+
+    >>> inlets_short("C20", ({"C20": 24}, {"C14": 2}))
+    24
+
+    Source: definition.
+    """
+    return sum(one.get(inlet_without_outlet or "", 0) for one in each_outlet_needs)
+
+
+def outlets_that_take_them(inlet_without_outlet: str | None, each_feed_outlets: tuple[Mapping[str, str], ...]) -> float:
+    """Outlets of a rack that take the inlet for which they run out.
+
+    outlets_that_take_them = Σ outlets that serve inlet_without_outlet
+
+    Args:
+        inlet_without_outlet: the kind of inlet, None where each finds an outlet. each_feed_outlets: of every feed, by kind.
+    Returns:
+        count
+    Validity: other inlets may take some of them.
+
+    >>> outlets_that_take_them("C20", ({"C19": "6", "C13": "24"}, {"C19": "6"}))
+    12.0
+
+    Source: IEC 60320-3:2014 (which connector fits which inlet).
+    """
+    every = ((word, count) for one in each_feed_outlets for word, count in draws.counts(one).items())
+    return sum((count for word, count in every if inlet_without_outlet in outlets.inlets(word)), 0.0)
+
+
 def supply_a(
     server_w: float,
     plugged_supplies: float,
@@ -158,16 +198,17 @@ def supply_after_loss_a(
     return server_w / supplies_left / max(each_supply_v) / supply_power_factor
 
 
-def outlet_a(psu_inlet: str, known_governing_codes: tuple[str, ...]) -> float | None:
+def outlet_a(psu_inlet: str, known_governing_codes: tuple[str, ...], psu_w: float | None = None) -> float | None:
     """Current that the outlet and cord of a supply may carry all day; None where it hangs on no outlet.
 
     outlet_a = 0.8 · rating in North America; the rating of IEC 60320 elsewhere
 
     Args:
-        psu_inlet: of a supply, as C20. known_governing_codes: of the feeds of the rack.
+        psu_inlet: of a supply, as C20. known_governing_codes: of the feeds of the rack. psu_w: what a supply gives [W].
     Returns:
         [A]
-    Validity: the higher of both where no feed tells under which code it falls.
+    Validity: the higher of both where no feed tells under which code it falls. A supply that gives more than its inlet takes
+        at 240 V has another inlet than the one that is stated.
 
     >>> outlet_a("C20", ("NEC",)), outlet_a("C14", ("NEC",)), outlet_a("C14", ("IEC", "IEC")), outlet_a("busbar", ())
     (16.0, 12.0, 10, None)
@@ -177,6 +218,8 @@ def outlet_a(psu_inlet: str, known_governing_codes: tuple[str, ...]) -> float | 
     rated = outlets.rated_for(psu_inlet)
     if rated is None:
         return None
+    if psu_w is not None and psu_w > MOST_V * rated[1]:
+        raise LookupError(f"a supply of {psu_w:g} W has a larger inlet than {psu_inlet}")
     return rated[0] if {*known_governing_codes} == {"IEC"} else rated[1] * CONTINUOUS
 
 

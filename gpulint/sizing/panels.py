@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from gpulint import draws
 from gpulint.draws import Draws
@@ -153,11 +153,7 @@ def panel_capacity_w(
     if breaker_a is not None and feed_usable_va is None:
         raise LookupError("what the breaker of the panel carries is not known: its voltage and phases are to be stated")
     by_breaker = None if feed_usable_va is None else feed_usable_va * supply_power_factor
-    return _least(one for one in (by_breaker, power_limit_w) if one is not None)
-
-
-def _least(every: Iterable[float]) -> float | None:
-    return min(every, default=None)
+    return min((one for one in (by_breaker, power_limit_w) if one is not None), default=None)
 
 
 def planned_load_w(load_w: float, load_diversity: float) -> float:

@@ -7,10 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from gpulint import draws
 from gpulint.draws import Draw, Draws
-
-PHASES = 3
-BETWEEN_LINES_MOST_V = 250
-"""Up to this voltage between lines single-phase supplies of a three-phase feed hang between two lines, above it on a neutral."""
+from gpulint.sizing.circuits import LINE_TO_LINE_MOST_V, PHASES
 
 
 def feed_line_a(
@@ -169,7 +166,7 @@ def _most(phases: Sequence[float], line_v: float) -> float:
 
 def _lines(phases: Sequence[float], line_v: float) -> list[float]:
     """Volt-amperes over the voltage between lines of each line, for watts on each phase."""
-    if line_v > BETWEEN_LINES_MOST_V:
+    if line_v > LINE_TO_LINE_MOST_V:
         return [one * math.sqrt(PHASES) for one in phases]
     neighbours = zip(phases, [*phases[1:], phases[0]], strict=True)
     return [math.sqrt(one**2 + other**2 + one * other) for one, other in neighbours]

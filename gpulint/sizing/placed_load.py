@@ -59,118 +59,6 @@ def held_servers(each_server_count: Sequence[float]) -> float:
     return sum(each_server_count)
 
 
-def idle_w(server_w: float, idle_server_share: float, server_idle_w: float | None = None) -> float:
-    """Power of one server whose GPUs compute nothing.
-
-    idle_w = server_idle_w, or server_w · idle_server_share where none is published
-
-    Args:
-        server_w: planned maximum of one [W]. idle_server_share: of that maximum (fitted).
-        server_idle_w: as published or measured [W].
-    Returns:
-        [W]
-
-    >>> idle_w(10_000, 0.15), idle_w(6667, 0.15, 1000)
-    (1500.0, 1000)
-
-    Source: NVIDIA Domain Power Service, device specifications: a GB200 tray idles at 1000 W of 6667 W.
-    """
-    return server_w * idle_server_share if server_idle_w is None else min(server_idle_w, server_w)
-
-
-def busy_w(server_w: float, busy_server_share: float, idle_w: float, server_max_w: float | None = None) -> float:
-    """Power of one server while all its GPUs compute.
-
-    busy_w = max(idle_w, min(server_w, uncapped maximum · busy_server_share))
-
-    Args:
-        server_w: planned maximum of one, a cap of its GPUs taken into account [W].
-        busy_server_share: of the maximum without a cap (fitted). idle_w: of one [W]. server_max_w: published maximum [W].
-    Returns:
-        [W]
-    Validity: mean over minutes; a cap does not lower what draws less than it.
-
-    >>> busy_w(10_200, 0.76, 1530), busy_w(7000, 0.76, 1530, 10_200)
-    (7752.0, 7000)
-
-    Source: Newkirk et al., Empirically-Calibrated H100 Node Power Models, 2025: 76 % of the rated maximum while training.
-    """
-    uncapped = max(server_w, server_max_w or 0)
-    return max(idle_w, min(server_w, uncapped * busy_server_share))
-
-
-def group_idle_w(idle_w: float, servers: float) -> float:
-    """Power of the servers of one kind whose GPUs compute nothing.
-
-    group_idle_w = idle_w · servers
-
-    Args:
-        idle_w: of one [W]. servers: alike.
-    Returns:
-        [W]
-
-    >>> group_idle_w(1500, 4)
-    6000
-
-    Source: definition.
-    """
-    return idle_w * servers
-
-
-def group_busy_w(busy_w: float, servers: float) -> float:
-    """Power of the servers of one kind while all their GPUs compute.
-
-    group_busy_w = busy_w · servers
-
-    Args:
-        busy_w: of one [W]. servers: alike.
-    Returns:
-        [W]
-
-    >>> group_busy_w(7700, 4)
-    30800
-
-    Source: definition.
-    """
-    return busy_w * servers
-
-
-def idle_load_w(each_group_idle_w: Sequence[float]) -> float:
-    """Power of the servers of a rack, a room or a pool whose GPUs compute nothing.
-
-    idle_load_w = Σ group_idle_w
-
-    Args:
-        each_group_idle_w: of each kind of server [W].
-    Returns:
-        [W]
-
-    >>> idle_load_w((6000, 300))
-    6300
-
-    Source: definition.
-    """
-    return sum(each_group_idle_w)
-
-
-def busy_load_w(each_group_busy_w: Sequence[float]) -> float:
-    """Power of the servers of a rack, a room or a pool while all their GPUs compute.
-
-    busy_load_w = Σ group_busy_w
-
-    Args:
-        each_group_busy_w: of each kind of server [W].
-    Returns:
-        [W]
-
-    >>> busy_load_w((30_800, 600))
-    31400
-
-    Source: definition.
-    """
-    return sum(each_group_busy_w)
-
-
 def pool_busy_gpus(
     pool_gpus_held: float | None,
     pool_service_gpus: float | None,
@@ -294,43 +182,6 @@ def placed_load_va(placed_load_w: float | None, supply_power_factor: float) -> f
     return None if placed_load_w is None else placed_load_w / supply_power_factor
 
 
-def likely_placed_load_w(placed_load_w: float | None) -> float | None:
-    """Power of the servers of a rack or room that is likely under what is placed there, in every world the same.
-
-    likely_placed_load_w = placed_load_w
-
-    Args:
-        placed_load_w: of the servers, None where nothing is placed [W].
-    Returns:
-        [W]; None where nothing is placed
-    Validity: what only the most that may be placed would exceed is said of the plates of the servers already.
-
-    >>> likely_placed_load_w(19_000.0)
-    19000.0
-
-    Source: definition.
-    """
-    return placed_load_w
-
-
-def likely_placed_load_va(placed_load_va: float | None) -> float | None:
-    """Apparent power of the servers of a rack or room that is likely under what is placed there, in every world the same.
-
-    likely_placed_load_va = placed_load_va
-
-    Args:
-        placed_load_va: of the servers, None where nothing is placed [VA].
-    Returns:
-        [VA]; None where nothing is placed
-
-    >>> likely_placed_load_va(20_000.0)
-    20000.0
-
-    Source: definition.
-    """
-    return placed_load_va
-
-
 def placed_cooled_heat_w(placed_load_w: float | None, heat_w: float, cooled_heat_w: float) -> float | None:
     """Heat that what cools a rack has to take under what is placed there.
 
@@ -367,42 +218,6 @@ def placed_room_heat_w(placed_load_w: float | None, heat_w: float, room_heat_w: 
     Source: conservation of energy; the parts of a server's heat that liquid and air take stay as they are.
     """
     return None if placed_load_w is None else placed_load_w * room_heat_w / heat_w
-
-
-def likely_placed_cooled_heat_w(placed_cooled_heat_w: float | None) -> float | None:
-    """Heat that what cools a rack likely has to take under what is placed there, in every world the same.
-
-    likely_placed_cooled_heat_w = placed_cooled_heat_w
-
-    Args:
-        placed_cooled_heat_w: of the rack, None where nothing is placed [W].
-    Returns:
-        [W]; None where nothing is placed
-
-    >>> likely_placed_cooled_heat_w(20_000.0)
-    20000.0
-
-    Source: definition.
-    """
-    return placed_cooled_heat_w
-
-
-def likely_placed_room_heat_w(placed_room_heat_w: float | None) -> float | None:
-    """Heat that servers likely leave to the air of a room under what is placed there, in every world the same.
-
-    likely_placed_room_heat_w = placed_room_heat_w
-
-    Args:
-        placed_room_heat_w: of the room, None where nothing is placed [W].
-    Returns:
-        [W]; None where nothing is placed
-
-    >>> likely_placed_room_heat_w(20_000.0)
-    20000.0
-
-    Source: definition.
-    """
-    return placed_room_heat_w
 
 
 def most_gpus(gpus_per_replica: float, replicas_most: int | None) -> float | None:

@@ -98,6 +98,29 @@ def units_taken_twice(known_server_span_u: tuple[tuple[float, ...] | None, ...])
     return round(taken)
 
 
+def first_taken_twice_u(known_server_span_u: tuple[tuple[float, ...] | None, ...]) -> float | None:
+    """The lowest rack unit that two kinds of server are placed in; None where there is none.
+
+    first_taken_twice_u = least start of a server_span_u that lies within one below it
+
+    Args:
+        known_server_span_u: lowest and highest unit of each kind of server, None where its position is not stated.
+    Returns:
+        rack unit from the floor
+
+    >>> first_taken_twice_u(((1, 8), (5, 12), (20, 21))), first_taken_twice_u(((1, 8), (9, 16)))
+    (5, None)
+
+    Source: definition.
+    """
+    reach = 0.0
+    for low, high in sorted(filter(None, known_server_span_u)):
+        if low <= reach:
+            return low
+        reach = max(reach, high)
+    return None
+
+
 def server_group_weight_kg(server_weight_kg: float, servers: float) -> float:
     """Weight of the servers of one kind.
 

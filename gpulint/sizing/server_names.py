@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 
-from gpulint import hardware
+from gpulint import servers
 
 _CHUNK = re.compile(r"[a-z]+|\d+")
 _WORD = 5
@@ -50,10 +50,10 @@ def near_server_type(server_type: str, server_max_w: float | None = None, accele
 
     Source: Ratcliff and Metzener, Pattern Matching: The Gestalt Approach, Dr. Dobb's Journal, 1988.
     """
-    if server_max_w is not None or accelerator is not None or hardware.server(server_type) is not None:
+    if server_max_w is not None or accelerator is not None or servers.named(server_type) is not None:
         return None
     written = _chunks(server_type)
-    listed = ((one.id, name) for one in hardware.servers() for name in (one.id, f"{one.vendor} {one.id}"))
+    listed = ((one.id, name) for one in servers.servers() for name in (one.id, f"{one.vendor} {one.id}"))
     return next((found for found, name in listed if _slip(written, _chunks(name))), None)
 
 
