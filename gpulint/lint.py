@@ -32,6 +32,7 @@ from gpulint.repository import Repository, Source
 from gpulint.workload import Field, Role, Unknown, Workload
 
 if TYPE_CHECKING:
+    from gpulint import facilities
     from gpulint.budgets import Consumer
     from gpulint.loads import Placed
     from gpulint.parts import PartFacts
@@ -72,6 +73,10 @@ class Described(NamedTuple):
 
     findings: Sequence[tuple[Finding, facts.Facts]] = ()
     summaries: tuple[FacilitySummary, ...] = ()
+
+
+Rooms = dict[tuple[str, int], "tuple[facilities.Said, ...]"]
+"""What was said of the parts of each facility, by the file and the number of its document."""
 
 
 class Judged(NamedTuple):
@@ -446,23 +451,29 @@ def _judged(role: Role, workload: Workload, repository: Repository, given: Given
 
 def judge(repository: Repository, given: Given) -> Callable[[Source, str], list[tuple[tuple[str, str], check.Outcome]]]:
     """Says of a changed text what the rules make of each role of one of its workloads."""
+    rooms: Rooms = {}
 
     def said(source: Source, workload: str) -> list[tuple[tuple[str, str], check.Outcome]]:
         tree = repository.rewritten({source.path: source.content})
-        return [(one.owner, one.outcome) for one in judged(source, tree, given, workload)]
+        return [(one.owner, one.outcome) for one in judged(source, tree, given, workload, rooms)]
 
     return said
 
 
-def judged(source: Source, repository: Repository, given: Given, name: str | None = None) -> Iterator[Judged]:
-    """Each role of a file, or of its workloads of one name, with its facts, the rules that are about it, and what they said."""
+def judged(
+    source: Source, repository: Repository, given: Given, name: str | None = None, rooms: Rooms | None = None
+) -> Iterator[Judged]:
+    """Each role of a file, or of its workloads of one name, with its facts, the rules that are about it, and what they said.
+
+    `rooms` holds what was said of facilities in an earlier text of the same file.
+    """
     given = given.at(source.path)
     loaded = documents.load(source.path, source.content)
     told, _ = hints.commented(loaded.comments)
     services = surroundings.services(loaded.documents)
     for document in loaded.documents:
         adapter = adapters.claiming(document)
-        yield from _judged_parts(adapter, document, repository, given)
+        yield from _judged_parts(adapter, document, repository, given, {} if rooms is None else rooms)
         for workload in adapters.workloads(adapter, document, repository) if adapter else ():
             if name is not None and workload.name != name:
                 continue
@@ -472,7 +483,7 @@ def judged(source: Source, repository: Repository, given: Given, name: str | Non
 
 
 def _judged_parts(
-    adapter: ModuleType | None, document: Document, repository: Repository, given: Given
+    adapter: ModuleType | None, document: Document, repository: Repository, given: Given, rooms: Rooms
 ) -> Iterator[Judged]:
     """Each part of a facility with what the rules said of it: what changes in one may show in any other."""
     described = adapter.facility(document, repository) if adapter and hasattr(adapter, "facility") else None
@@ -480,7 +491,11 @@ def _judged_parts(
         return
     from gpulint import facilities
 
-    for one in facilities.judged(facilities.facts_of(described, given.governance.thresholds), given.rules):
+    root = facilities.facts_of(described, given.governance.thresholds)
+    before = rooms.get((document.path, document.index))
+    said = facilities.judged(root, given.rules) if before is None else facilities.again(before, root, given.rules)
+    rooms.setdefault((document.path, document.index), said)
+    for one in said:
         yield Judged(one.owner, one.known, one.rules, one.outcome, one.path)
 
 
