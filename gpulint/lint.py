@@ -73,6 +73,7 @@ class Described(NamedTuple):
 
     findings: Sequence[tuple[Finding, facts.Facts]] = ()
     summaries: tuple[FacilitySummary, ...] = ()
+    said: tuple[facilities.Said, ...] = ()
 
 
 Rooms = dict[tuple[str, int], "tuple[facilities.Said, ...]"]
@@ -217,6 +218,7 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
     known: dict[tuple[str, str], facts.Facts] = {}
     taking: list[tuple[Workload, facts.Facts]] = []
     rooms: list[FacilitySummary] = []
+    standing: Rooms = {}
     services = surroundings.services(loaded.documents)
     told, mistaken = hints.commented(loaded.comments)
     for document in loaded.documents:
@@ -227,6 +229,7 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
         found.extend(_problems(adapters.problems(adapter, document, repository), given.rules))
         described = _of_facility(adapter, document, repository, given)
         rooms.extend(described.summaries)
+        standing[document.path, document.index] = described.said
         for said, facts_of_part in described.findings:
             found.append(said)
             known[said.subject.object, said.role] = facts_of_part
@@ -239,7 +242,7 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
             known.update(((finding.subject.object, finding.role), facts) for finding, facts in understood.findings)
     found.extend(_of_targets(loaded.documents, repository, given))
     found.extend(_malformed(mistaken, loaded, given.rules))
-    answered = _answered(found, source, repository, given)
+    answered = _answered(found, source, repository, given, standing)
     unread = filter(_is_unread, loaded.documents)
     if not summaries and any(_asks_for_gpus(document.data, DEPTH) for document in unread):
         skips.append(Skip(source.path, UNREAD))
@@ -259,11 +262,11 @@ def _of_facility(adapter: ModuleType, document: Document, repository: Repository
     said = facilities.judged(root, given.rules)
     understood, spoken = (elevations.of(root, said),), facilities.spoken(said)
     if not given.alternatives or not spoken:
-        return Described(facilities.findings(spoken, {}), understood)
+        return Described(facilities.findings(spoken, {}), understood, said)
     from gpulint import room_alternatives
 
     offered = room_alternatives.offered(said, spoken, given.rules)
-    return Described(facilities.findings(spoken, offered), understood)
+    return Described(facilities.findings(spoken, offered), understood, said)
 
 
 def _consumers(taking: Sequence[tuple[Workload, facts.Facts]], given: Given) -> tuple[Consumer, ...]:
@@ -308,7 +311,9 @@ def _settled(
     return waived.in_file(found, source.path, text, loaded, given, lacking, known)
 
 
-def _answered(found: Sequence[Finding], source: Source, repository: Repository, given: Given) -> Sequence[Finding]:
+def _answered(
+    found: Sequence[Finding], source: Source, repository: Repository, given: Given, rooms: Rooms
+) -> Sequence[Finding]:
     """Findings with the alternatives that hold in the text of their file; with none where none are asked for."""
     if not given.alternatives:
         return [one._replace(suggestions=()) for one in found]
@@ -321,7 +326,9 @@ def _answered(found: Sequence[Finding], source: Source, repository: Repository, 
         return lint(sources, repository.rewritten(files), replace(given, alternatives=False))
 
     return list(
-        written.answered(found, source.path, source.content, repository.read, linted, judge=judge(repository, given))
+        written.answered(
+            found, source.path, source.content, repository.read, linted, judge=judge(repository, given, rooms)
+        )
     )
 
 
@@ -449,13 +456,15 @@ def _judged(role: Role, workload: Workload, repository: Repository, given: Given
     return Judged(workload, known, rules, outcome)
 
 
-def judge(repository: Repository, given: Given) -> Callable[[Source, str], list[tuple[tuple[str, str], check.Outcome]]]:
-    """Says of a changed text what the rules make of each role of one of its workloads."""
-    rooms: Rooms = {}
+def judge(
+    repository: Repository, given: Given, rooms: Rooms | None = None
+) -> Callable[[Source, str], list[tuple[tuple[str, str], check.Outcome]]]:
+    """Says of a changed text what the rules make of each role of one of its workloads; `rooms` what it says of facilities."""
+    standing = {} if rooms is None else rooms
 
     def said(source: Source, workload: str) -> list[tuple[tuple[str, str], check.Outcome]]:
         tree = repository.rewritten({source.path: source.content})
-        return [(one.owner, one.outcome) for one in judged(source, tree, given, workload, rooms)]
+        return [(one.owner, one.outcome) for one in judged(source, tree, given, workload, standing)]
 
     return said
 
