@@ -7,11 +7,15 @@ from typing import NamedTuple
 
 
 class Draw(NamedTuple):
-    """What one group of servers draws from one feed, through how many supplies; None where that is not known."""
+    """What one group of servers draws from one feed, through how many supplies; None where that is not known.
+
+    What is of single supplies does not move to another feed: each goes dark with its own, wherever that is.
+    """
 
     feed: str
     draw_w: float
     supplies: float | None
+    moves: bool = True
 
 
 Draws = tuple[tuple[Draw, ...], ...]
@@ -37,6 +41,8 @@ def after_losses(feed: str, names: Sequence[str], sides: Sequence[str], each: Dr
 def without(draws: Sequence[Draw], sides: Mapping[str, str], lost: str) -> tuple[Draw, ...]:
     """The draws of a group when a side is lost: the supplies that are left take all of it, by their number."""
     left = [one for one in draws if sides.get(one.feed) != lost]
+    if not all(one.moves for one in draws):
+        return tuple(left)
     total, remaining = _sum(draws), _sum(left)
     return tuple(one._replace(draw_w=one.draw_w * total / remaining) for one in left) if remaining else ()
 

@@ -161,7 +161,7 @@ def _feed(known: PartFacts) -> FeedSummary:
         _share(known, "feed_failover_va", "feed_usable_va"), _share(known, "feed_failover_line_a", "feed_usable_a")
     )
     if gauges.word(known, "redundancy") == "2N" and (known.number("sides_count") or 0) > TWICE:
-        lost = _greater(lost, _share(known, "load_va", "survivors_va"))
+        lost = _greater(lost, _share(known, "least_surviving_va", "survivors_va"))
     verdict = _holds(known, today, lost, by_line=whole is not None and max(whole) <= 1)
     if load is None and verdict in ("holds", "likely holds", "not redundant"):
         verdict = "cannot tell"
@@ -193,10 +193,10 @@ def _holds(known: PartFacts, today: Worlds[float] | None, lost: Worlds[float] | 
     Where no cords are stated, that its rack spreads its load evenly is an assumption: sure is what all feeds together lack,
     and that a line is over its breaker where the feed as a whole is not.
     """
-    if today is not None and min(today) > 1 and (by_line or _is_sure(known, "rack_usable_va")):
+    if today is not None and min(today) > 1 and (by_line or _is_sure(known)):
         return "overloaded"
     promised, is_alone = gauges.is_so(known, "is_redundant"), known.number("sides_count") == 1
-    if promised and (is_alone or (lost is not None and min(lost) > 1 and _is_sure(known, "survivors_va"))):
+    if promised and (is_alone or (lost is not None and min(lost) > 1 and _is_sure_after_loss(known))):
         return "no spare"
     if today is None:
         return "cannot tell"
@@ -211,10 +211,16 @@ def _holds(known: PartFacts, today: Worlds[float] | None, lost: Worlds[float] | 
     return "likely holds" if max(*today, *lost) > 1 else "holds"
 
 
-def _is_sure(known: PartFacts, capacity: str) -> bool:
-    """Whether the load of a feed is known by its cords, or that of its rack is beyond a capacity however it is spread."""
-    whole = _share(known, "load_va", capacity) or _share(known, "least_load_va", capacity)
-    return gauges.is_so(known, "cords_stated") or (whole is not None and min(whole) > 1)
+def _is_sure(known: PartFacts) -> bool:
+    """Whether the load of a feed is known by its cords, or beyond what carries it however the rack spreads it."""
+    shares = _share(known, "corded_feed_va", "feed_usable_va"), _share(known, "least_load_va", "rack_usable_va")
+    return gauges.is_so(known, "cords_stated") or any(share is not None and min(share) > 1 for share in shares)
+
+
+def _is_sure_after_loss(known: PartFacts) -> bool:
+    """Whether what a feed carries after a loss is known by its cords, or more than what is left carries in any way."""
+    share = _share(known, "least_surviving_va", "survivors_va")
+    return gauges.is_so(known, "cords_stated") or (share is not None and min(share) > 1)
 
 
 def _share(known: PartFacts, part: str, whole: str) -> Worlds[float] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from gpulint.facts import Facts, glossary
@@ -92,15 +92,24 @@ class Spoken(NamedTuple):
     verdict: check.Verdict
 
 
-def spoken(said: Iterable[Said]) -> list[Spoken]:
-    """The findings about parts; what one place says of several parts is said once."""
+def spoken(said: Sequence[Said]) -> list[Spoken]:
+    """The findings about parts; what one place says of several parts is said once, and what a part's rack says is not again."""
     told: dict[object, list[Spoken]] = {}
-    for one in said:
-        for verdict in one.outcome.verdicts:
-            found = _finding(one, verdict)
-            same = found.rule, found.severity, found.location, found.nameless
-            told.setdefault(same, []).append(Spoken(found, one, verdict))
+    for one, verdict in _unabsorbed(said):
+        found = _finding(one, verdict)
+        same = found.rule, found.severity, found.location, found.nameless
+        told.setdefault(same, []).append(Spoken(found, one, verdict))
     return [_as_one(alike) for alike in told.values()]
+
+
+def _unabsorbed(said: Sequence[Said]) -> Iterator[tuple[Said, check.Verdict]]:
+    """What is said of each part, without what is said of its rack and has the same cause."""
+    of_racks = {id(one.known): one.outcome.verdicts for one in said if one.known.kind == "rack"}
+    for one in said:
+        rack = one.known.nearest(("rack",)) if one.outcome.verdicts else None
+        for verdict in one.outcome.verdicts:
+            if not check.is_absorbed(verdict, of_racks.get(id(rack), ())):
+                yield one, verdict
 
 
 def findings(

@@ -32,10 +32,9 @@ from gpulint.repository import Repository, Source
 from gpulint.workload import Field, Role, Unknown, Workload
 
 if TYPE_CHECKING:
-    from gpulint import facilities
     from gpulint.budgets import Consumer
     from gpulint.loads import Placed
-    from gpulint.parts import PartFacts
+    from gpulint.rooms import Described, Told
 
 SHARING = {
     "nvidia.com/gpu": r"timeSlicing\s*:",
@@ -66,18 +65,6 @@ class Understood(NamedTuple):
     summary: WorkloadSummary
     findings: tuple[tuple[Finding, facts.Facts], ...]
     known: tuple[facts.Facts, ...]
-
-
-class Described(NamedTuple):
-    """The findings about a facility with the facts behind each, and the facility as reports show it."""
-
-    findings: Sequence[tuple[Finding, facts.Facts]] = ()
-    summaries: tuple[FacilitySummary, ...] = ()
-    said: tuple[facilities.Said, ...] = ()
-
-
-Rooms = dict[tuple[str, int], "tuple[facilities.Said, ...]"]
-"""What was said of the parts of each facility, by the file and the number of its document."""
 
 
 class Judged(NamedTuple):
@@ -161,39 +148,18 @@ def _of_budgets(parts: Sequence[Part], given: Given) -> Part:
 
 def _of_facilities(parts: Sequence[Part], repository: Repository, given: Given) -> Iterator[Part]:
     """What is said of the facilities that policies name, under what every file places there."""
+    read = [one for part in parts for one in part.report.facilities]
     for path in dict.fromkeys(part.facility for part in parts if part.facility and part.report.workloads):
-        from gpulint import loads, premises, waived
+        from gpulint import rooms
 
-        found = premises.of(path, repository)
-        if isinstance(found, premises.Unreadable):
-            yield Part(Report(skipped=(Skip(*found),)))
-            continue
         mine = [part for part in parts if part.facility == path]
         placed = [one for part in mine for one in part.placed]
         unread = sum(skip.reason == UNREAD for part in mine for skip in part.report.skipped)
         try:
-            judged = loads.judged(found.root, placed, given.rules, given.governance.thresholds)
-            said = tuple(said for one, known in judged for said in waived.of_budget(one, known, given))
-            taken = tuple(loads.spent(found.root, placed, given.whole, unread))
-            drawn = _loaded(parts, found.root, placed, given)
+            found = rooms.under(path, placed, unread, read, repository, given)
         except Exception as error:  # counted: the report and the exit code say so
-            yield Part(_failed(path, "judging what is placed in it", error))
-            continue
-        yield Part(Report(said, budgets=taken, facilities=drawn), given.rules)
-
-
-def _loaded(
-    parts: Iterable[Part], root: PartFacts, placed: Sequence[Placed], given: Given
-) -> tuple[FacilitySummary, ...]:
-    """A facility whose own file is read, as reports show it under what is placed in it."""
-    from gpulint import elevations, facilities, loads
-
-    read = (one for part in parts for one in part.report.facilities)
-    known = [one for one in read if one.location == root.role.anchor.location()]
-    if not placed or not known:
-        return ()
-    loaded = facilities.facts_of(loads.under(root, placed), given.governance.thresholds)
-    return tuple(elevations.under(one, loaded) for one in known)
+            found = _failed(path, "judging what is placed in it", error)
+        yield Part(found, given.rules)
 
 
 def _asks(workloads: Iterable[WorkloadSummary], facilities: Iterable[FacilitySummary]) -> dict[str, str]:
@@ -217,8 +183,8 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
     recognised: list[Recognised] = []
     known: dict[tuple[str, str], facts.Facts] = {}
     taking: list[tuple[Workload, facts.Facts]] = []
-    rooms: list[FacilitySummary] = []
-    standing: Rooms = {}
+    facilities: list[FacilitySummary] = []
+    told_of: Told = {}
     services = surroundings.services(loaded.documents)
     told, mistaken = hints.commented(loaded.comments)
     for document in loaded.documents:
@@ -227,12 +193,11 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
             continue
         recognised.append(_recognised(adapter, document))
         found.extend(_problems(adapters.problems(adapter, document, repository), given.rules))
-        described = _of_facility(adapter, document, repository, given)
-        rooms.extend(described.summaries)
-        standing[document.path, document.index] = described.said
-        for said, facts_of_part in described.findings:
-            found.append(said)
-            known[said.subject.object, said.role] = facts_of_part
+        if (described := _of_facility(adapter, document, repository, given)) is not None:
+            facilities.append(described.summary)
+            told_of[document.path, document.index] = described.said
+            found.extend(finding for finding, _ in described.findings)
+            known.update(((finding.subject.object, finding.role), facts) for finding, facts in described.findings)
         for workload in adapters.workloads(adapter, document, repository):
             hinted = surroundings.hinted(workload, services, told, repository, given)
             understood = _workload(hinted, repository, given)
@@ -242,31 +207,25 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
             known.update(((finding.subject.object, finding.role), facts) for finding, facts in understood.findings)
     found.extend(_of_targets(loaded.documents, repository, given))
     found.extend(_malformed(mistaken, loaded, given.rules))
-    answered = _answered(found, source, repository, given, standing)
+    answered = _answered(found, source, repository, given, told_of)
     unread = filter(_is_unread, loaded.documents)
     if not summaries and any(_asks_for_gpus(document.data, DEPTH) for document in unread):
         skips.append(Skip(source.path, UNREAD))
     lacking = frozenset(one.rule for each in summaries for role in each.roles for one in role.not_evaluated)
     spoken = _settled(answered, source, loaded, given, lacking, known)
-    found_here = Report(spoken, tuple(summaries), tuple(skips), documents=tuple(recognised), facilities=tuple(rooms))
+    found_here = Report(
+        spoken, tuple(summaries), tuple(skips), documents=tuple(recognised), facilities=tuple(facilities)
+    )
     return Part(found_here, consumers=_consumers(taking, given), placed=_placed(taking, given))
 
 
-def _of_facility(adapter: ModuleType, document: Document, repository: Repository, given: Given) -> Described:
+def _of_facility(adapter: ModuleType, document: Document, repository: Repository, given: Given) -> Described | None:
     """What is said of the parts of a facility that a document describes."""
     if not hasattr(adapter, "facility") or (stated := adapter.facility(document, repository)) is None:
-        return Described()
-    from gpulint import elevations, facilities
+        return None
+    from gpulint import rooms
 
-    root = facilities.facts_of(stated, given.governance.thresholds)
-    said = facilities.judged(root, given.rules)
-    understood, spoken = (elevations.of(root, said),), facilities.spoken(said)
-    if not given.alternatives or not spoken:
-        return Described(facilities.findings(spoken, {}), understood, said)
-    from gpulint import room_alternatives
-
-    offered = room_alternatives.offered(said, spoken, given.rules)
-    return Described(facilities.findings(spoken, offered), understood, said)
+    return rooms.described(stated, given)
 
 
 def _consumers(taking: Sequence[tuple[Workload, facts.Facts]], given: Given) -> tuple[Consumer, ...]:
@@ -312,7 +271,7 @@ def _settled(
 
 
 def _answered(
-    found: Sequence[Finding], source: Source, repository: Repository, given: Given, rooms: Rooms
+    found: Sequence[Finding], source: Source, repository: Repository, given: Given, told_of: Told
 ) -> Sequence[Finding]:
     """Findings with the alternatives that hold in the text of their file; with none where none are asked for."""
     if not given.alternatives:
@@ -327,7 +286,7 @@ def _answered(
 
     return list(
         written.answered(
-            found, source.path, source.content, repository.read, linted, judge=judge(repository, given, rooms)
+            found, source.path, source.content, repository.read, linted, judge=judge(repository, given, told_of)
         )
     )
 
@@ -457,24 +416,24 @@ def _judged(role: Role, workload: Workload, repository: Repository, given: Given
 
 
 def judge(
-    repository: Repository, given: Given, rooms: Rooms | None = None
+    repository: Repository, given: Given, told_of: Told | None = None
 ) -> Callable[[Source, str], list[tuple[tuple[str, str], check.Outcome]]]:
-    """Says of a changed text what the rules make of each role of one of its workloads; `rooms` what it says of facilities."""
-    standing = {} if rooms is None else rooms
+    """Says of a changed text what the rules make of each role of one of its workloads; `told_of` what it says of facilities."""
+    before: Told = {} if told_of is None else told_of
 
     def said(source: Source, workload: str) -> list[tuple[tuple[str, str], check.Outcome]]:
         tree = repository.rewritten({source.path: source.content})
-        return [(one.owner, one.outcome) for one in judged(source, tree, given, workload, standing)]
+        return [(one.owner, one.outcome) for one in judged(source, tree, given, workload, before)]
 
     return said
 
 
 def judged(
-    source: Source, repository: Repository, given: Given, name: str | None = None, rooms: Rooms | None = None
+    source: Source, repository: Repository, given: Given, name: str | None = None, before: Told | None = None
 ) -> Iterator[Judged]:
     """Each role of a file, or of its workloads of one name, with its facts, the rules that are about it, and what they said.
 
-    `rooms` holds what was said of facilities in an earlier text of the same file.
+    `before` holds what was said of facilities in an earlier text of the same file.
     """
     given = given.at(source.path)
     loaded = documents.load(source.path, source.content)
@@ -482,7 +441,7 @@ def judged(
     services = surroundings.services(loaded.documents)
     for document in loaded.documents:
         adapter = adapters.claiming(document)
-        yield from _judged_parts(adapter, document, repository, given, {} if rooms is None else rooms)
+        yield from _judged_parts(adapter, document, repository, given, {} if before is None else before)
         for workload in adapters.workloads(adapter, document, repository) if adapter else ():
             if name is not None and workload.name != name:
                 continue
@@ -492,18 +451,16 @@ def judged(
 
 
 def _judged_parts(
-    adapter: ModuleType | None, document: Document, repository: Repository, given: Given, rooms: Rooms
+    adapter: ModuleType | None, document: Document, repository: Repository, given: Given, before: Told
 ) -> Iterator[Judged]:
     """Each part of a facility with what the rules said of it: what changes in one may show in any other."""
     described = adapter.facility(document, repository) if adapter and hasattr(adapter, "facility") else None
     if described is None:
         return
-    from gpulint import facilities
+    from gpulint import rooms
 
-    root = facilities.facts_of(described, given.governance.thresholds)
-    before = rooms.get((document.path, document.index))
-    said = facilities.judged(root, given.rules) if before is None else facilities.again(before, root, given.rules)
-    rooms.setdefault((document.path, document.index), said)
+    said = rooms.judged(described, given, before.get((document.path, document.index)))
+    before.setdefault((document.path, document.index), said)
     for one in said:
         yield Judged(one.owner, one.known, one.rules, one.outcome, one.path)
 

@@ -113,7 +113,7 @@ def _errors_left(
     if answered.holding or answered.not_evaluated:
         return None
     outcomes = [(stood.called(facilities.key(one)), check.judged(rules.get(one.kind, ()), one)) for one in after]
-    if any(_is_worse(at, outcome, stood) for at, outcome in outcomes):
+    if any(_is_worse(at, outcome, stood) for at, outcome in outcomes) or _comes_up(rule, own, outcomes):
         return None
     return sum(one.severity == Severity.ERROR for _, outcome in outcomes for one in outcome.verdicts)
 
@@ -121,6 +121,12 @@ def _errors_left(
 def _is_worse(at: Key, outcome: Outcome, stood: Before) -> bool:
     louder = (one.severity > stood.severities.get((at, one.rule.name), 0) for one in outcome.verdicts)
     return any(louder) or any((at, one.rule) not in stood.lacking for one in outcome.not_evaluated)
+
+
+def _comes_up(rule: Rule, own: Key, outcomes: Iterable[tuple[Key, Outcome]]) -> bool:
+    """Whether a rule that holds no longer leaves what it absorbed of the parts that its own part holds."""
+    within = [outcome for at, outcome in outcomes if at[1][:-1] == own[1]]
+    return any(one.rule.name in rule.absorbs for outcome in within for one in outcome.verdicts)
 
 
 # ---- the facility after a move

@@ -22,7 +22,12 @@ OVER = {
 }
 """The errors about each meter."""
 OVERLOADED = {"rack-over-circuit", "feed-over-circuit", "phase-over-circuit"}
-NO_SPARE = {"failover-over-circuit", "feed-failover-over-circuit", "redundancy-on-one-side"}
+NO_SPARE = {
+    "failover-over-circuit",
+    "feed-failover-over-circuit",
+    "phase-failover-over-circuit",
+    "redundancy-on-one-side",
+}
 
 
 def server(rng: random.Random, feeds: str) -> str:

@@ -226,10 +226,16 @@ def test_feeds_of_one_side_fail_together() -> None:
 
 
 def test_2n_over_four_feeds_without_sides_has_half_of_them() -> None:
-    assert failover.survivors_va((8.0,) * 4, ("1", "2", "3", "4"), "2N") == 16.0
-    assert failover.survivors_va((8.0,) * 4, ("A", "A", "B", "B"), "2N") == 16.0
-    assert failover.survivors_va((8.0,) * 4, ("1", "2", "3", "4"), "N+1") == 24.0
-    assert failover.survivors_va((8.0, 4.0), ("A", "B"), "2N") == 4.0
+    assert left((8.0,) * 4, ("1", "2", "3", "4"), "2N") == 16.0
+    assert left((8.0,) * 4, ("A", "A", "B", "B"), "2N") == 16.0
+    assert left((8.0,) * 4, ("1", "2", "3", "4"), "N+1") == 24.0
+    assert left((8.0, 4.0), ("A", "B"), "2N") == 4.0
+
+
+def left(usable: tuple[float, ...], sides: tuple[str, ...], redundancy: str) -> float | None:
+    names = tuple(f"feed {at}" for at in range(len(usable)))
+    even = (tuple(Draw(name, 1.0, None) for name in names),)
+    return failover.survivors_va(even, names, sides, usable, redundancy)
 
 
 def test_stated_cords_carry_by_their_number() -> None:
@@ -331,6 +337,62 @@ def test_a_load_between_100_and_80_percent_is_a_warning_where_the_code_is_not_kn
     assert said(rack(feeds, servers, "code: IEC")) == {}
 
 
+def circuits_of(*breakers: str, volts: str = "voltage: 230 V, phases: 1") -> str:
+    """Feeds A, B, C … with a breaker each; without one where it is empty."""
+    stated = (f", breaker: {one}" if one else "" for one in breakers)
+    return "[" + ", ".join(f"{{name: {name}, {volts}{one}}}" for name, one in zip("ABCD", stated, strict=False)) + "]"
+
+
+BOX = "{name: box, count: 3, power: 6059 W, psus: 2, cords: {A: 2}}"
+HEADS = "{name: s, count: 4, power: 1528 W, cords: {A: 1}}"
+
+
+@pytest.mark.parametrize(
+    ("feeds", "servers"),
+    [
+        # 18.2 to 19.1 kVA on the 6.9 kVA of A, while both feeds carry 18.9 kVA together
+        (circuits_of("30 A", "52 A"), f"[{BOX}]"),
+        # on 11.5 kVA, whatever the other breaker is, and whatever another server draws
+        (circuits_of("50 A", ""), f"[{BOX}]"),
+        (circuits_of("50 A", "50 A"), f"[{BOX}, {{name: unknown}}]"),
+    ],
+)
+def test_a_feed_that_cords_overload_in_every_world_is_an_error(feeds: str, servers: str) -> None:
+    found = said(rack(feeds, servers, "code: IEC"))
+    assert {name for name, severity in found.items() if severity is Severity.ERROR} == {"feed-over-circuit"}
+
+
+def test_a_feed_that_cords_overload_after_a_loss_in_every_world_is_an_error() -> None:
+    """11.7 to 12.3 kVA come upon the 11.5 kVA of A when B fails; after that A and C together carry 69 kVA."""
+    volts = "voltage: 415 V, phases: 3, code: NEC"
+    feeds = circuits_of("20 A", "20 A", "100 A", volts=volts)
+    servers = "[{name: box, count: 2, power: 5850 W, psus: 6, psus_needed: 2, cords: {A: 2, B: 4}}]"
+    assert said(rack(feeds, servers, "redundancy: N+1")) == {"feed-failover-over-circuit": Severity.ERROR}
+    less = servers.replace("5850", "3600")
+    assert said(rack(feeds, less, "redundancy: N+1")) == {}
+
+
+def test_a_line_that_is_over_in_every_world_is_an_error_though_the_feed_is_in_some() -> None:
+    """Four supplies on three lines: 6.96 kW on one of 4.79 kVA; all four make 13.9 to 14.7 kVA of 14.4 kVA."""
+    volts = "voltage: 415 V, phases: 3, code: IEC"
+    servers = "[{name: box, count: 4, power: 6959 W, psus: 4, cords: {A: 2, B: 2}}]"
+    assert (
+        said(rack(circuits_of("60 A", "20 A", volts=volts), servers, "redundancy: N"))["phase-over-circuit"]
+        is Severity.ERROR
+    )
+
+
+def test_one_finding_tells_of_a_rack_whose_feeds_are_all_over() -> None:
+    servers = "[{type: dgx-h100, count: 4, cords: {A: 3, B: 3}}]"
+    assert said(rack(FOUR, servers, "redundancy: N")) == {"rack-over-circuit": Severity.ERROR}
+
+
+def test_a_panel_does_not_take_over_servers_of_one_supply() -> None:
+    """Ten racks of 6.5 kW, half on either panel: what has one supply goes dark with its side, and nothing moves."""
+    panel = known(RACKS.replace("type: dgx-a100", "name: s, power: 6.5 kW, psus: 1")).of_kind("panel")[1]
+    assert panel.likely("panel_failover_w") == pytest.approx(32_500)
+
+
 # ---- must stay silent
 
 SHELF = "[{name: shelf, power: 33 kW, plug: busbar, volts_min: 346, volts_max: 480}]"
@@ -341,6 +403,9 @@ EDGE = "[{name: edge, power: 900 W, psus: 1, volts_min: 100, volts_max: 240, plu
 @pytest.mark.parametrize(
     ("feeds", "servers", "more"),
     [
+        # what has one supply goes dark with its feed, and burdens no other
+        (circuits_of("30 A", "20 A"), f"[{HEADS}]", "redundancy: 2N\n      code: IEC"),
+        (circuits_of("30 A", "30 A"), f"[{HEADS}, {HEADS.replace('A: 1', 'B: 1')}]", "redundancy: 2N\n      code: IEC"),
         # capped or measured maxima
         (FOUR, "[{type: dgx-a100, count: 2, measured: 5 kW}]", "redundancy: 2N"),
         (FOUR, "[{type: dgx-h100, count: 4, measured: 8 kW}]", "redundancy: N"),

@@ -70,11 +70,11 @@ def judged(rules: Iterable[Rule], facts: Facts) -> Outcome:
             severity = rule.severity.lowered(3 - held)
             if severity and (held > 1 or _plausible(rule, facts)):
                 verdicts.append(Verdict(rule, held, severity))
-    spoken = tuple(verdict for verdict in verdicts if not _absorbed(verdict, verdicts))
+    spoken = tuple(verdict for verdict in verdicts if not is_absorbed(verdict, verdicts))
     return Outcome(spoken, tuple(lacking), frozenset(holding))
 
 
-def _absorbed(verdict: Verdict, others: Iterable[Verdict]) -> bool:
+def is_absorbed(verdict: Verdict, others: Iterable[Verdict]) -> bool:
     """Whether another rule speaks of the same cause, at least as severely.
 
     What the files state decides, so that lowering one rule does not call up another; a rule that a policy raises speaks.

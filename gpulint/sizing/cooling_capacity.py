@@ -115,7 +115,8 @@ def density_from_w(
     >>> density_from_w("room", 10e3, 20e3, 20e3, 50e3), density_from_w("direct-liquid", 10e3, 20e3, 20e3, 50e3)
     (10000.0, None)
 
-    Source: bands of vendors and press, which disagree by a factor of two; a threshold each.
+    Source: HP, white paper on the Modular Cooling System, page 13 (room air: 10 kW); Coolnet, Power and cooling per rack for AI
+        edge (contained air: 20 to 30 kW). Vendors disagree by a factor of two, so that each is a threshold.
     """
     bands = {
         "room": room_rack_from_w,
@@ -146,7 +147,8 @@ def density_most_w(
     >>> density_most_w("contained", 15e3, 35e3, 35e3, 60e3)
     35000.0
 
-    Source: bands of vendors and press, which disagree by a factor of two; a threshold each.
+    Source: HP, white paper on the Modular Cooling System, page 13 (room air: containment from 15 kW on); Yobitel, Rear-door heat
+        exchanger (60 kW with fans). Vendors disagree by a factor of two, so that each is a threshold.
     """
     return density_from_w(cooling, room_rack_most_w, contained_rack_most_w, in_row_rack_most_w, rear_door_rack_most_w)
 

@@ -66,6 +66,7 @@ def feed_draws(
     servers: int,
     psus: int | None = None,
     psu_inlet: str | None = None,
+    cords: Mapping[str, str] | None = None,
 ) -> tuple[Draw, ...]:
     """What a group of servers draws from each feed, and through how many single-phase supplies.
 
@@ -74,6 +75,7 @@ def feed_draws(
     Args:
         server_group_w: of all servers of the group [W]. cord_shares: ratio by feed. servers: count.
         psus: of one server. psu_inlet: of a supply; what hangs on a busbar takes three phases alike and has none of its own.
+        cords: of one server by feed; where none are stated a single supply hangs on some feed, and moves to no other.
     Returns:
         by feed
     Validity: supplies of one server whose inlet is not known are counted where each gives so little that it has one phase;
@@ -87,8 +89,9 @@ def feed_draws(
     Source: definition; IEC 60320-1:2021: no inlet beyond 16 A (20 A in North America), all of a single phase.
     """
     count = _single_phase(server_group_w, servers, psus, psu_inlet)
+    moves = psus != 1 or cords is not None
     return tuple(
-        Draw(feed, server_group_w * share, None if count is None else count * share)
+        Draw(feed, server_group_w * share, None if count is None else count * share, moves)
         for feed, share in cord_shares.items()
     )
 
@@ -210,6 +213,45 @@ def least_feed_load_va(feed_name: str, known_feed_draws: Draws, supply_power_fac
     Source: definition.
     """
     return draws.load_w(feed_name, known_feed_draws) / supply_power_factor
+
+
+def corded_draws(feed_draws: tuple[Draw, ...], cords: Mapping[str, str] | None) -> tuple[Draw, ...]:
+    """What a group of servers draws from each feed where its cords are stated.
+
+    corded_draws = feed_draws; none where no cords are stated
+
+    Args:
+        feed_draws: of the group. cords: of one server by feed, None where they are not stated.
+    Returns:
+        by feed
+
+    >>> corded_draws((Draw("A", 5.0, 1),), None)
+    ()
+
+    Source: definition.
+    """
+    return () if cords is None else feed_draws
+
+
+def corded_feed_va(
+    feed_name: str, known_corded_draws: Draws, each_switch_draws: Draws, supply_power_factor: float
+) -> float:
+    """Apparent power that a feed carries for the servers of its rack whose power and cords are known, and the switches.
+
+    corded_feed_va = Σ draw_w / supply_power_factor
+
+    Args:
+        feed_name: of the feed. known_corded_draws: of the groups of servers whose power and cords are known.
+        each_switch_draws: of every switch. supply_power_factor: ratio.
+    Returns:
+        [VA]
+
+    >>> corded_feed_va("A", ((Draw("A", 5100.0, 3.0),),), (), 1.0)
+    5100.0
+
+    Source: definition.
+    """
+    return draws.load_w(feed_name, (*known_corded_draws, *each_switch_draws)) / supply_power_factor
 
 
 def plugged_supplies(psus: int, cords: Mapping[str, str] | None) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from gpulint import draws
 from gpulint.draws import Draws
@@ -66,36 +66,122 @@ def is_redundant(redundancy: str | None) -> bool:
 
 
 def survivors_va(
-    each_feed_usable_va: tuple[float, ...], failing_sides: tuple[str, ...], redundancy: str | None
+    known_feed_draws: Draws,
+    feed_names: tuple[str, ...],
+    failing_sides: tuple[str, ...],
+    each_feed_usable_va: tuple[float, ...],
+    redundancy: str | None,
 ) -> float | None:
-    """Apparent power that is left to a rack when its worst side fails; None where nothing of that kind is promised.
+    """Apparent power that is left to a rack by the loss that it bears least; None where nothing of that kind is promised.
 
-    survivors_va = Σ feed_usable_va − the largest sum of a side, and with 2N at most half of Σ feed_usable_va
+    survivors_va = Σ feed_usable_va of the other sides; with 2N also half of Σ feed_usable_va, whatever fails
 
     Args:
-        each_feed_usable_va: of every feed [VA]. failing_sides: of every feed, what fails together. redundancy: N, N+1 or 2N.
+        known_feed_draws: of the groups of servers that are known. feed_names, failing_sides, each_feed_usable_va: of all feeds
+        of the rack, in the same order [VA]. redundancy: N, N+1 or 2N.
     Returns:
         [VA]
     Validity: 80 % counts after a failure too, since repair takes longer than three hours; a rack that promises no redundancy,
-        and one with a single side, has none to judge.
+        and one with a single side, has none to judge. The loss that it bears least is that after which the most of what is
+        left is taken.
 
-    >>> survivors_va((17293.0, 17293.0), ("A", "B"), "2N"), survivors_va((8.0, 8.0, 8.0), ("A", "B", "C"), "N+1")
-    (17293.0, 16.0)
-    >>> survivors_va((8.0, 8.0, 8.0, 8.0), ("1", "2", "3", "4"), "2N")
-    16.0
+    >>> even = ((draws.Draw("A", 5.0, 3.0), draws.Draw("B", 5.0, 3.0)),)
+    >>> survivors_va(even, ("A", "B"), ("A", "B"), (17293.0, 8646.0), "2N")
+    8646.0
 
     Source: Uptime Institute, Tier Standard: Topology, 2018 (N+1, 2N); NFPA 70 (NEC) 2023, 215.3.
     """
-    sides = {side: sum(_of(side, each_feed_usable_va, failing_sides)) for side in failing_sides}
-    if redundancy not in REDUNDANT or len(sides) < 2:
+    worst = _worst(known_feed_draws, feed_names, failing_sides, each_feed_usable_va, redundancy)
+    return worst[1] if worst else None
+
+
+def least_surviving_va(
+    known_feed_draws: Draws,
+    feed_names: tuple[str, ...],
+    failing_sides: tuple[str, ...],
+    each_feed_usable_va: tuple[float, ...],
+    redundancy: str | None,
+    supply_power_factor: float,
+) -> float:
+    """Apparent power of the servers that go on after the loss that a rack bears least, as far as they are known; 0 without one.
+
+    least_surviving_va = Σ draws without that side / supply_power_factor
+
+    Args:
+        known_feed_draws: of the groups of servers that are known. feed_names, failing_sides, each_feed_usable_va: of all feeds
+        of the rack, in the same order [VA]. redundancy: N, N+1 or 2N. supply_power_factor: ratio.
+    Returns:
+        [VA]
+    Validity: servers whose cords all hang on one side go dark with it, and burden no other; single supplies whose cords are not
+        stated are left out, since nobody knows with which side they go.
+
+    >>> one = ((draws.Draw("A", 5.0, 1.0),), (draws.Draw("A", 2.0, 1.0), draws.Draw("B", 2.0, 1.0)))
+    >>> least_surviving_va(one, ("A", "B"), ("A", "B"), (10.0, 5.0), "2N", 1.0)
+    9.0
+
+    Source: definition.
+    """
+    worst = _worst(known_feed_draws, feed_names, failing_sides, each_feed_usable_va, redundancy)
+    return worst[0] / supply_power_factor if worst else 0.0
+
+
+def surviving_va(
+    each_feed_draws: Draws,
+    feed_names: tuple[str, ...],
+    failing_sides: tuple[str, ...],
+    each_feed_usable_va: tuple[float, ...],
+    redundancy: str | None,
+    supply_power_factor: float,
+) -> float:
+    """Apparent power of the servers that go on after the loss that a rack bears least.
+
+    surviving_va = Σ draws without that side / supply_power_factor
+
+    Args:
+        each_feed_draws: of every group of servers. feed_names, failing_sides, each_feed_usable_va: of all feeds of the rack, in
+        the same order [VA]. redundancy: N, N+1 or 2N. supply_power_factor: ratio.
+    Returns:
+        [VA]
+    Validity: as least_surviving_va.
+
+    >>> surviving_va((), ("A", "B"), ("A", "B"), (10.0, 5.0), "2N", 1.0)
+    0.0
+
+    Source: definition.
+    """
+    worst = _worst(each_feed_draws, feed_names, failing_sides, each_feed_usable_va, redundancy)
+    return worst[0] / supply_power_factor if worst else 0.0
+
+
+def _worst(
+    each: Draws, names: Sequence[str], failing: Sequence[str], usable: Sequence[float], redundancy: str | None
+) -> tuple[float, float] | None:
+    """Watts that go on after the loss that a rack bears least, and the volt-amperes that are left for them."""
+    sides = dict(zip(names, failing, strict=False))
+    if redundancy not in REDUNDANT or len({*failing}) < 2:
         return None
-    total = sum(each_feed_usable_va)
-    left = total - max(sides.values())
-    return min(left, total / 2) if redundancy == "2N" else left
+    losses = [(_moved(each, sides, side), _left(side, usable, failing)) for side in dict.fromkeys(failing)]
+    if redundancy == "2N":
+        losses.append((_of_both(each, sides), sum(usable) / 2))
+    return max(
+        losses, key=lambda loss: (loss[0] / loss[1] if loss[1] else loss[0] * math.inf if loss[0] else 0, -loss[1])
+    )
 
 
-def _of(side: str, each_feed_usable_va: tuple[float, ...], failing_sides: tuple[str, ...]) -> tuple[float, ...]:
-    return tuple(usable for usable, one in zip(each_feed_usable_va, failing_sides, strict=True) if one == side)
+def _moved(each: Draws, sides: Mapping[str, str], lost: str) -> float:
+    """Watts on the feeds of a rack after the loss of a side, as far as it is known where they hang."""
+    after = (one for group in each for one in draws.without(group, sides, lost))
+    return sum(one.draw_w for one in after if one.moves and one.feed in sides)
+
+
+def _of_both(each: Draws, sides: Mapping[str, str]) -> float:
+    """Watts of the groups that hang on more than one side of a rack."""
+    groups = ([one for one in group if one.moves and one.feed in sides and one.draw_w] for group in each)
+    return sum(one.draw_w for group in groups if len({sides[one.feed] for one in group}) > 1 for one in group)
+
+
+def _left(lost: str, usable: Sequence[float], failing: Sequence[str]) -> float:
+    return sum(one for one, side in zip(usable, failing, strict=True) if side != lost)
 
 
 def feed_failover_va(

@@ -9,6 +9,8 @@ from gpulint import draws, outlets, units
 from gpulint.sizing.circuits import PHASES
 
 CONTINUOUS = 0.8
+MOST_V = 240
+"""The highest nominal voltage of supplies with an inlet of IEC 60320, which end at 250 V."""
 TOLERANCE = 0.1
 COUPLER_MOST_V = 250
 """Rated voltage of the appliance couplers of IEC 60320."""
@@ -196,16 +198,17 @@ def supply_after_loss_a(
     return server_w / supplies_left / max(each_supply_v) / supply_power_factor
 
 
-def outlet_a(psu_inlet: str, known_governing_codes: tuple[str, ...]) -> float | None:
+def outlet_a(psu_inlet: str, known_governing_codes: tuple[str, ...], psu_w: float | None = None) -> float | None:
     """Current that the outlet and cord of a supply may carry all day; None where it hangs on no outlet.
 
     outlet_a = 0.8 · rating in North America; the rating of IEC 60320 elsewhere
 
     Args:
-        psu_inlet: of a supply, as C20. known_governing_codes: of the feeds of the rack.
+        psu_inlet: of a supply, as C20. known_governing_codes: of the feeds of the rack. psu_w: what a supply gives [W].
     Returns:
         [A]
-    Validity: the higher of both where no feed tells under which code it falls.
+    Validity: the higher of both where no feed tells under which code it falls. A supply that gives more than its inlet takes
+        at 240 V has another inlet than the one that is stated.
 
     >>> outlet_a("C20", ("NEC",)), outlet_a("C14", ("NEC",)), outlet_a("C14", ("IEC", "IEC")), outlet_a("busbar", ())
     (16.0, 12.0, 10, None)
@@ -215,6 +218,8 @@ def outlet_a(psu_inlet: str, known_governing_codes: tuple[str, ...]) -> float | 
     rated = outlets.rated_for(psu_inlet)
     if rated is None:
         return None
+    if psu_w is not None and psu_w > MOST_V * rated[1]:
+        raise LookupError(f"a supply of {psu_w:g} W has a larger inlet than {psu_inlet}")
     return rated[0] if {*known_governing_codes} == {"IEC"} else rated[1] * CONTINUOUS
 
 
