@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from gpulint.facts import Facts, glossary
 from gpulint.findings import Finding, Suggestion
-from gpulint.parts import Part, PartFacts
-from gpulint.policy import check, subject
+from gpulint.parts import CALLED, Part, PartFacts
+from gpulint.policy import cel, check, subject
 from gpulint.policy.rule import Rule
 from gpulint.workload import Field, Role, Value, Workload
 
@@ -61,12 +61,27 @@ def again(before: tuple[Said, ...], root: PartFacts, rules: Iterable[Rule]) -> t
 def _judged(root: PartFacts, rules: Iterable[Rule], held: Mapping[int, Said]) -> tuple[Said, ...]:
     """What the rules say of every part, of one that was judged before what they said then."""
     about = by_kind(rules)
-    told = ((one, about.get(one.kind, ())) for one in root.all() if not _is_none(one))
-    return tuple(held.get(id(one)) or Said(one, mine, check.judged(mine, one)) for one, mine in told if mine)
+    parts = [one for one in root.all() if one.kind in about and not _is_none(one)]
+    found = outcomes((one for one in parts if id(one) not in held), about)
+    new = {id(one): Said(one, about[one.kind], said) for one, said in found}
+    return tuple(held.get(id(one)) or new[id(one)] for one in parts)
 
 
 def _values(role: Role) -> Mapping[str, object]:
     return {name: field.value for name, field in role.fields.items()}
+
+
+def outcomes(
+    parts: Iterable[PartFacts], about: Mapping[str, tuple[Rule, ...]]
+) -> Iterator[tuple[PartFacts, check.Outcome]]:
+    """What the rules about its kind say of each part, found once for parts that have everything in common."""
+    by_name = {kind for kind, rules in about.items() if any(CALLED & {*cel.names(rule.when)} for rule in rules)}
+    found: dict[object, check.Outcome] = {}
+    for one in parts:
+        alike = one if one.kind in by_name else one.common
+        if alike not in found:
+            found[alike] = check.judged(about.get(one.kind, ()), one)
+        yield one, found[alike]
 
 
 def _is_none(one: PartFacts) -> bool:
