@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from gpulint.facts import Facts, glossary
 from gpulint.findings import Finding, Suggestion
-from gpulint.parts import Part, PartFacts
-from gpulint.policy import check, subject
+from gpulint.parts import CALLED, Part, PartFacts
+from gpulint.policy import cel, check, subject
 from gpulint.policy.rule import Rule
 from gpulint.workload import Field, Role, Value, Workload
 
@@ -46,8 +46,21 @@ def facts_of(part: Part, thresholds: Mapping[str, Value]) -> PartFacts:
 def judged(root: PartFacts, rules: Iterable[Rule]) -> tuple[Said, ...]:
     """What the rules say of every part, in the order of the file."""
     about = by_kind(rules)
-    told = ((one, about.get(one.kind, ())) for one in root.all() if not _is_none(one))
-    return tuple(Said(known, mine, check.judged(mine, known)) for known, mine in told if mine)
+    told = ((one, said) for one, said in outcomes(root.all(), about) if one.kind in about and not _is_none(one))
+    return tuple(Said(known, about[known.kind], said) for known, said in told)
+
+
+def outcomes(
+    parts: Iterable[PartFacts], about: Mapping[str, tuple[Rule, ...]]
+) -> Iterator[tuple[PartFacts, check.Outcome]]:
+    """What the rules about its kind say of each part, found once for parts that have everything in common."""
+    by_name = {kind for kind, rules in about.items() if any(CALLED & {*cel.names(rule.when)} for rule in rules)}
+    found: dict[object, check.Outcome] = {}
+    for one in parts:
+        alike = one if one.kind in by_name else one.common
+        if alike not in found:
+            found[alike] = check.judged(about.get(one.kind, ()), one)
+        yield one, found[alike]
 
 
 def _is_none(one: PartFacts) -> bool:

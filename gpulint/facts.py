@@ -208,7 +208,7 @@ class Facts:
     def __init__(self, role: Role, resolved: Resolved | None) -> None:
         self.role = role
         self.resolved = resolved
-        self._shifted: dict[tuple[str, str], _Shifted] = {}
+        self._shifted: dict[tuple[str, str], Shifted] = {}
         self._engine = role.text("engine") or None
         self.reasons: dict[str, str] = {}
         self._found: dict[str, Known | Missing] = {}
@@ -268,7 +268,7 @@ class Facts:
             if self._unmoved(term, world):
                 continue
             if (term, world) not in self._shifted:
-                self._shifted[term, world] = _Shifted(self, term, world)
+                self._shifted[term, world] = Shifted(self, term, world)
             value = self._shifted[term, world].likely(name)
             moved += [value - likely] if isinstance(value, int | float) else []
         return min(moved), max(moved)
@@ -676,7 +676,7 @@ def _held(row: catalog.Row, version: tuple[int, ...] | None, oldest: tuple[int, 
     return until is None or oldest is None or until > oldest
 
 
-class _Shifted(Facts):
+class Shifted(Facts):
     """The same facts with one term moved to a world and all others likely; only what rests on the term is computed anew."""
 
     def __init__(self, likely: Facts, term: str, world: str) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from gpulint import hardware, servers
-from gpulint.facts import Facts, Known, Missing, Quantity, glossary, same
+from gpulint.facts import Facts, Known, Missing, Quantity, Shifted, glossary, same
 from gpulint.findings import Worlds
 from gpulint.workload import Field, Role, Value
 
@@ -35,10 +36,16 @@ HOLDS: Mapping[str, frozenset[str]] = {
     "rack": frozenset({"feed", "server", "switch"}),
 }
 """The kinds of part that a part of a kind may hold."""
+NAMELESS = frozenset({"facility", "feed", "server", "cable"})
+"""Kinds whose parts need no name."""
 LINKED: Mapping[str, tuple[str, ...]] = {"cable": ("switch",), "switch": ("cable",)}
 """The kinds of part whose facts hang on one that they name, or that names them."""
 ENDS: Mapping[str, tuple[str, ...]] = {"cable": ("cable_from", "cable_to")}
 """The facts by which a kind of part names others, wherever in the facility they are."""
+_UNSOUGHT = frozenset({"site", "room", "row", "rack", "feed", "server"})
+"""Kinds of part that no other names: they are not looked up by what they are called."""
+CALLED = frozenset({"facility_name", "site_name", "room_name", "row_name", "rack_name"})
+"""Facts that no formula takes: parts that differ in them alone have all others in common."""
 _STAYING = frozenset({"site", "room", "row", "rack", "cable", "switch"})
 """Kinds of part that a change elsewhere leaves as they are."""
 NAMED = frozenset({"panel", "cdu", "pool", "switch"})
@@ -60,6 +67,39 @@ class Part:
             yield from one.all()
 
 
+class Contents:
+    """Numbers parts by what is stated of them and of all that they hold: parts of one number state the same."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[object, int] = {}
+        self._of: dict[int, tuple[Part, int]] = {}
+
+    def number(self, part: Part) -> int:
+        """The number of a part; its name counts where others may be looked up by it."""
+        if id(part) not in self._of:
+            role = part.role
+            name = "" if part.kind in _UNSOUGHT else role.name
+            fields = tuple((key, repr(one.value), one.source) for key, one in role.fields.items() if key not in CALLED)
+            held = tuple(map(self.number, part.parts))
+            content = part.kind, name, role.open_ended, fields, held
+            self._of[id(part)] = part, self._numbers.setdefault(content, len(self._numbers))
+        return self._of[id(part)][1]
+
+
+class Common:
+    """What parts that state the same have in common where alike parts hold them: every fact is resolved once for all."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, Known | Missing] = {}
+        self.shifted: dict[tuple[str, str], Shifted] = {}
+        self.reasons: dict[str, str] = {}
+        self._below: dict[int, Common] = {}
+
+    def below(self, number: int) -> Common:
+        """What the parts of a content that such parts hold have in common."""
+        return self._below.setdefault(number, Common())
+
+
 class PartFacts(Facts):
     """Facts of one part; `above` is the part that holds it, `below` are those that it holds."""
 
@@ -68,10 +108,14 @@ class PartFacts(Facts):
         part: Part,
         above: PartFacts | None = None,
         below: Callable[[PartFacts], Iterator[PartFacts]] | None = None,
+        contents: Contents | None = None,
     ) -> None:
         super().__init__(part.role, None)
         self.part = part
         self.above = above
+        self.contents: Contents = above.contents if above else contents or Contents()
+        self.common: Common = above.common.below(self.contents.number(part)) if above else Common()
+        self._found, self._shifted, self.reasons = self.common.found, self.common.shifted, self.common.reasons
         self.below = tuple(below(self) if below else (PartFacts(one, self) for one in part.parts))
         self._of_kind: dict[str, tuple[PartFacts, ...]] = {}
         self._called: dict[str, Mapping[str, tuple[PartFacts, ...]]] = {}
@@ -89,9 +133,11 @@ class PartFacts(Facts):
 
     def all(self) -> Iterator[PartFacts]:
         """This part and those that it holds, at any depth, in the order of the file."""
-        yield self
-        for one in self.below:
-            yield from one.all()
+        waiting = [self]
+        while waiting:
+            one = waiting.pop()
+            yield one
+            waiting += reversed(one.below)
 
     def of_kind(self, kind: str) -> tuple[PartFacts, ...]:
         """The parts of a kind that belong to this one: that it holds, at any depth, or that name it."""
@@ -151,10 +197,17 @@ class PartFacts(Facts):
         """
         changed = [one for one in self.all() if id(one) in roles or id(one) in added]
         reached = {id(holder) for one in changed for held in one._linked() for holder in held._holders()}
-        return self._varied(roles, added, reached, None, False)
+        return self._varied(self._restated(roles, added), roles, added, reached, None, False)
+
+    def _restated(self, roles: Mapping[int, Role], added: Mapping[int, tuple[Part, ...]]) -> Part:
+        """The part with other roles and further parts at any depth; itself where nothing of it changes."""
+        held = (*(one._restated(roles, added) for one in self.below), *added.get(id(self), ()))
+        role = roles.get(id(self), self.role)
+        return self.part if role is self.role and _identical(held, self.part.parts) else Part(self.kind, role, held)
 
     def _varied(
         self,
+        part: Part,
         roles: Mapping[int, Role],
         added: Mapping[int, tuple[Part, ...]],
         reached: Collection[int],
@@ -162,16 +215,14 @@ class PartFacts(Facts):
         within: bool,
     ) -> PartFacts:
         changed = within or id(self) in roles or id(self) in added
-        further = added.get(id(self), ())
-        role = roles.get(id(self), self.role)
 
         def below(new: PartFacts) -> Iterator[PartFacts]:
-            for one in self.below:
+            for one, again in zip(self.below, part.parts, strict=False):
                 stays = not changed and id(one) not in reached and self.kind != "rack" and one.kind in _STAYING
-                yield one if stays else one._varied(roles, added, reached, new, changed)
-            yield from (PartFacts(one, new) for one in further)
+                yield one if stays else one._varied(again, roles, added, reached, new, changed)
+            yield from (PartFacts(one, new) for one in part.parts[len(self.below) :])
 
-        return PartFacts(Part(self.kind, role, self.part.parts), above, below)
+        return PartFacts(part, above, below, self.contents)
 
     def _linked(self) -> Iterator[PartFacts]:
         """This part, and what a cable joins or what is joined to a switch."""
@@ -195,6 +246,10 @@ class PartFacts(Facts):
     def root(self) -> PartFacts:
         """The part that holds all others."""
         return self.above.root() if self.above else self
+
+    def find(self, name: str) -> Known | Missing:
+        """A fact with its origin, resolved once for all parts that have it in common."""
+        return self._resolve(glossary()[name]) if name in CALLED else super().find(name)
 
     def ends(self, name: str) -> tuple[Value, Value] | None:
         """The values of a fact in the favourable and the adverse world, the smaller one first: alike servers err together."""
@@ -272,6 +327,10 @@ class PartFacts(Facts):
             found = next(types, None)
             self._type = found.role.fields if found else {}
         return self._type
+
+
+def _identical(some: tuple[Part, ...], others: tuple[Part, ...]) -> bool:
+    return len(some) == len(others) and all(map(operator.is_, some, others))
 
 
 def _device(stated: object) -> str:

@@ -112,8 +112,13 @@ def _errors_left(
     answered = check.judged([rule], here)
     if answered.holding or answered.not_evaluated:
         return None
-    outcomes = [(stood.called(facilities.key(one)), check.judged(rules.get(one.kind, ()), one)) for one in after]
-    if any(_is_worse(at, outcome, stood) for at, outcome in outcomes) or _comes_up(rule, own, outcomes):
+    outcomes: list[tuple[Key, Outcome]] = []
+    for one, outcome in facilities.outcomes(after, rules):
+        at = stood.called(facilities.key(one))
+        if _is_worse(at, outcome, stood):
+            return None
+        outcomes.append((at, outcome))
+    if _comes_up(rule, own, outcomes):
         return None
     return sum(one.severity == Severity.ERROR for _, outcome in outcomes for one in outcome.verdicts)
 

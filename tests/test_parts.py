@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 import samples
 
-from gpulint import documents, facilities, units
+from gpulint import documents, facilities, facts, units
 from gpulint.adapters import facility
 from gpulint.facility import reader
 from gpulint.facts import Missing
-from gpulint.parts import PartFacts
+from gpulint.parts import CALLED, PartFacts
+from gpulint.policy import rule
 
 HALL = """\
 apiVersion: gpulint/v1
@@ -151,6 +154,45 @@ def test_a_word_is_what_is_written_whatever_yaml_makes_of_it() -> None:
     rack = known(HALL.replace("{name: b1, units: 42}", feeds)).of_kind("rack")[3]
     assert rack.likely("redundancy") == "N"
     assert rack.of_kind("feed")[0].likely("feed_side") == "y"
+
+
+def test_what_alike_racks_and_their_parts_are_found_to_be_is_found_once() -> None:
+    one, other, _, unlike = racks(HALL).values()
+    assert one.common is other.common
+    assert one.of_kind("server")[0].common is other.of_kind("server")[0].common
+    assert one.common is not unlike.common
+    assert one.of_kind("server")[1].likely("rack_name") == "a01"
+    assert other.of_kind("server")[1].likely("rack_name") == "a02"
+
+
+@pytest.mark.parametrize(
+    ("line", "is_common"),
+    [
+        ("breaker: 60 A", True),
+        ("breaker: 60.0 A", True),
+        ("breaker: 63 A", False),
+        ("side: x", False),
+        ("name: B", False),
+    ],
+)
+def test_feeds_have_in_common_what_they_state(line: str, is_common: bool) -> None:
+    text = HALL.replace("{name: b1", "{name: b2, units: 42, feeds: [{breaker: 60 A}]}\n            - {name: b1")
+    text = text.replace("units: 42}", f"units: 42, feeds: [{{{line}}}]}}")
+    held = racks(text)
+    (one,), (other,) = held["b2"].of_kind("feed"), held["b1"].of_kind("feed")
+    assert (one.common is other.common) is is_common
+
+
+def test_no_formula_takes_what_alike_parts_are_called() -> None:
+    taken = {name for formula in facts.formulas(None).values() for name in facts.parameters(formula)}
+    assert not taken & CALLED
+    assert not {row.each for row in facts.glossary().values()} & CALLED
+
+
+def test_a_rule_about_a_name_speaks_of_that_rack_alone() -> None:
+    of_racks = next(one for one in rule.shipped_rules().values() if one.target.kind == ("rack",))
+    said = facilities.judged(known(HALL), [dataclasses.replace(of_racks, when="rack_name == 'a02'")])
+    assert [one.path for one in said if one.outcome.verdicts] == ["hall-1/a/a02"]
 
 
 @pytest.mark.parametrize("written", ["42", "42U", "42 U", "42u"])

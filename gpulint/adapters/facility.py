@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpulint.documents import Document, Path, Problem
-from gpulint.facility import inventories, mistakes, reader
+from gpulint.facility import inventories, mistakes, reader, shape
 from gpulint.parts import LISTS, NAMED, Part, keys
 from gpulint.repository import Repository
 from gpulint.workload import Workload
@@ -67,6 +67,18 @@ def _unnamed(whole: Part) -> Iterator[Problem]:
 
 
 def _shape(document: Document) -> Iterator[Problem]:
+    refused = () if shape.is_plain(document.data) else tuple(_refused(document))
+    yield from refused
+    if refused:
+        return
+    described = reader.count(document.get(("spec",)))
+    if described > reader.PARTS_MAX:
+        said = f"spec: {described:,} parts, and a file may describe {reader.PARTS_MAX:,}"
+        yield Problem("invalid-spec", said, document.locate(("spec",), key=True))
+
+
+def _refused(document: Document) -> Iterator[Problem]:
+    """What keeps a file from being one that its contract accepts."""
     import pydantic
 
     from gpulint.facility import schema
@@ -76,11 +88,6 @@ def _shape(document: Document) -> Iterator[Problem]:
     except pydantic.ValidationError as error:
         found = (_problem(document, tuple(one["loc"]), one["type"], one["msg"]) for one in error.errors())
         yield from dict.fromkeys(found)
-    else:
-        described = reader.count(document.get(("spec",)))
-        if described > reader.PARTS_MAX:
-            said = f"spec: {described:,} parts, and a file may describe {reader.PARTS_MAX:,}"
-            yield Problem("invalid-spec", said, document.locate(("spec",), key=True))
 
 
 def _problem(document: Document, path: Path, sort: str, message: str) -> Problem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterator
 
@@ -29,6 +30,7 @@ def claims(document: Document) -> bool:
     return document.get(("kind",)) == KIND and document.get(("apiVersion",)) == API_VERSION
 
 
+@functools.lru_cache(maxsize=1)
 def read(document: Document) -> Part:
     """The facility of a document that its contract accepts; what cannot be read is unknown."""
     name = _written(document, ("metadata", "name"))
@@ -59,7 +61,7 @@ def _inside(document: Document, path: Path, kind: str) -> tuple[dict[str, Field]
         return {}, ()
     words = keys(kind)
     fields = {
-        words[key].name: field(document, (*path, key), words[key])
+        words[key].name: _field(document, (*path, key), value, words[key])
         for key, value in stated.items()
         if key in words and value is not None
     }
@@ -100,11 +102,11 @@ def names(stated: str) -> Iterator[str]:
         yield f"{match[1]}{number:0{len(match[2])}}{match[4]}"
 
 
-def field(document: Document, path: Path, quantity: Quantity) -> Field:
+def _field(document: Document, path: Path, held: object, quantity: Quantity) -> Field:
     """The value of a key in base units, with its place."""
     origin = (Origin(document, path),)
     try:
-        return Field(value(stated(document, path, quantity), quantity), origin)
+        return Field(value(_as_written(document, path, held) if quantity.type == "text" else held, quantity), origin)
     except ValueError as error:
         return Field(Unknown(str(error)), origin)
 
@@ -116,9 +118,14 @@ def stated(document: Document, path: Path, quantity: Quantity) -> object:
 
 def _written(document: Document, path: Path) -> object:
     """A scalar as it is written: YAML 1.1 reads N and y as truth values, and 012 as ten."""
-    node, found = document.node(path), document.get(path)
+    return _as_written(document, path, document.get(path))
+
+
+def _as_written(document: Document, path: Path, found: object) -> object:
+    """What was found at a path as it is written there."""
+    node = document.node(path) if isinstance(found, bool | int | float) else None
     whole = node is not None and node.kind == "scalar" and node.target is None and isinstance(node.value, str)
-    return node.value if node is not None and whole and isinstance(found, bool | int | float) else found
+    return node.value if node is not None and whole else found
 
 
 def value(stated: object, quantity: Quantity) -> Value:

@@ -9,10 +9,8 @@ import pydantic
 
 from gpulint.facility.reader import API_VERSION, KIND
 from gpulint.facts import Quantity
-from gpulint.parts import HOLDS, LISTS, keys
+from gpulint.parts import HOLDS, LISTS, NAMELESS, keys
 
-NAMELESS = frozenset({"facility", "feed", "server", "cable"})
-"""Kinds whose parts need no name."""
 TYPES: dict[str, Any] = {
     "number": int | float | str,
     "flag": bool,
