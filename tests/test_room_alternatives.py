@@ -144,6 +144,12 @@ def test_what_absorbs_a_lesser_word_has_said_it_already() -> None:
     ]
 
 
+def test_what_cures_a_rack_leaves_none_of_its_feeds_over_its_breaker() -> None:
+    """At 415 V the two breakers carry 51.7 kVA together, and the smaller one 17.3 kVA of the half that its cords bring it."""
+    text = TWO_FEEDS.replace("60 A", "30 A", 1).replace("count: 4", "count: 4, cords: {a: 3, b: 3}")
+    assert titles(text, "rack-over-circuit") == ["1 of DGX H100 in r1, 3 in other racks", "breakers of 100 A"]
+
+
 def test_nothing_goes_to_a_rack_of_which_nobody_knows_what_it_carries() -> None:
     unfed = TWO_FEEDS + "    - name: r2\n      units: 48\n"
     assert "1 of DGX H100 in r1, 3 in other racks" in titles(unfed, "rack-over-circuit")

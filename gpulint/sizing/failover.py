@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from gpulint import draws
 from gpulint.draws import Draws
+from gpulint.fabric import Unstated
 
 REDUNDANT = ("N+1", "2N")
 
@@ -230,7 +231,7 @@ def corded_sides(cords: Mapping[str, str] | None, feed_names: tuple[str, ...], f
 
     Source: definition.
     """
-    plugged = draws.counts(cords or {})
+    plugged = draws.counts(cords, "cords")
     return len({side for feed, side in zip(feed_names, failing_sides, strict=True) if plugged.get(feed)})
 
 
@@ -278,7 +279,7 @@ def supplies_left(
         return None
     if cords is None:
         return psus - math.ceil(psus / len({*failing_sides}))
-    plugged = draws.counts(cords)
+    plugged = draws.counts(cords, "cords")
     on = [sum(count for feed, count in plugged.items() if sides.get(feed) == side) for side in {*failing_sides}]
     return min(psus, sum(plugged.values())) - max(on)
 
@@ -308,7 +309,7 @@ def supplies_needed(
     """
     by_rating = math.ceil(server_w * supply_efficiency / psu_w) if psu_w and supply_efficiency else None
     if psus_needed is None and by_rating is None:
-        raise LookupError("neither the supplies that are needed nor their rating is known")
+        raise Unstated("psus_needed")
     if by_rating is None or (psus_needed is not None and server_max_w is not None and server_w >= server_max_w):
         return psus_needed or 0
     return by_rating if psus_needed is None else min(by_rating, psus_needed)
