@@ -12,6 +12,8 @@ IEC_VOLTS = (220, 230, 380, 400)
 """Nominal voltages of IEC 60038 that no American system has."""
 PER_LEG_VOLTS = (120, 127, 220, 230, 240, 277)
 """Voltages to neutral of the usual three-phase systems; between lines they are rare (230 V in Norway, 240 V delta)."""
+WYE_V = 220
+"""Between lines of 127/220 V, which Brazil and its neighbours have."""
 LINE_TO_LINE_MOST_V = 250
 """Up to this voltage between lines single-phase supplies of a three-phase feed hang between two lines, above it on a neutral."""
 DERATED = {12: 15, 16: 20, 24: 30, 48: 60}
@@ -73,7 +75,7 @@ def line_voltage_v(feed_voltage_v: float, feed_phases: int, feed_wiring: str | N
 def is_voltage_per_leg(feed_voltage_v: float, feed_phases: int, feed_wiring: str | None) -> bool:
     """Whether a three-phase feed states what is usually the voltage to neutral.
 
-    is_voltage_per_leg = feed_phases is 3, feed_voltage_v is 120, 127, 220, 230, 240 or 277 V, and not wired in delta
+    is_voltage_per_leg = feed_phases is 3; 120, 127, 220, 230, 240 or 277 V; not wired in delta, nor in wye at 220 V
 
     Args:
         feed_voltage_v: as stated [V]. feed_phases: 1 or 3. feed_wiring: delta where that is stated.
@@ -85,7 +87,8 @@ def is_voltage_per_leg(feed_voltage_v: float, feed_phases: int, feed_wiring: str
 
     Source: IEC 60038:2009, table 1; ANSI C84.1-2020, table 1.
     """
-    return feed_phases == PHASES and feed_voltage_v in PER_LEG_VOLTS and feed_wiring != "delta"
+    between_lines = feed_wiring == "delta" or (feed_wiring == "wye" and feed_voltage_v == WYE_V)
+    return feed_phases == PHASES and feed_voltage_v in PER_LEG_VOLTS and not between_lines
 
 
 def supply_v(feed_voltage_v: float, feed_phases: int, feed_wiring: str | None) -> float:
