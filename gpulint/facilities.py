@@ -100,7 +100,7 @@ def by_kind(rules: Iterable[Rule]) -> Mapping[str, tuple[Rule, ...]]:
 
 
 class Spoken(NamedTuple):
-    """A finding about a part, or about all that the same place describes, with the part that it is told of."""
+    """A finding about a part, or about all that one entry of the file describes, with the part that it is told of."""
 
     finding: Finding
     said: Said
@@ -108,11 +108,11 @@ class Spoken(NamedTuple):
 
 
 def spoken(said: Sequence[Said]) -> list[Spoken]:
-    """The findings about parts; what one place says of several parts is said once, and what a part's rack says is not again."""
+    """The findings about parts; of those that one entry describes once, and not what is said of a part's rack already."""
     told: dict[object, list[Spoken]] = {}
     for one, verdict in _unabsorbed(said):
         found = _finding(one, verdict)
-        same = found.rule, found.severity, found.location, found.nameless
+        same = found.rule, found.severity, found.location, found.nameless, one.known.role.anchor.path
         told.setdefault(same, []).append(Spoken(found, one, verdict))
     return [_as_one(alike) for alike in told.values()]
 
@@ -138,7 +138,7 @@ def findings(
 
 
 def _as_one(alike: list[Spoken]) -> Spoken:
-    """The first of findings at one place, with the names of the other parts: one more of them is another finding."""
+    """The first of findings about one entry, with the names of the other parts: one more of them is another finding."""
     first, *others = alike
     names = list(dict.fromkeys(_short(one.said.known) for one in others))
     if not names:

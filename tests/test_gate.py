@@ -670,3 +670,23 @@ def test_a_rack_that_was_too_full_and_takes_one_more_server_counts_and_one_that_
     assert spoken(changed(facility(6), two)) == [("rack-units-exceeded", "facility.yaml")]
     assert spoken(changed(facility(6), {"hall.yaml": facility(6)["facility.yaml"]})) == []
     assert spoken(changed(facility(6), {"facility.yaml": "# the hall\n" + facility(6)["facility.yaml"]})) == []
+
+
+def test_racks_that_did_not_change_stood_before_although_a_line_of_their_room_speaks_of_those_that_did(
+    changed: Changed,
+) -> None:
+    head = FACILITY.partition("  racks:")[0] + "  units: 42\n  racks:\n"
+    rack = "    - {name: NAME, servers: [{type: big, units: 8, count: COUNT}]}\n"
+
+    def hall(first: int, second: int) -> dict[str, str]:
+        one, other = (
+            rack.replace("NAME", f"'{name}[1-2]'").replace("COUNT", str(count))
+            for name, count in (("a", first), ("b", second))
+        )
+        return {"facility.yaml": head + one + other}
+
+    def roles(report: gpulint.Report) -> list[str]:
+        return [one.role for one in report.open]
+
+    assert roles(changed(hall(6, 6), hall(7, 6))) == ["a1"]
+    assert roles(changed(hall(6, 6), hall(6, 6))) == []
