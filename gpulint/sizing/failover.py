@@ -150,8 +150,9 @@ def surviving_va(
 
     Source: definition.
     """
-    worst = _worst(each_feed_draws, feed_names, failing_sides, each_feed_usable_va, redundancy)
-    return worst[0] / supply_power_factor if worst else 0.0
+    return least_surviving_va(
+        each_feed_draws, feed_names, failing_sides, each_feed_usable_va, redundancy, supply_power_factor
+    )
 
 
 def _worst(
@@ -164,9 +165,14 @@ def _worst(
     losses = [(_moved(each, sides, side), _left(side, usable, failing)) for side in dict.fromkeys(failing)]
     if redundancy == "2N":
         losses.append((_of_both(each, sides), sum(usable) / 2))
-    return max(
-        losses, key=lambda loss: (loss[0] / loss[1] if loss[1] else loss[0] * math.inf if loss[0] else 0, -loss[1])
-    )
+    return max(losses, key=lambda loss: (_taken(*loss), -loss[1]))
+
+
+def _taken(load_w: float, left_va: float) -> float:
+    """The share of what is left that goes on drawing; without end where nothing is left for it."""
+    if left_va:
+        return load_w / left_va
+    return math.inf if load_w else 0.0
 
 
 def _moved(each: Draws, sides: Mapping[str, str], lost: str) -> float:
