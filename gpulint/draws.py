@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from gpulint.fabric import Unstated
+
 
 class Draw(NamedTuple):
     """What one group of servers draws from one feed, through how many supplies; None where that is not known.
@@ -51,14 +53,14 @@ def _sum(draws: Iterable[Draw]) -> float:
     return sum(one.draw_w for one in draws)
 
 
-def counts(stated: Mapping[str, str | float] | None) -> Mapping[str, float]:
-    """The numbers of a map that a file states, as cords by feed; LookupError where one is none.
+def counts(stated: Mapping[str, str | float] | None, name: str) -> Mapping[str, float]:
+    """The numbers of a map that a file states, as cords by feed; Unstated where one is none.
 
-    >>> counts({"A": "3", "B": 3})
+    >>> counts({"A": "3", "B": 3}, "cords")
     {'A': 3.0, 'B': 3.0}
     """
-    found = {name: str(count) for name, count in (stated or {}).items()}
-    for name, count in found.items():
+    found = {key: str(count) for key, count in (stated or {}).items()}
+    for count in found.values():
         if not count.isascii() or not count.replace(".", "", 1).isdigit():
-            raise LookupError(f"{name}: {count} is not a count")
-    return {name: float(count) for name, count in found.items()}
+            raise Unstated(name)
+    return {key: float(count) for key, count in found.items()}

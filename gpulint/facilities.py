@@ -45,9 +45,30 @@ def facts_of(part: Part, thresholds: Mapping[str, Value]) -> PartFacts:
 
 def judged(root: PartFacts, rules: Iterable[Rule]) -> tuple[Said, ...]:
     """What the rules say of every part, in the order of the file."""
+    return _judged(root, rules, {})
+
+
+def again(before: tuple[Said, ...], root: PartFacts, rules: Iterable[Rule]) -> tuple[Said, ...]:
+    """What the rules say of a facility that was judged before and now states other values: only what these reach is judged."""
+    old = tuple(before[0].known.root().all()) if before else ()
+    new = tuple(root.all())
+    if [key(one) for one in old] != [key(one) for one in new]:
+        return judged(root, rules)
+    changed = {id(one): now.role for one, now in zip(old, new, strict=True) if _values(one.role) != _values(now.role)}
+    return _judged(old[0].varied(changed, {}), rules, {id(one.known): one for one in before})
+
+
+def _judged(root: PartFacts, rules: Iterable[Rule], held: Mapping[int, Said]) -> tuple[Said, ...]:
+    """What the rules say of every part, of one that was judged before what they said then."""
     about = by_kind(rules)
-    told = ((one, said) for one, said in outcomes(root.all(), about) if one.kind in about and not _is_none(one))
-    return tuple(Said(known, about[known.kind], said) for known, said in told)
+    parts = [one for one in root.all() if one.kind in about and not _is_none(one)]
+    found = outcomes((one for one in parts if id(one) not in held), about)
+    new = {id(one): Said(one, about[one.kind], said) for one, said in found}
+    return tuple(held.get(id(one)) or new[id(one)] for one in parts)
+
+
+def _values(role: Role) -> Mapping[str, object]:
+    return {name: field.value for name, field in role.fields.items()}
 
 
 def outcomes(

@@ -83,12 +83,12 @@ def meters(known: PartFacts) -> Iterator[Meter]:
             yield nearest
 
 
-def _nearness(meter: Meter) -> tuple[bool, bool, bool, float]:
-    """How much a meter tells: a stated limit before a usual one before none, then the share that is taken of it."""
+def _nearness(meter: Meter) -> tuple[bool, bool, bool, bool, float]:
+    """How much a meter tells: a stated limit before a usual one before none, what is over for sure, then the share of it."""
     likely = meter.taken.likely if meter.taken else meter.least
     share = likely / meter.limit if likely is not None and meter.limit else -1.0
     has_limit, is_known = meter.limit is not None, likely is not None
-    return has_limit and not meter.usual, has_limit and is_known, is_known, share
+    return has_limit and not meter.usual, has_limit and is_known, is_known, meter.verdict == "exceeded", share
 
 
 def _meter(known: PartFacts, name: str, gauge: Gauge) -> Meter:

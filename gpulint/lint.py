@@ -34,7 +34,7 @@ from gpulint.workload import Field, Role, Unknown, Workload
 if TYPE_CHECKING:
     from gpulint.budgets import Consumer
     from gpulint.loads import Placed
-    from gpulint.rooms import Described
+    from gpulint.rooms import Described, Told
 
 SHARING = {
     "nvidia.com/gpu": r"timeSlicing\s*:",
@@ -184,6 +184,7 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
     known: dict[tuple[str, str], facts.Facts] = {}
     taking: list[tuple[Workload, facts.Facts]] = []
     facilities: list[FacilitySummary] = []
+    told_of: Told = {}
     services = surroundings.services(loaded.documents)
     told, mistaken = hints.commented(loaded.comments)
     for document in loaded.documents:
@@ -194,6 +195,7 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
         found.extend(_problems(adapters.problems(adapter, document, repository), given.rules))
         if (described := _of_facility(adapter, document, repository, given)) is not None:
             facilities.append(described.summary)
+            told_of[document.path, document.index] = described.said
             found.extend(finding for finding, _ in described.findings)
             known.update(((finding.subject.object, finding.role), facts) for finding, facts in described.findings)
         for workload in adapters.workloads(adapter, document, repository):
@@ -205,7 +207,7 @@ def _file(source: Source, repository: Repository, given: Given) -> Part:
             known.update(((finding.subject.object, finding.role), facts) for finding, facts in understood.findings)
     found.extend(_of_targets(loaded.documents, repository, given))
     found.extend(_malformed(mistaken, loaded, given.rules))
-    answered = _answered(found, source, repository, given)
+    answered = _answered(found, source, repository, given, told_of)
     unread = filter(_is_unread, loaded.documents)
     if not summaries and any(_asks_for_gpus(document.data, DEPTH) for document in unread):
         skips.append(Skip(source.path, UNREAD))
@@ -268,7 +270,9 @@ def _settled(
     return waived.in_file(found, source.path, text, loaded, given, lacking, known)
 
 
-def _answered(found: Sequence[Finding], source: Source, repository: Repository, given: Given) -> Sequence[Finding]:
+def _answered(
+    found: Sequence[Finding], source: Source, repository: Repository, given: Given, told_of: Told
+) -> Sequence[Finding]:
     """Findings with the alternatives that hold in the text of their file; with none where none are asked for."""
     if not given.alternatives:
         return [one._replace(suggestions=()) for one in found]
@@ -281,7 +285,9 @@ def _answered(found: Sequence[Finding], source: Source, repository: Repository, 
         return lint(sources, repository.rewritten(files), replace(given, alternatives=False))
 
     return list(
-        written.answered(found, source.path, source.content, repository.read, linted, judge=judge(repository, given))
+        written.answered(
+            found, source.path, source.content, repository.read, linted, judge=judge(repository, given, told_of)
+        )
     )
 
 
@@ -409,25 +415,33 @@ def _judged(role: Role, workload: Workload, repository: Repository, given: Given
     return Judged(workload, known, rules, outcome)
 
 
-def judge(repository: Repository, given: Given) -> Callable[[Source, str], list[tuple[tuple[str, str], check.Outcome]]]:
-    """Says of a changed text what the rules make of each role of one of its workloads."""
+def judge(
+    repository: Repository, given: Given, told_of: Told | None = None
+) -> Callable[[Source, str], list[tuple[tuple[str, str], check.Outcome]]]:
+    """Says of a changed text what the rules make of each role of one of its workloads; `told_of` what it says of facilities."""
+    before: Told = {} if told_of is None else told_of
 
     def said(source: Source, workload: str) -> list[tuple[tuple[str, str], check.Outcome]]:
         tree = repository.rewritten({source.path: source.content})
-        return [(one.owner, one.outcome) for one in judged(source, tree, given, workload)]
+        return [(one.owner, one.outcome) for one in judged(source, tree, given, workload, before)]
 
     return said
 
 
-def judged(source: Source, repository: Repository, given: Given, name: str | None = None) -> Iterator[Judged]:
-    """Each role of a file, or of its workloads of one name, with its facts, the rules that are about it, and what they said."""
+def judged(
+    source: Source, repository: Repository, given: Given, name: str | None = None, before: Told | None = None
+) -> Iterator[Judged]:
+    """Each role of a file, or of its workloads of one name, with its facts, the rules that are about it, and what they said.
+
+    `before` holds what was said of facilities in an earlier text of the same file.
+    """
     given = given.at(source.path)
     loaded = documents.load(source.path, source.content)
     told, _ = hints.commented(loaded.comments)
     services = surroundings.services(loaded.documents)
     for document in loaded.documents:
         adapter = adapters.claiming(document)
-        yield from _judged_parts(adapter, document, repository, given)
+        yield from _judged_parts(adapter, document, repository, given, {} if before is None else before)
         for workload in adapters.workloads(adapter, document, repository) if adapter else ():
             if name is not None and workload.name != name:
                 continue
@@ -437,7 +451,7 @@ def judged(source: Source, repository: Repository, given: Given, name: str | Non
 
 
 def _judged_parts(
-    adapter: ModuleType | None, document: Document, repository: Repository, given: Given
+    adapter: ModuleType | None, document: Document, repository: Repository, given: Given, before: Told
 ) -> Iterator[Judged]:
     """Each part of a facility with what the rules said of it: what changes in one may show in any other."""
     described = adapter.facility(document, repository) if adapter and hasattr(adapter, "facility") else None
@@ -445,7 +459,9 @@ def _judged_parts(
         return
     from gpulint import rooms
 
-    for one in rooms.judged(described, given):
+    said = rooms.judged(described, given, before.get((document.path, document.index)))
+    before.setdefault((document.path, document.index), said)
+    for one in said:
         yield Judged(one.owner, one.known, one.rules, one.outcome, one.path)
 
 

@@ -20,11 +20,17 @@ class Described(NamedTuple):
 
     findings: Sequence[tuple[Finding, Facts]]
     summary: FacilitySummary
+    said: tuple[Said, ...]
 
 
-def judged(stated: Part, given: Given) -> tuple[Said, ...]:
-    """What the rules say of every part of a facility."""
-    return facilities.judged(facilities.facts_of(stated, given.governance.thresholds), given.rules)
+Told = dict[tuple[str, int], tuple[Said, ...]]
+"""What was said of the parts of each facility, by the file and the number of its document."""
+
+
+def judged(stated: Part, given: Given, before: tuple[Said, ...] | None = None) -> tuple[Said, ...]:
+    """What the rules say of every part of a facility, taken over where nothing changed since they spoke before."""
+    root = facilities.facts_of(stated, given.governance.thresholds)
+    return facilities.judged(root, given.rules) if before is None else facilities.again(before, root, given.rules)
 
 
 def described(stated: Part, given: Given) -> Described:
@@ -34,10 +40,11 @@ def described(stated: Part, given: Given) -> Described:
     spoken = facilities.spoken(said)
     summary = elevations.of(root, said)
     if not given.alternatives or not spoken:
-        return Described(facilities.findings(spoken, {}), summary)
+        return Described(facilities.findings(spoken, {}), summary, said)
     from gpulint import room_alternatives
 
-    return Described(facilities.findings(spoken, room_alternatives.offered(said, spoken, given.rules)), summary)
+    offered = room_alternatives.offered(said, spoken, given.rules)
+    return Described(facilities.findings(spoken, offered), summary, said)
 
 
 def under(

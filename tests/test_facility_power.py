@@ -11,7 +11,7 @@ import samples
 from gpulint import documents, facilities
 from gpulint.adapters import facility
 from gpulint.draws import Draw
-from gpulint.facts import Missing
+from gpulint.facts import Missing, glossary
 from gpulint.findings import Severity
 from gpulint.parts import PartFacts
 from gpulint.sizing import circuits, failover, phases
@@ -486,3 +486,36 @@ def test_more_of_a_breaker_for_an_ampere_never_leaves_more_room() -> None:
 def test_a_supply_that_wastes_less_has_to_give_more() -> None:
     """supply_efficiency: what a server draws is what its supplies give and what they waste."""
     assert [failover.supplies_needed(9800, 10200, 4, 3000, each) for each in (0.9, 0.94, 0.96)] == [3, 4, 4]
+
+
+# ---- what is asked for
+
+INTERNAL = {"feed_lines_a"}
+"""Hangs on psus, plug and cords of every server alike, which its own words ask for."""
+
+
+@pytest.mark.parametrize("feeds", [FOUR, THREE, FOUR.replace("208 V", "0 V"), FOUR.replace("name: B", "name: A")])
+@pytest.mark.parametrize(
+    "server",
+    [
+        "{name: x}",
+        "{name: x, power: 3 kW}",
+        "{name: x, power: 3 kW, psus: 0}",
+        "{name: x, power: 3 kW, psus: 0, plug: C20}",
+        "{name: x, power: 30 kW, psus: 2}",
+        "{name: x, power: 3 kW, psus: 2, plug: weird}",
+        "{type: dgx-h100, cords: {A: 0}}",
+        "{type: dgx-h100, cords: {A: three}}",
+        "{type: gb200-nvl72}",
+    ],
+)
+def test_what_is_asked_for_is_a_key_of_the_file(feeds: str, server: str) -> None:
+    (room,) = samples.report(spec(rack(feeds, f"[{server}]")), path="facility.yaml").facilities
+    asked = {need for lack in room.not_evaluated for need in lack.needs}
+    assert {need for need in asked if not glossary()[need].key} <= INTERNAL
+
+
+def test_words_where_cords_are_counted_are_asked_for_as_cords() -> None:
+    report = samples.report(spec(rack(FOUR, "[{type: dgx-h100, cords: {A: three}}]")), path="facility.yaml")
+    assert report.asks["cords"] == "state cords of the server by feed, as {A: 3, B: 3}"
+    assert not report.asks.keys() & {"cord_shares", "supplies_left", "plugged_supplies"}

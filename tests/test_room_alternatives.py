@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import samples
 
+from gpulint import documents, facilities
+from gpulint.adapters import facility
 from gpulint.findings import Finding
+from gpulint.parts import Part
 
 HALL = """\
 apiVersion: gpulint/v1
@@ -141,6 +144,12 @@ def test_what_absorbs_a_lesser_word_has_said_it_already() -> None:
     ]
 
 
+def test_what_cures_a_rack_leaves_none_of_its_feeds_over_its_breaker() -> None:
+    """At 415 V the two breakers carry 51.7 kVA together, and the smaller one 17.3 kVA of the half that its cords bring it."""
+    text = TWO_FEEDS.replace("60 A", "30 A", 1).replace("count: 4", "count: 4, cords: {a: 3, b: 3}")
+    assert titles(text, "rack-over-circuit") == ["1 of DGX H100 in r1, 3 in other racks", "breakers of 100 A"]
+
+
 def test_nothing_goes_to_a_rack_of_which_nobody_knows_what_it_carries() -> None:
     unfed = TWO_FEEDS + "    - name: r2\n      units: 48\n"
     assert "1 of DGX H100 in r1, 3 in other racks" in titles(unfed, "rack-over-circuit")
@@ -159,3 +168,68 @@ def test_what_a_room_states_is_found_where_the_room_states_it() -> None:
         one for one in samples.report(text, path="facility.yaml").findings if one.rule == "inlet-over-server-limit"
     ]
     assert found.location.line == 7
+
+
+# ---- a text after a change
+
+SHARED = """\
+apiVersion: gpulint/v1
+kind: Facility
+metadata: {name: ams1}
+spec:
+  rooms:
+    - name: hall
+      cooling: contained
+      cooling_capacity: 60 kW
+      panels: [{name: p1, voltage: 415 V, phases: 3, breaker: 100 A}, {name: p2, power_limit: 90 kW}]
+      racks:
+        - name: r[1-3]
+          units: 42
+          redundancy: 2N
+          feeds:
+            - {name: a, voltage: 415 V, phases: 3, breaker: 60 A, panel: p1}
+            - {name: b, voltage: 415 V, phases: 3, breaker: 60 A, panel: p2}
+          servers: [{type: dgx-h100, count: 2}, {name: store, power: 800 W, units: 2}]
+        - name: s1
+          units: 48
+          feeds: [{name: a, voltage: 208 V, phases: 3, breaker: 30 A, panel: p1}]
+          servers: [{type: dgx-a100, count: 2}]
+"""
+CHANGES = (
+    ("count: 2}, {name", "count: 4}, {name"),
+    ("power: 800 W", "power: 9 kW"),
+    ("panel: p1}\n            - ", "panel: p2}\n            - "),
+    ("breaker: 30 A", "breaker: 60 A"),
+    ("60 kW", "20 kW"),
+    ("breaker: 100 A", "breaker: 60 A"),
+    ("redundancy: 2N", "redundancy: N"),
+    ("count: 2}]\n", "count: 5, position: 1}]\n"),
+    ("contained", "room"),
+    ("units: 48", "units: 3"),
+    ("name: s1", "name: s2"),
+)
+
+
+def described(text: str) -> Part:
+    (document,) = documents.load("room.yaml", text.encode()).documents
+    found = facility.facility(document)
+    assert found is not None
+    return found
+
+
+def summed(one: facilities.Said) -> tuple[frozenset[tuple[str, int]], frozenset[str]]:
+    """What was said of a part: rules that speak, with their severity, and rules that lacked a fact."""
+    spoken = frozenset((each.rule.name, int(each.severity)) for each in one.outcome.verdicts)
+    return spoken, frozenset(each.rule for each in one.outcome.not_evaluated)
+
+
+def test_a_text_that_differs_in_one_value_is_judged_as_if_it_were_new() -> None:
+    """What is taken over from the text before is what a judgement of the whole says of it."""
+    rules = tuple(samples.shipped_rules().values())
+    before = facilities.judged(facilities.facts_of(described(SHARED), {}), rules)
+    for old, new in CHANGES:
+        assert old in SHARED
+        root = facilities.facts_of(described(SHARED.replace(old, new, 1)), {})
+        partly = {(one.path, one.known.kind): summed(one) for one in facilities.again(before, root, rules)}
+        whole = {(one.path, one.known.kind): summed(one) for one in facilities.judged(root, rules)}
+        assert partly == whole, (old, new)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 
+from gpulint.fabric import Unstated
+
 AMERICAN_VOLTS = (120, 208, 277, 347, 480, 600)
 """Nominal voltages of systems that the National Electrical Code and its Canadian and Mexican kin govern, and no other."""
 IEC_VOLTS = (220, 230, 380, 400)
 """Nominal voltages of IEC 60038 that no American system has."""
 PER_LEG_VOLTS = (120, 127, 220, 230, 240, 277)
 """Voltages to neutral of the usual three-phase systems; between lines they are rare (230 V in Norway, 240 V delta)."""
+WYE_V = 220
+"""Between lines of 127/220 V, which Brazil and its neighbours have."""
 LINE_TO_LINE_MOST_V = 250
 """Up to this voltage between lines single-phase supplies of a three-phase feed hang between two lines, above it on a neutral."""
 DERATED = {12: 15, 16: 20, 24: 30, 48: 60}
@@ -61,6 +65,8 @@ def line_voltage_v(feed_voltage_v: float, feed_phases: int, feed_wiring: str | N
 
     Source: IEC 60038:2009, table 1: 230/400 V is the voltage to neutral and between lines.
     """
+    if not feed_voltage_v:
+        raise Unstated("feed_voltage_v")
     if is_voltage_per_leg(feed_voltage_v, feed_phases, feed_wiring):
         raise LookupError(f"{feed_voltage_v:g} V may be the voltage to neutral of a three-phase feed")
     return feed_voltage_v
@@ -69,7 +75,7 @@ def line_voltage_v(feed_voltage_v: float, feed_phases: int, feed_wiring: str | N
 def is_voltage_per_leg(feed_voltage_v: float, feed_phases: int, feed_wiring: str | None) -> bool:
     """Whether a three-phase feed states what is usually the voltage to neutral.
 
-    is_voltage_per_leg = feed_phases is 3, feed_voltage_v is 120, 127, 220, 230, 240 or 277 V, and not wired in delta
+    is_voltage_per_leg = feed_phases is 3; 120, 127, 220, 230, 240 or 277 V; not wired in delta, nor in wye at 220 V
 
     Args:
         feed_voltage_v: as stated [V]. feed_phases: 1 or 3. feed_wiring: delta where that is stated.
@@ -81,7 +87,8 @@ def is_voltage_per_leg(feed_voltage_v: float, feed_phases: int, feed_wiring: str
 
     Source: IEC 60038:2009, table 1; ANSI C84.1-2020, table 1.
     """
-    return feed_phases == PHASES and feed_voltage_v in PER_LEG_VOLTS and feed_wiring != "delta"
+    between_lines = feed_wiring == "delta" or (feed_wiring == "wye" and feed_voltage_v == WYE_V)
+    return feed_phases == PHASES and feed_voltage_v in PER_LEG_VOLTS and not between_lines
 
 
 def supply_v(feed_voltage_v: float, feed_phases: int, feed_wiring: str | None) -> float:
@@ -101,6 +108,8 @@ def supply_v(feed_voltage_v: float, feed_phases: int, feed_wiring: str | None) -
 
     Source: Hsu, How to Calculate Current on a 3-phase, 208V Rack PDU, Raritan 2011; ANSI C84.1-2020, table 1.
     """
+    if not feed_voltage_v:
+        raise Unstated("feed_voltage_v")
     if feed_phases != PHASES or feed_voltage_v <= LINE_TO_LINE_MOST_V or feed_wiring == "delta":
         return feed_voltage_v
     return feed_voltage_v / math.sqrt(PHASES)

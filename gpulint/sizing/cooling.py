@@ -199,37 +199,57 @@ def least_air_heat_w(known_server_group_air_heat_w: tuple[float, ...]) -> float:
     return sum(known_server_group_air_heat_w)
 
 
-def room_heat_w(each_server_group_room_heat_w: tuple[float, ...]) -> float:
-    """Heat that all servers leave to the air of the room.
+def row_taken_w(least_room_heat_w: float, cooling_installed_w: float | None) -> float:
+    """Heat that the units of a row take before it reaches those of the room.
 
-    room_heat_w = Σ server_group_room_heat_w
+    row_taken_w = min(least_room_heat_w, cooling_installed_w), 0 where the row states none
 
     Args:
-        each_server_group_room_heat_w: of every kind of server [W].
+        least_room_heat_w: that servers of known heat leave to the air of the row [W].
+        cooling_installed_w: that the units of the row take away, None where none are stated [W].
     Returns:
         [W]
 
-    >>> room_heat_w((17000, 0))
-    17000
+    >>> row_taken_w(135600, 200000), row_taken_w(135600, None)
+    (135600, 0.0)
 
     Source: conservation of energy.
     """
-    return sum(each_server_group_room_heat_w)
+    return 0.0 if cooling_installed_w is None else min(least_room_heat_w, cooling_installed_w)
 
 
-def least_room_heat_w(known_server_group_room_heat_w: tuple[float, ...]) -> float:
-    """Heat that the servers of known heat leave to the air of the room.
+def room_heat_w(each_server_group_room_heat_w: tuple[float, ...], known_row_taken_w: tuple[float, ...]) -> float:
+    """Heat that all servers leave to the air of the room, but for what units in its rows take.
 
-    least_room_heat_w = Σ server_group_room_heat_w
+    room_heat_w = Σ server_group_room_heat_w − Σ row_taken_w
+
+    Args:
+        each_server_group_room_heat_w: of every kind of server [W]. known_row_taken_w: by the units of each row [W].
+    Returns:
+        [W]
+
+    >>> room_heat_w((17000, 0), ()), room_heat_w((135600, 26000), (135600,))
+    (17000, 26000)
+
+    Source: conservation of energy.
+    """
+    return sum(each_server_group_room_heat_w) - sum(known_row_taken_w)
+
+
+def least_room_heat_w(known_server_group_room_heat_w: tuple[float, ...], known_row_taken_w: tuple[float, ...]) -> float:
+    """Heat that the servers of known heat leave to the air of the room, but for what units in its rows take.
+
+    least_room_heat_w = Σ server_group_room_heat_w − Σ row_taken_w
 
     Args:
         known_server_group_room_heat_w: of the kinds of server that are known [W].
+        known_row_taken_w: by the units of each row [W].
     Returns:
         [W]
 
-    >>> least_room_heat_w((17000,))
+    >>> least_room_heat_w((17000,), ())
     17000
 
     Source: conservation of energy.
     """
-    return sum(known_server_group_room_heat_w)
+    return sum(known_server_group_room_heat_w) - sum(known_row_taken_w)

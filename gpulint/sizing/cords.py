@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from gpulint import draws, outlets
 from gpulint.draws import Draw, Draws
+from gpulint.fabric import Unstated
 
 WHOLE = frozenset({"busbar", "three-phase"})
 """Inlets that load the three phases of a feed alike."""
@@ -50,13 +51,13 @@ def cord_shares(cords: Mapping[str, str] | None, feed_names: tuple[str, ...]) ->
     if not feed_names:
         return {}
     if len({*feed_names}) < len(feed_names):
-        raise LookupError("two feeds of the rack have the same name")
+        raise Unstated("feed_name")
     if cords is None:
         return dict.fromkeys(feed_names, 1 / len(feed_names))
-    plugged = draws.counts(cords)
+    plugged = draws.counts(cords, "cords")
     total = sum(plugged.values())
     if not total:
-        raise LookupError("no cord is plugged in")
+        raise Unstated("cords")
     return {feed: count / total for feed, count in plugged.items()}
 
 
@@ -287,7 +288,7 @@ def corded_supplies(cords: Mapping[str, str] | None) -> float:
 
     Source: definition.
     """
-    return sum(draws.counts(cords).values(), 0.0)
+    return sum(draws.counts(cords, "cords").values(), 0.0)
 
 
 def unknown_feeds(cords: Mapping[str, str] | None, feed_names: tuple[str, ...]) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from gpulint import draws
 from gpulint.draws import Draws
+from gpulint.fabric import Unstated
 
 REDUNDANT = ("N+1", "2N")
 
@@ -149,8 +150,9 @@ def surviving_va(
 
     Source: definition.
     """
-    worst = _worst(each_feed_draws, feed_names, failing_sides, each_feed_usable_va, redundancy)
-    return worst[0] / supply_power_factor if worst else 0.0
+    return least_surviving_va(
+        each_feed_draws, feed_names, failing_sides, each_feed_usable_va, redundancy, supply_power_factor
+    )
 
 
 def _worst(
@@ -163,9 +165,14 @@ def _worst(
     losses = [(_moved(each, sides, side), _left(side, usable, failing)) for side in dict.fromkeys(failing)]
     if redundancy == "2N":
         losses.append((_of_both(each, sides), sum(usable) / 2))
-    return max(
-        losses, key=lambda loss: (loss[0] / loss[1] if loss[1] else loss[0] * math.inf if loss[0] else 0, -loss[1])
-    )
+    return max(losses, key=lambda loss: (_taken(*loss), -loss[1]))
+
+
+def _taken(load_w: float, left_va: float) -> float:
+    """The share of what is left that goes on drawing; without end where nothing is left for it."""
+    if left_va:
+        return load_w / left_va
+    return math.inf if load_w else 0.0
 
 
 def _moved(each: Draws, sides: Mapping[str, str], lost: str) -> float:
@@ -230,7 +237,7 @@ def corded_sides(cords: Mapping[str, str] | None, feed_names: tuple[str, ...], f
 
     Source: definition.
     """
-    plugged = draws.counts(cords or {})
+    plugged = draws.counts(cords, "cords")
     return len({side for feed, side in zip(feed_names, failing_sides, strict=True) if plugged.get(feed)})
 
 
@@ -278,7 +285,7 @@ def supplies_left(
         return None
     if cords is None:
         return psus - math.ceil(psus / len({*failing_sides}))
-    plugged = draws.counts(cords)
+    plugged = draws.counts(cords, "cords")
     on = [sum(count for feed, count in plugged.items() if sides.get(feed) == side) for side in {*failing_sides}]
     return min(psus, sum(plugged.values())) - max(on)
 
@@ -308,7 +315,7 @@ def supplies_needed(
     """
     by_rating = math.ceil(server_w * supply_efficiency / psu_w) if psu_w and supply_efficiency else None
     if psus_needed is None and by_rating is None:
-        raise LookupError("neither the supplies that are needed nor their rating is known")
+        raise Unstated("psus_needed")
     if by_rating is None or (psus_needed is not None and server_max_w is not None and server_w >= server_max_w):
         return psus_needed or 0
     return by_rating if psus_needed is None else min(by_rating, psus_needed)

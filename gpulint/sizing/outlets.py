@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 
 from gpulint import draws, outlets, units
+from gpulint.fabric import Unstated
 from gpulint.sizing.circuits import PHASES
 
 CONTINUOUS = 0.8
@@ -69,7 +70,7 @@ def outlets_there(each_feed_outlets: tuple[Mapping[str, str], ...]) -> float | N
 
     Source: definition.
     """
-    return sum(sum(draws.counts(one).values()) for one in each_feed_outlets) if each_feed_outlets else None
+    return sum(sum(draws.counts(one, "outlets").values()) for one in each_feed_outlets) if each_feed_outlets else None
 
 
 def inlet_without_outlet(
@@ -92,7 +93,9 @@ def inlet_without_outlet(
     Source: IEC 60320-3:2014 (which connector fits which inlet).
     """
     left: dict[frozenset[str], float] = {}
-    for word, count in ((word, count) for one in each_feed_outlets for word, count in draws.counts(one).items()):
+    for word, count in (
+        (word, count) for one in each_feed_outlets for word, count in draws.counts(one, "outlets").items()
+    ):
         left[outlets.inlets(word)] = left.get(outlets.inlets(word), 0) + count
     needs: dict[str, float] = {}
     for inlet, count in ((inlet, count) for one in each_outlet_needs for inlet, count in one.items()):
@@ -138,7 +141,7 @@ def outlets_that_take_them(inlet_without_outlet: str | None, each_feed_outlets: 
 
     Source: IEC 60320-3:2014 (which connector fits which inlet).
     """
-    every = ((word, count) for one in each_feed_outlets for word, count in draws.counts(one).items())
+    every = ((word, count) for one in each_feed_outlets for word, count in draws.counts(one, "outlets").items())
     return sum((count for word, count in every if inlet_without_outlet in outlets.inlets(word)), 0.0)
 
 
@@ -166,7 +169,11 @@ def supply_a(
 
     Source: definition.
     """
-    if not each_supply_v or (supplies_needed is not None and plugged_supplies < supplies_needed):
+    if (
+        not each_supply_v
+        or not plugged_supplies
+        or (supplies_needed is not None and plugged_supplies < supplies_needed)
+    ):
         return None
     return server_w / plugged_supplies / max(each_supply_v) / supply_power_factor
 
@@ -241,7 +248,7 @@ def accepted_v(
     Source: IEC 60320-1:2021, clause 1: couplers for up to 250 V.
     """
     if psu_volts_max is None and outlets.rated_for(psu_inlet or "") is None:
-        raise LookupError("neither the voltage of the supplies nor an inlet that tells it is known")
+        raise Unstated("psu_volts_max")
     return psu_volts_min or 0, COUPLER_MOST_V if psu_volts_max is None else psu_volts_max
 
 
@@ -302,7 +309,7 @@ def unsuitable_v(
 
 
 def _plugged(cords: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(feed for feed, count in draws.counts(cords).items() if count)
+    return tuple(feed for feed, count in draws.counts(cords, "cords").items() if count)
 
 
 def least_supply_v(

@@ -175,26 +175,6 @@ def least_carried_kg(known_server_group_weight_kg: tuple[float, ...]) -> float:
     return sum(known_server_group_weight_kg)
 
 
-def weight_kg(rack_weight_kg: float, each_server_group_weight_kg: tuple[float, ...]) -> float:
-    """Weight of a rack with all its servers.
-
-    weight_kg = rack_weight_kg + Σ server_group_weight_kg
-
-    Args:
-        rack_weight_kg: of the empty rack, 0 where it is not stated [kg].
-        each_server_group_weight_kg: of every kind of server [kg].
-    Returns:
-        [kg]
-    Validity: without cables, rails, power strips and coolant, as far as the weight of the rack does not count them.
-
-    >>> weight_kg(150, (521.8,))
-    671.8
-
-    Source: definition.
-    """
-    return rack_weight_kg + sum(each_server_group_weight_kg)
-
-
 def least_weight_kg(rack_weight_kg: float, known_server_group_weight_kg: tuple[float, ...]) -> float:
     """Weight of a rack with the servers whose weight is known.
 
@@ -205,6 +185,7 @@ def least_weight_kg(rack_weight_kg: float, known_server_group_weight_kg: tuple[f
         known_server_group_weight_kg: of the kinds of server that are known [kg].
     Returns:
         [kg]
+    Validity: without cables, rails, power strips and coolant, as far as the weight of the rack does not count them.
 
     >>> least_weight_kg(150, (521.8,))
     671.8
