@@ -105,12 +105,19 @@ class _OnDemand(Mapping[str, T]):
 
     def __init__(self, names: Iterable[str], make: Callable[[str], T]) -> None:
         self._names = dict.fromkeys(names)
-        self._make = functools.cache(make)
+        self._make = make
+        self._made: dict[str, T] = {}
 
     def __getitem__(self, name: str) -> T:
-        if name not in self._names:
-            raise KeyError(name)
-        return self._make(name)
+        if name not in self._made:
+            if name not in self._names:
+                raise KeyError(name)
+            self._made[name] = self._make(name)
+        return self._made[name]
+
+    def get(self, name: str, default: T | None = None) -> T | None:  # type: ignore[override]
+        """Without an exception for what is not there: most facts have no formula."""
+        return self[name] if name in self._names else default
 
     def __contains__(self, name: object) -> bool:
         return name in self._names
@@ -195,6 +202,12 @@ def _optional(formula: Callable[..., Value]) -> frozenset[str]:
     """The facts that a formula can do without where their value does not matter."""
     names = parameters(formula)
     return frozenset(names[len(names) - len(formula.__defaults__ or ()) :])
+
+
+@functools.cache
+def _called(formula: Callable[..., Value]) -> str:
+    """A formula by its topic and its name."""
+    return f"{formula.__module__.rsplit('.', 1)[-1]}.{formula.__name__}"
 
 
 def of(role: Role, resolved: Resolved | None) -> Facts:
@@ -530,7 +543,7 @@ class Facts:
         if lacking:
             return Missing(frozenset().union(*lacking))
         triples = [fact.worlds for fact in inputs]
-        how = f"{formula.__module__.rsplit('.', 1)[-1]}.{formula.__name__}"
+        how = _called(formula)
         try:
             if alike or all(_constant(triple) for triple in triples):
                 return same(formula(*(triple.likely for triple in triples)), how)

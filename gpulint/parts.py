@@ -112,6 +112,7 @@ class PartFacts(Facts):
     ) -> None:
         super().__init__(part.role, None)
         self.part = part
+        self.kind = part.kind
         self.above = above
         self.contents: Contents = above.contents if above else contents or Contents()
         self.common: Common = above.common.below(self.contents.number(part)) if above else Common()
@@ -121,11 +122,6 @@ class PartFacts(Facts):
         self._called: dict[str, Mapping[str, tuple[PartFacts, ...]]] = {}
         self._ending: dict[str, Mapping[str, tuple[PartFacts, ...]]] = {}
         self._type: Mapping[str, Field] | None = None
-
-    @property
-    def kind(self) -> str:
-        """What the part is."""
-        return self.part.kind
 
     def path(self) -> tuple[str, ...]:
         """The names of the parts that lead here from what the file is about, which is left out."""
@@ -249,6 +245,9 @@ class PartFacts(Facts):
 
     def find(self, name: str) -> Known | Missing:
         """A fact with its origin, resolved once for all parts that have it in common."""
+        found = self._found.get(name)
+        if found is not None:
+            return found
         return self._resolve(glossary()[name]) if name in CALLED else super().find(name)
 
     def ends(self, name: str) -> tuple[Value, Value] | None:

@@ -113,7 +113,7 @@ def _errors_left(
     if answered.holding or answered.not_evaluated:
         return None
     outcomes: list[tuple[Key, Outcome]] = []
-    for one, outcome in facilities.outcomes(after, rules):
+    for one, outcome in facilities.outcomes(reversed(after), rules):
         at = stood.called(facilities.key(one))
         if _is_worse(at, outcome, stood):
             return None

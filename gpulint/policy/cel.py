@@ -21,6 +21,7 @@ WORD = re.compile(
     r"\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\])*'|[\w.)\]]+\[\d+\]|[\d.]+[eE][+-]\d+|(?P<whole>(?<![\w.])\d+(?![\w.]))|[\w.]+"
 )
 WHOLE_MAX = 2**63
+PLAIN = frozenset({bool, int, float, str, type(None)})
 
 
 class ConditionError(ValueError):
@@ -78,6 +79,18 @@ def evaluate(expression: str, values: Mapping[str, object]) -> bool | None:
 
     Raises KeyAbsent where a map lacks a key that is read, ConditionError for any other error: that is a defect of the rule.
     """
+    if all(type(value) in PLAIN for value in values.values()):
+        return _of_plain(expression, tuple(values), *values.values())
+    return _evaluated(expression, values)
+
+
+@functools.lru_cache(maxsize=2**14, typed=True)
+def _of_plain(expression: str, named: tuple[str, ...], *values: object) -> bool | None:
+    """Whether a condition holds, asked once of the same values: of a hall's racks most are alike."""
+    return _evaluated(expression, dict(zip(named, values, strict=True)))
+
+
+def _evaluated(expression: str, values: Mapping[str, object]) -> bool | None:
     floats = arithmetic(expression)
     read = {name: _floated(value) if floats else _narrowed(value) for name, value in values.items()}
     result = compiled(expression).eval(data=read)
