@@ -232,3 +232,17 @@ def test_a_room_whose_cooling_has_no_reserve_may_say_so() -> None:
     text = HALL.replace("    - name: hall-1\n", "    - name: hall-1\n      cooling_redundancy: N\n")
     assert samples.report(text, path="facility.yaml").findings == ()
     assert known(text).of_kind("room")[0].likely("cooling_redundancy") == "N"
+
+
+def test_what_was_copied_and_not_renamed_is_told() -> None:
+    found = samples.report(HALL.replace("name: b1", "name: a02"), path="facility.yaml").findings
+    assert [(one.rule, one.message, one.location.line) for one in found] == [
+        ("invalid-spec", "two racks are called a02; the first is in line 11", 15)
+    ]
+
+
+def test_servers_of_one_name_in_a_rack_and_racks_of_one_name_in_two_rows_are_nothing_wrong() -> None:
+    rows = HALL.replace("  server_types:", "        - {name: b, racks: [{name: a01, units: 42}]}\n  server_types:")
+    assert (
+        samples.report(rows.replace("- {type: small}", "- {type: big, units: 8}"), path="facility.yaml").findings == ()
+    )

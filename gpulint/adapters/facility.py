@@ -14,6 +14,8 @@ MENTIONS = ("kind: Facility", '"Facility"', "'Facility'")
 UNIONS = frozenset({"int", "float", "str", "bool"})
 """How pydantic calls the ways to write a value, behind the path of one that is none of them."""
 _MAPPING = "begin the entry with a key, as `- name:` or `- type:`"
+SEVERAL = frozenset({"server", "cable"})
+"""Kinds of which several entries may be called alike."""
 
 
 def claims(document: Document) -> bool:
@@ -50,7 +52,21 @@ def problems(document: Document) -> Iterator[Problem]:
     yield from (found := list(_shape(document)))
     if not found:
         yield from _unreadable(document, ("spec",), "facility")
-        yield from _unnamed(reader.read(document))
+        described = reader.read(document)
+        yield from _twice(described)
+        if inventories.NAMED not in described.role.fields:
+            yield from _unnamed(described)
+
+
+def _twice(whole: Part) -> Iterator[Problem]:
+    """Parts of one list that have one name: what was copied and not renamed counts twice."""
+    for holder in whole.all():
+        seen: dict[tuple[str, str], Part] = {}
+        for one in holder.parts:
+            if one.kind not in SEVERAL and seen.setdefault((one.kind, one.role.name), one) is not one:
+                first = seen[one.kind, one.role.name].role.anchor.location().line
+                said = f"two {one.kind}s are called {one.role.name}; the first is in line {first}"
+                yield Problem("invalid-spec", said, one.role.anchor.location())
 
 
 def _unnamed(whole: Part) -> Iterator[Problem]:
