@@ -445,8 +445,6 @@ EDGE = "[{name: edge, power: 900 W, psus: 1, volts_min: 100, volts_max: 240, plu
         (FOUR, "[{name: s, power: 3 kW, psus: 2, plug: C19/C20}]", "redundancy: N"),
         # what is taken off a breaker where the share belongs
         (FOUR, "[{type: dgx-h100, count: 3}]", "derating: 20 %"),
-        # two feeds of one name
-        (FOUR.replace("name: B", "name: A"), "[{type: dgx-h100, count: 3}]", "redundancy: N"),
         # cords of a rack whose feeds are not stated
         ("[]", "[{type: dgx-h100, count: 4, cords: {A: 3, B: 3}}]", "redundancy: 2N"),
         # a supply of unknown range on 120 V and on 240 V to neutral

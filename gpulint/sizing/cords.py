@@ -83,7 +83,7 @@ def feed_draws(
         shelves of tens of kilowatts have three.
 
     >>> feed_draws(10200, {"A": 0.5, "B": 0.5}, 1, 6)[0]
-    Draw(feed='A', draw_w=5100.0, supplies=3.0)
+    Draw(feed='A', draw_w=5100.0, supplies=3.0, moves=True)
     >>> feed_draws(132000, {"A": 1.0}, 1, 8)[0]
     Draw(feed='A', draw_w=132000.0, supplies=None)
 
@@ -119,7 +119,7 @@ def switch_draws(switch_w: float, feed_names: tuple[str, ...]) -> tuple[Draw, ..
     Validity: spread over the feeds and their phases evenly.
 
     >>> switch_draws(1700.0, ("A", "B"))[1]
-    Draw(feed='B', draw_w=850.0, supplies=0)
+    Draw(feed='B', draw_w=850.0, supplies=0, moves=True)
 
     Source: definition.
     """
