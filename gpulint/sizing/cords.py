@@ -85,7 +85,7 @@ def feed_draws(
     >>> feed_draws(10200, {"A": 0.5, "B": 0.5}, 1, 6)[0]
     Draw(feed='A', draw_w=5100.0, supplies=3.0, moves=True)
     >>> feed_draws(132000, {"A": 1.0}, 1, 8)[0]
-    Draw(feed='A', draw_w=132000.0, supplies=None)
+    Draw(feed='A', draw_w=132000.0, supplies=None, moves=True)
 
     Source: definition; IEC 60320-1:2021: no inlet beyond 16 A (20 A in North America), all of a single phase.
     """
