@@ -246,3 +246,13 @@ def test_servers_of_one_name_in_a_rack_and_racks_of_one_name_in_two_rows_are_not
     assert (
         samples.report(rows.replace("- {type: small}", "- {type: big, units: 8}"), path="facility.yaml").findings == ()
     )
+
+
+@pytest.mark.parametrize("version", ["gpulint/v2", "gpulint.io/v1", "gpulint"])
+def test_another_version_of_our_api_is_told_the_one_that_is_read(version: str) -> None:
+    (found,) = samples.report(HALL.replace("gpulint/v1", version), path="facility.yaml").findings
+    assert (found.rule, found.message, found.location.line) == ("invalid-spec", "apiVersion: write gpulint/v1", 1)
+
+
+def test_a_facility_of_somebody_elses_api_is_none_of_ours() -> None:
+    assert samples.report(HALL.replace("gpulint/v1", "example.org/v1"), path="facility.yaml").findings == ()

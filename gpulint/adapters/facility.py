@@ -117,6 +117,7 @@ def _problem(document: Document, path: Path, sort: str, message: str) -> Problem
         "model_type": _MAPPING if path and isinstance(path[-1], int) else "is a mapping of keys",
         "list_type": "is a list: begin each entry with `- `",
         "string_type": "write text",
+        "string_pattern_mismatch": f"write {reader.API_VERSION}",
     }
     said = "write one number or text" if of_union else words.get(sort, message[:1].lower() + message[1:])
     named = [one for one in path if isinstance(one, str)]

@@ -13,6 +13,7 @@ from gpulint.parts import HOLDS, LISTS, Part, keys
 from gpulint.workload import Field, Origin, Role, Unknown, Value
 
 API_VERSION = "gpulint/v1"
+OURS = "gpulint"
 KIND = "Facility"
 RANGE = re.compile(r"^(.*)\[(\d+)-(\d+)\](.*)$")
 IN_UNITS = frozenset({"rack_units", "server_units", "position_u"})
@@ -26,8 +27,8 @@ PARTS_MAX = 50_000
 
 
 def claims(document: Document) -> bool:
-    """Whether a document describes a facility."""
-    return document.get(("kind",)) == KIND and document.get(("apiVersion",)) == API_VERSION
+    """Whether a document describes a facility, of whatever version of our API."""
+    return document.get(("kind",)) == KIND and str(document.get(("apiVersion",))).startswith(OURS)
 
 
 @functools.lru_cache(maxsize=1)
