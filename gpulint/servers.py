@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import functools
+import re
 from dataclasses import dataclass
 
 from gpulint import catalog, units
+
+_BETWEEN = re.compile(r"[\s_-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +47,11 @@ class Server:
 
 
 def named(name: str) -> Server | None:
-    """The server of an id, of its name with or without its vendor's, or of another listed name, in either case."""
-    return _by_name().get(name.lower())
+    """The server of an id, of its name with or without its vendor's, or of another listed name, in either case.
+
+    A space, a hyphen and an underscore are the same: people write Dell XE9680, and device-type libraries dell-xe9680.
+    """
+    return _by_name().get(_key(name))
 
 
 def servers() -> tuple[Server, ...]:
@@ -60,8 +66,12 @@ def _servers() -> dict[str, Server]:
 
 @functools.cache
 def _by_name() -> dict[str, Server]:
-    listed = {row["name"].lower(): _servers()[row["server"]] for row in catalog.rows("server_names")}
-    return listed | {name.lower(): one for one in servers() for name in _names_of(one)}
+    listed = {_key(row["name"]): _servers()[row["server"]] for row in catalog.rows("server_names")}
+    return listed | {_key(name): one for one in servers() for name in _names_of(one)}
+
+
+def _key(name: str) -> str:
+    return _BETWEEN.sub("-", name.lower())
 
 
 def _names_of(one: Server) -> tuple[str, ...]:

@@ -92,3 +92,15 @@ def test_an_empty_cell_is_none() -> None:
     found = servers.named("poweredge-xe9680l")
     assert found is not None
     assert (found.server_max_w, found.accelerator, found.server_heat_w) == (None, None, None)
+
+
+@pytest.mark.parametrize("written", ["Dell XE9680", "dell_xe9680", "DELL-XE9680", "Dell PowerEdge XE9680", "XE9680"])
+def test_what_stands_between_the_words_of_a_name_does_not_matter(written: str) -> None:
+    found = servers.named(written)
+    assert found is not None
+    assert found.id == "poweredge-xe9680"
+
+
+@pytest.mark.parametrize("written", ["Dell XE 9680", "XE968", "Dell", "Dell XE9680 XE9680", ""])
+def test_another_name_is_still_another_name(written: str) -> None:
+    assert servers.named(written) is None
