@@ -20,7 +20,7 @@ class IndexHook(BuildHookInterface):  # type: ignore[type-arg]
             return
         root = Path(self.root)
         sys.path.insert(0, str(root))
-        from gpulint import shipped
+        from gpulint.catalog import package_data as shipped
 
         index = Path(self.directory) / "index.json"
         index.parent.mkdir(parents=True, exist_ok=True)

@@ -28,8 +28,11 @@ import inference_cases
 import training_cases
 from alone import share
 
-from gpulint import facts, sizes, summary, units
-from gpulint.facts import Facts, Missing
+from gpulint import units
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts, Missing
+from gpulint.pipeline import memory_breakdown as sizes
+from gpulint.pipeline.summary import role as summary
 from gpulint.workload import Field
 
 Case = Mapping[str, object]

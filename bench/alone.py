@@ -7,12 +7,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint import adapters, checkpoints, documents, facts, lint, repository
-from gpulint.architecture import Resolved
-from gpulint.facts import Facts
-from gpulint.findings import Report
-from gpulint.given import Given
-from gpulint.policy import selection
+from gpulint import adapters
+from gpulint.catalog.architecture import Resolved
+from gpulint.facts import checkpoints
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts
+from gpulint.pipeline import check as lint
+from gpulint.policy.resolved import Given
+from gpulint.policy.rules import selection
+from gpulint.report.model import Report
+from gpulint.source import documents, repository
 from gpulint.workload import Role, Workload
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import re
 
-from gpulint import hardware, units
+from gpulint import units
+from gpulint.catalog import hardware
 
 USUAL: dict[str, str] = {
     "80GB GPU (A100/A800 per docs)": "a100-sxm4-80gb",

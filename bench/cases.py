@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from alone import Folder
 
-from gpulint.findings import Finding
+from gpulint.report.model import Finding
 
 SHIPPED = Path(__file__).parent / "cases.tsv"
 ABOUT: Mapping[str, frozenset[str]] = {"N02": frozenset({"parallelism"}), "N03": frozenset({"parallelism"})}

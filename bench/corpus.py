@@ -24,9 +24,10 @@ from pathlib import Path
 import alone
 from alone import Folder, share
 
-from gpulint import documents, summary
-from gpulint.facts import Facts, Missing
-from gpulint.findings import Report
+from gpulint.facts.resolver import Facts, Missing
+from gpulint.pipeline.summary import role as summary
+from gpulint.report.model import Report
+from gpulint.source import documents
 from gpulint.workload import Role
 
 EXPECTED = Path(__file__).with_name("kinds.tsv")

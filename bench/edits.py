@@ -19,9 +19,13 @@ from pathlib import Path
 import alone
 from alone import Folder
 
-from gpulint import adapters, documents, edits, engines, fix, hardware
-from gpulint.findings import Edit, Suggestion
-from gpulint.splices import Inexact
+from gpulint import adapters, engines
+from gpulint.catalog import hardware
+from gpulint.report.model import Edit, Suggestion
+from gpulint.source import documents
+from gpulint.suggestions import edits
+from gpulint.suggestions.edits import apply as fix
+from gpulint.suggestions.edits.splices import Inexact
 from gpulint.workload import Role, Value, Workload
 
 QUANTITIES = (

@@ -19,9 +19,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gpulint import documents, fabric, facts, hardware
-from gpulint.facts import Missing
-from gpulint.findings import Worlds
+from gpulint.catalog import hardware
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Missing
+from gpulint.report.model import Worlds
+from gpulint.sizing.interconnect import _bandwidth as fabric
+from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role, Value
 
 ACCELERATORS = {

@@ -19,9 +19,12 @@ from typing import NamedTuple
 import alone
 from alone import share
 
-from gpulint import documents, facilities, facts, units
+from gpulint import units
 from gpulint.facility import reader
-from gpulint.parts import PartFacts
+from gpulint.facility.model import PartFacts
+from gpulint.facts import resolver as facts
+from gpulint.policy.rules import facility as facilities
+from gpulint.source import documents
 
 ROWS = Path(__file__).parent.parent / "tests" / "known_answers" / "rooms.csv"
 NEAR = 0.02

@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from gpulint import documents, facts, units
-from gpulint.architecture import Resolved
-from gpulint.facts import Facts, Missing
+from gpulint import units
+from gpulint.catalog.architecture import Resolved
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts, Missing
+from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
 Fields = dict[str, object]

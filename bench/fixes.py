@@ -28,9 +28,12 @@ from pathlib import Path
 import yaml
 from alone import Folder
 
-from gpulint import documents, fix, lint, repository, rewriting
-from gpulint.findings import Edit, Report
-from gpulint.rewriting import Run
+from gpulint.pipeline import check as lint
+from gpulint.pipeline import fix as rewriting
+from gpulint.pipeline.fix import Run
+from gpulint.report.model import Edit, Report
+from gpulint.source import documents, repository
+from gpulint.suggestions.edits import apply as fix
 
 COMMENT = re.compile(r"(?m)(?:^|(?<=\s))(?:#(?!SBATCH|PBS|BSUB)|//).*$")
 """Comments, but for the lines of them that a batch system obeys."""

@@ -22,9 +22,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import gpulint
-from gpulint import git
-from gpulint.policy import rule
-from gpulint.repository.git_tree import GitTree
+from gpulint.policy.rules import rule
+from gpulint.source import git
+from gpulint.source.repository.git_tree import GitTree
 
 TODAY = "2026-11-22"
 NAMED = re.compile(r"(\bname: [\w-]+)")

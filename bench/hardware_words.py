@@ -6,8 +6,9 @@ import functools
 import re
 from collections.abc import Iterator, Mapping
 
-from gpulint import hardware, units
-from gpulint.hardware import Accelerator
+from gpulint import units
+from gpulint.catalog import hardware
+from gpulint.catalog.hardware import Accelerator
 
 Fields = dict[str, object]
 FORMS = frozenset({"sxm", "sxm2", "sxm4", "sxm5", "sxm6", "pcie", "nvl", "oam", "se", "ws"})

@@ -20,13 +20,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 import gpulint
-from gpulint import preparation, run
-from gpulint.findings import Finding, Report
-from gpulint.git import Git
-from gpulint.policy.committed import Commit
-from gpulint.preparation import Unusable
-from gpulint.reports import delta, markdown, text
-from gpulint.repository.git_tree import GitTree
+from gpulint.pipeline import run
+from gpulint.pipeline import session as preparation
+from gpulint.pipeline.session import Unusable
+from gpulint.policy.waivers.base_branch import Commit
+from gpulint.report.formats import comparison as delta
+from gpulint.report.formats import markdown, text
+from gpulint.report.model import Finding, Report
+from gpulint.source.git import Git
+from gpulint.source.repository.git_tree import GitTree
 
 TODAY = "2026-11-22"
 Said = Counter[tuple[str, str, str]]

@@ -13,10 +13,13 @@ import releases
 import training_cases
 import unsloth_launch
 
-from gpulint import architecture, facts, sizes, units
-from gpulint.architecture import Architecture, Resolved
-from gpulint.facts import Facts
-from gpulint.repository import WorkTree
+from gpulint import units
+from gpulint.catalog import architecture
+from gpulint.catalog.architecture import Architecture, Resolved
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts
+from gpulint.pipeline import memory_breakdown as sizes
+from gpulint.source.repository import WorkTree
 from gpulint.workload import Field, Role, Unknown
 
 Case = Mapping[str, object]

@@ -22,16 +22,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint import facts, fix, lint, plans, suggest
-from gpulint.facts import Facts, Missing
-from gpulint.findings import Plan, Suggestion
-from gpulint.given import Given
-from gpulint.lint import Judged
-from gpulint.offers import Available
-from gpulint.policy import availability, check, selection, settings
-from gpulint.policy.reader import Disk
-from gpulint.repository import Source, WorkTree
-from gpulint.splices import Inexact
+from gpulint.catalog.offers import Available
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts, Missing
+from gpulint.pipeline import check as lint
+from gpulint.pipeline.check import Judged
+from gpulint.policy.config import availability, settings
+from gpulint.policy.config.files import Disk
+from gpulint.policy.resolved import Given
+from gpulint.policy.rules import evaluate as check
+from gpulint.policy.rules import selection
+from gpulint.report.model import Plan, Suggestion
+from gpulint.source.repository import Source, WorkTree
+from gpulint.suggestions import alternatives as suggest
+from gpulint.suggestions import plans
+from gpulint.suggestions.edits import apply as fix
+from gpulint.suggestions.edits.splices import Inexact
 
 HERE = Path(__file__).parent
 SPECS, ANSWERS = HERE / "mis_sized", HERE / "mis_sized.tsv"

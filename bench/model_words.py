@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 import re
 
-from gpulint import architecture
-from gpulint.architecture import Architecture, Resolved
+from gpulint.catalog import architecture
+from gpulint.catalog.architecture import Architecture, Resolved
 
 METHODS = frozenset(
     {"lora", "qlora", "cpu", "offload", "moe", "sft", "dense", "full", "finetune", "fp8", "bf16", "base"}

@@ -17,10 +17,10 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from gpulint import documents
-from gpulint.facility import inventory
-from gpulint.facility.device_types import DeviceType, Types
-from gpulint.facility.inventory import Entry
+from gpulint.facility.netbox import objects as inventory
+from gpulint.facility.netbox.device_types import DeviceType, Types
+from gpulint.facility.netbox.objects import Entry
+from gpulint.source import documents
 from gpulint.workload import Unknown
 
 HOST = "https://netbox.example.com"

@@ -31,7 +31,8 @@ import alone
 import cards
 import training_cases
 
-from gpulint import hardware, units
+from gpulint import units
+from gpulint.catalog import hardware
 
 HERE = Path(__file__).parent / "peers"
 PRINTED = re.compile(r"(\d+)\s?GB\b")

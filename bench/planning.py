@@ -13,9 +13,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint import lint, planner, plans, preparation, repository, search
-from gpulint.lint import Judged
-from gpulint.policy import check
+from gpulint.pipeline import check as lint
+from gpulint.pipeline import session as preparation
+from gpulint.pipeline.check import Judged
+from gpulint.policy.rules import evaluate as check
+from gpulint.source import repository
+from gpulint.suggestions import plans, search
+from gpulint.suggestions import ranking as planner
 
 HERE = Path(__file__).resolve().parent
 ROUNDS = 3
@@ -51,7 +55,7 @@ def timed(path: Path) -> Iterator[Timed]:
 
 
 def _judged(one: Judged) -> None:
-    from gpulint import facts
+    from gpulint.facts import resolver as facts
 
     check.judged(one.rules, facts.of(one.known.role, one.known.resolved))
 

@@ -13,10 +13,11 @@ import csv
 from collections import Counter
 from pathlib import Path
 
-from gpulint import lint, repository
-from gpulint.findings import Finding
-from gpulint.given import Given
-from gpulint.policy import selection
+from gpulint.pipeline import check as lint
+from gpulint.policy.resolved import Given
+from gpulint.policy.rules import selection
+from gpulint.report.model import Finding
+from gpulint.source import repository
 
 
 def findings(directory: Path) -> list[Finding]:

@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 from alone import Folder
 
-from gpulint import lint
-from gpulint.findings import RoleSummary, Severity
-from gpulint.repository import Source
+from gpulint.pipeline import check as lint
+from gpulint.report.model import RoleSummary, Severity
+from gpulint.source.repository import Source
 
 ROWS = Path(__file__).parent.parent / "tests" / "known_answers" / "recommendations.csv"
 KINDS = {"serving": "InferenceService", "training": "TrainingJob"}

@@ -15,10 +15,12 @@ from pathlib import Path
 
 import jsonschema
 
-from gpulint import lint, outputs, preparation
-from gpulint.findings import Report
-from gpulint.policy import rule
-from gpulint.repository import Source, WorkTree
+from gpulint.cli import output_files as outputs
+from gpulint.pipeline import check as lint
+from gpulint.pipeline import session as preparation
+from gpulint.policy.rules import rule
+from gpulint.report.model import Report
+from gpulint.source.repository import Source, WorkTree
 
 Check = Callable[[str], list[str]]
 TODAY = "2026-11-22"

@@ -14,8 +14,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from gpulint import catalog, hardware, servers
-from gpulint.sizing import server_power
+from gpulint.catalog import hardware
+from gpulint.catalog import tables as catalog
+from gpulint.catalog.hardware import servers
+from gpulint.sizing.power import server_power
 
 HERE = Path(__file__).resolve().parent
 PUBLISHED_WITH = {"poweredge-xe9680": "h100-sxm-80gb"}

@@ -34,7 +34,9 @@ from typing import Any, NamedTuple
 
 import silicon_harness
 
-from gpulint import architecture, documents, facts
+from gpulint.catalog import architecture
+from gpulint.facts import resolver as facts
+from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
 MILLI = 1e-3

@@ -9,10 +9,12 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from gpulint import lint, plans, repository
-from gpulint.findings import Suggestion
-from gpulint.given import Given
-from gpulint.policy import selection
+from gpulint.pipeline import check as lint
+from gpulint.policy.resolved import Given
+from gpulint.policy.rules import selection
+from gpulint.report.model import Suggestion
+from gpulint.source import repository
+from gpulint.suggestions import plans
 
 
 def main(folder: Path) -> None:

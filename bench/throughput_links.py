@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 import figures
 
-from gpulint import fabric, hardware, units
-from gpulint.facts import Facts, Missing
+from gpulint import units
+from gpulint.catalog import hardware
+from gpulint.facts.resolver import Facts, Missing
+from gpulint.sizing.interconnect import _bandwidth as fabric
 
 
 def products(case: figures.Case, fields: figures.Fields) -> Iterator[figures.Asked]:

@@ -14,9 +14,10 @@ from collections.abc import Iterator, Mapping
 import figures
 import model_words
 
-from gpulint import facts, units
-from gpulint.architecture import Resolved
-from gpulint.facts import Facts, Missing
+from gpulint import units
+from gpulint.catalog.architecture import Resolved
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts, Missing
 from gpulint.workload import Field
 
 TRAINERS: tuple[tuple[str, Mapping[str, object]], ...] = (

@@ -9,7 +9,7 @@ import figures
 import model_words
 
 from gpulint import units
-from gpulint.architecture import Resolved
+from gpulint.catalog.architecture import Resolved
 
 WITHOUT_SERVER = ("litgpt", "transformers", "gpt-fast", "exllama")
 """Words of sources whose decoding is a loop in Python, where the launch of kernels decides."""

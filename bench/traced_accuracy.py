@@ -16,8 +16,10 @@ from typing import NamedTuple
 
 import alone
 
-from gpulint import architecture, documents, facts
-from gpulint.facts import Facts
+from gpulint.catalog import architecture
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts
+from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
 SHIPPED = [Path(__file__).with_name(name) for name in ("fake_tensors.csv", "unseen_tensors.csv", "sharded_tensors.csv")]

@@ -6,10 +6,12 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from gpulint import facts, sizes, units
-from gpulint.architecture import Architecture, Resolved
-from gpulint.facts import Facts
-from gpulint.repository import WorkTree
+from gpulint import units
+from gpulint.catalog.architecture import Architecture, Resolved
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts
+from gpulint.pipeline import memory_breakdown as sizes
+from gpulint.source.repository import WorkTree
 from gpulint.workload import Field, Unknown
 
 Case = Mapping[str, object]

@@ -21,9 +21,12 @@ import alone
 import model_words
 from alone import share
 
-from gpulint import architecture, documents, facts, units
-from gpulint.architecture import Architecture, Resolved
-from gpulint.facts import Facts, Missing
+from gpulint import units
+from gpulint.catalog import architecture
+from gpulint.catalog.architecture import Architecture, Resolved
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts, Missing
+from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
 ROWS = Path(__file__).parent / "training_speed.csv"

@@ -6,8 +6,9 @@ unslothai/unsloth-zoo ce232d6c unsloth_zoo/vllm_utils.py, approximate_vllm_memor
 
 from __future__ import annotations
 
-from gpulint import catalog, units
-from gpulint.architecture import Architecture
+from gpulint import units
+from gpulint.catalog import tables as catalog
+from gpulint.catalog.architecture import Architecture
 
 LOWER = (0, 12)
 """First vLLM that is served with the lower tiers (0.12.0 came out on 2025-12-03)."""

@@ -2,8 +2,8 @@
 
     python bench/vllm_logs.py [--list]
 
-Each run of `vllm_logs.csv` goes through the public path of `gpulint size`. Rows of `gpulint/catalog/fitted.csv` may rest on the
-fitted half; the held half, drawn by a hash of the source before anything was compared, judges them.
+Each run of `vllm_logs.csv` goes through the public path of `gpulint size`. Rows of `gpulint/catalog/tables/fitted.csv`
+may rest on the fitted half; the held half, drawn by a hash of the source before anything was compared, judges them.
 """
 
 from __future__ import annotations
@@ -16,9 +16,11 @@ from pathlib import Path
 import vllm_runs
 from vllm_runs import Term
 
-from gpulint import facts, sizes, units
-from gpulint.facts import Facts, Missing
-from gpulint.repository import WorkTree
+from gpulint import units
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts, Missing
+from gpulint.pipeline import memory_breakdown as sizes
+from gpulint.source.repository import WorkTree
 from gpulint.workload import Field
 
 LOGS = Path(__file__).with_name("vllm_logs.csv")

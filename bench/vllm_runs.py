@@ -18,9 +18,11 @@ from typing import NamedTuple
 
 import alone
 
-from gpulint import facts, sizes, units
-from gpulint.facts import Facts, Missing
-from gpulint.repository import WorkTree
+from gpulint import units
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts, Missing
+from gpulint.pipeline import memory_breakdown as sizes
+from gpulint.source.repository import WorkTree
 from gpulint.workload import Field
 
 RUNS = Path(__file__).with_name("vllm_runs.csv")

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 from gpulint.version import __version__
 
 if TYPE_CHECKING:
-    from gpulint.findings import Finding, Report, Severity
-    from gpulint.preparation import Options, Unusable
-    from gpulint.sizes import Sizing, Unsized
+    from gpulint.pipeline.memory_breakdown import Sizing, Unsized
+    from gpulint.pipeline.session import Options, Unusable
+    from gpulint.report.model import Finding, Report, Severity
 
 __all__ = ["Finding", "Options", "Report", "Severity", "Sizing", "Unsized", "Unusable", "__version__", "check", "size"]
 HOMES = {
-    **dict.fromkeys(("Finding", "Report", "Severity"), "gpulint.findings"),
-    **dict.fromkeys(("Options", "Unusable"), "gpulint.preparation"),
-    **dict.fromkeys(("Sizing", "Unsized"), "gpulint.sizes"),
+    **dict.fromkeys(("Finding", "Report", "Severity"), "gpulint.report.model"),
+    **dict.fromkeys(("Options", "Unusable"), "gpulint.pipeline.session"),
+    **dict.fromkeys(("Sizing", "Unsized"), "gpulint.pipeline.memory_breakdown"),
 }
 """Where each public type lives; one that is not asked for is not imported."""
 
@@ -43,12 +43,13 @@ def check(
     Raises:
         Unusable: a path is not there, or a policy, rule or option cannot be used; the message has its place.
     """
-    from gpulint import preparation, run
+    from gpulint.pipeline import run
+    from gpulint.pipeline import session as preparation
 
     named = tuple(str(path) for path in ([paths] if isinstance(paths, str | Path) else paths))
     chosen = options or preparation.Options()
     if chosen.base or chosen.policy_from or chosen.changed:
-        from gpulint import gate
+        from gpulint.pipeline.diff import gate
 
         return gate.report(named, chosen, policy, watched)
     return run.report(preparation.prepared(named, chosen, policy), named, watched)
@@ -67,7 +68,8 @@ def size(workload: str | Path | Mapping[str, object], stated: Mapping[str, objec
     Raises:
         Unsized: there is no such checkpoint or workload, or a word is not known.
     """
-    from gpulint import repository, sizes
+    from gpulint.pipeline import memory_breakdown as sizes
+    from gpulint.source import repository
 
     return sizes.of(workload, stated or {}, repository.WorkTree(repository.root_of(Path.cwd())))
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from gpulint.documents import Document, Path
-from gpulint.findings import Location
-from gpulint.offers import EVERYTHING, Available
+from gpulint.catalog.offers import EVERYTHING, Available
+from gpulint.report.model import Location
+from gpulint.source.documents import Document, Path
 
 Value = int | float | str | bool | None | tuple[str, ...] | Mapping[str, str]
 

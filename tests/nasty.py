@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpulint.findings import (
+from gpulint.report.model import (
     Edit,
     Fact,
     Failure,

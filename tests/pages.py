@@ -11,13 +11,15 @@ from pathlib import Path
 import click
 
 import gpulint
-from gpulint import cli, engines, facts, sizing
-from gpulint.explanations import adapter, engine, fact, page, sources
-from gpulint.explanations import rule as explained_rule
-from gpulint.explanations.parts import reference, references
-from gpulint.facts import Quantity
-from gpulint.policy import rule
-from gpulint.reports import svg
+from gpulint import adapters, cli, engines, sizing
+from gpulint.catalog import package_data as shipped
+from gpulint.cli.explain import adapter, engine, fact, page, sources
+from gpulint.cli.explain import rule as explained_rule
+from gpulint.cli.explain.parts import reference, references
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Quantity
+from gpulint.policy.rules import rule
+from gpulint.report.racks import svg
 
 ROOT = Path(__file__).parent.parent
 NOTE = "<!-- Written by `python tests/test_docs.py`{}. -->\n\n"
@@ -120,7 +122,7 @@ def topic(name: str) -> str:
 def _topics() -> Mapping[str, str]:
     """The topic of `gpulint/sizing` that has the general formula of a fact."""
     modules = {name: facts.formulas(None)[name].__module__ for name in facts.formulas(None)}
-    return {name: module.rpartition(".")[2] for name, module in modules.items()}
+    return {name: module.removeprefix(f"{sizing.__name__}.") for name, module in modules.items()}
 
 
 def _facts() -> Iterator[tuple[str, str]]:
@@ -131,8 +133,8 @@ def _facts() -> Iterator[tuple[str, str]]:
         path = f"docs/facts/{name}.md"
         head = [f"# {title(name)}", "", *_intent(name), *_listed(quantities, path), ""]
         sections = [page.render(fact.explained(one), _from(path), level=2) for one in quantities]
-        yield path, NOTE.format(" from gpulint/glossary.yaml and gpulint/sizing") + "\n".join([*head, *sections])
-    yield "docs/facts/README.md", NOTE.format(" from gpulint/glossary.yaml") + _fact_index(by_topic)
+        yield path, NOTE.format(" from gpulint/facts/glossary.yaml and gpulint/sizing") + "\n".join([*head, *sections])
+    yield "docs/facts/README.md", NOTE.format(" from gpulint/facts/glossary.yaml") + _fact_index(by_topic)
 
 
 def title(name: str) -> str:
@@ -188,7 +190,7 @@ the favourable, the likely and the adverse world, and so has what is computed fr
 def _adapters() -> Iterator[tuple[str, str]]:
     for name in adapter.names():
         path = f"docs/adapters/{name}.md"
-        note = NOTE.format(f" from gpulint/adapters/{name}.py")
+        note = NOTE.format(f" from {shipped.file(adapters.HERE, name).relative_to(ROOT)}")
         yield path, note + page.render(adapter.explained(name), _from(path))
     rows = tuple((reference("adapter", name), adapter.explained(name).summary) for name in adapter.names())
     parts = tuple(
@@ -211,7 +213,11 @@ def _engines() -> Iterator[tuple[str, str]]:
         above = _by_hand(path)
         explanation = engine.explained(name)
         if not above:
-            yield path, NOTE.format(f" from gpulint/engines/{name}.py") + page.render(explanation, _from(path))
+            yield (
+                path,
+                NOTE.format(f" from {shipped.file(engines.HERE, name).relative_to(ROOT)}")
+                + page.render(explanation, _from(path)),
+            )
         else:
             yield path, above + BREAK + "\n" + page.parts(explanation, _from(path), level=2)
     rows = tuple(

@@ -7,7 +7,8 @@ from typing import Any
 
 from samples import Alone
 
-from gpulint import adapters, documents
+from gpulint import adapters
+from gpulint.source import documents
 from gpulint.workload import Role, Unknown, Workload
 
 

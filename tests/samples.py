@@ -6,13 +6,16 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gpulint import fix, lint, samples, splices
-from gpulint.findings import Edit, Finding, Location, Report, RoleSummary, Severity, Suggestion
-from gpulint.given import Given
-from gpulint.offers import EVERYTHING
-from gpulint.policy.rule import Rule, shipped_rules
-from gpulint.repository import Source
-from gpulint.samples import MARK, Alone, marked_lines, path_of
+from gpulint.catalog.offers import EVERYTHING
+from gpulint.pipeline import check as lint
+from gpulint.pipeline.rule_tests import samples
+from gpulint.pipeline.rule_tests.samples import MARK, Alone, marked_lines, path_of
+from gpulint.policy.resolved import Given
+from gpulint.policy.rules.rule import Rule, shipped_rules
+from gpulint.report.model import Edit, Finding, Location, Report, RoleSummary, Severity, Suggestion
+from gpulint.source.repository import Source
+from gpulint.suggestions.edits import apply as fix
+from gpulint.suggestions.edits import splices
 
 __all__ = ["MARK", "Alone", "marked_lines", "path_of"]
 

@@ -18,7 +18,9 @@ import pytest
 from checkout import committed, git
 from click.testing import CliRunner
 
-from gpulint import __version__, cli, day, scaffold
+from gpulint import __version__, cli
+from gpulint.cli.scaffold import settings as scaffold
+from gpulint.pipeline import today as day
 
 PAGE = checkout.ROOT / "docs" / "adoption.md"
 BLOCK = re.compile(r"```console\n(.*?)```\n", re.DOTALL)

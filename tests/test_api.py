@@ -12,8 +12,9 @@ import pytest
 from click.testing import CliRunner
 
 import gpulint
-from gpulint import cli, outputs
-from gpulint.reports import json as json_report
+from gpulint import cli
+from gpulint.cli import output_files as outputs
+from gpulint.report.formats import json as json_report
 
 TOO_BIG = """\
 apiVersion: v1

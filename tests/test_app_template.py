@@ -6,7 +6,8 @@ import textwrap
 
 import samples
 
-from gpulint import adapters, documents
+from gpulint import adapters
+from gpulint.source import documents
 from gpulint.workload import Role, Unknown, Workload
 
 RELEASE = """

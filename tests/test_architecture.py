@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gpulint import architecture
-from gpulint.architecture import Resolved
+from gpulint.catalog import architecture
+from gpulint.catalog.architecture import Resolved
 
 LLAMA = "meta-llama/Meta-Llama-3.1-8B-Instruct"
 

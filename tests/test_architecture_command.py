@@ -11,7 +11,8 @@ import published_networks
 import pytest
 from click.testing import CliRunner, Result
 
-from gpulint import catalog, cli
+from gpulint import cli
+from gpulint.catalog import tables as catalog
 
 CONFIGS = {one.id: one.config for one in published_networks.NETWORKS}
 QWEN3_NEXT = "Qwen/Qwen3-Next-80B-A3B-Instruct"

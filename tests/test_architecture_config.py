@@ -13,8 +13,8 @@ import published_networks
 import pytest
 from published_networks import LATENT, UNTIED, Published, decoder
 
-from gpulint import architecture
-from gpulint.architecture import Architecture, config, network
+from gpulint.catalog import architecture
+from gpulint.catalog.architecture import Architecture, config, network
 
 NETWORKS = {one.id: one for one in published_networks.NETWORKS}
 LLAMA = NETWORKS["meta-llama/Llama-3.1-8B"].config
@@ -322,5 +322,5 @@ def test_kimis_own_model_type_has_no_defaults_that_are_guessed() -> None:
 
 
 def test_importing_the_ladder_does_not_import_the_reader() -> None:
-    code = "import sys, gpulint.architecture; print([name for name in sys.modules if 'architecture.' in name])"
+    code = "import sys, gpulint.catalog.architecture; print([name for name in sys.modules if 'architecture.' in name])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"

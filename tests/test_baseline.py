@@ -11,9 +11,9 @@ import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpulint.findings import Finding, Subject
-from gpulint.policy import baseline
-from gpulint.policy.baseline import Baseline, BaselineError, Entry
+from gpulint.policy.waivers import baseline
+from gpulint.policy.waivers.baseline import Baseline, BaselineError, Entry
+from gpulint.report.model import Finding, Subject
 
 POD = """\
 apiVersion: v1

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 import samples
 
-from gpulint import documents, facilities
-from gpulint.adapters import facility
-from gpulint.policy import rule
+from gpulint.adapters.native import facility
+from gpulint.policy.rules import facility as facilities
+from gpulint.policy.rules import rule
+from gpulint.source import documents
 
 HEAD = "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: ams1}\nspec:\n"
 SWITCHES = """\

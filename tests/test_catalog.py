@@ -5,7 +5,7 @@ from __future__ import annotations
 import pkgutil
 from pathlib import Path
 
-from gpulint import catalog
+from gpulint.catalog import tables as catalog
 
 FOLDER = Path(catalog.__file__).parent
 

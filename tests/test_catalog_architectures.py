@@ -9,10 +9,10 @@ import catalog_configs
 import pytest
 from catalog_configs import Row, number
 
-from gpulint.architecture import Architecture, network
+from gpulint.catalog.architecture import Architecture, network
 
 TESTS = Path(__file__).resolve().parent
-CATALOG = TESTS.parent / "gpulint" / "catalog"
+CATALOG = TESTS.parent / "gpulint" / "catalog" / "tables"
 
 HEADERS = {
     "architectures.csv": (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-CATALOG = Path(__file__).resolve().parent.parent / "gpulint" / "catalog"
+CATALOG = Path(__file__).resolve().parent.parent / "gpulint" / "catalog" / "tables"
 
 HEADERS = {
     "accelerators.csv": (

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import pytest
 
-from gpulint import comparison
-from gpulint.comparison import Known, Side
-from gpulint.findings import (
+from gpulint.pipeline.diff import comparison
+from gpulint.pipeline.diff.comparison import Known, Side
+from gpulint.report.model import (
     Failure,
     Figures,
     Finding,

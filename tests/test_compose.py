@@ -9,8 +9,10 @@ import pytest
 from reading import place, source, values
 from samples import Alone
 
-from gpulint import adapters, documents
-from gpulint.adapters import compose_devices, interpolation
+from gpulint import adapters
+from gpulint.adapters.platforms import compose_devices
+from gpulint.adapters.platforms import compose_interpolation as interpolation
+from gpulint.source import documents
 from gpulint.workload import Field, Role, Unknown, Workload
 
 IMAGE = "image: vllm/vllm-openai:v0.10.1"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from gpulint import adapters, documents
-from gpulint.adapters import configured
+from gpulint import adapters
+from gpulint.adapters import trainers as configured
+from gpulint.source import documents
 from gpulint.workload import Role, Unknown
 from tests.samples import Alone
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 import pytest
 import samples
 
-from gpulint import catalog, documents, facilities, units
-from gpulint.adapters import facility
-from gpulint.findings import Severity
-from gpulint.parts import PartFacts
-from gpulint.sizing import airflow, coolant, rack_space
+from gpulint import units
+from gpulint.adapters.native import facility
+from gpulint.catalog import tables as catalog
+from gpulint.facility.model import PartFacts
+from gpulint.policy.rules import facility as facilities
+from gpulint.report.model import Severity
+from gpulint.sizing.cabling import space_and_weight as rack_space
+from gpulint.sizing.cooling import airflow, coolant
+from gpulint.source import documents
 
 HEAD = "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: ams1}\nspec:\n"
 

@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
-from gpulint import documents, facts, hardware
-from gpulint.facts import Facts, Missing
-from gpulint.offers import EVERYTHING, Available, Energy, Pool, Price
-from gpulint.sizing import cost, energy
+from gpulint.catalog import hardware
+from gpulint.catalog.offers import EVERYTHING, Available, Energy, Pool, Price
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts, Missing
+from gpulint.sizing.cost import energy
+from gpulint.sizing.cost import price as cost
+from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
 NOWHERE = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())
@@ -140,7 +143,7 @@ SERVED = {
 
 
 def served(available: Available = EVERYTHING, **stated: Any) -> Facts:
-    from gpulint import architecture
+    from gpulint.catalog import architecture
 
     role = known(available, **SERVED, **H100, **stated).role
     return facts.of(role, architecture.resolve("meta-llama/Llama-3.1-8B-Instruct"))

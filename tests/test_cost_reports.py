@@ -14,8 +14,8 @@ import samples
 from click.testing import CliRunner, Result
 
 from gpulint import cli
-from gpulint.findings import RoleSummary
-from gpulint.offers import Available, Price
+from gpulint.catalog.offers import Available, Price
+from gpulint.report.model import RoleSummary
 
 L4 = "cloud.google.com/gke-accelerator: nvidia-l4"
 SERVER = """\

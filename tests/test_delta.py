@@ -6,7 +6,11 @@ import json
 
 import pytest
 
-from gpulint.findings import (
+from gpulint.report.formats import comparison as delta
+from gpulint.report.formats import json as as_json
+from gpulint.report.formats import markdown, text
+from gpulint.report.formats import summary_line as counts
+from gpulint.report.model import (
     Change,
     Comment,
     Comparison,
@@ -21,8 +25,6 @@ from gpulint.findings import (
     Waiver,
     WorkloadSummary,
 )
-from gpulint.reports import counts, delta, markdown, text
-from gpulint.reports import json as as_json
 
 SMALL = Figures(gpus=8, cost_usd_per_hour=10, power_w=2800, headroom=0.11)
 LARGE = Figures(gpus=16, cost_usd_per_hour=20, power_w=5600, headroom=0.324)

@@ -6,9 +6,10 @@ import shlex
 
 import pytest
 
-from gpulint.adapters import docker_run, launch
-from gpulint.documents import load
+from gpulint.adapters.programs import docker_run
+from gpulint.adapters.programs import launchers as launch
 from gpulint.engines import Argument
+from gpulint.source.documents import load
 from gpulint.workload import Field, Origin, Unknown
 
 HERE = Origin(load("run.sh", b"#!/bin/sh\n").documents[0], ())

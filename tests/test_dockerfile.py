@@ -6,8 +6,8 @@ import pytest
 from reading import values
 from test_compose import GPU, asked, role, service, workloads
 
-from gpulint.adapters import dockerfile
-from gpulint.adapters.dockerfile import Built, Starts
+from gpulint.adapters.programs import dockerfile
+from gpulint.adapters.programs.dockerfile import Built, Starts
 from gpulint.workload import Unknown
 
 FILES = {"deploy/Dockerfile": "FROM vllm/vllm-openai:v0.10.1\nCMD ['--model', 'a/b']\n".replace("'", '"')}

@@ -18,10 +18,15 @@ import pages
 import pytest
 import samples
 
-from gpulint import adapters, cli, documents, engines, explanations, facts, shipped
-from gpulint.explanations import fact, page, seen, terminal
-from gpulint.explanations.parts import Code, Explanation, Listing, Table, Text
-from gpulint.policy import rule, schema
+from gpulint import adapters, cli, engines
+from gpulint.catalog import package_data as shipped
+from gpulint.cli import explain as explanations
+from gpulint.cli.explain import fact, page, seen, terminal
+from gpulint.cli.explain.parts import Code, Explanation, Listing, Table, Text
+from gpulint.facts import resolver as facts
+from gpulint.policy.config import schema
+from gpulint.policy.rules import rule
+from gpulint.source import documents
 
 ROOT = pages.ROOT
 GENERATED_ALONE = ("docs/rules", "docs/facts", "docs/adapters")
@@ -142,7 +147,16 @@ def test_an_adapter_shows_where_a_fact_is_stated() -> None:
 
 every_adapter = pytest.mark.parametrize("name", shipped.mentions(adapters.HERE))
 HOLD_NO_WORKLOAD = frozenset(
-    ("blueprint", "helm_chart", "kustomize", "look_alikes", "mig", "parallel_cluster", "slurm_settings", "terraform")
+    (
+        "cluster_toolkit",
+        "chart_yaml",
+        "kustomize",
+        "non_workloads",
+        "mig_parted",
+        "parallel_cluster",
+        "slurm_conf",
+        "terraform",
+    )
 )
 
 

@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from gpulint import documents
-from gpulint.documents import yaml
-from gpulint.findings import Location
+from gpulint.report.model import Location
+from gpulint.source import documents
+from gpulint.source.documents import yaml
 
 
 def load(text: str | bytes, path: str = "a.yaml") -> documents.Loaded:
@@ -597,6 +597,6 @@ def test_the_parser_in_python_gives_the_same(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_importing_us_imports_no_parser() -> None:
     parsers = {"ast", "json", "ruamel.yaml", "tomllib", "tree_sitter"}
-    code = f"import sys, gpulint.documents, gpulint.shell; print(*{parsers} & set(sys.modules))"
+    code = f"import sys, gpulint.source.documents, gpulint.source.shell; print(*{parsers} & set(sys.modules))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == ""

@@ -7,8 +7,12 @@ from collections.abc import Mapping
 import pytest
 import samples
 
-from gpulint import adapters, documents, edits, fix, suggest
-from gpulint.findings import Suggestion
+from gpulint import adapters
+from gpulint.report.model import Suggestion
+from gpulint.source import documents
+from gpulint.suggestions import alternatives as suggest
+from gpulint.suggestions import edits
+from gpulint.suggestions.edits import apply as fix
 from gpulint.workload import Role, Unknown, Value
 
 POD = """\

@@ -9,7 +9,10 @@ import pytest
 import samples
 from hypothesis import given, settings, strategies
 
-from gpulint.findings import (
+from gpulint.report.formats import escaping as words
+from gpulint.report.formats import summary_line as counts
+from gpulint.report.formats import text as text_report
+from gpulint.report.model import (
     AreaSummary,
     Comparison,
     FacilitySummary,
@@ -22,8 +25,8 @@ from gpulint.findings import (
     Slot,
     Worlds,
 )
-from gpulint.reports import bars, counts, elevation, svg, words
-from gpulint.reports import text as text_report
+from gpulint.report.racks import bars, svg
+from gpulint.report.racks import text as elevation
 
 
 def at(line: int) -> Location:

@@ -7,10 +7,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from gpulint import documents, elevations, facilities
 from gpulint.facility import reader
-from gpulint.findings import FacilitySummary, RackSummary, Severity
-from gpulint.policy.rule import shipped_rules
+from gpulint.pipeline.facility import elevation as elevations
+from gpulint.policy.rules import facility as facilities
+from gpulint.policy.rules.rule import shipped_rules
+from gpulint.report.model import FacilitySummary, RackSummary, Severity
+from gpulint.source import documents
 
 TYPES = ("DGX H100", "DGX A100", "DGX B200", "GB200 NVL72")
 SUPPLIES = ((208, 3), (415, 3), (400, 3), (240, 1), (230, 1), (208, 1))

@@ -15,7 +15,9 @@ import test_loads
 import test_schemas
 from click.testing import CliRunner, Result
 
-from gpulint import cli, facts, gauges
+from gpulint import cli
+from gpulint.facts import resolver as facts
+from gpulint.pipeline.facility import utilization as gauges
 
 Run = Callable[..., Result]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from samples import report
 
-from gpulint.findings import Severity
+from gpulint.report.model import Severity
 
 HEAD = "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: design}\nspec:\n"
 SUPERPOD_H100 = """\

@@ -8,13 +8,15 @@ import math
 import pytest
 import samples
 
-from gpulint import documents, facilities
-from gpulint.adapters import facility
-from gpulint.draws import Draw
-from gpulint.facts import Missing, glossary
-from gpulint.findings import Severity
-from gpulint.parts import PartFacts
-from gpulint.sizing import circuits, failover, phases
+from gpulint.adapters.native import facility
+from gpulint.facility.model import PartFacts
+from gpulint.facts.resolver import Missing, glossary
+from gpulint.policy.rules import facility as facilities
+from gpulint.report.model import Severity
+from gpulint.sizing.power import circuits, failover
+from gpulint.sizing.power import three_phase as phases
+from gpulint.sizing.power._feed_loads import Draw
+from gpulint.source import documents
 
 
 def spec(inside: str) -> str:

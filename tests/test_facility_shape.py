@@ -10,8 +10,9 @@ from pathlib import Path
 import pydantic
 import pytest
 
-from gpulint import documents
-from gpulint.facility import schema, shape
+from gpulint.facility import quick_check as shape
+from gpulint.facility import schema
+from gpulint.source import documents
 
 EXAMPLES = sorted(Path(__file__).parents[1].joinpath("examples").glob("facility-*.yaml"))
 ODD: tuple[object, ...] = (

@@ -11,10 +11,16 @@ from typing import Any
 
 import pytest
 
-from gpulint import architecture, catalog, documents, engines, facts, hardware, shipped, summary
-from gpulint.architecture import Resolved
-from gpulint.facts import Facts, Known, Missing
-from gpulint.findings import Worlds
+from gpulint import engines
+from gpulint.catalog import architecture, hardware
+from gpulint.catalog import package_data as shipped
+from gpulint.catalog import tables as catalog
+from gpulint.catalog.architecture import Resolved
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts, Known, Missing
+from gpulint.pipeline.summary import role as summary
+from gpulint.report.model import Worlds
+from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role, Unknown, Value
 
 LLAMA_8B = "meta-llama/Llama-3.1-8B-Instruct"

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from gpulint import cli, facts
+from gpulint import cli
+from gpulint.facts import resolver as facts
 
 POD = """\
 apiVersion: v1

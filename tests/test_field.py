@@ -10,10 +10,13 @@ import pytest
 import reading
 import samples
 
-from gpulint import architecture, labels, lint, repository
-from gpulint.findings import Finding, Report, RoleSummary, Severity, Suggestion
-from gpulint.given import Given
-from gpulint.policy.rule import shipped_rules
+from gpulint.catalog import architecture
+from gpulint.pipeline import check as lint
+from gpulint.policy.resolved import Given
+from gpulint.policy.rules.rule import shipped_rules
+from gpulint.report.model import Finding, Report, RoleSummary, Severity, Suggestion
+from gpulint.source import repository
+from gpulint.suggestions.edits import accelerator_names as labels
 from gpulint.workload import Role
 
 L4 = "cloud.google.com/gke-accelerator: nvidia-l4"

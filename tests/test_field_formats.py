@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import samples
 
-from gpulint import documents
-from gpulint.adapters import script
+from gpulint.adapters import scripts as script
+from gpulint.source import documents
 from gpulint.workload import Role, Unknown
 
 # ---- C: charts and GitOps

@@ -7,7 +7,10 @@ from typing import Any
 
 import pytest
 
-from gpulint import architecture, catalog, documents, facts
+from gpulint.catalog import architecture
+from gpulint.catalog import tables as catalog
+from gpulint.facts import resolver as facts
+from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
 LLAMA = "meta-llama/Llama-3.1-8B-Instruct"

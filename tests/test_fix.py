@@ -14,13 +14,18 @@ from click.testing import CliRunner, Result
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpulint import cli, documents, fix, lint, plans, splices
-from gpulint.findings import Edit, Location, Report, Suggestion
-from gpulint.fix import Files, Outcome
-from gpulint.given import Given
-from gpulint.policy.rule import shipped_rules
-from gpulint.repository import Source
-from gpulint.splices import Inexact, Splice
+from gpulint import cli
+from gpulint.pipeline import check as lint
+from gpulint.policy.resolved import Given
+from gpulint.policy.rules.rule import shipped_rules
+from gpulint.report.model import Edit, Location, Report, Suggestion
+from gpulint.source import documents
+from gpulint.source.repository import Source
+from gpulint.suggestions import plans
+from gpulint.suggestions.edits import apply as fix
+from gpulint.suggestions.edits import splices
+from gpulint.suggestions.edits.apply import Files, Outcome
+from gpulint.suggestions.edits.splices import Inexact, Splice
 
 Run = Callable[..., Result]
 

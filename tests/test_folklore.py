@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from gpulint import facts, sizes
-from gpulint.facts import Facts
-from gpulint.repository import WorkTree
-from gpulint.sizing import training_memory
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts
+from gpulint.pipeline import memory_breakdown as sizes
+from gpulint.sizing.training import peak as training_memory
+from gpulint.source.repository import WorkTree
 from gpulint.units import GB, GIB
 
 

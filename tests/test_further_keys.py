@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 import samples
 
-from gpulint import adapters, documents, further_keys
+from gpulint import adapters
+from gpulint.source import documents
+from gpulint.suggestions.edits import trainer_keys as further_keys
 from gpulint.workload import Role
 
 AXOLOTL = """\

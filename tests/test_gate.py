@@ -332,7 +332,7 @@ def test_what_a_conflict_left_in_a_file_hides_is_not_called_fixed_or_removed(cha
     assert (change.workload, change.before and change.before.gpus, change.after) == (
         "chat",
         1,
-        gpulint.findings.Figures(),
+        gpulint.report.model.Figures(),
     )
 
 
@@ -346,7 +346,7 @@ def test_what_a_cured_file_holds_may_have_been_there_before(changed: Changed) ->
     report = changed({"a.yaml": BROKEN}, {"a.yaml": RIGHT})
     assert report.comparison is not None
     (change,) = report.comparison.changes
-    assert (change.before, change.after and change.after.gpus) == (gpulint.findings.Figures(), 1)
+    assert (change.before, change.after and change.after.gpus) == (gpulint.report.model.Figures(), 1)
 
 
 # ---- figures
@@ -573,7 +573,7 @@ def test_a_failure_of_ours_on_base_is_counted_and_hides_nothing(
     commits.committed(repository)
     put(repository, {"a.yaml": WRONG + "# head\n"})
     commits.committed(repository)
-    from gpulint import documents
+    from gpulint.source import documents
 
     load = documents.load
 

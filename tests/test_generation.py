@@ -9,9 +9,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from gpulint import catalog, cli, engines, facts, sizes, summary
-from gpulint.facts import Facts, Missing
-from gpulint.repository import WorkTree
+from gpulint import cli, engines
+from gpulint.catalog import tables as catalog
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts, Missing
+from gpulint.pipeline import memory_breakdown as sizes
+from gpulint.pipeline.summary import role as summary
+from gpulint.source.repository import WorkTree
 from gpulint.units import GB, GIB, MIB
 
 A100 = "a100-sxm4-80gb"

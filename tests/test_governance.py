@@ -9,10 +9,14 @@ from pathlib import Path
 import pytest
 
 import gpulint
-from gpulint import lint, samples, shipped, trials
-from gpulint.findings import Finding, Report, Severity, Spent
-from gpulint.policy import rule, subject
-from gpulint.policy.settings import SettingsError
+from gpulint.catalog import package_data as shipped
+from gpulint.pipeline import check as lint
+from gpulint.pipeline.rule_tests import runner as trials
+from gpulint.pipeline.rule_tests import samples
+from gpulint.policy.config.settings import SettingsError
+from gpulint.policy.rules import identity as subject
+from gpulint.policy.rules import rule
+from gpulint.report.model import Finding, Report, Severity, Spent
 
 RULES = tuple(rule.shipped_rules().values())
 OURS = [one for one in RULES if one.family == "governance"]
@@ -531,7 +535,7 @@ def test_a_run_over_less_still_sees_that_a_budget_is_exceeded(tree: Path) -> Non
 
 
 def test_the_text_says_how_much_of_each_budget_is_taken(tree: Path) -> None:
-    from gpulint.reports import text
+    from gpulint.report.formats import text
 
     shown = text.render(gpulint.check([str(tree / "apps/a.yaml")]))
     assert "budget team search: at least 2 of 4 GPUs, cannot tell (the run reads some files only)\n" in shown
@@ -553,7 +557,7 @@ def test_a_folder_with_a_policy_of_its_own_has_that_ones_budgets(tree: Path) -> 
 
 
 def test_the_network_that_training_wants_is_settable_as_a_bandwidth() -> None:
-    from gpulint.policy.schema import PolicyFile
+    from gpulint.policy.config.schema import PolicyFile
 
     stated = PolicyFile.model_validate({"thresholds": {"training_network_floor_bytes_per_s": "400 Gb/s"}})
     assert stated.thresholds.model_dump(exclude_unset=True) == {"training_network_floor_bytes_per_s": "400 Gb/s"}

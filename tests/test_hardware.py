@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpulint import hardware
+from gpulint.catalog import hardware
 
 
 @pytest.mark.parametrize(

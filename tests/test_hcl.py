@@ -6,8 +6,8 @@ import textwrap
 
 import pytest
 
-from gpulint import documents
-from gpulint.documents import Document, Loaded
+from gpulint.source import documents
+from gpulint.source.documents import Document, Loaded
 
 
 def loaded(text: str, path: str = "main.tf") -> Loaded:

@@ -7,7 +7,8 @@ import textwrap
 import reading
 import samples
 
-from gpulint import adapters, documents
+from gpulint import adapters
+from gpulint.source import documents
 from gpulint.workload import Role, Workload
 
 STACK = """

@@ -8,8 +8,9 @@ import pytest
 import reading
 import samples
 
-from gpulint import adapters, documents
-from gpulint.findings import Severity
+from gpulint import adapters
+from gpulint.report.model import Severity
+from gpulint.source import documents
 from gpulint.workload import Role, Unknown, Workload
 
 

@@ -6,7 +6,7 @@ import pytest
 import reading
 import samples
 
-from gpulint.policy.settings import Hint, NamedFabric
+from gpulint.policy.config.settings import Hint, NamedFabric
 
 POD = """\
 apiVersion: v1

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from gpulint import lint, repository
-from gpulint.findings import Report
-from gpulint.given import Given
-from gpulint.policy.rule import shipped_rules
+from gpulint.pipeline import check as lint
+from gpulint.policy.resolved import Given
+from gpulint.policy.rules.rule import shipped_rules
+from gpulint.report.model import Report
+from gpulint.source import repository
 
 DEPLOYMENT = """\
 apiVersion: apps/v1

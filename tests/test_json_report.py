@@ -10,8 +10,8 @@ import pytest
 from samples import report
 from test_text_report import HOSTILE, SPEC, finding, safe
 
-from gpulint.findings import Change, Comparison, Failure, Figures, Report, Skip
-from gpulint.reports import json as json_report
+from gpulint.report.formats import json as json_report
+from gpulint.report.model import Change, Comparison, Failure, Figures, Report, Skip
 
 
 def rendered(spec: str) -> dict[str, Any]:

@@ -6,9 +6,11 @@ from typing import NamedTuple
 
 import pytest
 
-from gpulint import architecture, documents, facts
-from gpulint.facts import Facts
-from gpulint.findings import Worlds
+from gpulint.catalog import architecture
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts
+from gpulint.report.model import Worlds
+from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role, Value
 
 GIB = 2**30

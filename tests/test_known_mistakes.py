@@ -10,7 +10,7 @@ import textwrap
 import pytest
 from samples import MARK, not_evaluated, of_rule, report, roles, severities
 
-from gpulint.findings import Report, Severity
+from gpulint.report.model import Report, Severity
 
 SHM = "volumeMounts: [{name: shm, mountPath: /dev/shm}]"
 

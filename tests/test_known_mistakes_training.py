@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 from samples import marked_line, of_rule, report, roles, severities
 
-from gpulint.findings import Severity
+from gpulint.report.model import Severity
 
 
 class Spec(NamedTuple):

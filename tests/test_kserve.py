@@ -8,7 +8,8 @@ import pytest
 import reading
 from samples import Alone
 
-from gpulint import adapters, documents
+from gpulint import adapters
+from gpulint.source import documents
 from gpulint.workload import Role, Unknown, Workload
 
 COUNTS = ("gpus_per_pod", "pods_per_replica", "gpus_per_replica", "replicas")

@@ -6,8 +6,9 @@ import pytest
 import reading
 import samples
 
-from gpulint import checkpoints, facts
-from gpulint.engines import ollama
+from gpulint.engines.serving import ollama
+from gpulint.facts import checkpoints
+from gpulint.facts import resolver as facts
 from gpulint.workload import Role
 
 MODEL = """

@@ -6,7 +6,8 @@ import pytest
 import samples
 from test_helm_values import claimed
 
-from gpulint import adapters, documents
+from gpulint import adapters
+from gpulint.source import documents
 
 DEPLOYMENT = """\
 apiVersion: apps/v1

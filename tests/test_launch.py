@@ -6,9 +6,9 @@ import shlex
 
 import pytest
 
-from gpulint.adapters import launch
-from gpulint.documents import load
+from gpulint.adapters.programs import launchers as launch
 from gpulint.engines import Argument
+from gpulint.source.documents import load
 from gpulint.workload import Field, Origin, Unknown
 
 HERE = Origin(load("job.sh", b"#!/bin/sh\n").documents[0], ())

@@ -6,9 +6,9 @@ import shlex
 
 import pytest
 
-from gpulint.adapters import launched
-from gpulint.documents import load
+from gpulint.adapters.trainers import custom_trainer as launched
 from gpulint.engines import Argument, Invocation
+from gpulint.source.documents import load
 from gpulint.workload import Origin, Unknown, Value
 
 HERE = Origin(load("job.sh", b"#!/bin/sh\n").documents[0], ())

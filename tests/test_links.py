@@ -8,9 +8,13 @@ from typing import Any
 
 import pytest
 
-from gpulint import catalog, documents, facts, hardware, units
-from gpulint.facts import Facts, Missing
-from gpulint.findings import Worlds
+from gpulint import units
+from gpulint.catalog import hardware
+from gpulint.catalog import tables as catalog
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts, Missing
+from gpulint.report.model import Worlds
+from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role, Unknown
 
 

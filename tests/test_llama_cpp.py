@@ -9,10 +9,13 @@ import pytest
 import reading
 from samples import not_evaluated, of_rule, report
 
-from gpulint import architecture, engines, facts, gguf
-from gpulint.engines import llama_cpp
-from gpulint.facts import Facts
-from gpulint.findings import Worlds
+from gpulint import engines
+from gpulint.catalog import architecture
+from gpulint.catalog.architecture import gguf_names as gguf
+from gpulint.engines.serving import llama_cpp
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts
+from gpulint.report.model import Worlds
 from gpulint.workload import Field
 
 GPU = "resources: {limits: {nvidia.com/gpu: 1}}"

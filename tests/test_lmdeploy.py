@@ -8,9 +8,12 @@ import pytest
 import reading
 from samples import report
 
-from gpulint import architecture, documents, engines, facts
-from gpulint.facts import Facts, Missing
-from gpulint.findings import Severity, Worlds
+from gpulint import engines
+from gpulint.catalog import architecture
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts, Missing
+from gpulint.report.model import Severity, Worlds
+from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
 GPU = "resources: {limits: {nvidia.com/gpu: 1}}"

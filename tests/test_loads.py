@@ -11,19 +11,25 @@ from types import SimpleNamespace
 import pytest
 import samples
 
-from gpulint import documents, facilities, lint, loads, preparation
-from gpulint import run as runs
-from gpulint.adapters import facility
-from gpulint.explanations import fact
-from gpulint.facts import Missing
-from gpulint.findings import Report, Severity
-from gpulint.given import Given
-from gpulint.offers import EVERYTHING
-from gpulint.parts import PartFacts
-from gpulint.policy.rule import shipped_rules
-from gpulint.reports import elevation
-from gpulint.repository import Source
-from gpulint.sizing import placed_load, power_cap, server_load
+from gpulint.adapters.native import facility
+from gpulint.catalog.offers import EVERYTHING
+from gpulint.cli.explain import fact
+from gpulint.facility.model import PartFacts
+from gpulint.facts.resolver import Missing
+from gpulint.pipeline import check as lint
+from gpulint.pipeline import run as runs
+from gpulint.pipeline import session as preparation
+from gpulint.pipeline.facility import workload_load as loads
+from gpulint.policy.resolved import Given
+from gpulint.policy.rules import facility as facilities
+from gpulint.policy.rules.rule import shipped_rules
+from gpulint.report.model import Report, Severity
+from gpulint.report.racks import text as elevation
+from gpulint.sizing.power import busy_and_idle as server_load
+from gpulint.sizing.power import placed_workloads as placed_load
+from gpulint.sizing.power import power_cap
+from gpulint.source import documents
+from gpulint.source.repository import Source
 
 CAPS = Path(__file__).parent / "known_answers" / "power_caps.csv"
 HALL = """\
@@ -510,7 +516,7 @@ def test_more_of_a_fitted_term_never_lowers_the_load(term: str) -> None:
 
 @pytest.mark.parametrize(("term", "sign"), [("serving_power_exponent", -1), ("busy_time_share", 1)])
 def test_more_of_the_other_terms_moves_one_way(term: str, sign: int) -> None:
-    from gpulint.sizing import site_energy
+    from gpulint.sizing.cost import site_energy
 
     def figure(value: float) -> float:
         if term == "busy_time_share":

@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from gpulint import catalog, cli, facts, sizes
-from gpulint.logs import comparison, lines, reader
-from gpulint.repository import WorkTree
+from gpulint import cli
+from gpulint.adapters.logs import comparison, lines, reader
+from gpulint.catalog import tables as catalog
+from gpulint.facts import resolver as facts
+from gpulint.pipeline import memory_breakdown as sizes
+from gpulint.source.repository import WorkTree
 
 GIB, MIB = 2**30, 2**20
 

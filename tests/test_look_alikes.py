@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import samples
 
-from gpulint import adapters, documents
+from gpulint import adapters
+from gpulint.source import documents
 
 WORKFLOW = """\
 on: [push]

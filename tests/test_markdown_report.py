@@ -10,8 +10,8 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from nasty import PAGE, REPORT, SHOWN
 
-from gpulint.findings import Report, Waiver
-from gpulint.reports import markdown
+from gpulint.report.formats import markdown
+from gpulint.report.model import Report, Waiver
 
 LINE = SHOWN.replace("two\ufffdlines", "two lines").replace("\\|", "\\ |")
 """The message on one line; a space keeps a backslash from taking the escape of a table's bar."""

@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from gpulint import architecture
+from gpulint.catalog import architecture
 
 BENCH = Path(__file__).parent.parent / "bench"
 FIELDS = (

@@ -6,15 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from gpulint import adapters, engines, shipped
+from gpulint import adapters, engines
+from gpulint.catalog import package_data as shipped
 
 PACKAGES = {Path(engines.__file__).parent: "def read(", Path(adapters.__file__).parent: "def claims("}
 
 
 @pytest.mark.parametrize(("package", "says"), list(PACKAGES.items()), ids=["engines", "adapters"])
 def test_every_module_that_reads_says_when_it_is_needed(package: Path, says: str) -> None:
-    reading = {file.stem for file in package.glob("*.py") if says in file.read_text() and file.stem != "__init__"}
-    assert reading == set(shipped.mentions(package))
+    files = (file for file in package.rglob("*.py") if file.parent != package)
+    reading = {file for file in files if f"\n{says}" in file.read_text()}
+    assert reading == {shipped.file(package, name) for name in shipped.mentions(package)}
 
 
 def test_the_words_of_an_engine_are_lower_case_as_the_command_is_searched() -> None:

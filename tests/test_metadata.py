@@ -9,10 +9,15 @@ from typing import Any
 import pytest
 from samples import Alone
 
-from gpulint import adapters, documents, facts, hints, metadata
-from gpulint.findings import Severity
-from gpulint.policy import cel, check
-from gpulint.policy.rule import Rule, Target
+from gpulint import adapters
+from gpulint.facts import resolver as facts
+from gpulint.pipeline.enrichment import hints
+from gpulint.pipeline.enrichment import object_metadata as metadata
+from gpulint.policy.rules import cel
+from gpulint.policy.rules import evaluate as check
+from gpulint.policy.rules.rule import Rule, Target
+from gpulint.report.model import Severity
+from gpulint.source import documents
 from gpulint.workload import Role
 
 DEPLOYMENT = """\

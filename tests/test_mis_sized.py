@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from gpulint import adapters, documents, facts, hardware, repository
+from gpulint import adapters
+from gpulint.catalog import hardware
+from gpulint.facts import resolver as facts
+from gpulint.source import documents, repository
 
 BENCH = Path(__file__).parent.parent / "bench"
 SPECS, ANSWERS = BENCH / "mis_sized", BENCH / "mis_sized.tsv"

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import samples
 
-from gpulint import catalog
-from gpulint.adapters import misstated
+from gpulint.adapters.programs import unknown_settings as misstated
+from gpulint.catalog import tables as catalog
 
 AXOLOTL = (
     "base_model: Qwen/Qwen2.5-1.5B\ndatasets: [{path: a/b, type: alpaca}]\nsequence_len: 2048\nmicro_batch_size: 1\n"

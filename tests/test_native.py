@@ -8,8 +8,8 @@ import pytest
 import reading
 from samples import report, roles
 
-from gpulint import scaffold
-from gpulint.findings import Finding
+from gpulint.cli.scaffold import settings as scaffold
+from gpulint.report.model import Finding
 
 SPEC = """\
 apiVersion: gpulint/v1

@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from gpulint import cli, documents, facilities
-from gpulint.adapters import facility
+from gpulint import cli
+from gpulint.adapters.native import facility
 from gpulint.facility import inventories
-from gpulint.facts import Missing
-from gpulint.findings import Worlds
-from gpulint.parts import PartFacts
-from gpulint.samples import Alone
+from gpulint.facility.model import PartFacts
+from gpulint.facts.resolver import Missing
+from gpulint.pipeline.rule_tests.samples import Alone
+from gpulint.policy.rules import facility as facilities
+from gpulint.report.model import Worlds
+from gpulint.source import documents
 
 COUNTED = ("power_port", "power_outlet", "interface", "console_port", "module_bay", "device_bay")
 FILE = """\

@@ -6,11 +6,13 @@ import json
 
 import pytest
 
-from gpulint import documents, facilities
-from gpulint.adapters import facility
-from gpulint.parts import PartFacts
-from gpulint.policy import check, rule
-from gpulint.samples import Alone
+from gpulint.adapters.native import facility
+from gpulint.facility.model import PartFacts
+from gpulint.pipeline.rule_tests.samples import Alone
+from gpulint.policy.rules import evaluate as check
+from gpulint.policy.rules import facility as facilities
+from gpulint.policy.rules import rule
+from gpulint.source import documents
 
 Row = dict[str, object]
 FILE = "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: ams1}\nspec:\n  netbox: [export]\n"

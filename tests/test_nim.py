@@ -8,9 +8,10 @@ import pytest
 import reading
 import samples
 
-from gpulint import checkpoints, facts
-from gpulint.engines import nim
-from gpulint.facts import Missing
+from gpulint.engines.serving import nim
+from gpulint.facts import checkpoints
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Missing
 from gpulint.workload import Role, Unknown
 
 GPU = "resources: {limits: {nvidia.com/gpu: 8}}"

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 import samples
 
-from gpulint.documents import load
-from gpulint.policy import objects, rule_file
-from gpulint.policy.rule import Rule, RuleError
+from gpulint.policy.rules import diagnostics as rule_file
+from gpulint.policy.rules import document_rules as objects
+from gpulint.policy.rules.rule import Rule, RuleError
+from gpulint.source.documents import load
 
 SCALER = """\
 apiVersion: autoscaling/v2

@@ -8,11 +8,13 @@ import pytest
 import reading
 import samples
 
-from gpulint import facts, objectives, units
-from gpulint.facts import glossary
-from gpulint.policy import settings
-from gpulint.policy.reader import Disk
-from gpulint.policy.settings import Hint, SettingsError
+from gpulint import units
+from gpulint.facts import objective_words as objectives
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import glossary
+from gpulint.policy.config import settings
+from gpulint.policy.config.files import Disk
+from gpulint.policy.config.settings import Hint, SettingsError
 from gpulint.workload import Role, Unknown
 
 SPEC = """\
@@ -472,8 +474,8 @@ def test_a_spec_that_fits_and_misses_its_objective_is_undersized() -> None:
 
 
 def test_the_objectives_stand_in_the_reports_with_what_to_add() -> None:
-    from gpulint.reports import json as json_report
-    from gpulint.reports import text as text_report
+    from gpulint.report.formats import json as json_report
+    from gpulint.report.formats import text as text_report
 
     found = samples.report(server("{tpot: 40ms}", "l4"))
     said = "chat: time per token 40 ms wanted, cannot tell without request_output_tokens, request_prompt_tokens; 50.5 ms at best"
@@ -485,7 +487,7 @@ def test_the_objectives_stand_in_the_reports_with_what_to_add() -> None:
 
 @pytest.mark.parametrize("text", [server(), pod()])
 def test_where_nothing_is_wanted_nothing_is_said_of_it(text: str) -> None:
-    from gpulint.reports import text as text_report
+    from gpulint.report.formats import text as text_report
 
     found = samples.report(text)
     (role,) = samples.roles(found)
@@ -576,7 +578,7 @@ def test_latency_that_is_wanted_is_a_reason_for_many_gpus() -> None:
 
 
 def test_decoding_replicas_wait_for_no_prompts() -> None:
-    from gpulint import hints
+    from gpulint.pipeline.enrichment import hints
 
     (role,) = hints.applied(reading.workload(server(role="decode")), (), (), "").roles
     assert role.value("prefill_apart") is True
@@ -599,7 +601,7 @@ spec:
 @pytest.mark.parametrize(("further", "apart"), [("    VllmPrefillWorker: *worker\n", True), ("", None)])
 def test_a_decode_worker_of_dynamo_waits_for_prompts_unless_others_prefill(further: str, apart: bool | None) -> None:
     """ai-dynamo/dynamo examples/backends/vllm/deploy: agg.yaml has a VllmDecodeWorker alone, disagg.yaml both."""
-    from gpulint import hints
+    from gpulint.pipeline.enrichment import hints
 
     found = hints.applied(reading.workload(GRAPH + further), (), (), "")
     assert found.roles[0].value("prefill_apart") is apart

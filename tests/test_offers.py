@@ -12,8 +12,9 @@ import pytest
 import samples
 from click.testing import CliRunner, Result
 
-from gpulint import cli, offers
-from gpulint.offers import EVERYTHING, Available, Offer, Pool, Price
+from gpulint import cli
+from gpulint.catalog import offers
+from gpulint.catalog.offers import EVERYTHING, Available, Offer, Pool, Price
 
 H100S = Pool("lab", "h100-sxm-80gb", 8)
 L40S = Pool("small", "l40s", 4)

@@ -6,9 +6,11 @@ import pytest
 import reading
 from samples import of_rule, report
 
-from gpulint import architecture, catalog, facts
-from gpulint.engines import ollama
-from gpulint.facts import Facts
+from gpulint.catalog import architecture
+from gpulint.catalog import tables as catalog
+from gpulint.engines.serving import ollama
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts
 from gpulint.workload import Field, Unknown
 
 GPU = "resources: {limits: {nvidia.com/gpu: 1}}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from gpulint import documents
-from gpulint.adapters import omegaconf
-from gpulint.documents import Document, Path
+from gpulint.adapters.trainers import omegaconf
+from gpulint.source import documents
+from gpulint.source.documents import Document, Path
 from gpulint.workload import Unknown
 
 TEXT = """\

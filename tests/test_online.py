@@ -17,7 +17,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import gpulint
-from gpulint import cli, online
+from gpulint import cli
+from gpulint.catalog.architecture import hub as online
 from tests.test_weight_index import FP8, FP8_BYTES, INDEX_FILES, QUANTISED, TINY, TINY_PARAMETERS, WHOLE, header
 
 POD = """\
@@ -308,7 +309,7 @@ def test_a_size_off_line_loads_no_module_of_the_network() -> None:
     script = (
         "import sys; from click.testing import CliRunner; from gpulint import cli\n"
         "assert CliRunner().invoke(cli.main, ['size', 'Qwen/Qwen3-8B']).exit_code == 0\n"
-        "print(sorted({'gpulint.online', 'urllib.request', 'http.client', 'ssl'} & set(sys.modules)))"
+        "print(sorted({'gpulint.catalog.architecture.hub', 'urllib.request', 'http.client', 'ssl'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -7,10 +7,15 @@ import math
 import pytest
 from click.testing import CliRunner
 
-from gpulint import catalog, optics, switches
-from gpulint.cli.catalog import command
-from gpulint.fabric import Unstated
-from gpulint.sizing import cabling, link_ends, plugs, switching
+from gpulint.catalog import tables as catalog
+from gpulint.catalog.hardware import switches
+from gpulint.catalog.hardware import transceivers as optics
+from gpulint.cli.commands.catalog import command
+from gpulint.sizing.cabling import connectors as plugs
+from gpulint.sizing.cabling import endpoint_match as link_ends
+from gpulint.sizing.cabling import reach_and_loss as cabling
+from gpulint.sizing.cabling import switch_ports as switching
+from gpulint.sizing.interconnect._bandwidth import Unstated
 
 GBIT = 125_000_000
 """A gigabit per second in bytes per second."""

@@ -12,8 +12,12 @@ from xml.etree import ElementTree
 import pytest
 from test_cli import ELSEWHERE, RIGHT, WRONG, Run, run, write
 
-from gpulint import cli, disk, documents, outputs
-from gpulint.outputs import Output
+from gpulint import cli
+from gpulint.cli import output_files as outputs
+from gpulint.cli.output_files import Output
+from gpulint.report import formats as report_formats
+from gpulint.source import atomic_write as disk
+from gpulint.source import documents
 
 __all__ = ["run"]
 
@@ -23,7 +27,7 @@ def files() -> set[str]:
 
 
 def test_the_formats_are_the_modules_that_render_one() -> None:
-    folder = Path(outputs.__file__).parent / "reports"
+    folder = Path(formats.__file__).parent
     rendering = {path.stem for path in folder.glob("*.py") if "\ndef render(report: Report" in path.read_text()}
     assert set(outputs.formats()) == rendering
     assert {"text", "json", "sarif", "junit"} <= rendering
@@ -237,10 +241,10 @@ def test_a_plain_run_imports_no_further_renderer(run: Run) -> None:
         "from click.testing import CliRunner\n"
         "from gpulint import cli\n"
         "assert CliRunner().invoke(cli.main, ['check', 'right.yaml']).exit_code == 0\n"
-        "print(*sorted(one for one in sys.modules if one.startswith('gpulint.reports.')))\n"
+        "print(*sorted(one for one in sys.modules if one.startswith('gpulint.report.formats.')))\n"
     )
     done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
-    further = {f"gpulint.reports.{name}" for name in outputs.formats()} - {"gpulint.reports.text"}
+    further = {f"gpulint.report.formats.{name}" for name in outputs.formats()} - {"gpulint.report.formats.text"}
     assert not further & set(done.stdout.split())
 
 

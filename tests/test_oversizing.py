@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 import samples
 
-from gpulint.findings import Finding, Severity, Suggestion
-from gpulint.offers import Available
-from gpulint.policy import rule
-from gpulint.policy.rule import Rule, RuleError, Target
+from gpulint.catalog.offers import Available
+from gpulint.policy.rules import rule
+from gpulint.policy.rules.rule import Rule, RuleError, Target
+from gpulint.report.model import Finding, Severity, Suggestion
 
 SERVER = """\
 apiVersion: apps/v1

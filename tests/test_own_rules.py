@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from gpulint import cli, trials
-from gpulint.policy import condition, rule, rule_file
-from gpulint.policy.rule import RuleError
+from gpulint import cli
+from gpulint.pipeline.rule_tests import runner as trials
+from gpulint.policy.rules import condition_diagnostics as condition
+from gpulint.policy.rules import diagnostics as rule_file
+from gpulint.policy.rules import rule
+from gpulint.policy.rules.rule import RuleError
 
 ROOT = Path(__file__).parent.parent
 POLICIES = ROOT / "examples" / "policies"

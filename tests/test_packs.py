@@ -11,12 +11,15 @@ import jsonschema
 import pytest
 from click.testing import CliRunner, Result
 
-from gpulint import cli, preparation, shipped
-from gpulint.policy import packs, selection, settings
-from gpulint.policy.governing import Policies
-from gpulint.policy.reader import Disk
-from gpulint.policy.rule import shipped_rules
-from gpulint.policy.settings import SettingsError
+from gpulint import cli
+from gpulint.catalog import package_data as shipped
+from gpulint.pipeline import session as preparation
+from gpulint.policy.config import packs, settings
+from gpulint.policy.config.discovery import Policies
+from gpulint.policy.config.files import Disk
+from gpulint.policy.config.settings import SettingsError
+from gpulint.policy.rules import selection
+from gpulint.policy.rules.rule import shipped_rules
 
 POD = """\
 apiVersion: v1

@@ -7,12 +7,15 @@ import dataclasses
 import pytest
 import samples
 
-from gpulint import documents, facilities, facts, units
-from gpulint.adapters import facility
+from gpulint import units
+from gpulint.adapters.native import facility
 from gpulint.facility import reader
-from gpulint.facts import Missing
-from gpulint.parts import CALLED, PartFacts
-from gpulint.policy import rule
+from gpulint.facility.model import CALLED, PartFacts
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Missing
+from gpulint.policy.rules import facility as facilities
+from gpulint.policy.rules import rule
+from gpulint.source import documents
 
 HALL = """\
 apiVersion: gpulint/v1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gpulint.documents import Document, load, pbtxt
-from gpulint.documents.nodes import DEPTH_MAX, Invalid, Limit
+from gpulint.source.documents import Document, load, pbtxt
+from gpulint.source.documents.nodes import DEPTH_MAX, Invalid, Limit
 
 
 def data(text: str) -> object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from reading import role
 
-from gpulint import hardware
+from gpulint.catalog import hardware
 from gpulint.workload import Role
 
 PRODUCT, GKE = "nvidia.com/gpu.product", "cloud.google.com/gke-accelerator"

@@ -9,12 +9,13 @@ import samples
 import test_schemas
 from click.testing import CliRunner
 
-from gpulint import cli, plans
-from gpulint.findings import Plan, Suggestion
-from gpulint.given import Given
-from gpulint.policy.rule import shipped_rules
-from gpulint.reports import plan as plan_report
-from gpulint.repository import Source
+from gpulint import cli
+from gpulint.policy.resolved import Given
+from gpulint.policy.rules.rule import shipped_rules
+from gpulint.report.formats import plan as plan_report
+from gpulint.report.model import Plan, Suggestion
+from gpulint.source.repository import Source
+from gpulint.suggestions import plans
 
 SERVER = """\
 apiVersion: apps/v1
@@ -225,7 +226,7 @@ def test_a_spec_of_the_right_size_gets_nothing_dearer() -> None:
 
 
 def test_a_card_that_a_team_forbids_is_never_offered() -> None:
-    from gpulint.offers import Available
+    from gpulint.catalog.offers import Available
 
     found = planned(TOO_LARGE, available=Available(forbidden=("rtx-pro-6000-se",)))
     assert found.options
@@ -370,7 +371,7 @@ vllm serve Qwen/Qwen2.5-7B-Instruct --max-model-len 8192 --tensor-parallel-size 
 
 def test_a_cluster_of_ones_own_is_offered_no_card_that_nobody_says_it_has() -> None:
     """Kempner's scripts ask Slurm for --constraint=h100: the catalog's RTX PRO 6000 is no node of theirs."""
-    from gpulint.offers import Available
+    from gpulint.catalog.offers import Available
 
     assert cards_offered(planned(SLURM)) == set()
     assert cards_offered(planned(SLURM, available=Available(accelerators=("h100-sxm-80gb", "l40s")))) == {"l40s"}

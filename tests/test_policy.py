@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 import samples
 
-from gpulint.findings import Report, Severity
-from gpulint.policy import cel, rule, selection, settings
-from gpulint.policy.reader import Disk
-from gpulint.policy.rule import Rule, RuleError, Target
-from gpulint.policy.settings import SettingsError
+from gpulint.policy.config import settings
+from gpulint.policy.config.files import Disk
+from gpulint.policy.config.settings import SettingsError
+from gpulint.policy.rules import cel, rule, selection
+from gpulint.policy.rules.rule import Rule, RuleError, Target
+from gpulint.report.model import Report, Severity
 
 BARE = """\
 apiVersion: v1

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from gpulint import cli
-from gpulint.policy import schema
+from gpulint.policy.config import schema
 
 FILES = {
     "gpulint.yaml": (

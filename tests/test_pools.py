@@ -10,14 +10,16 @@ from typing import Any
 import pytest
 import samples
 
-from gpulint import adapters, documents, lint, repository
-from gpulint.adapters import slurm_settings
-from gpulint.findings import Report
-from gpulint.given import Given
-from gpulint.policy import settings
-from gpulint.policy.reader import Disk
-from gpulint.policy.rule import shipped_rules
-from gpulint.policy.settings import NamedPool
+from gpulint import adapters
+from gpulint.adapters.nodes import slurm_conf as slurm_settings
+from gpulint.pipeline import check as lint
+from gpulint.policy.config import settings
+from gpulint.policy.config.files import Disk
+from gpulint.policy.config.settings import NamedPool
+from gpulint.policy.resolved import Given
+from gpulint.policy.rules.rule import shipped_rules
+from gpulint.report.model import Report
+from gpulint.source import documents, repository
 from gpulint.workload import Role, Unknown
 
 POD = """\

@@ -7,7 +7,7 @@ import textwrap
 import pytest
 import samples
 
-from gpulint.findings import Severity
+from gpulint.report.model import Severity
 
 LLAMA = "meta-llama/Llama-3.1-8B-Instruct"
 ACCELERATOR = "nvidia.com/gpu.product"

@@ -13,7 +13,7 @@ import pytest
 from checkout import committed
 from pre_commit.clientlib import load_manifest
 
-from gpulint import documents
+from gpulint.source import documents
 
 EXAMPLES = checkout.ROOT / "examples"
 

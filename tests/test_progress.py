@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from gpulint import progress
+from gpulint.cli import progress
 
 
 class Terminal(io.StringIO):

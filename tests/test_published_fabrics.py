@@ -8,9 +8,12 @@ from typing import Any
 
 import pytest
 
-from gpulint import documents, fabric, facts, units
-from gpulint.facts import Facts, Missing
-from gpulint.findings import Worlds
+from gpulint import units
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts, Missing
+from gpulint.report.model import Worlds
+from gpulint.sizing.interconnect import _bandwidth as fabric
+from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
 COSTS = {

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from gpulint import architecture, documents, facts
-from gpulint.facts import Facts
-from gpulint.findings import Worlds
+from gpulint.catalog import architecture
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts
+from gpulint.report.model import Worlds
+from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role, Value
 
 NOWHERE = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from gpulint import architecture, documents, facts
-from gpulint.facts import Facts, Missing
+from gpulint.catalog import architecture
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts, Missing
+from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
 ANSWERS = Path(__file__).parent / "known_answers" / "serving.csv"

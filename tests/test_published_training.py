@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from gpulint import architecture, documents, facts
-from gpulint.architecture import Architecture, Resolved
-from gpulint.facts import Facts
-from gpulint.sizing import training_exchange
+from gpulint.catalog import architecture
+from gpulint.catalog.architecture import Architecture, Resolved
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts
+from gpulint.sizing.training import exchange_time as training_exchange
+from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
 FOLDER = Path(__file__).parent / "known_answers"

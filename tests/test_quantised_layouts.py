@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from gpulint import architecture, catalog
-from gpulint.architecture import Architecture
-from gpulint.sizing import weights
+from gpulint.catalog import architecture
+from gpulint.catalog import tables as catalog
+from gpulint.catalog.architecture import Architecture
+from gpulint.sizing.memory import weights
 
 with (Path(__file__).parent / "quantised_totals.csv").open(encoding="utf-8", newline="") as handle:
     RELEASES = {row["checkpoint"]: row for row in csv.DictReader(handle)}

@@ -7,7 +7,7 @@ import textwrap
 import pytest
 import reading
 
-from gpulint import labels
+from gpulint.suggestions.edits import accelerator_names as labels
 from gpulint.workload import Role, Unknown, Workload
 
 CONFIG = """

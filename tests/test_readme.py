@@ -15,7 +15,9 @@ import jsonschema
 import pytest
 from click.testing import CliRunner
 
-from gpulint import cli, day, documents
+from gpulint import cli
+from gpulint.pipeline import today as day
+from gpulint.source import documents
 
 ROOT = Path(__file__).parent.parent
 PAGES = (ROOT / "README.md", *(ROOT / "docs" / f"{name}.md" for name in ("facility", "speed", "suggest")))

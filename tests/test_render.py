@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from gpulint import cli, render
+from gpulint import cli
+from gpulint.pipeline import render
 
 TOO_LONG = """\
 apiVersion: apps/v1

@@ -14,9 +14,9 @@ import nasty
 import pytest
 from nasty import EVIL, PAGE, REPORT, SHOWN
 
-from gpulint import outputs
-from gpulint.findings import Comparison, Report, Severity, Spent, Waiver
-from gpulint.reports import checkstyle, concise, github, gitlab, junit, rdjson
+from gpulint.cli import output_files as outputs
+from gpulint.report.formats import checkstyle, concise, github, gitlab, junit, rdjson
+from gpulint.report.model import Comparison, Report, Severity, Spent, Waiver
 
 CLEAN = Report(files=2, workloads=(nasty.workload("clean"),))
 CONTROLS = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}

@@ -10,10 +10,10 @@ from collections.abc import Callable, Sequence
 import commits
 import pytest
 
-from gpulint import git, repository
-from gpulint.findings import Skip
-from gpulint.repository.git_tree import GitTree
-from gpulint.repository.tree import Tree
+from gpulint.report.model import Skip
+from gpulint.source import git, repository
+from gpulint.source.repository.git_tree import GitTree
+from gpulint.source.repository.tree import Tree
 
 Opener = Callable[..., Tree]
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import samples
 
-from gpulint import documents, facilities
-from gpulint.adapters import facility
-from gpulint.findings import Finding
-from gpulint.parts import Part
+from gpulint.adapters.native import facility
+from gpulint.facility.model import Part
+from gpulint.policy.rules import facility as facilities
+from gpulint.report.model import Finding
+from gpulint.source import documents
 
 HALL = """\
 apiVersion: gpulint/v1

@@ -9,9 +9,10 @@ from typing import NamedTuple
 
 import pytest
 
-from gpulint import documents, facilities
 from gpulint.facility import reader
-from gpulint.parts import PartFacts
+from gpulint.facility.model import PartFacts
+from gpulint.policy.rules import facility as facilities
+from gpulint.source import documents
 
 HEAD = "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: drawn}\nspec:\n  racks:\n"
 SUPPLIES = ((208, 3, "NEC"), (415, 3, "NEC"), (400, 3, "IEC"), (240, 1, "NEC"), (230, 1, "IEC"), (380, 3, "IEC"))

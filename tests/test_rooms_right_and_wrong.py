@@ -10,7 +10,7 @@ import pytest
 import samples
 import yaml
 
-from gpulint.findings import Severity
+from gpulint.report.model import Severity
 
 HEAD = "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: ams1}\nspec:\n"
 ROOMS = sorted(Path(__file__).with_name("rooms").glob("*.yaml"))

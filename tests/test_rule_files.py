@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from gpulint import facts
-from gpulint.policy import cel, condition, rule, rule_file
-from gpulint.policy.rule import Rule, RuleError
+from gpulint.facts import resolver as facts
+from gpulint.policy.rules import cel, rule
+from gpulint.policy.rules import condition_diagnostics as condition
+from gpulint.policy.rules import diagnostics as rule_file
+from gpulint.policy.rules.rule import Rule, RuleError
 
 SOUND = """\
 summary: An instance takes more GPUs than a node holds

@@ -10,13 +10,21 @@ from collections.abc import Iterator, Sequence
 import pytest
 import samples
 
-from gpulint import adapters, documents, facilities, facts, parts, shipped, trials
-from gpulint.adapters import facility
-from gpulint.documents import Document
-from gpulint.findings import Report
-from gpulint.policy import cel, check, rule, schema
-from gpulint.policy.rule import Rule
-from gpulint.samples import files_of
+from gpulint import adapters
+from gpulint.adapters.native import facility
+from gpulint.catalog import package_data as shipped
+from gpulint.facility import model as parts
+from gpulint.facts import resolver as facts
+from gpulint.pipeline.rule_tests import runner as trials
+from gpulint.pipeline.rule_tests.samples import files_of
+from gpulint.policy.config import schema
+from gpulint.policy.rules import cel, rule
+from gpulint.policy.rules import evaluate as check
+from gpulint.policy.rules import facility as facilities
+from gpulint.policy.rules.rule import Rule
+from gpulint.report.model import Report
+from gpulint.source import documents
+from gpulint.source.documents import Document
 from gpulint.workload import Value
 
 RULES = tuple(rule.shipped_rules().values())

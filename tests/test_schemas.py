@@ -15,12 +15,14 @@ import jsonschema
 import pydantic
 import pytest
 
-from gpulint import shipped
 from gpulint.adapters import native
+from gpulint.catalog import package_data as shipped
 from gpulint.facility import schema as facility_schema
-from gpulint.policy import rule, rule_file, schema
-from gpulint.reports import json as json_report
-from gpulint.reports import schema as report_schema
+from gpulint.policy.config import schema
+from gpulint.policy.rules import diagnostics as rule_file
+from gpulint.policy.rules import rule
+from gpulint.report import schema as report_schema
+from gpulint.report.formats import json as json_report
 
 FOLDER = Path(__file__).resolve().parent.parent / "schemas"
 OPEN_MAPS = {
@@ -84,7 +86,7 @@ def baselines() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("side", "text"), baselines())
 def test_a_baseline_follows_its_contract_and_is_read(side: str, text: str) -> None:
-    from gpulint.policy import baseline
+    from gpulint.policy.waivers import baseline
 
     assert [error.message for error in validator("baseline").iter_errors(json.loads(text))] == []
     assert len(baseline.read("b.json", text.encode()).entries) == (side == "bad")
@@ -103,7 +105,7 @@ def test_a_baseline_follows_its_contract_and_is_read(side: str, text: str) -> No
     ],
 )
 def test_what_the_contract_of_baselines_refuses_the_reader_refuses(old: str, new: str) -> None:
-    from gpulint.policy import baseline
+    from gpulint.policy.waivers import baseline
 
     text = baselines()[0][1].replace(old, new)
     assert list(validator("baseline").iter_errors(json.loads(text)))
@@ -209,7 +211,7 @@ def test_a_run_imports_neither_the_contracts_nor_their_libraries(tmp_path: Path,
         "from gpulint import cli\n"
         f"result = CliRunner().invoke(cli.main, ['check', '--format', '{format_}', 'pod.yaml'])\n"
         "assert result.exit_code == 1, result.output\n"
-        "heavy = {'pydantic', 'jsonschema', 'rich', 'gpulint.reports.schema', 'gpulint.policy.schema'}\n"
+        "heavy = {'pydantic', 'jsonschema', 'rich', 'gpulint.report.schema', 'gpulint.policy.config.schema'}\n"
         "print(*sorted(heavy & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-c", probe], cwd=tmp_path, capture_output=True, text=True, check=False)

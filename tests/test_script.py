@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from gpulint import documents, repository
-from gpulint.adapters import image_vendor, script
+from gpulint.adapters import scripts as script
+from gpulint.adapters.pods import image_vendor
+from gpulint.source import documents, repository
 from gpulint.workload import Field, Role, Unknown, Workload
 
 BASH = "#!/bin/bash\n"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from gpulint import documents, facilities
-from gpulint.adapters import facility
-from gpulint.facts import Missing
-from gpulint.parts import PartFacts
-from gpulint.sizing import server_power
+from gpulint.adapters.native import facility
+from gpulint.facility.model import PartFacts
+from gpulint.facts.resolver import Missing
+from gpulint.policy.rules import facility as facilities
+from gpulint.sizing.power import server_power
+from gpulint.source import documents
 
 ROOM = """\
 apiVersion: gpulint/v1

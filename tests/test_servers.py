@@ -6,7 +6,9 @@ import re
 
 import pytest
 
-from gpulint import catalog, hardware, servers
+from gpulint.catalog import hardware
+from gpulint.catalog import tables as catalog
+from gpulint.catalog.hardware import servers
 
 SERVERS = servers.servers()
 

@@ -7,8 +7,12 @@ from typing import Any
 
 import pytest
 
-from gpulint import architecture, catalog, documents, facts, repository, sizes
-from gpulint.facts import Facts, Missing
+from gpulint.catalog import architecture
+from gpulint.catalog import tables as catalog
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts, Missing
+from gpulint.pipeline import memory_breakdown as sizes
+from gpulint.source import documents, repository
 from gpulint.workload import Field, Origin, Role
 
 NOWHERE = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())

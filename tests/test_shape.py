@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from gpulint import architecture
-from gpulint.architecture import Architecture, shape
+from gpulint.catalog import architecture
+from gpulint.catalog.architecture import Architecture, shape
 
 LLAMA = Architecture(
     id="a/b",

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from samples import report
 
-from gpulint import documents
+from gpulint.source import documents
 
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.yaml"))
 ODD: tuple[object, ...] = (None, True, -1, "", "${X}", [], {}, [None], {"a": None})

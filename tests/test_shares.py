@@ -6,13 +6,15 @@ import pytest
 import samples
 from test_plan import GKE, planned, server
 
-from gpulint import fix, lint, shares
-from gpulint.facts import Facts
-from gpulint.findings import Suggestion
-from gpulint.given import Given
-from gpulint.policy.rule import shipped_rules
-from gpulint.repository import Source
-from gpulint.sizing import cost
+from gpulint.catalog import gpu_sharing as shares
+from gpulint.facts.resolver import Facts
+from gpulint.pipeline import check as lint
+from gpulint.policy.resolved import Given
+from gpulint.policy.rules.rule import shipped_rules
+from gpulint.report.model import Suggestion
+from gpulint.sizing.cost import price as cost
+from gpulint.source.repository import Source
+from gpulint.suggestions.edits import apply as fix
 
 EMBEDDING = server("Qwen/Qwen3-Embedding-0.6B", "nvidia-l4")
 IN_TURNS = "cloud.google.com/gke-gpu-sharing-strategy: time-sharing, cloud.google.com/gke-max-shared-clients-per-gpu: "

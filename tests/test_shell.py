@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from gpulint import shell
+from gpulint.source import shell
 
 Words = list[list[str | None]]
 

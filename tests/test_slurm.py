@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from gpulint.adapters import slurm
-from gpulint.documents import load
+from gpulint.adapters.programs import slurm
+from gpulint.source.documents import load
 from gpulint.workload import Field, Origin, Unknown, Value
 
 

@@ -15,12 +15,16 @@ from typing import Any
 import pytest
 import samples
 
-from gpulint import architecture, documents, facts, sizes, smallest
-from gpulint.findings import Fit, RoleSummary
-from gpulint.offers import EVERYTHING, Available, Offer, Pool, Price
-from gpulint.reports.text import render
-from gpulint.repository import WorkTree
-from gpulint.summary import Fitting
+from gpulint.catalog import architecture
+from gpulint.catalog.offers import EVERYTHING, Available, Offer, Pool, Price
+from gpulint.facts import resolver as facts
+from gpulint.pipeline import memory_breakdown as sizes
+from gpulint.pipeline.summary.role import Fitting
+from gpulint.report.formats.text import render
+from gpulint.report.model import Fit, RoleSummary
+from gpulint.source import documents
+from gpulint.source.repository import WorkTree
+from gpulint.suggestions import smallest_fit as smallest
 from gpulint.workload import Field, Origin, Role, Unknown
 
 NOWHERE = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())

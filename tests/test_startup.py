@@ -6,7 +6,7 @@ import pytest
 import reading
 from reading import values
 
-from gpulint.facts import Missing, of
+from gpulint.facts.resolver import Missing, of
 from gpulint.workload import Field
 
 PROBED = """

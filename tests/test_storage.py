@@ -7,10 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from gpulint import architecture, catalog, documents, facts
-from gpulint.facts import Facts, Missing
-from gpulint.findings import Worlds
-from gpulint.sizing import checkpoint, saving, storage
+from gpulint.catalog import architecture
+from gpulint.catalog import tables as catalog
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts, Missing
+from gpulint.report.model import Worlds
+from gpulint.sizing.interconnect import storage
+from gpulint.sizing.training import checkpoint_interval as saving
+from gpulint.sizing.training import checkpoint_size as checkpoint
+from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role, Value
 
 NOWHERE = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())

@@ -7,8 +7,9 @@ import textwrap
 import pytest
 import samples
 
-from gpulint import adapters, documents
-from gpulint.policy import rule
+from gpulint import adapters
+from gpulint.policy.rules import rule
+from gpulint.source import documents
 
 OURS = [
     one

@@ -11,10 +11,13 @@ from typing import NamedTuple
 import pytest
 import samples
 
-from gpulint import documents, facts, layouts, training_layouts
-from gpulint.facts import Facts
-from gpulint.findings import Suggestion
-from gpulint.moves import Move
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts
+from gpulint.report.model import Suggestion
+from gpulint.source import documents
+from gpulint.suggestions.serving import layouts
+from gpulint.suggestions.serving.changes import Move
+from gpulint.suggestions.training import layouts as training_layouts
 from gpulint.workload import Field, Origin, Role
 
 Values = Mapping[str, object]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import samples
 
-from gpulint.findings import Subject
+from gpulint.report.model import Subject
 
 SERVER = """\
 apiVersion: apps/v1

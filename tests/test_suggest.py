@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import pytest
 import samples
 
-from gpulint.findings import Finding, Report, Severity, Suggestion
-from gpulint.policy import rule
-from gpulint.policy.rule import Rule, Target
+from gpulint.policy.rules import rule
+from gpulint.policy.rules.rule import Rule, Target
+from gpulint.report.model import Finding, Report, Severity, Suggestion
 
 SERVER = """\
 apiVersion: apps/v1

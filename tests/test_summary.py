@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import samples
 
-from gpulint.findings import RoleSummary, Severity
+from gpulint.report.model import RoleSummary, Severity
 
 AWQ = "TheBloke/OpenHermes-2.5-Mistral-7B-AWQ"
 FP8 = "Qwen/Qwen3-8B-FP8"

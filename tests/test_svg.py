@@ -8,8 +8,8 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 import test_elevation
 
-from gpulint.findings import FacilitySummary
-from gpulint.reports import svg
+from gpulint.report.model import FacilitySummary
+from gpulint.report.racks import svg
 
 SPACE = "{http://www.w3.org/2000/svg}"
 

@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 import reading
 
-from gpulint import architecture, documents, engines, facts
-from gpulint.documents import Document
-from gpulint.engines import tensorrt_llm
-from gpulint.facts import Facts
-from gpulint.findings import Worlds
+from gpulint import engines
+from gpulint.catalog import architecture
+from gpulint.engines.serving import tensorrt_llm
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts
+from gpulint.report.model import Worlds
+from gpulint.source import documents
+from gpulint.source.documents import Document
 from gpulint.workload import Field, Origin, Role, Unknown
 
 GPU = "resources: {limits: {nvidia.com/gpu: 1}}"

@@ -7,12 +7,13 @@ from collections.abc import Mapping
 
 import pytest
 
-from gpulint import documents
-from gpulint.adapters import machines, terraform_pools
-from gpulint.adapters.pools import Pool
-from gpulint.adapters.terraform_folders import Spot
-from gpulint.adapters.terraform_values import Modules
-from gpulint.documents import Document
+from gpulint.adapters.nodes import Pool
+from gpulint.adapters.nodes import machine_types as machines
+from gpulint.adapters.nodes.terraform import pools as terraform_pools
+from gpulint.adapters.nodes.terraform.modules import Spot
+from gpulint.adapters.nodes.terraform.values import Modules
+from gpulint.source import documents
+from gpulint.source.documents import Document
 from gpulint.workload import Unknown
 
 GKE = """

@@ -7,7 +7,8 @@ import unicodedata
 import pytest
 from samples import report
 
-from gpulint.findings import (
+from gpulint.report.formats import text
+from gpulint.report.model import (
     Edit,
     Failure,
     Finding,
@@ -21,7 +22,6 @@ from gpulint.findings import (
     Waiver,
     WorkloadSummary,
 )
-from gpulint.reports import text
 
 SPEC = """\
 apiVersion: v1

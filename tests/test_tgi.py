@@ -7,9 +7,12 @@ from typing import Any
 import pytest
 import reading
 
-from gpulint import architecture, documents, engines, facts
-from gpulint.facts import Facts
-from gpulint.findings import Worlds
+from gpulint import engines
+from gpulint.catalog import architecture
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts
+from gpulint.report.model import Worlds
+from gpulint.source import documents
 from gpulint.workload import Field, Origin, Role
 
 GPU = "resources: {limits: {nvidia.com/gpu: 1}}"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from gpulint import facts, units
-from gpulint.findings import Severity
-from gpulint.policy import cel
-from gpulint.policy.rule import shipped_rules
+from gpulint import units
+from gpulint.facts import resolver as facts
+from gpulint.policy.rules import cel
+from gpulint.policy.rules.rule import shipped_rules
+from gpulint.report.model import Severity
 
 PHYSICS = frozenset(
     {"memory", "parallelism", "precision", "nodes", "kubernetes", "serving", "scheduling", "performance"}

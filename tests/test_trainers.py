@@ -12,8 +12,12 @@ from typing import Any
 import pytest
 from samples import report
 
-from gpulint import catalog, documents, engines, shell, shipped
-from gpulint.engines import Argument, Invocation, Reading, training
+from gpulint import engines
+from gpulint.catalog import package_data as shipped
+from gpulint.catalog import tables as catalog
+from gpulint.engines import Argument, Invocation, Reading
+from gpulint.engines import trainers as training
+from gpulint.source import documents, shell
 from gpulint.workload import CATEGORIES, Field, Origin, Unknown
 
 TRAINERS = sorted(name for name, module in engines.modules().items() if hasattr(module, "PURPOSE"))

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import pytest
 import samples
 
-from gpulint import adapters, documents
+from gpulint import adapters
+from gpulint.source import documents
 from gpulint.workload import Role, Unknown, Value
 
 Files = Mapping[str, str]

@@ -13,12 +13,15 @@ from typing import NamedTuple
 import pytest
 import samples
 
-from gpulint import facts, lint, plans, suggest
-from gpulint.facts import Facts
-from gpulint.findings import Plan, Suggestion
-from gpulint.given import Given
-from gpulint.policy.rule import shipped_rules
-from gpulint.repository import Source
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts
+from gpulint.pipeline import check as lint
+from gpulint.policy.resolved import Given
+from gpulint.policy.rules.rule import shipped_rules
+from gpulint.report.model import Plan, Suggestion
+from gpulint.source.repository import Source
+from gpulint.suggestions import alternatives as suggest
+from gpulint.suggestions import plans
 
 NATIVE = """\
 apiVersion: gpulint/v1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from samples import changed, of_rule, report, roles, severities
 
-from gpulint.findings import Report, Severity
+from gpulint.report.model import Report, Severity
 
 WEIGHTS = "training-weights-exceed-memory"
 STATES, STEP = "training-states-exceed-memory", "training-does-not-fit"

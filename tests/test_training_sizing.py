@@ -8,9 +8,13 @@ from typing import Any
 
 import pytest
 
-from gpulint import architecture, catalog, documents, facts, sizes
-from gpulint.facts import Facts, Missing
-from gpulint.repository import WorkTree
+from gpulint.catalog import architecture
+from gpulint.catalog import tables as catalog
+from gpulint.facts import resolver as facts
+from gpulint.facts.resolver import Facts, Missing
+from gpulint.pipeline import memory_breakdown as sizes
+from gpulint.source import documents
+from gpulint.source.repository import WorkTree
 from gpulint.workload import Field, Origin, Role
 
 NOWHERE = Origin(documents.load("nowhere.yaml", b"{}").documents[0], ())

@@ -9,7 +9,10 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from gpulint import cli, rule_scaffold, samples, trials
+from gpulint import cli
+from gpulint.cli.scaffold import rule as rule_scaffold
+from gpulint.pipeline.rule_tests import runner as trials
+from gpulint.pipeline.rule_tests import samples
 
 FOLDER = "policies/gpulint"
 

@@ -8,7 +8,8 @@ import pytest
 from reading import values
 from samples import Alone
 
-from gpulint import adapters, documents
+from gpulint import adapters
+from gpulint.source import documents
 from gpulint.workload import Role, Unknown, Workload
 
 PATH = "models/chat/config.pbtxt"

@@ -37,7 +37,7 @@ spec:
 def test_fields_become_arguments_at_their_places() -> None:
     """production-stack 0.1.12 operator/internal/controller/vllmruntime_controller.go, deploymentForVLLMRuntime."""
     found = reading.workload(RUNTIME)
-    assert (found.name, found.kind, found.adapter) == ("chat", "inference", "vllm_runtime")
+    assert (found.name, found.kind, found.adapter) == ("chat", "inference", "production_stack")
     (role,) = found.roles
     names = (
         "engine",
@@ -138,7 +138,7 @@ def test_the_earlier_layout_states_the_same_without_groups() -> None:
     ],
 )
 def test_other_objects_are_not_its(text: str) -> None:
-    assert [found.adapter for found in reading.workloads(text) if found.adapter == "vllm_runtime"] == []
+    assert [found.adapter for found in reading.workloads(text) if found.adapter == "production_stack"] == []
 
 
 def test_gpus_that_are_not_asked_for_may_come_with_the_runtime_class() -> None:

@@ -7,7 +7,7 @@ import samples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpulint.findings import Finding, Report, Severity, Waiver
+from gpulint.report.model import Finding, Report, Severity, Waiver
 
 TODAY = "2026-11-22"
 

@@ -10,9 +10,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from gpulint import architecture, catalog, checkpoints, cli, documents, repository
-from gpulint.architecture import Architecture, Resolved, index
-from gpulint.repository import WorkTree
+from gpulint import cli
+from gpulint.catalog import architecture
+from gpulint.catalog import tables as catalog
+from gpulint.catalog.architecture import Architecture, Resolved, index
+from gpulint.facts import checkpoints
+from gpulint.source import documents, repository
+from gpulint.source.repository import WorkTree
 from gpulint.workload import Field, Origin, Role
 from tests import samples
 

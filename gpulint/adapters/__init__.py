@@ -13,9 +13,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 
-from gpulint import shipped
-from gpulint.documents import Document, Problem
-from gpulint.repository import Repository
+from gpulint.catalog import package_data as shipped
+from gpulint.source.documents import Document, Problem
+from gpulint.source.repository import Repository
 from gpulint.workload import Workload
 
 HERE = Path(__file__).parent
@@ -49,11 +49,14 @@ def read(document: Document, repository: Repository) -> Iterator[Workload]:
 def workloads(adapter: ModuleType, document: Document, repository: Repository) -> Iterator[Workload]:
     """The workloads that an adapter finds in a document, with what other files say that it refers to."""
     if "configMap" in document.text:
-        from gpulint.adapters import joins
+        from gpulint.adapters.objects import references as joins
 
         joins.complete(document, repository)
     for workload in adapter.workloads(document, repository):
-        from gpulint.adapters import autoscaling, pools, slices, stored
+        from gpulint.adapters import nodes as pools
+        from gpulint.adapters.kubernetes import autoscaling
+        from gpulint.adapters.nodes import mig_slices as slices
+        from gpulint.adapters.pods import weights_storage as stored
 
         placed = slices.checked(pools.joined(workload, repository))
         yield autoscaling.joined(stored.joined(placed, repository), repository)
@@ -62,15 +65,15 @@ def workloads(adapter: ModuleType, document: Document, repository: Repository) -
 def problems(adapter: ModuleType, document: Document, repository: Repository) -> Iterator[Problem]:
     """What is wrong with a document as one of its adapter's format, as an object of Kubernetes, or as nodes."""
     if document.get(("apiVersion",)) is not None and any(word in document.text for word in OF_OBJECTS):
-        from gpulint.adapters import object_problems
+        from gpulint.adapters.objects import problems as object_problems
 
         yield from object_problems.of(document)
     if "gpulint/" in document.text:
-        from gpulint.adapters import stated_objectives
+        from gpulint.adapters.objects import objective_annotations as stated_objectives
 
         yield from stated_objectives.misspelt(document)
     if any(word in document.text for word in OF_NODES):
-        from gpulint.adapters import node_problems
+        from gpulint.adapters.nodes import problems as node_problems
 
         yield from node_problems.of(document, repository)
     yield from adapter.problems(document) if hasattr(adapter, "problems") else ()
@@ -93,7 +96,7 @@ def name(adapter: ModuleType) -> str:
 def mentioned(document: Document) -> Iterator[ModuleType]:
     """The adapters that read such documents and one of whose words stands in it, by name; others need not be imported."""
     for name in _mentioned(document.text, _such(document)):
-        yield importlib.import_module(f"{__name__}.{name}")
+        yield importlib.import_module(f"{__name__}.{shipped.modules(HERE)[name]}")
 
 
 def _such(document: Document) -> str:

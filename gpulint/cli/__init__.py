@@ -13,8 +13,8 @@ import click
 from gpulint.version import __version__
 
 if TYPE_CHECKING:
-    from gpulint.policy.rule import Rule
-    from gpulint.preparation import Options, Run
+    from gpulint.pipeline.session import Options, Run
+    from gpulint.policy.rules.rule import Rule
 
 CLEAN, FOUND, MISUSED, BROKEN = 0, 1, 2, 3
 SEVERITIES = click.Choice(["error", "warning", "note"])
@@ -34,13 +34,13 @@ class Commands(click.Group):
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Every command, by its module's name."""
-        return sorted(path.stem for path in Path(__file__).parent.glob("[a-z]*.py"))
+        return sorted(path.stem for path in (Path(__file__).parent / "commands").glob("[a-z]*.py"))
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         """The command of one module."""
         if name not in self.list_commands(context):
             return None
-        found: click.Command = importlib.import_module(f"gpulint.cli.{name}").command
+        found: click.Command = importlib.import_module(f"gpulint.cli.commands.{name}").command
         return found
 
     def resolve_command(
@@ -66,7 +66,7 @@ def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
 
 def _day(context: click.Context, _: click.Parameter, day: str | None) -> str:
     if day is None:
-        from gpulint import day as clock
+        from gpulint.pipeline import today as clock
 
         return clock.today()
     from datetime import date
@@ -93,7 +93,7 @@ def main() -> None:
 
 def prepared(paths: Iterable[str], options: Options) -> Run:
     """What governs a run, or Misuse with what is wrong with its options and settings."""
-    from gpulint import preparation
+    from gpulint.pipeline import session as preparation
 
     try:
         return preparation.prepared(tuple(paths), options)
@@ -103,8 +103,8 @@ def prepared(paths: Iterable[str], options: Options) -> Run:
 
 def known_rules(folders: Iterable[str] = ()) -> tuple[Rule, ...]:
     """The rules of gpulint, of the nearest gpulint.yaml, and of the folders named."""
-    from gpulint.policy import selection
-    from gpulint.preparation import Options
+    from gpulint.pipeline.session import Options
+    from gpulint.policy.rules import selection
 
     run = prepared((), Options(rules=tuple(folders)))
     return tuple(selection.known(run.settings, folders).values())
@@ -128,6 +128,6 @@ def printable(line: str) -> str:
 
 def near(word: str, known: Iterable[str]) -> str:
     """The end of a message about an unknown name."""
-    from gpulint.policy import spelling
+    from gpulint.policy.config import did_you_mean as spelling
 
     return spelling.near(word, known)

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
-from gpulint import shipped
+from gpulint.catalog import package_data as shipped
 from gpulint.workload import Field, Origin, Role
 
 HERE = Path(__file__).parent
@@ -155,4 +155,4 @@ def _module(engine: str) -> ModuleType | None:
 
 
 def _imported(name: str) -> ModuleType:
-    return importlib.import_module(f"{__name__}.{name}")
+    return importlib.import_module(f"{__name__}.{shipped.modules(HERE)[name]}")

@@ -8,10 +8,10 @@ import posixpath
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from gpulint.documents import Document, Problem
 from gpulint.facility import reader
-from gpulint.parts import Part
-from gpulint.repository import Repository, Source
+from gpulint.facility.model import Part
+from gpulint.source.documents import Document, Problem
+from gpulint.source.repository import Repository, Source
 from gpulint.workload import Origin
 
 KEY = "netbox"
@@ -38,7 +38,7 @@ def joined(stated: Part, document: Document, repository: Repository) -> Part:
     found = _read(document, repository.below, repository.head).part
     if found is None:
         return stated
-    from gpulint.facility import merging
+    from gpulint.facility import merge as merging
 
     return merging.merged(stated, found)
 
@@ -72,7 +72,8 @@ def problems(document: Document, repository: Repository) -> Iterator[Problem]:
 
 @functools.lru_cache(maxsize=2)
 def _read(document: Document, below: Callable[[str], Sequence[str]], head: Callable[[str, int], bytes | None]) -> Read:
-    from gpulint.facility import inventory, netbox
+    from gpulint.facility import netbox
+    from gpulint.facility.netbox import objects as inventory
 
     folder = posixpath.dirname(document.path)
     named = [posixpath.normpath(posixpath.join(folder, one)) for one in _named(document)]

@@ -6,10 +6,11 @@ import functools
 import re
 from collections.abc import Iterator
 
-from gpulint import hardware, units
-from gpulint.documents import Document, Path
-from gpulint.facts import Quantity
-from gpulint.parts import HOLDS, LISTS, Part, keys
+from gpulint import units
+from gpulint.catalog import hardware
+from gpulint.facility.model import HOLDS, LISTS, Part, keys
+from gpulint.facts.resolver import Quantity
+from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin, Role, Unknown, Value
 
 API_VERSION = "gpulint/v1"
@@ -152,7 +153,7 @@ def value(stated: object, quantity: Quantity) -> Value:
 def _product(stated: str) -> str:
     product = hardware.named(stated)
     if product is None:
-        from gpulint.facility import mistakes
+        from gpulint.facility import misspellings as mistakes
 
         raise ValueError(f"the catalog has no accelerator {stated}{mistakes.near_accelerator(stated)}")
     return product.id

@@ -7,9 +7,9 @@ from typing import Any
 
 import pydantic
 
+from gpulint.facility.model import HOLDS, LISTS, NAMELESS, keys
 from gpulint.facility.reader import API_VERSION, KIND
-from gpulint.facts import Quantity
-from gpulint.parts import HOLDS, LISTS, NAMELESS, keys
+from gpulint.facts.resolver import Quantity
 
 TYPES: dict[str, Any] = {
     "number": int | float | str,

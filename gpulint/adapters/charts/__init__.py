@@ -18,9 +18,9 @@ from gpulint.adapters.charts import (
     ray_cluster,
     vllm_basic,
 )
-from gpulint.adapters.charts.chart import Values
-from gpulint.documents import Problem
-from gpulint.repository import Repository
+from gpulint.adapters.charts.values import Values
+from gpulint.source.documents import Problem
+from gpulint.source.repository import Repository
 from gpulint.workload import Workload
 
 __all__ = ["Values", "problems", "sections", "workloads"]

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gpulint.adapters.charts import chart
-from gpulint.adapters.charts.chart import Values
-from gpulint.adapters.tree import Part
-from gpulint.documents import Document, Node
-from gpulint.repository import Repository
+from gpulint.adapters.charts import values as chart
+from gpulint.adapters.charts.values import Values
+from gpulint.adapters.objects.synthetic import Part
+from gpulint.source.documents import Document, Node
+from gpulint.source.repository import Repository
 from gpulint.workload import Workload
 
 KINDS = {

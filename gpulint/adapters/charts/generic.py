@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gpulint import units
-from gpulint.adapters import pod
-from gpulint.adapters.charts import chart, counts
-from gpulint.adapters.charts.chart import Values
-from gpulint.adapters.tree import Part
-from gpulint.documents import Document, Node, Path
-from gpulint.repository import Repository
+from gpulint.adapters import pods as pod
+from gpulint.adapters.charts import gpu_counts as counts
+from gpulint.adapters.charts import values as chart
+from gpulint.adapters.charts.values import Values
+from gpulint.adapters.objects.synthetic import Part
+from gpulint.source.documents import Document, Node, Path
+from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 DEPTH, VISITED_MAX = 12, 20_000

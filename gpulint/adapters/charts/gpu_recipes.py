@@ -11,13 +11,14 @@ import posixpath
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpulint import documents, engines
-from gpulint.adapters.charts import chart
-from gpulint.adapters.charts.chart import Values
-from gpulint.adapters.tree import Part
-from gpulint.documents import Document
+from gpulint import engines
+from gpulint.adapters.charts import values as chart
+from gpulint.adapters.charts.values import Values
+from gpulint.adapters.objects.synthetic import Part
 from gpulint.engines import Argument, Invocation
-from gpulint.repository import Repository
+from gpulint.source import documents
+from gpulint.source.documents import Document
+from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 OWN = frozenset({"configFile", "configPath", "defaultArguments[]", "arguments[]"})

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpulint.adapters import tree
-from gpulint.adapters.charts import chart
-from gpulint.adapters.charts.chart import Values
-from gpulint.adapters.tree import Part
-from gpulint.documents import Document, Node
-from gpulint.repository import Repository
+from gpulint.adapters.charts import values as chart
+from gpulint.adapters.charts.values import Values
+from gpulint.adapters.objects import synthetic as tree
+from gpulint.adapters.objects.synthetic import Part
+from gpulint.source.documents import Document, Node
+from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Workload
 
 PARTS = ("decode", "prefill")

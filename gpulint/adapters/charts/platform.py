@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from gpulint.adapters.charts.chart import Values
-from gpulint.repository import Repository
+from gpulint.adapters.charts.values import Values
+from gpulint.source.repository import Repository
 from gpulint.workload import Workload
 
 NAMES = frozenset({"gpu-operator", "nvidia-device-plugin", "kueue", "kuberay-operator", "dra-driver-nvidia-gpu"})

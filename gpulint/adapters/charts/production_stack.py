@@ -11,13 +11,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gpulint import catalog
-from gpulint.adapters import claims
-from gpulint.adapters.charts import chart
-from gpulint.adapters.charts.chart import Values
-from gpulint.adapters.tree import Part
-from gpulint.documents import Document, Node, Problem
-from gpulint.repository import Repository
+from gpulint.adapters.charts import values as chart
+from gpulint.adapters.charts.values import Values
+from gpulint.adapters.objects.synthetic import Part
+from gpulint.adapters.pods import volume_claims as claims
+from gpulint.catalog import tables as catalog
+from gpulint.source.documents import Document, Node, Problem
+from gpulint.source.repository import Repository
 from gpulint.workload import Field, Workload
 
 SPEC = "servingEngineSpec"

@@ -1,0 +1,53 @@
+"""Helm charts: their Chart.yaml, and templates, of Helm or another tool, which are never read as what they will become."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.adapters.charts import helm_values
+from gpulint.source.documents import Document
+from gpulint.source.repository import Repository
+from gpulint.workload import Workload
+
+MENTIONS = ("{{", "{%", "<%", "@", "$", "dependencies", "appVersion", "version")
+READS = ("object", "plain", "template")
+
+DESCRIPTIONS = ("Chart.yaml", "Chart.yml")
+FOLDER = "templates"
+PARTIAL = "_helpers.tpl"
+EXPRESSION = "{{"
+
+
+def claims(document: Document) -> bool:
+    return _describes(document) or _is_template(document)
+
+
+def kind(document: Document) -> str:
+    if _describes(document):
+        return "Helm chart"
+    if helm_values.NAMED.search(document.path):
+        return "Helm values"
+    folders = document.path.split("/")
+    return "Helm template" if FOLDER in folders[:-1] or folders[-1] == PARTIAL else "template"
+
+
+def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
+    """None: what a template makes is decided by the values."""
+    yield from ()
+
+
+def _describes(document: Document) -> bool:
+    data = document.data
+    named = document.path.rsplit("/", 1)[-1] in DESCRIPTIONS
+    return named and isinstance(data, dict) and {"apiVersion", "name", "version"} <= data.keys()
+
+
+def _is_template(document: Document) -> bool:
+    """A text that a tool completes, or a document with its expressions in the folder that Helm renders."""
+    if document.format == "template":
+        return True
+    if FOLDER not in document.path.split("/")[:-1] or EXPRESSION not in document.text:
+        return False
+    data = document.data
+    own = document.text[document.root.start : document.root.end]
+    return isinstance(data, dict) and {"apiVersion", "kind"} <= data.keys() and EXPRESSION in own

@@ -1,0 +1,91 @@
+"""GPUs as charts count them: under the name of a resource, under a key of their own, or in a section beside what runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from gpulint.adapters import pods as pod
+from gpulint.adapters.charts.values import Values
+from gpulint.source.documents import Node
+
+IMAGES = ("image", "containerImage", "dockerImage")
+COUNTS = ("gpus", "gpuCount", "numGPUs", "numGpus", "num_gpus", "gpu_count", "nvidiaGpu", "nGpus")
+"""Keys whose number can only be one of GPUs."""
+COUNTED = ("count", "number", "quantity", "num")
+COUNTING = ("gpu", "gpus", "accelerator", "accelerators")
+"""Sections that count GPUs: `accelerator: {resourceName, count}`, `gpu: {enabled, nvidia: {count}}`."""
+VENDORS = {"nvidia": "nvidia.com/gpu", "amd": "amd.com/gpu", "intel": "gpu.intel.com/i915", "habana": "habana.ai/gaudi"}
+RESOURCE_NAMES = ("resourceName", "resource", "resourceKey", "nvidiaResource")
+SECTIONS = ("vllm", "sglang", "tgi", "engine", "server", "deployment", "container", "inference", "llm")
+"""Sections of one pod's settings, beside its resources."""
+SWITCHES = ("enabled", "enable", "create")
+
+
+def switched_off(block: Mapping[str, object]) -> bool:
+    return any(block.get(switch) is False for switch in SWITCHES) or block.get("disabled") is True
+
+
+def asks(block: Mapping[str, object]) -> bool:
+    """Whether `resources` name an accelerator of a pod, with a count that is not zero."""
+    resources = block.get("resources")
+    sides = [resources.get(side) for side in ("limits", "requests")] if isinstance(resources, dict) else []
+    return any(
+        pod.GPU.fullmatch(str(name)) and str(count) not in ("0", "None")
+        for amounts in sides
+        if isinstance(amounts, dict)
+        for name, count in amounts.items()
+    )
+
+
+def counts(block: Mapping[str, object]) -> bool:
+    """Whether a key beside an image or a command counts GPUs."""
+    return _runs(block) and bool(key(block))
+
+
+def key(block: Mapping[str, object]) -> str:
+    """The key that counts GPUs; empty where none does."""
+    return next((name for name in (*COUNTS, "gpu") if is_count(block.get(name))), "")
+
+
+def _runs(block: Mapping[str, object]) -> bool:
+    return any(key in block for key in (*IMAGES, "command", "script", "args", "resources"))
+
+
+def is_count(value: object) -> bool:
+    """Whether a value is a number of GPUs, as a number or in quotes."""
+    return (
+        not isinstance(value, bool)
+        and isinstance(value, int | str)
+        and re.fullmatch(r"[1-9]\d{0,3}", str(value)) is not None
+    )
+
+
+def counted(block: Values) -> tuple[str, ...]:
+    """Where a section beside what runs counts GPUs; empty where none that is switched on does."""
+    if not _runs(block.entries()) and not {"model", *SECTIONS} & block.entries().keys():
+        return ()
+    return next((path for path in _counting(block) if is_count(block.get(*path))), ())
+
+
+def _counting(block: Values) -> Iterator[tuple[str, ...]]:
+    """The paths at which GPUs may be counted, those of sections that are switched off left out."""
+    for section in COUNTING:
+        if not switched_off(block.entries(section)):
+            yield from ((section, name) for name in COUNTED)
+            for vendor in VENDORS:
+                if not switched_off(block.entries(section, vendor)):
+                    yield from ((section, vendor, name) for name in COUNTED)
+    for side in (("resources",), ("resources", "limits")):
+        yield from ((*side, name) for name in (*COUNTS, "gpu"))
+
+
+def resource(block: Values, path: tuple[str, ...]) -> str | Node:
+    """The resource that a section counts: named, else by its vendor, else NVIDIA's."""
+    section = path[:-1]
+    named = next((key for key in RESOURCE_NAMES if pod.GPU.fullmatch(block.text(*section, key))), "")
+    if named and section[0] in COUNTING:
+        return block.scalar(*section, named) or block.text(*section, named)
+    stated = (block.text(*section, key).lower() for key in ("vendor", "type"))
+    vendor = next((one for one in (section[-1], *stated) if one in VENDORS), "nvidia")
+    return block.key(VENDORS[vendor], *path)

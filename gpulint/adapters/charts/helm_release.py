@@ -1,0 +1,53 @@
+"""Values inside the objects that install a chart: Flux's HelmRelease, and the HelmChart of k3s and RKE2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpulint.adapters import charts, kubernetes
+from gpulint.adapters.charts import values as chart
+from gpulint.adapters.charts.values import Values
+from gpulint.adapters.objects import embedded as nested
+from gpulint.source.documents import Document, Path
+from gpulint.source.repository import Repository
+from gpulint.workload import Workload
+
+MENTIONS = ("helm.toolkit.fluxcd.io", "helm.cattle.io")
+
+FLUX = ("helm.toolkit.fluxcd.io", "HelmRelease")
+K3S = (("helm.cattle.io", "HelmChart"), ("helm.cattle.io", "HelmChartConfig"))
+KINDS = frozenset({FLUX, *K3S})
+FURTHER = "valuesFrom brings further values"
+
+
+def claims(document: Document) -> bool:
+    data = document.data
+    return isinstance(data, dict) and kubernetes.group_and_kind(data) in KINDS
+
+
+def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
+    """What the chart makes of the values that the object holds."""
+    values = _values(document)
+    if values is None:
+        return
+    for workload in charts.workloads(values, repository, _chart(document)):
+        named = replace(workload, adapter="helm_release")
+        yield chart.opened(named, FURTHER) if document.get(("spec", "valuesFrom")) else named
+
+
+def _values(document: Document) -> Values | None:
+    if isinstance(document.get(("spec", "values")), dict):
+        return Values(document, ("spec", "values"))
+    for path in (("spec", "valuesContent"), ("spec", "values")):
+        if (inner := nested.document(document, path)) is not None and isinstance(inner.data, dict):
+            return Values(inner)
+    return None
+
+
+def _chart(document: Document) -> str:
+    """The name of the chart: the end of a path or an address too."""
+    paths: tuple[Path, ...] = (("spec", "chart", "spec", "chart"), ("spec", "chart"), ("spec", "chartRef", "name"))
+    return (
+        next((text for path in paths if isinstance(text := document.get(path), str)), "").rstrip("/").rpartition("/")[2]
+    )

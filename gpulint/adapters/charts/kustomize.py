@@ -1,0 +1,61 @@
+"""kustomize: Kustomizations and Components are known, and what patches an object is never read as a whole one."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpulint.adapters.kubernetes import kustomize_patches
+from gpulint.source.documents import Document
+from gpulint.source.repository import Repository
+from gpulint.workload import Workload
+
+MENTIONS = ("kustomize", "resources:", "patches", "op:", "components:")
+READS = ("object", "plain")
+
+GROUP = "kustomize.config.k8s.io/"
+KINDS = frozenset({("kustomize.config.k8s.io", "Kustomization"), ("kustomize.config.k8s.io", "Component")})
+OPERATIONS = frozenset({"add", "remove", "replace", "move", "copy", "test"})
+"""RFC 6902."""
+FIELDS = frozenset(
+    {"resources", "bases", "patches", "patchesStrategicMerge", "patchesJson6902", "components", "images", "namespace"}
+)
+
+
+def claims(document: Document) -> bool:
+    data = document.data
+    if isinstance(data, list):
+        return bool(data) and all(isinstance(one, dict) and _is_operation(one) for one in data)
+    if not isinstance(data, dict):
+        return False
+    if str(data.get("apiVersion", "")).startswith(GROUP):
+        return True
+    return (
+        "kind" not in data
+        and posixpath.basename(document.path) in kustomize_patches.FILES
+        and bool(FIELDS & data.keys())
+    )
+
+
+def kind(document: Document) -> str:
+    if isinstance(document.data, list):
+        return "kustomize patch"
+    stated = document.get(("kind",))
+    return f"{GROUP}{stated}" if stated else "Kustomization"
+
+
+def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
+    """Only those of charts that the Kustomization inflates with values of its own."""
+    from gpulint.adapters import charts  # few Kustomizations hold values
+
+    listed = document.get(("helmCharts",))
+    for at, one in enumerate(listed if isinstance(listed, list) else ()):
+        if isinstance(one, dict) and isinstance(one.get("valuesInline"), dict):
+            values = charts.Values(document, ("helmCharts", at, "valuesInline"))
+            for workload in charts.workloads(values, repository, str(one.get("name", ""))):
+                yield replace(workload, adapter="kustomize")
+
+
+def _is_operation(one: dict[str, object]) -> bool:
+    return one.get("op") in OPERATIONS and str(one.get("path", "")).startswith("/")

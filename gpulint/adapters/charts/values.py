@@ -1,0 +1,269 @@
+"""Chart: the values given to a Helm chart, and the objects that it makes of them, each part at the value that decides it."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from gpulint.adapters import kubernetes
+from gpulint.adapters.objects import synthetic as tree
+from gpulint.adapters.objects.synthetic import Part
+from gpulint.source.documents import Document, Node, Path
+from gpulint.source.repository import Repository
+from gpulint.workload import Field, Origin, Role, Unknown, Workload
+
+EXPRESSION = re.compile(r"\{\{|\$\{|\$\(|\$[A-Za-z_]")
+"""What a caller fills in: a template expression of Helm, Terraform, Jinja or envsubst."""
+PLACEHOLDER = re.compile(r"<[^<>]+>|(?i:\byour[-_ ]|\b(?:change|replace)[-_ ]?me|^cfg\.|placeholder)")
+DECIDED_BY_CHART = "the chart's own templates and values decide it"
+SIZES = ("tensor_parallel", "pipeline_parallel", "data_parallel")
+ALL_TAKEN = "the GPUs that are asked for leave no room for more parallelism"
+COMMON_FOLDERS = frozenset({"helm", "chart", "charts", "values", "recipe", "templates", "deploy", "."})
+OF_VALUE = re.compile(r"\s*\"?\{\{-?\s*\.Values\.([\w.]+)\s*-?\}\}\"?\s*")
+
+
+class Values(NamedTuple):
+    """A mapping of values: where it stands in its document."""
+
+    document: Document
+    path: Path = ()
+
+    def get(self, *path: str | int, default: object = None) -> object:
+        return self.document.get((*self.path, *path), default)
+
+    def below(self, *path: str | int) -> Values:
+        return Values(self.document, (*self.path, *path))
+
+    def node(self, *path: str | int) -> Node | None:
+        """The value as the file writes it; None where there is none."""
+        return None if self.get(*path) is None else self.document.node((*self.path, *path))
+
+    def scalar(self, *path: str | int) -> Node | None:
+        """The value where it is a single one: what may be a name."""
+        node = self.node(*path)
+        return node if node is not None and node.kind == "scalar" else None
+
+    def at(self, *path: str | int) -> Node:
+        """What stands for a value: itself, its key, or what is nearest above."""
+        return tree.place(self.document, (*self.path, *path))
+
+    def origin(self, *path: str | int) -> Origin:
+        """Where a value stands."""
+        return Origin(self.document, (*self.path, *path))
+
+    def word(self, text: str, *path: str | int) -> Node:
+        """A text that the chart writes because of a value."""
+        return tree.word(text, self.at(*path))
+
+    def key(self, text: str, *path: str | int) -> Node:
+        """A text that the chart writes where the key of a value stands."""
+        found = self.document.key_node((*self.path, *path))
+        return tree.word(text, found or self.at(*path))
+
+    def text(self, *path: str | int) -> str:
+        """A value as text; empty where there is none."""
+        value = self.get(*path)
+        return (
+            value if isinstance(value, str) else "" if value is None or isinstance(value, dict | list) else str(value)
+        )
+
+    def items(self, *path: str | int) -> list[Node]:
+        """The items of a list."""
+        node = self.document.node((*self.path, *path))
+        return list(node.value) if node is not None and node.kind == "sequence" else []
+
+    def entries(self, *path: str | int) -> Mapping[str, object]:
+        found = self.get(*path)
+        return found if isinstance(found, dict) else {}
+
+    def object(self, part: Part) -> Document:
+        """An object that the chart makes of these values."""
+        return tree.document(self.document, part, self.at())
+
+
+def flag(values: Values, name: str, *path: str | int) -> list[Node]:
+    """A flag and its value as two words of a command line; none where the value is not stated."""
+    node = values.node(*path)
+    return [] if node is None else [values.key(name, *path), node]
+
+
+def image(values: Values, *path: str | int, registry: str = "registry", name: str = "repository") -> Node | None:
+    """The image that `registry`, `repository` and `tag` make; also a text as it is. None where it is not stated."""
+    found = values.get(*path)
+    if isinstance(found, str):
+        return values.node(*path) if found else None
+    repository, tag, digest = (values.text(*path, part) for part in (name, "tag", "digest"))
+    if not repository:
+        return None
+    host = values.text(*path, registry)
+    whole = f"{host}/{repository}" if host else repository
+    whole += f":{tag}" if tag else f"@{digest}" if digest.startswith("sha256:") else ""
+    return values.word(whole, *path, name)
+
+
+def variables(values: Values, *path: str | int) -> list[Part]:
+    """Environment variables, given as a list of `name` and `value`, or as a mapping."""
+    found = values.get(*path)
+    if isinstance(found, list):
+        return list(values.items(*path))
+    return [
+        {"name": values.key(name, *path, name), "value": values.node(*path, name)}
+        for name, value in values.entries(*path).items()
+        if isinstance(value, str | int | float)
+    ]
+
+
+def probe(values: Values, path: Path, defaults: Mapping[str, int]) -> Part:
+    """A probe of the server's health, with the chart's own numbers where the values state none; a null takes it away."""
+    if values.get(*path, default=...) is None:
+        return None
+    numbers: dict[str | Node, Part] = {
+        name: values.node(*path, name) or tree.number(value, values.at(*path)) for name, value in defaults.items()
+    }
+    stated = dict(pairs(values.node(*path)))
+    return tree.written({"httpGet": {"path": "/health"}, **stated, **numbers}, values.at(*path))
+
+
+def pairs(node: Node | None) -> Iterator[tuple[str | Node, Part]]:
+    """The entries of a mapping that the file writes, by name."""
+    if node is not None and node.kind == "mapping":
+        yield from ((key.value, value) for key, value in node.value)
+
+
+def deployment(values: Values, pod: Part, replicas: Part = None, annotations: Part = None) -> Document:
+    """A Deployment that a chart makes."""
+    spec: Part = {"replicas": replicas, "selector": {"matchLabels": {}}, "template": {"spec": pod}}
+    return values.object(_described("apps/v1", "Deployment", spec, annotations))
+
+
+def group(
+    values: Values, size: Part, workers: Part, leader: Part = None, replicas: Part = None, annotations: Part = None
+) -> Document:
+    """A LeaderWorkerSet that a chart makes; without a leader of its own, all pods are alike."""
+    led: dict[str | Node, Part] = {"leaderTemplate": {"spec": leader}} if leader is not None else {}
+    template: Part = {"size": size, **led, "workerTemplate": {"spec": workers}}
+    spec: Part = {"replicas": replicas, "leaderWorkerTemplate": template}
+    return values.object(_described("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", spec, annotations))
+
+
+def _described(version: str, kind: str, spec: Part, annotations: Part) -> Part:
+    return {"apiVersion": version, "kind": kind, "metadata": {"annotations": annotations}, "spec": spec}
+
+
+def folder(document: Document) -> str:
+    """The folder that tells what a file of values is for."""
+    folders = [part for part in document.path.split("/")[:-1] if part not in COMMON_FOLDERS]
+    return folders[-1] if folders else "values"
+
+
+def expression(values: Values, text: str) -> Path | None:
+    """The path of the value that a text only refers to, as `{{ .Values.model.name }}` does."""
+    named = OF_VALUE.fullmatch(text)
+    return tuple(named[1].split(".")) if named else None
+
+
+def scaled(values: Values, autoscaler: Path, least: str, budget: Path) -> dict[str, Field]:
+    """What an autoscaler and a disruption budget that are switched on say of a role."""
+    fields: dict[str, Field] = {}
+    if values.get(*autoscaler, "enabled") is True:
+        moved = Unknown("an autoscaler moves the replicas", "another object")
+        fields["replicas"] = Field(moved, (values.origin(*autoscaler),))
+        if isinstance(fewest := values.get(*autoscaler, least), int):
+            fields["replicas_least"] = Field(fewest, (values.origin(*autoscaler, least),))
+    kept = values.get(*budget, "minAvailable")
+    if values.get(*budget, "enabled") is True and isinstance(kept, int) and not isinstance(kept, bool):
+        fields["pods_kept"] = Field(kept, (values.origin(*budget, "minAvailable"),))
+    return fields
+
+
+def workloads(values: Values, made: Document, repository: Repository, name: str = "") -> Iterator[Workload]:
+    """The workloads of an object that a chart makes, as those of its values."""
+    for workload in kubernetes.workloads(made, repository):
+        yield adopted(workload, values, name)
+
+
+def adopted(workload: Workload, values: Values, name: str = "") -> Workload:
+    """A workload of an object that a chart makes, as one of its values; no argument can be added where it has no list."""
+    roles = tuple(_appendable(explained(role), values.document) for role in workload.roles)
+    return replace(
+        workload,
+        name=name or workload.name,
+        adapter="helm_values",
+        document=values.document,
+        path=values.path,
+        roles=roles,
+    )
+
+
+def _appendable(role: Role, document: Document) -> Role:
+    """A role whose last argument stands in a list of the file, else one to which none can be added by a place."""
+    last = role.arguments and role.arguments.document.node(role.arguments.path)
+    return role if last is not None and _is_item(document.root, last) else replace(role, arguments=None)
+
+
+def _is_item(node: Node, wanted: Node) -> bool:
+    """Whether a node is an item of a list somewhere below another; what an alias repeats stands at its anchor."""
+    if node.target is not None:
+        return False
+    if node.kind == "sequence":
+        return any(item is wanted or _is_item(item, wanted) for item in node.value)
+    return node.kind == "mapping" and any(_is_item(value, wanted) for _, value in node.value)
+
+
+def opened(workload: Workload, reason: str = DECIDED_BY_CHART) -> Workload:
+    """A workload of which the templates, which are not read, may say more: volumes, arguments, and how many pods."""
+    return replace(workload, roles=tuple(_opened(role, reason) for role in workload.roles))
+
+
+def _opened(role: Role, reason: str) -> Role:
+    fields: dict[str, Field] = {
+        "shared_memory_default": Field(False, source=reason),
+        "engine_image": Field(None),
+        "service_links": Field(False, source=reason),
+    }
+    if not role.text("checkpoint") and role.text("engine") and "checkpoint" not in role.fields:
+        fields["checkpoint"] = Field(Unknown(reason, "another object"), (role.anchor,))
+    if not {"engine", "program"} & role.fields.keys():
+        fields["engine"] = Field(Unknown(reason, "another object"), (role.anchor,))
+    return replace(role.having(**fields), arguments=None, open_ended=role.open_ended or reason)
+
+
+def shared_out(role: Role) -> Role:
+    """A role of an open chart whose stated sizes, or whose one GPU, leave no room for further parallelism."""
+    gpus = role.fields.get("gpus_per_replica")
+    if gpus is None or not isinstance(gpus.value, int) or not role.text("engine"):
+        return role
+    sizes = [role.fields[name].value for name in SIZES if name in role.fields]
+    known = [size for size in sizes if isinstance(size, int)]
+    if len(known) < len(sizes) or math.prod(known) != gpus.value:
+        return role
+    missing = [name for name in SIZES if name not in role.fields]
+    told = {name: Field(1, source=ALL_TAKEN, assumption="" if at else ALL_TAKEN) for at, name in enumerate(missing)}
+    return role.having(**told)
+
+
+def explained(role: Role) -> Role:
+    """A role whose unknown values name who fills them in, where the text that stands there tells.
+
+    A container that names its devices itself, past the scheduler, is not one that has no GPU by mistake.
+    """
+    fields = {name: _explained(field) for name, field in role.fields.items()}
+    if role.value("devices_unscheduled") is not None:
+        fields["engine_image"] = Field(None)
+    return replace(role, fields=fields)
+
+
+def _explained(field: Field) -> Field:
+    if not isinstance(field.value, Unknown) or field.value.category or not field.origins:
+        return field
+    origin = field.origins[0]
+    node = origin.document.node(origin.path)
+    text = node.value if node is not None and isinstance(node.value, str) else ""
+    if EXPRESSION.search(text):
+        return replace(field, value=replace(field.value, category="caller's variable"))
+    if PLACEHOLDER.search(text):
+        return replace(field, value=replace(field.value, category="placeholder"))
+    return field

@@ -1,0 +1,49 @@
+"""Look-alikes: files that speak of GPUs and deploy nothing that runs on one, recognised so that they are left alone."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator, Mapping
+
+from gpulint.source.documents import Document
+from gpulint.source.repository import Repository
+from gpulint.workload import Workload
+
+MENTIONS = ("jobs", "steps", "panels", "devcontainer", "stage", "customizations")
+READS = ("plain",)
+
+BY_NAME = {"devcontainer.json": "devcontainer", ".devcontainer.json": "devcontainer", ".gitlab-ci.yml": "GitLab CI"}
+BY_KEYS = (
+    ("GitHub Actions workflow", frozenset({"on", "jobs"})),
+    ("Grafana dashboard", frozenset({"panels", "schemaVersion"})),
+    ("CircleCI configuration", frozenset({"version", "jobs", "workflows"})),
+)
+
+
+def claims(document: Document) -> bool:
+    return bool(kind(document))
+
+
+def kind(document: Document) -> str:
+    """What a file is by its name or its keys; empty where it may be anything else."""
+    data = document.data
+    if named := BY_NAME.get(posixpath.basename(document.path)):
+        return named
+    if not isinstance(data, dict) or "apiVersion" in data:
+        return ""
+    keys = {"on" if key is True else str(key) for key in data}
+    return next((name for name, wanted in BY_KEYS if wanted <= keys), _pipeline(data))
+
+
+def _pipeline(data: Mapping[object, object]) -> str:
+    """A pipeline of Buildkite: steps that have a label or agents; an action of GitHub: what it runs using."""
+    steps, runs = data.get("steps"), data.get("runs")
+    if isinstance(runs, dict) and "using" in runs:
+        return "GitHub action"
+    marks = {"label", "agents", "plugins"}
+    staged = isinstance(steps, list) and any(isinstance(step, dict) and marks & step.keys() for step in steps)
+    return "Buildkite pipeline" if staged else ""
+
+
+def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
+    yield from ()

@@ -1,0 +1,138 @@
+"""Blueprints of Google's Cluster Toolkit: node pools of GKE, and node sets with the partitions of Slurm that use them.
+
+GoogleCloudPlatform/cluster-toolkit v1.6x: docs/blueprints.md; modules/compute/gke-node-pool,
+community/modules/compute/schedmd-slurm-gcp-v6-nodeset and -partition.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+
+from gpulint.adapters.nodes import Pool
+from gpulint.adapters.nodes import machine_types as machines
+from gpulint.adapters.programs import replica as instance
+from gpulint.source.documents import Document, Path
+from gpulint.source.repository import Repository
+from gpulint.workload import Field, Origin, Unknown, Workload
+
+MENTIONS = ("deployment_groups", "blueprint_name")
+READS = ("plain",)
+VARIABLE = re.compile(r"\$\(vars\.(\w+)\)")
+DEPTH_MAX = 8
+
+
+def claims(document: Document) -> bool:
+    data = document.data
+    return isinstance(data, dict) and isinstance(data.get("deployment_groups"), list)
+
+
+def kind(document: Document) -> str:
+    return "Cluster Toolkit blueprint"
+
+
+def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
+    """None: a blueprint says what a cluster is made of."""
+    yield from ()
+
+
+def pools(found: Iterable[Document]) -> Iterator[Pool]:
+    """The pools of all blueprints among the documents."""
+    for document in found:
+        if claims(document):
+            yield from _of_blueprint(document)
+
+
+def modules(document: Document) -> Iterator[tuple[str, Path]]:
+    """The last word of each module's source, and where the module stands."""
+    for group in instance.items(document, ("deployment_groups",)):
+        for path in instance.items(document, (*group, "modules")):
+            yield posixpath.basename(str(document.get((*path, "source"))).partition("?")[0]), path
+
+
+def _of_blueprint(document: Document) -> Iterator[Pool]:
+    listed = list(modules(document))
+    by_id = {str(document.get((*path, "id"))): (source, path) for source, path in listed}
+    for source, path in listed:
+        if source == "gke-node-pool":
+            yield _node_pool(document, path)
+        elif source.endswith("-partition"):
+            name = field(document, (*path, "settings", "partition_name"))
+            used = document.get((*path, "use"))
+            for one in used if isinstance(used, list) else ():
+                kind, inner = by_id.get(str(one), ("", ()))
+                if "nodeset" in kind and name is not None and isinstance(name.value, str):
+                    yield _partition(document, name.value, path, inner)
+
+
+def _node_pool(document: Document, path: Path) -> Pool:
+    card, count, machine = _machine(document, path)
+    name = _name(document, path, machine)
+    labels = {}
+    if name is not None and isinstance(name.value, str):
+        labels["cloud.google.com/gke-nodepool"] = frozenset({name.value})
+    guest = field(document, (*path, "settings", "guest_accelerator", 0, "type"))
+    if guest is not None and isinstance(guest.value, str):
+        labels["cloud.google.com/gke-accelerator"] = frozenset({guest.value})
+    if machine is not None and isinstance(machine.value, str):
+        labels["node.kubernetes.io/instance-type"] = frozenset({machine.value})
+    called = str(document.get((*path, "id")))
+    pool = Pool(called, Origin(document, (*path, "id")), labels, card, count, _listed(machine), (), True)
+    return pool._replace(naming=("cloud.google.com/gke-nodepool",))
+
+
+def _name(document: Document, path: Path, machine: Field | None) -> Field | None:
+    """The name of a node pool: as set, else its machine type and the module's id; each of several has a number behind it."""
+    if any(document.get((*path, "settings", key), 1) != 1 for key in ("num_node_pools", "num_slices")):
+        return None
+    stated = field(document, (*path, "settings", "name"))
+    if stated is not None or machine is None or not isinstance(machine.value, str):
+        return stated
+    module = re.sub(r"[^a-z0-9-]", "", str(document.get((*path, "id"))).lower())
+    return Field(f"{machine.value}-{module}", (Origin(document, (*path, "id")),))
+
+
+def _partition(document: Document, name: str, path: Path, inner: Path) -> Pool:
+    card, count, machine = _machine(document, inner)
+    origin = Origin(document, (*path, "settings", "partition_name"))
+    return Pool(name, origin, {"partition": frozenset({name})}, card, count, _listed(machine), (), True)
+
+
+def _machine(document: Document, path: Path) -> tuple[Field, Field | None, Field | None]:
+    """The card, count and machine type of a module's settings."""
+    machine = field(document, (*path, "settings", "machine_type"))
+    guest, count = guests(document, path)
+    holds = machine is not None and machines.of_type(str(machine.value), "gcp") is not None
+    card, held = machines.held(machine, None if holds else guest, None if holds else count, "gcp")
+    return card, held, machine
+
+
+def guests(document: Document, path: Path) -> tuple[Field | None, Field | None]:
+    """The type and count of the GPUs that a module attaches."""
+    at = (*path, "settings", "guest_accelerator", 0)
+    guest, count = (field(document, (*at, key)) for key in ("type", "count"))
+    if count is not None and isinstance(count.value, str) and count.value.isdecimal():
+        count = Field(int(count.value), count.origins)
+    return guest, count
+
+
+def field(document: Document, path: Path, depth: int = 0) -> Field | None:
+    """A setting as text, through the blueprint's variables; an expression of another kind is unknown."""
+    value = document.get(path)
+    if value is None or isinstance(value, dict | list):
+        return None
+    origin = (Origin(document, path),)
+    text = str(value)
+    if (match := VARIABLE.fullmatch(text)) and depth < DEPTH_MAX:
+        found = field(document, ("vars", match[1]), depth + 1)
+        if found is None:
+            return Field(Unknown(f"{match[1]} is set when the blueprint is deployed", "caller's variable"), origin)
+        return Field(found.value, (*found.origins, *origin))
+    if "$(" in text or "((" in text:
+        return Field(Unknown(f"{text} is computed"), origin)
+    return Field(text, origin)
+
+
+def _listed(machine: Field | None) -> Field | None:
+    return machine if machine is not None and machines.of_type(str(machine.value), "gcp") else None

@@ -1,0 +1,59 @@
+"""Configurations of AWS ParallelCluster: each queue of Slurm is a partition, with the machines of its compute resources.
+
+aws/aws-parallelcluster 3.x: docs.aws.amazon.com/parallelcluster/latest/ug/Scheduling-v3.html.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gpulint.adapters.nodes import Pool
+from gpulint.adapters.nodes import kubernetes_pools as node_objects
+from gpulint.adapters.programs import replica as instance
+from gpulint.source.documents import Document, Path
+from gpulint.source.repository import Repository
+from gpulint.workload import Field, Origin, Workload
+
+MENTIONS = ("SlurmQueues",)
+READS = ("plain",)
+QUEUES: Path = ("Scheduling", "SlurmQueues")
+
+
+def claims(document: Document) -> bool:
+    return isinstance(document.get(QUEUES), list)
+
+
+def kind(document: Document) -> str:
+    return "AWS ParallelCluster configuration"
+
+
+def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
+    """None: the file says what a cluster is made of."""
+    yield from ()
+
+
+def pools(found: Iterable[Document]) -> Iterator[Pool]:
+    """The queues of all such files: one pool for each compute resource."""
+    for document in found:
+        if document.format not in ("hcl", "slurm", "shell") and claims(document):
+            for path in instance.items(document, QUEUES):
+                yield from _of_queue(document, path)
+
+
+def _of_queue(document: Document, path: Path) -> Iterator[Pool]:
+    name = node_objects.text(document, (*path, "Name"))
+    if name is None or not isinstance(name.value, str):
+        return
+    for resource, types in compute_resources(document, path):
+        card, count, machine = node_objects.of_kinds(types, "aws")
+        origin = Origin(document, (*resource, "Name"))
+        yield Pool(name.value, origin, {"partition": frozenset({name.value})}, card, count, machine, (), True)
+
+
+def compute_resources(document: Document, queue: Path) -> Iterator[tuple[Path, list[Field]]]:
+    """The compute resources of a queue, each with its machine types."""
+    for path in instance.items(document, (*queue, "ComputeResources")):
+        single = node_objects.text(document, (*path, "InstanceType"))
+        listed = instance.items(document, (*path, "Instances"))
+        types = [node_objects.text(document, (*one, "InstanceType")) for one in listed]
+        yield path, [field for field in (single, *types) if field is not None]

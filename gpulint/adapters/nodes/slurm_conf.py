@@ -1,0 +1,131 @@
+"""Slurm's settings: the partitions of slurm.conf with the cards of their nodes, and gres.conf. They hold no workload."""
+
+from __future__ import annotations
+
+import functools
+import posixpath
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from gpulint.adapters.nodes import Pool
+from gpulint.adapters.programs import slurm
+from gpulint.source.documents import Document
+from gpulint.source.repository import Repository
+from gpulint.workload import Field, Origin, Unknown, Workload
+
+MENTIONS = ("=",)
+READS = ("slurm",)
+RANGE = re.compile(r"(?P<head>[^\[\],]*)\[(?P<list>[\d,-]+)\](?P<tail>[^\[\],]*)|(?P<plain>[^\[\],]+)")
+HOSTS_MAX = 20_000
+PAIRS_MAX = 10_000
+EVERY = "all"
+"""slurm.conf(5): `Nodes=ALL` are all nodes that the file defines."""
+
+
+def claims(document: Document) -> bool:
+    return document.format == "slurm"
+
+
+def kind(document: Document) -> str:
+    return posixpath.basename(document.path)
+
+
+def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
+    """None: the file says what a cluster is made of."""
+    yield from ()
+
+
+def pools(found: Iterable[Document]) -> Iterator[Pool]:
+    """The partitions of all such files: one pool for each kind of node in each."""
+    for document in found:
+        if document.format == "slurm":
+            yield from _of_document(document)
+
+
+class _Nodes(NamedTuple):
+    """Nodes that are alike: their names, what is said of them, and the line of each of that."""
+
+    hosts: frozenset[str] | None
+    stated: Mapping[str, str]
+    lines: Mapping[str, int]
+
+
+def _nodes(lines: Sequence[Mapping[str, str]]) -> Iterator[_Nodes]:
+    """The nodes of a file; what `NodeName=DEFAULT` says holds for those behind it."""
+    default = _Nodes(None, {}, {})
+    for at, line in enumerate(lines):
+        if "nodename" not in line:
+            continue
+        places = dict.fromkeys(line, at)
+        found = _Nodes(hosts(line["nodename"]), {**default.stated, **line}, {**default.lines, **places})
+        if line["nodename"].lower() == "default":
+            default = found
+        else:
+            yield found
+
+
+def _of_document(document: Document) -> Iterator[Pool]:
+    lines = document.data if isinstance(document.data, list) else []
+    machines = list(_nodes(lines))
+    every = frozenset().union(*(one.hosts or frozenset() for one in machines))
+    pairs = PAIRS_MAX
+    for at, line in enumerate(lines):
+        name = line.get("partitionname")
+        if not name or name.lower() == "default" or "nodes" not in line:
+            continue
+        whole = line["nodes"].lower() == EVERY
+        wanted = every if whole else hosts(line["nodes"])
+        pairs -= len(machines)
+        if pairs < 0:
+            return
+        place = Origin(document, (at, "partitionname"))
+        if wanted is None or not wanted <= every:
+            unknown = Field(Unknown("not all of its nodes are defined in the file"), (Origin(document, (at, "nodes")),))
+            yield Pool(name, place, {"partition": frozenset({name})}, unknown, is_open=True)
+        for machine in machines:
+            if wanted is None or machine.hosts is None or wanted & machine.hosts:
+                yield _pool(document, name, place, machine)
+
+
+def _pool(document: Document, partition: str, place: Origin, machine: _Nodes) -> Pool:
+    labels = {"partition": frozenset({partition})}
+    features = frozenset(re.split(r"[,&]", machine.stated.get("feature") or machine.stated.get("features") or "")) - {
+        ""
+    }
+    if features:
+        labels["feature"] = features
+    parts = re.split(r",(?![^(]*\))", machine.stated.get("gres", ""))
+    cards = [match for part in parts if (match := slurm.GRES_GPU.fullmatch(part.strip()))]
+    if not cards:
+        return Pool(partition, place, labels, Field(None, source="a node without GPUs"))
+    origin = Origin(document, (machine.lines["gres"], "gres"))
+    count = Field(sum(int(card["count"] or 1) for card in cards), (origin,))
+    return Pool(partition, place, labels, _card({card["type"] for card in cards}, origin), count)
+
+
+def _card(names: set[str | None], origin: Origin) -> Field:
+    if len(names) != 1 or None in names:
+        return Field(Unknown("the nodes' Gres names no type of card"), (origin,))
+    (name,) = names
+    product = slurm.product_of(str(name))
+    return Field(product or Unknown(f"{name} is the cluster's own name"), (origin,))
+
+
+@functools.lru_cache(maxsize=64)
+def hosts(text: str) -> frozenset[str] | None:
+    """The names of a host list such as `gpu[01-03,7],login`; None of one that is too long to be written out."""
+    found: list[str] = []
+    for match in RANGE.finditer(text):
+        if match["plain"]:
+            found.append(match["plain"])
+            continue
+        for part in match["list"].split(","):
+            first, _, last = part.partition("-")
+            if not first.isdecimal() or (last and not last.isdecimal()) or int(last or first) - int(first) > HOSTS_MAX:
+                return None
+            numbers = range(int(first), int(last or first) + 1)
+            if len(found) + len(numbers) > HOSTS_MAX:
+                return None
+            found += [f"{match['head']}{number:0{len(first)}}{match['tail']}" for number in numbers]
+    return frozenset(found)

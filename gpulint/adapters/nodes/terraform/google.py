@@ -1,0 +1,143 @@
+"""Pools of GKE as Terraform makes them, and machines of Google's with the cards attached to them.
+
+hashicorp/terraform-provider-google (container_node_pool, container_cluster, compute_instance) and
+terraform-google-modules/kubernetes-engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from gpulint.adapters.nodes import Pool
+from gpulint.adapters.nodes import machine_types as machines
+from gpulint.adapters.nodes.terraform import blocks as parts
+from gpulint.adapters.nodes.terraform.modules import Spot
+from gpulint.adapters.nodes.terraform.values import Modules
+from gpulint.adapters.pods.taints import Taint
+from gpulint.catalog import hardware
+from gpulint.workload import Field, Unknown
+
+GKE_NAME = "cloud.google.com/gke-nodepool"
+
+
+class Machine(NamedTuple):
+    """A machine as one block describes it: its type, and the card attached to it with its count and slice."""
+
+    spot: Spot
+    kind: Field | None
+    guest: Field | None
+    guests: Field | None
+    partition: Field | None
+    sharing: Field | None = None
+
+
+def machine(config: Spot, modules: Modules) -> Machine:
+    """The machine of a `node_config`, or of an instance that is described alike."""
+    kind = modules.field(config.below("machine_type"))
+    listed = config.below("guest_accelerator")
+    guests = modules.items(listed)
+    if config.below("dynamic", "guest_accelerator").value() is not None:
+        guests = Unknown("a dynamic block attaches the GPUs")
+    if isinstance(guests, Unknown):
+        unknown = Field(guests, (listed.origin(),))
+        return Machine(config, kind, unknown, unknown, None)
+    if not guests:
+        return Machine(config, kind, None, None, None)
+    partition = modules.field(guests[0].below("gpu_partition_size"))
+    blank = partition is not None and partition.value == ""
+    return Machine(
+        config,
+        kind,
+        modules.field(guests[0].below("type")),
+        modules.field(guests[0].below("count")),
+        None if blank else partition,
+        _sharing(guests[0], modules),
+    )
+
+
+def _sharing(guest: Spot, modules: Modules) -> Field | None:
+    """How GKE shares the cards of a pool out: by time or by MPS."""
+    for settings in parts.blocks(guest.below("gpu_sharing_config"), modules):
+        stated = modules.field(settings.below("gpu_sharing_strategy"))
+        named = str(stated.value) if stated is not None and isinstance(stated.value, str) else "shared"
+        return Field(named, (settings.origin(),))
+    return None
+
+
+def pool(spot: Spot, modules: Modules) -> Iterator[Pool]:
+    for config in parts.blocks(spot.below("node_config"), modules):
+        yield _gke_pool(spot, config, modules.field(spot.below("name")), modules)
+
+
+def cluster(spot: Spot, modules: Modules) -> Iterator[Pool]:
+    removed = modules.field(spot.below("remove_default_node_pool"))
+    if removed is None:
+        for config in parts.blocks(spot.below("node_config"), modules):
+            yield _gke_pool(spot, config, Field("default-pool", source="GKE"), modules)
+    for inner in parts.blocks(spot.below("node_pool"), modules):
+        yield from pool(inner, modules)
+
+
+def _gke_pool(spot: Spot, config: Spot, name: Field | None, modules: Modules) -> Pool:
+    own, unknown = parts.labels_of(config.below("labels"), modules)
+    tainted = parts.taints_of(config.below("taint"), modules)
+    return _made(spot, machine(config, modules), name, own, tainted, unknown)
+
+
+def _made(
+    spot: Spot,
+    of: Machine,
+    name: Field | None,
+    own: Mapping[str, frozenset[str]],
+    tainted: tuple[Taint, ...],
+    is_open: bool,
+) -> Pool:
+    """A pool of GKE with the labels that it sets itself: cloud.google.com/kubernetes-engine/docs/concepts/node-pools."""
+    guest = of.guest if not _holds_cards(of.kind) else None
+    card, count = machines.held(of.kind, guest, of.guests, "gcp")
+    labels = dict(own)
+    if card.value is not None:
+        parts.set_label(labels, "cloud.google.com/gke-accelerator", of.guest)
+        parts.set_label(labels, "cloud.google.com/gke-gpu-partition-size", of.partition)
+    if of.guest is None and isinstance(card.value, str):
+        labels["cloud.google.com/gke-accelerator"] = _written(card.value)
+    parts.set_label(labels, GKE_NAME, name)
+    parts.set_label(labels, "node.kubernetes.io/instance-type", of.kind)
+    parts.set_label(labels, "beta.kubernetes.io/instance-type", of.kind)
+    if of.partition is not None or of.sharing is not None:
+        shared = of.partition or of.sharing
+        count = Field(Unknown("the cards are shared out in parts"), shared.origins if shared else ())
+    is_open = is_open or not isinstance(name.value if name else None, str)
+    pool = Pool(
+        parts.called(name, spot), spot.name(), labels, card, count, parts.listed_type(of.kind), tainted, is_open
+    )
+    cut = of.partition if of.partition is None or isinstance(of.partition.value, str) else None
+    return pool._replace(naming=(GKE_NAME,), mig_profile=cut, sharing=of.sharing)
+
+
+def _holds_cards(kind: Field | None) -> bool:
+    """Whether a machine type holds the cards that a `guest_accelerator` repeats."""
+    node = machines.of_type(str(kind.value), "gcp") if kind is not None else None
+    return node is not None and bool(node.accelerator)
+
+
+def _written(product: str) -> frozenset[str]:
+    """The values of GKE's label that a product has: its nodes carry one, whether or not a pool repeats the card."""
+    key = "cloud.google.com/gke-accelerator"
+    return frozenset(value for (label, value), named in hardware.labels().items() if label == key and named == product)
+
+
+def module(spot: Spot, modules: Modules) -> Iterator[Pool]:
+    listed = modules.items(spot.below("node_pools"))
+    shared, hidden = parts.labels_of(spot.below("node_pools_labels", "all"), modules)
+    for item in () if isinstance(listed, Unknown) else listed:
+        name = modules.field(item.below("name"))
+        guest, count = (modules.field(item.below(key)) for key in ("accelerator_type", "accelerator_count"))
+        if guest is not None and (guest.value == "" or (count is not None and count.value == 0)):
+            guest = count = None
+        of = Machine(item, modules.field(item.below("machine_type")), guest, count, None)
+        own, unknown = parts.labels_of(spot.below("node_pools_labels", str(name.value if name else "")), modules)
+        open_map = isinstance(spot.below("node_pools_labels").value(), str)
+        tainted = parts.taints_of(spot.below("node_pools_taints", str(name.value if name else "")), modules)
+        yield _made(item, of, name, {**shared, **own}, tainted, unknown or hidden or open_map)

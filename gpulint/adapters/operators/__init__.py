@@ -1,0 +1,1 @@
+"""Objects of operators that run inference or training."""

@@ -1,0 +1,187 @@
+"""Dynamo: graphs of components, each a pod that the operator makes, over several nodes where it says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from gpulint.adapters import kubernetes
+from gpulint.adapters import pods as pod
+from gpulint.adapters.objects import merge as joined
+from gpulint.adapters.objects import objective_annotations as stated_objectives
+from gpulint.adapters.objects import synthetic as tree
+from gpulint.adapters.programs import replica as instance
+from gpulint.source.documents import Document, Node, Path
+from gpulint.source.repository import Repository
+from gpulint.workload import Field, Origin, Role, Unknown, Workload
+
+MENTIONS = ("nvidia.com/v1",)
+
+GROUP = "nvidia.com"
+GRAPH = "DynamoGraphDeployment"
+COMPONENT = "DynamoComponentDeployment"
+KINDS = frozenset(
+    {
+        (GROUP, GRAPH),
+        (GROUP, COMPONENT),
+        *((GROUP, kind) for kind in ("DynamoGraphDeploymentRequest", "DynamoModel", "DynamoCheckpoint")),
+        (GROUP, "DynamoGraphDeploymentScalingAdapter"),
+    }
+)
+MAIN = "main"
+MOUNTED = "the Dynamo operator mounts /dev/shm, 8 GiB unless a size is stated (dynamo deploy/operator/api/v1beta1)"
+RESOURCES = ("cpu", "memory")
+GPU = "nvidia.com/gpu"
+"""What `gpu` asks for where no gpuType is stated (dynamo deploy/operator/api/v1alpha1/common.go)."""
+
+
+class Component(NamedTuple):
+    """One component: its name, where it stands, and the variables that the graph gives all of them."""
+
+    name: str
+    path: Path
+    shared: Node | None
+
+
+def claims(document: Document) -> bool:
+    data = document.data
+    return isinstance(data, dict) and kubernetes.group_and_kind(data) in KINDS
+
+
+def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
+    """One workload: a role for each component that has GPUs or runs an engine."""
+    roles = tuple(role for component in _components(document) for role in _roles(document, component))
+    if roles:
+        name = str(document.get(("metadata", "name")) or document.get(("kind",)))
+        aims = stated_objectives.of_planner(document)
+        aimed = tuple(replace(role, fields={**aims, **role.fields}) for role in roles)
+        yield Workload(name, "inference", "dynamo", document, (), aimed)
+
+
+def _components(document: Document) -> Iterator[Component]:
+    """The services of v1alpha1, the list of v1beta1, or the one component that the object is."""
+    if document.get(("kind",)) == COMPONENT:
+        name = document.get(("spec", "serviceName")) or document.get(("metadata", "name"))
+        yield Component(str(name or COMPONENT), ("spec",), None)
+        return
+    if document.get(("kind",)) != GRAPH:
+        return
+    services, listed = document.get(("spec", "services")), document.get(("spec", "components"))
+    shared = document.node(("spec", "envs")) or document.node(("spec", "env"))
+    for name, service in services.items() if isinstance(services, dict) else ():
+        if isinstance(service, dict):
+            yield Component(str(name), ("spec", "services", name), shared)
+    for at, component in enumerate(listed if isinstance(listed, list) else ()):
+        if isinstance(component, dict):
+            yield Component(str(component.get("name") or at), ("spec", "components", at), shared)
+
+
+def _roles(document: Document, component: Component) -> Iterator[Role]:
+    """The containers of a component's pod with GPUs or an engine, on as many nodes as it states."""
+    path = component.path
+    spec = _template_spec(document, component) if _is_template(document, path) else _extra_spec(document, component)
+    if spec is None:
+        return
+    made = joined.pod(document, spec)
+    given = pod.hints(document, ("metadata",), path, (*path, "extraPodMetadata"), (*path, "podTemplate", "metadata"))
+    for role in pod.roles(made, ("spec",), given):
+        name = component.name if role.name in (MAIN, "0") else f"{component.name}/{role.name}"
+        whole = instance.counted(_completed(document, path, role), _nodes(document, path), _replicas(document, path))
+        yield replace(whole, name=name)
+
+
+def _is_template(document: Document, path: Path) -> bool:
+    return isinstance(document.get((*path, "podTemplate")), dict)
+
+
+def _template_spec(document: Document, component: Component) -> Node | None:
+    """v1beta1: the pod as written, with the graph's variables in its main container."""
+    spec = document.node((*component.path, "podTemplate", "spec"))
+    if component.shared is None or spec is None:
+        return spec
+    at = tree.place(document, component.path)
+    return joined.merged(tree.written({"containers": [{"name": MAIN, "env": component.shared}]}, at), spec)
+
+
+def _extra_spec(document: Document, component: Component) -> Node | None:
+    """v1alpha1: the main container under the resources and variables that the service states beside it."""
+    path = component.path
+    extra = joined.entries(document.node((*path, "extraPodSpec")))
+    at = tree.place(document, path)
+    stated: joined.Parts = {
+        "name": MAIN,
+        "resources": _resources(document, path),
+        "env": _environment(document, component),
+    }
+    if secret := document.node((*path, "envFromSecret")):
+        stated["envFrom"] = [{"secretRef": {"name": secret}}]
+    own = extra.get("mainContainer", (None, None))[1]
+    main = joined.merged(tree.written(stated, at), own)
+    beside = joined.items(extra.get("containers", (None, None))[1])
+    rest = [pair for key, pair in extra.items() if key not in ("mainContainer", "containers")]
+    containers = (tree.word("containers", at), tree.written([main, *beside], at))
+    return Node("mapping", at.start, at.end, [*rest, containers])
+
+
+def _resources(document: Document, path: Path) -> joined.Parts:
+    """The resources as Kubernetes names them; claims as they stand."""
+    sides: joined.Parts = {
+        side: _amounts(document, (*path, "resources", side))
+        for side in ("limits", "requests")
+        if isinstance(document.get((*path, "resources", side)), dict)
+    }
+    if claims := document.node((*path, "resources", "claims")):
+        sides["claims"] = claims
+    return sides
+
+
+def _amounts(document: Document, path: Path) -> joined.Parts:
+    amounts: joined.Parts = {name: document.node((*path, name)) for name in RESOURCES}
+    kind = document.get((*path, "gpuType"))
+    key, gpus = document.key_node((*path, "gpu")), document.node((*path, "gpu"))
+    if key is not None and gpus is not None:
+        amounts[tree.word(kind if isinstance(kind, str) and kind else GPU, key)] = gpus
+    for pair in joined.entries(document.node((*path, "custom"))).values():
+        amounts[pair[0]] = pair[1]
+    return {name: amount for name, amount in amounts.items() if amount is not None}
+
+
+def _environment(document: Document, component: Component) -> tree.Part:
+    own = joined.items(document.node((*component.path, "envs")))
+    return [*joined.items(component.shared), *own] or None
+
+
+# ---- what the operator decides
+
+
+def _completed(document: Document, path: Path, role: Role) -> Role:
+    """A role with the memory that is mounted, and the model that the component is said to serve."""
+    fields: dict[str, Field] = dict(role.fields)
+    if fields["shared_memory_default"].value and not _shared_memory_off(document, path):
+        fields["shared_memory_default"] = Field(False, source=MOUNTED)
+    reference = Origin(document, (*path, "modelRef", "name"))
+    stated = document.get(reference.path)
+    if isinstance(stated, str) and role.value("checkpoint") is None:
+        fields["checkpoint"] = Field(stated, (reference,))
+    return replace(role, fields=fields)
+
+
+def _shared_memory_off(document: Document, path: Path) -> bool:
+    size = document.get((*path, "sharedMemorySize"))
+    return document.get((*path, "sharedMemory", "disabled")) is True or str(size) == "0"
+
+
+def _nodes(document: Document, path: Path) -> Field:
+    if document.get((*path, "multinode")) is None:
+        return instance.ONE_POD
+    return instance.count(document, (*path, "multinode", "nodeCount"), 2, "default of Dynamo")
+
+
+def _replicas(document: Document, path: Path) -> Field:
+    """A scaling adapter moves the replicas from what is stated."""
+    adapter = document.get((*path, "scalingAdapter"))
+    if isinstance(adapter, Mapping) and (adapter.get("enabled") is True or _is_template(document, path)):
+        at = Origin(document, (*path, "scalingAdapter"))
+        return Field(Unknown("an autoscaler decides", "another object"), (at,))
+    return instance.count(document, (*path, "replicas"), 1, "default of Dynamo")

@@ -1,0 +1,224 @@
+"""KAITO: objects that name a machine type and the preset of a model; KAITO decides how it is spread."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gpulint import engines
+from gpulint.adapters import kubernetes
+from gpulint.adapters import pods as pod
+from gpulint.adapters.objects import embedded as nested
+from gpulint.adapters.programs import container_command as command
+from gpulint.adapters.programs import replica as instance
+from gpulint.catalog import hardware
+from gpulint.catalog import tables as catalog
+from gpulint.engines import Argument, Invocation
+from gpulint.source.documents import Document, Path
+from gpulint.source.repository import Repository
+from gpulint.workload import Field, Origin, Role, Unknown, Workload
+
+MENTIONS = ("kaito.sh",)
+
+GROUP = "kaito.sh"
+WORKSPACE, SET, ROLES, RAG = "Workspace", "InferenceSet", "MultiRoleInference", "RAGEngine"
+KINDS = frozenset((GROUP, kind) for kind in (WORKSPACE, SET, ROLES, RAG))
+MOUNTED = "KAITO mounts /dev/shm (kaito v0.12.0 pkg/utils/common_preset.go)"
+SPREAD = Unknown("KAITO spreads the model over GPUs and nodes by its size", "operator preset")
+RUNTIME: Path = ("metadata", "annotations", "kaito.sh/runtime")
+SERVED = "KAITO serves its presets with vLLM unless kaito.sh/runtime says otherwise (kaito v0.12.0 api/v1beta1)"
+WRITTEN = "KAITO writes the engine's arguments"
+CONFIG_KEY = "inference_config.yaml"
+
+
+def claims(document: Document) -> bool:
+    data = document.data
+    return isinstance(data, dict) and kubernetes.group_and_kind(data) in KINDS
+
+
+def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
+    """A workspace states its parts at the top, a set in its template, roles each in an entry of a list."""
+    kind = document.get(("kind",))
+    base: Path = ("spec", "template") if kind == SET else ()
+    purpose = "training" if document.get((*base, "tuning")) else "inference"
+    if kind == ROLES:
+        roles = tuple(_listed(document, repository))
+    elif kind == RAG:
+        roles = tuple(_retrieving(document))
+    else:
+        roles = tuple(_of_template(document, base, repository))
+    if roles:
+        name = str(document.get(("metadata", "name")) or kind)
+        yield Workload(name, purpose, "kaito", document, (), roles)
+
+
+def _of_template(document: Document, base: Path, repository: Repository) -> Iterator[Role]:
+    """The preset of a workspace, else the pod that it states itself."""
+    machine = _machine(document, (*base, "resource"))
+    if preset := _preset(document, base):
+        config = Origin(document, (*base, "inference", "config"))
+        fields = {**machine, **_asked(document, (*base, "resource")), **preset}
+        engine, unread = _engine(document, base, config, repository)
+        anchor = next(iter(preset.values())).origins[0]
+        role = _counted(Role("preset", anchor, {**fields, **engine}, None, unread))
+        in_set = document.get(("kind",)) == SET
+        yield role.having(replicas=instance.count(document, ("spec", "replicas"), 1)) if in_set else role
+        return
+    replicas = instance.count(document, (*base, "resource", "count"), 1, "default of KAITO")
+    for role in pod.roles(document, (*base, "inference", "template", "spec"), {}):
+        yield instance.counted(role.having(**machine), instance.ONE_POD, replicas)
+
+
+def _listed(document: Document, repository: Repository) -> Iterator[Role]:
+    """Prefill and decode of one model, each on machines of its own."""
+    model = Origin(document, ("spec", "model", "name"))
+    for at in instance.items(document, ("spec", "roles")):
+        fields = {**_machine(document, at), **_asked(document, at), **_named(model)}
+        engine, unread = _engine(document, (), Origin(document, (*at, "runtimeConfig")), repository)
+        role = Role(
+            str(document.get((*at, "type")) or at[-1]),
+            Origin(document, (*at, "type")),
+            {**fields, **engine},
+            None,
+            unread,
+        )
+        yield _counted(role).having(replicas=instance.count(document, (*at, "replicas"), 1, "default of KAITO"))
+
+
+def _retrieving(document: Document) -> Iterator[Role]:
+    """The engine of a RAGEngine, whose embedding model runs on the machine that is asked for."""
+    compute = ("spec", "compute")
+    machine = _machine(document, compute)
+    if "instance_type" not in machine:
+        return
+    model = Origin(document, ("spec", "embedding", "local", "modelID"))
+    at = Origin(document, (*compute, "instanceType"))
+    fields = {**machine, **_asked(document, compute), **_named(model)}
+    fields["program"] = Field("ragengine", (at,))
+    yield _counted(Role("ragengine", at, fields, None, WRITTEN))
+
+
+# ---- the machine
+
+
+def _machine(document: Document, resource: Path) -> dict[str, Field]:
+    """The machine type, and the accelerators that it holds; else the labels that choose the nodes."""
+    origin = Origin(document, (*resource, "instanceType"))
+    name = document.get(origin.path)
+    node = hardware.node(name) if isinstance(name, str) else None
+    if node is not None:
+        return {
+            "instance_type": Field(node.instance_type, (origin,)),
+            "accelerator": Field(node.accelerator, (origin,)),
+        }
+    if name:
+        return {"accelerator": Field(Unknown(f"the catalog has no machine {name}"), (origin,))}
+    labels = Origin(document, (*resource, "labelSelector"))
+    if document.get(labels.path) is None:
+        return {}
+    return {"accelerator": Field(Unknown("the labels choose the nodes", "queue or partition"), (labels,))}
+
+
+def _asked(document: Document, resource: Path) -> dict[str, Field]:
+    """The GPUs of one pod: those of a whole machine."""
+    origin = Origin(document, (*resource, "instanceType"))
+    name = document.get(origin.path)
+    node = hardware.node(name) if isinstance(name, str) else None
+    partition = Origin(document, (*resource, "partition"))
+    count = Field(node.node_gpus, (origin,)) if node else Field(_unnamed(document, resource), (origin,))
+    if document.get(partition.path):
+        count = Field(Unknown("a part of the machine is asked for", "operator preset"), (partition,))
+    return {"gpus_per_pod": count, "shared_memory_default": Field(False, source=MOUNTED)}
+
+
+def _unnamed(document: Document, resource: Path) -> Unknown:
+    return Unknown(
+        "the machines are not named", "" if document.get((*resource, "instanceType")) else "queue or partition"
+    )
+
+
+def _counted(role: Role) -> Role:
+    spread = Field(SPREAD, (role.anchor,))
+    return role.having(pods_per_replica=spread, replicas=spread, gpus_per_replica=spread)
+
+
+# ---- the model and its engine
+
+
+def _preset(document: Document, base: Path) -> dict[str, Field]:
+    """The checkpoint of a preset: one of KAITO's own names, or an id of Hugging Face."""
+    for part in ("inference", "tuning"):
+        origin = Origin(document, (*base, part, "preset", "name"))
+        if isinstance(document.get(origin.path), str):
+            return _named(origin)
+    return {}
+
+
+def _named(origin: Origin) -> dict[str, Field]:
+    name = origin.document.get(origin.path)
+    if not isinstance(name, str):
+        return {}
+    held = catalog.by("kaito_presets", "preset").get(name)
+    known = held["checkpoint"] if held else name if "/" in name else None
+    value = known or Unknown(f"the catalog does not know the preset {name}", "operator preset")
+    return {"checkpoint": Field(value, (origin,))}
+
+
+def _engine(document: Document, base: Path, config: Origin, repository: Repository) -> tuple[dict[str, Field], str]:
+    """vLLM, with the arguments that a ConfigMap states to it; what tunes a model is KAITO's own program."""
+    at = Origin(document, (*base, "inference", "preset") if document.get((*base, "inference")) else ("kind",))
+    runtime = document.get(RUNTIME)
+    if document.get((*base, "tuning")):
+        tuned = Origin(document, (*base, "tuning"))
+        return {"engine": Field(Unknown("KAITO's own program tunes the model", "operator preset"), (tuned,))}, WRITTEN
+    if runtime not in (None, "vllm"):
+        place = Origin(document, RUNTIME)
+        return {"engine": Field(Unknown(f"the runtime {runtime} serves", "operator preset"), (place,))}, WRITTEN
+    spread = {name: Field(SPREAD, (at,)) for name in ("tensor_parallel", "pipeline_parallel")}
+    return {**_stated(config, repository), **spread, "engine": Field("vllm", (at,), assumption=SERVED)}, WRITTEN
+
+
+def _stated(config: Origin, repository: Repository) -> dict[str, Field]:
+    """The fields that the `vllm` part of a ConfigMap states, read as the arguments that it becomes.
+
+    KAITO's own command states the parallelism, which counts more (kaito v0.12.0 pkg/model/interface.go).
+    """
+    name = config.document.get(config.path)
+    if not isinstance(name, str):
+        return {}
+    beside = [one for one in config.document.beside if _holds(one, name)]
+    found = beside or [one for one in repository.objects("ConfigMap", name, config.document.path) if _holds(one, name)]
+    inner = nested.document(found[0], ("data", CONFIG_KEY)) if len(found) == 1 else None
+    keywords = inner.get(("vllm",)) if inner else None
+    if inner is None or not isinstance(keywords, dict):
+        return {}
+    words = tuple(word for key in keywords for word in _words(inner, str(key)))
+    start = Argument("", config)
+    program = (Argument("vllm", config), Argument("serve", config))
+    reading = engines.read(Invocation(start, (*program, *words), command.Environment(), entrypoint=False))
+    if reading is None:
+        return {}
+    kept = {
+        key: field for key, field in reading.fields.items() if field.origins and key not in ("engine", "checkpoint")
+    }
+    if found[0].path == config.document.path:
+        return kept
+    return {key: replace(field, origins=(config, *field.origins)) for key, field in kept.items()}
+
+
+def _holds(document: Document, name: str) -> bool:
+    is_map = (document.get(("apiVersion",)), document.get(("kind",))) == ("v1", "ConfigMap")
+    return is_map and document.get(("metadata", "name")) == name
+
+
+def _words(inner: Document, key: str) -> Iterator[Argument]:
+    """A key and its value as the argument that states them."""
+    value = inner.get(("vllm", key))
+    flag = f"--{key.replace('_', '-')}"
+    if isinstance(value, bool):
+        yield Argument(f"{flag}={str(value).lower()}", Origin(inner, ("vllm", key)))
+    elif isinstance(value, str | int | float):
+        yield from (
+            Argument(flag, Origin(inner, ("vllm", key), key=True)),
+            Argument(str(value), Origin(inner, ("vllm", key))),
+        )

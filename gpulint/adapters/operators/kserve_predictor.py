@@ -1,0 +1,296 @@
+"""KServe's InferenceService: the predictor's container, on the serving runtime that is named or that its format has."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from gpulint.adapters import pods as pod
+from gpulint.adapters.objects import merge as joined
+from gpulint.adapters.objects import objective_annotations as stated_objectives
+from gpulint.adapters.objects import synthetic as tree
+from gpulint.adapters.objects.merge import Places
+from gpulint.adapters.programs import replica as instance
+from gpulint.source.documents import Document, Node, Path
+from gpulint.source.repository import Repository
+from gpulint.workload import Field, Origin, Role, Unknown, Workload
+
+FRAMEWORKS = (
+    *("model", "huggingface", "triton", "pytorch", "tensorflow", "onnx"),
+    *("sklearn", "xgboost", "lightgbm", "pmml", "paddle"),
+)
+"""Keys of a predictor that are containers (kserve v0.20.0 pkg/apis/serving/v1beta1/predictor.go)."""
+NO_POD = frozenset({*FRAMEWORKS, "workerSpec", "containers"})
+RUNTIME_KINDS = ("ServingRuntime", "ClusterServingRuntime")
+POD_KEYS = ("nodeSelector", "affinity", "tolerations", "volumes", "resourceClaims", "hostIPC")
+SERVERS = {
+    "huggingface": "huggingfaceserver",
+    "vllm": "vllm-openai",
+    "triton": "tritonserver",
+    "tensorrt": "tritonserver",
+    "onnx": "tritonserver",
+    "pytorch": "torchserve",
+    "tensorflow": "tensorflow_model_server",
+    "sklearn": "sklearnserver",
+    "xgboost": "xgbserver",
+    "lightgbm": "lgbserver",
+    "paddle": "paddleserver",
+    "pmml": "pmmlserver",
+}
+"""What KServe's own runtimes start for a format (kserve v0.20.0 config/runtimes, supportedModelFormats)."""
+READ = frozenset({"huggingfaceserver", "vllm-openai"})
+ENGINES = {"tritonserver": "triton", "torchserve": "torchserve"}
+OWN_RUNTIMES = {f"kserve-{server}": server for server in ("huggingfaceserver", "tritonserver", "torchserve")} | {
+    "kserve-vllmserver": "vllm-openai",
+    "kserve-tensorflow-serving": "tensorflow_model_server",
+    "kserve-huggingfaceserver-multinode": "huggingfaceserver",
+}
+PRESET = "KServe's own runtime serves the format (kserve v0.20.0 config/runtimes)"
+MOUNTED_HERE = "/mnt/models"
+
+
+def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
+    """One workload: the predictor; transformers and explainers where they ask for GPUs."""
+    roles = tuple(
+        role
+        for base in (("spec",), ("spec", "default"))
+        for component in ("predictor", "transformer", "explainer")
+        for role in _component(document, (*base, component), repository)
+    )
+    if roles:
+        name = str(document.get(("metadata", "name")) or "InferenceService")
+        yield Workload(name, "inference", "kserve", document, (), roles)
+
+
+def _component(document: Document, path: Path, repository: Repository) -> Iterator[Role]:
+    if not isinstance(document.get(path), dict):
+        return
+    replicas = _replicas(document, path)
+    given = pod.hints(document, ("metadata",), path)
+    key = next((key for key in FRAMEWORKS if isinstance(document.get((*path, key)), dict)), None)
+    if key is not None and path[-1] == "predictor":
+        yield from _model(document, path, key, given, repository, replicas)
+        return
+    for role in pod.roles(document, path, given):
+        yield _finished(document, path, role, replicas)
+
+
+# ---- a model on a runtime
+
+
+def _model(
+    document: Document, path: Path, key: str, given: Mapping[str, Origin], repository: Repository, replicas: Field
+) -> Iterator[Role]:
+    """The container of a model: the runtime's, with what the predictor states over it."""
+    places = Places()
+    at = tree.place(document, (*path, key))
+    named = Origin(document, (*path, key, "runtime"))
+    held = _runtime(document, str(document.get(named.path)), repository) if document.get(named.path) else None
+    runtime = places.copied(held, ("spec",), named) if held else None
+    container = _on_runtime(document, path, key, runtime) if runtime else _on_server(document, path, key, at)
+    made = joined.pod(document, _pod(document, path, container, runtime, at))
+    for role in pod.roles(made, ("spec",), given):
+        resolved = replace(places.resolved(role), name=key if role.name in ("0", CONTAINER) else role.name)
+        yield _finished(document, path, _served(document, path, key, resolved, runtime is not None), replicas)
+
+
+def _on_server(document: Document, path: Path, key: str, at: Node) -> Node | None:
+    """The model's container with the image of the server that KServe has for its format."""
+    container, server = document.node((*path, key)), _server(document, path, key)
+    if server not in READ or joined.value(container, "image") is not None:
+        return container
+    image = tree.word(server, _named_at(document, path, key))
+    return joined.merged(tree.written({"image": image}, at), container)
+
+
+CONTAINER = "kserve-container"
+
+
+def _runtime(document: Document, name: str, repository: Repository) -> Document | None:
+    """The one runtime of that name, in the same file or the repository."""
+    for kind in RUNTIME_KINDS:
+        beside = [one for one in document.beside if _is(one, kind, name)]
+        found = beside or [one for one in repository.objects(kind, name, document.path) if _is(one, kind, name)]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+def _is(document: Document, kind: str, name: str) -> bool:
+    group = str(document.get(("apiVersion",))).partition("/")[0]
+    return (
+        group in ("serving.kserve.io", "serving.kubeflow.org")
+        and document.get(("kind",)) == kind
+        and document.get(("metadata", "name")) == name
+    )
+
+
+def _on_runtime(document: Document, path: Path, key: str, runtime: Node | None) -> Node | None:
+    """The runtime's container with the model's over it; their arguments one after the other (MergeRuntimeContainers)."""
+    listed = joined.items(joined.value(runtime, "containers"))
+    base = next((one for one in listed if joined.text(joined.value(one, "name")) == CONTAINER), None)
+    own = document.node((*path, key))
+    whole = joined.merged(base or (listed[0] if listed else None), own)
+    words = [*joined.items(joined.value(base, "args")), *joined.items(joined.value(own, "args"))]
+    if whole is None or not words:
+        return whole
+    pairs = [pair for name, pair in joined.entries(whole).items() if name != "args"]
+    name = tree.word("args", tree.place(document, (*path, key)))
+    return Node("mapping", whole.start, whole.end, [*pairs, (name, Node("sequence", name.start, name.end, words))])
+
+
+def _pod(document: Document, path: Path, container: Node | None, runtime: Node | None, at: Node) -> Node:
+    """The predictor as a pod: its own settings over the runtime's, the model's container and those beside it."""
+    own = {key: pair for key, pair in joined.entries(document.node(path)).items() if key not in NO_POD}
+    spec: Node | None = Node("mapping", at.start, at.end, list(own.values()))
+    of_runtime: joined.Parts = {key: joined.value(runtime, key) for key in POD_KEYS}
+    spec = joined.merged(tree.written(of_runtime, at), spec)
+    beside = [
+        one
+        for one in joined.items(document.node((*path, "containers")))
+        if joined.text(joined.value(one, "name")) != CONTAINER
+    ]
+    whole = joined.merged(spec, tree.written({"containers": [container, *beside]}, at))
+    return whole or at
+
+
+def _format(document: Document, path: Path, key: str) -> str:
+    """The format of the model: the framework's key, or the one that is named."""
+    if key != "model":
+        return key
+    return str(document.get((*path, key, "modelFormat", "name")) or "").lower()
+
+
+def _server(document: Document, path: Path, key: str) -> str:
+    """The server of KServe's own runtime: the one named, else the one for the format, which a runtime of another name
+    is only believed to be where its arguments are those of an engine.
+    """
+    named = document.get((*path, key, "runtime"))
+    if named is not None:
+        of_format = SERVERS.get(_format(document, path, key), "")
+        return OWN_RUNTIMES.get(str(named)) or (of_format if of_format in READ else "")
+    return SERVERS.get(_format(document, path, key), "")
+
+
+def _named_at(document: Document, path: Path, key: str) -> Node:
+    return tree.place(document, (*path, key, "modelFormat", "name") if key == "model" else (*path, key))
+
+
+def _served(document: Document, path: Path, key: str, role: Role, on_runtime: bool) -> Role:
+    """The role with the server, the weights and the mounts that KServe decides."""
+    fields: dict[str, Field] = {**role.fields, **_program(document, path, key, role, on_runtime)}
+    fields |= {"engine_image": Field(None), **_weights(document, path, key, role)}
+    if not on_runtime:
+        fields["shared_memory_default"] = Field(False, source="the runtime may mount it")
+        fields["unmounted_memory_volume"] = Field(None)
+    fields.pop("model_volume_bytes", None)
+    unread = "" if on_runtime else "the serving runtime may add arguments"
+    return replace(role, fields=fields, open_ended=role.open_ended or unread)
+
+
+def _program(document: Document, path: Path, key: str, role: Role, on_runtime: bool) -> dict[str, Field]:
+    """What runs where the container alone does not tell: by the format, or decided by a runtime elsewhere."""
+    if on_runtime or role.text("engine"):
+        return {}
+    named = Origin(document, (*path, key, "runtime"))
+    server = _server(document, path, key)
+    if server and document.get(named.path, server) in (server, *OWN_RUNTIMES):
+        at = Origin(document, (*path, key), key=True)
+        if key == "model":
+            at = Origin(document, (*path, key, "modelFormat", "name"))
+        if engine := ENGINES.get(server):
+            return {"engine": Field(engine, (at,), assumption=PRESET)}
+        reason = Unknown(f"the format is served by {server}", "operator preset")
+        return {"engine": Field(reason, (at,)), "program": Field(server, (at,), assumption=PRESET)}
+    if document.get((*path, key, "image")) is not None:
+        return {}
+    if document.get(named.path) is not None:
+        return {"engine": Field(Unknown("the runtime decides what serves", "another object"), (named,))}
+    at = Origin(document, (*path, key, "modelFormat", "name"))
+    return {"engine": Field(Unknown("the cluster's runtimes decide what serves", "another object"), (at,))}
+
+
+def _weights(document: Document, path: Path, key: str, role: Role) -> dict[str, Field]:
+    """The model that is put where the server looks for it: of a hub, or of a volume or bucket, which does not tell."""
+    origin = Origin(document, (*path, key, "storageUri"))
+    uri, stated = document.get(origin.path), role.value("checkpoint")
+    local = stated is None or (isinstance(stated, str) and stated.startswith((MOUNTED_HERE, "hf://")))
+    if not local:
+        return {}
+    if not isinstance(uri, str):
+        storage = Origin(document, (*path, key, "storage"))
+        kept = document.get(storage.path) is not None
+        return {"checkpoint": Field(Unknown("a storage secret tells", "another object"), (storage,))} if kept else {}
+    if uri.startswith("hf://"):
+        return {"checkpoint": Field(uri, (origin,))}
+    return {"checkpoint": Field(Unknown(f"what {uri} holds is not stated", "another object"), (origin,))}
+
+
+# ---- counts
+
+
+def _finished(document: Document, path: Path, role: Role, replicas: Field) -> Role:
+    """The role with its multipliers, the sizes of a multi-node instance, and what scales it."""
+    fields = {**stated_objectives.of_predictor(document, path), **role.fields}
+    if metric := _metric(document, path):
+        fields["autoscaler_metric"] = metric
+    fields["replicas_least"] = instance.count(document, (*path, "minReplicas"), 1, "default of KServe")
+    worker = (*path, "workerSpec")
+    if document.get(worker) is None:
+        return instance.counted(replace(role, fields=fields), instance.ONE_POD, replicas)
+    sizes = {
+        "tensor_parallel": instance.count(document, (*worker, "tensorParallelSize"), 1, "default of KServe"),
+        "pipeline_parallel": instance.count(document, (*worker, "pipelineParallelSize"), 1, "default of KServe"),
+    }
+    fields.pop("multi_node", None)
+    whole = replace(role, fields={**fields, **sizes})
+    return _spread(document, worker, whole, tuple(sizes.values())).having(replicas=replicas)
+
+
+def _spread(document: Document, worker: Path, role: Role, sizes: Sequence[Field]) -> Role:
+    """Head and workers of one instance: together the GPUs of all ranks, in as many nodes as those take."""
+    total = instance.product(*sizes)
+    tensor = sizes[0]
+    head, each = role.fields["gpus_per_pod"], _gpus_of_worker(document, worker)
+    if not isinstance(head.value, int):
+        head = each or tensor
+    nodes: Field = Field(Unknown("the nodes are not known"), total.origins)
+    if isinstance(total.value, int) and isinstance(head.value, int) and head.value > 0:
+        others = each.value if each and isinstance(each.value, int) and each.value > 0 else head.value
+        further = max(total.value - head.value, 0)
+        nodes = Field(1 + math.ceil(further / others), total.origins)
+    return role.having(gpus_per_pod=head, pods_per_replica=nodes, gpus_per_replica=total)
+
+
+def _gpus_of_worker(document: Document, worker: Path) -> Field | None:
+    for side in ("limits", "requests"):
+        path = (*worker, "containers", 0, "resources", side)
+        amounts = document.get(path)
+        for name in amounts if isinstance(amounts, dict) else ():
+            if pod.GPU.fullmatch(str(name)):
+                origin = Origin(document, (*path, name))
+                return Field(pod.gpu_count(document, origin), (origin,))
+    return None
+
+
+def _replicas(document: Document, path: Path) -> Field:
+    """KServe keeps at least the one and at most the other; nothing tells how many where they differ."""
+    least = instance.count(document, (*path, "minReplicas"), 1, "default of KServe")
+    most = document.get((*path, "maxReplicas"))
+    if isinstance(most, int) and most not in (0, least.value):
+        return Field(Unknown("an autoscaler decides", "another object"), (Origin(document, (*path, "maxReplicas")),))
+    if least.value == 0:
+        return Field(Unknown("an autoscaler starts the first replica", "another object"), least.origins)
+    return least
+
+
+def _metric(document: Document, path: Path) -> Field | None:
+    """What scales the replicas, where there may be several of them."""
+    least = document.get((*path, "minReplicas"), 1)
+    most = document.get((*path, "maxReplicas"))
+    if not (isinstance(least, int) and isinstance(most, int) and most > least):
+        return None
+    stated = Origin(document, (*path, "scaleMetric"))
+    metric = document.get(stated.path)
+    return Field(metric, (stated,)) if metric in ("cpu", "memory") else None

@@ -1,0 +1,279 @@
+"""Ray: clusters, the jobs that they run, and the engine configurations of Ray Serve LLM inside a RayService."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from gpulint import engines
+from gpulint.adapters import kubernetes
+from gpulint.adapters.objects import embedded as nested
+from gpulint.adapters.objects import objective_annotations as stated_objectives
+from gpulint.adapters.objects import pod_templates as kinds
+from gpulint.adapters.pods.download_volume import HUB_ID
+from gpulint.adapters.programs import container_command as command
+from gpulint.adapters.programs import program_name as program
+from gpulint.catalog import hardware
+from gpulint.engines import Argument, Invocation, Reading
+from gpulint.source.documents import Document, Path
+from gpulint.source.repository import Repository
+from gpulint.workload import Field, Origin, Role, Unknown, Workload
+
+MENTIONS = ("ray.io",)
+
+KINDS = frozenset({("ray.io", "RayCluster"), ("ray.io", "RayJob"), ("ray.io", "RayService")})
+CONFIG: Path = ("spec", "serveConfigV2")
+OLD_IMPORT_PATH: Path = ("spec", "serveConfig", "importPath")
+OLD_ENVIRONMENT: Path = ("spec", "serveConfig", "runtimeEnv")
+ENTRYPOINT: Path = ("spec", "entrypoint")
+MODEL_VARIABLES = ("MODEL_ID", "MODEL_NAME", "MODEL")
+"""What applications of one's own are told their model by, as in kuberay v1.7.0 ray-operator/config/samples/vllm."""
+BUILDER = "ray.serve.llm:build_openai_app"
+"""Any other import path is a program of one's own, whose engine only its source tells."""
+PLACED = "Ray Serve LLM asks for one GPU a rank (ray python/ray/llm/_internal/serve/engines/vllm/vllm_models.py)"
+OF_COMMAND_LINES = "_argument"
+"""Ends the names of what is noticed about the spelling of command lines, which these are not."""
+
+
+def claims(document: Document) -> bool:
+    data = document.data
+    return isinstance(data, dict) and kubernetes.group_and_kind(data) in KINDS
+
+
+def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
+    """The pods of the cluster with what runs on them: each configuration of a service, or the entrypoint of a job."""
+    kind = document.get(("kind",))
+    pods = next(kubernetes.workloads(document, repository), None)
+    if pods is None:
+        yield from _poolless(document) if kind == "RayService" else ()
+    elif kind == "RayJob":
+        yield _job(document, pods)
+    elif kind == "RayService":
+        yield replace(pods, adapter="ray", kind="inference", roles=tuple(_service(document, pods.roles)))
+    else:
+        yield replace(pods, adapter="ray", roles=tuple(_waiting(document, role) for role in pods.roles))
+
+
+def _waiting(document: Document, role: Role) -> Role:
+    """Pods of a cluster, which compute what is submitted to it."""
+    if role.text("engine"):
+        return role
+    submitted = Unknown("what is submitted to the cluster decides what runs", "another object")
+    return role.having(engine=Field(submitted, (Origin(document, ("kind",)),)))
+
+
+def _poolless(document: Document) -> Iterator[Workload]:
+    """A service whose configurations run on pods that ask for no GPU that the file shows."""
+    config = _nested(document)
+    roles = tuple(_role(config, path, None) for path in _configurations(config)) if config else ()
+    if roles:
+        name = str(document.get(("metadata", "name")) or "RayService")
+        yield Workload(name, "inference", "ray", document, (), roles)
+
+
+def _nested(document: Document) -> Document | None:
+    return nested.document(document, CONFIG)
+
+
+def _service(document: Document, roles: tuple[Role, ...]) -> Iterator[Role]:
+    """The configurations on the one group that has GPUs; where there are none, the pods and the application's name."""
+    config = _nested(document)
+    at = list(_configurations(config)) if config else []
+    groups = [role for role in roles if role.value("gpus_per_pod") != 0 and not role.text("engine")]
+    host = groups[0] if len(groups) == 1 else None
+    if config is not None and at:
+        yield from (_role(config, path, host) for path in at)
+        yield from (role for role in roles if role is not host)
+        return
+    applications = list(_applications(document, config))
+    decided = Unknown("the applications of the service decide what runs", "own program")
+    for role in roles:
+        if len(applications) == 1:
+            yield _of_application(role, applications[0], role is host)
+        else:
+            yield role if role.text("engine") else role.having(engine=Field(decided, (Origin(document, CONFIG),)))
+
+
+class Application(NamedTuple):
+    """A Serve application: where its import path stands, and the variables of its runtime environment."""
+
+    config: Document
+    import_path: Path
+    environment: Document | None
+    variables: Path
+
+
+def _applications(document: Document, config: Document | None) -> Iterator[Application]:
+    """The applications of a service; of ray.io/v1alpha1, the one of `serveConfig`, with its environment as a text."""
+    for at in kinds.items(config, ("applications",)) if config else ():
+        if config is not None:
+            yield Application(config, (*at, "import_path"), config, (*at, "runtime_env", "env_vars"))
+    if isinstance(document.get(OLD_IMPORT_PATH), str):
+        environment = nested.document(document, OLD_ENVIRONMENT)
+        yield Application(document, OLD_IMPORT_PATH, environment, ("env_vars",))
+
+
+def _of_application(role: Role, application: Application, alone: bool) -> Role:
+    """Pods that run a program of one's own, and what the variables that it is given call its model."""
+    if role.text("engine"):
+        return role
+    name, place = application.config.get(application.import_path), Origin(application.config, application.import_path)
+    category = "another object" if name == BUILDER else "own program"
+    decided = Field(Unknown(f"the application {name} decides", category), (place,))
+    placed = Field(Unknown("the application places its workers itself"), (place,))
+    fields = {"engine": decided, "gpus_per_replica": placed, "checkpoint": decided}
+    return role.having(**{**fields, **(_named_by_variables(application) if alone else {})})
+
+
+def _named_by_variables(application: Application) -> dict[str, Field]:
+    """The model that variables of an application name."""
+    environment = application.environment
+    for name in MODEL_VARIABLES if environment else ():
+        path = (*application.variables, name)
+        model = environment.get(path) if environment else None
+        if isinstance(model, str) and HUB_ID.fullmatch(model):
+            assumed = f"the application serves {model}, which {name} names"
+            return {"checkpoint": Field(model, (Origin(environment, path),), assumption=assumed)} if environment else {}
+    return {}
+
+
+def _job(document: Document, pods: Workload) -> Workload:
+    """The run of a job: its entrypoint is a command of the head, which the workers' pods compute for."""
+    place = Origin(document, ENTRYPOINT)
+    text = document.get(ENTRYPOINT)
+    script = command.Script(text if isinstance(text, str) else "", lambda start, end: place._replace(span=(start, end)))
+    started = tuple(command.scripted(Argument(None, place), script, command.Environment()))
+    read = [(reading, one) for one in started if (reading := engines.read(one))]
+    named = program.of(started)
+    own = {"program": Field(named.text, (named.origin,))} if named and not read else {}
+    roles = tuple(_run(role, read[0][0] if len(read) == 1 else None, own) for role in pods.roles)
+    return replace(pods, adapter="ray", kind=kubernetes.purpose(roles, pods.kind), roles=roles)
+
+
+def _run(role: Role, reading: Reading | None, own: Mapping[str, Field]) -> Role:
+    """A group of the cluster that runs a job; its leading one is what the entrypoint says."""
+    fields = {
+        name: field for name, field in role.fields.items() if not isinstance(field.value, Unknown) or name != "engine"
+    }
+    if role.text("part_of"):
+        return replace(role, fields=fields)
+    if reading is None:
+        return replace(role, fields={**fields, **own})
+    return replace(role, fields={**fields, **reading.fields, **_multipliers(role)}, arguments=reading.arguments)
+
+
+def _multipliers(role: Role) -> dict[str, Field]:
+    return {name: role.fields[name] for name in ("pods_per_replica", "replicas", "gpus_per_replica", "gpus_per_pod")}
+
+
+def _configurations(config: Document) -> Iterator[Path]:
+    """Where the configurations stand of applications that Ray's own builder makes."""
+    for application in kinds.items(config, ("applications",)):
+        if config.get((*application, "import_path")) == BUILDER:
+            for at in kinds.items(config, (*application, "args", "llm_configs")):
+                if config.get((*at, "llm_engine"), "vLLM") == "vLLM":
+                    yield at
+
+
+def _role(config: Document, path: Path, host: Role | None) -> Role:
+    """One configuration, with the pods of the group that has the GPUs where just one has them."""
+    model = config.get((*path, "model_loading_config", "model_id"))
+    reading = engines.read(_invocation(config, path))
+    read = reading.fields if reading else {}
+    stated = {name: field for name, field in read.items() if not name.endswith(OF_COMMAND_LINES)}
+    fields: dict[str, Field] = dict(host.fields) if host else {"gpus_per_pod": Field(Unknown("which pods run it"))}
+    aims = stated_objectives.of_deployment(config, (*path, "deployment_config"))
+    fields.update({**_named_accelerator(config, path, fields), **aims, **stated})
+    anchor = Origin(config, (*path, "model_loading_config"), key=True)
+    role = Role(str(model or "llm"), anchor, fields, None, reading.open_ended if reading else "")
+    ranks = _ranks(config, path, role)
+    pods = _pods(ranks, role)
+    return role.having(gpus_per_replica=ranks, replicas=_replicas(config, path), pods_per_replica=pods)
+
+
+def _pods(ranks: Field, role: Role) -> Field:
+    """The pods that the ranks of a replica fill; which Ray takes is known where they fill whole ones."""
+    per_pod = role.value("gpus_per_pod")
+    if not isinstance(ranks.value, int) or not isinstance(per_pod, int) or per_pod < 1:
+        return Field(Unknown("how many pods the ranks are spread over is not known"))
+    if ranks.value > per_pod and ranks.value % per_pod:
+        return Field(Unknown("Ray spreads the ranks over the pods"), ranks.origins)
+    return Field(max(1, ranks.value // per_pod), ranks.origins, source=PLACED)
+
+
+def _invocation(config: Document, path: Path) -> Invocation:
+    """The keyword arguments as the command line that states the same, each word at its key or value."""
+    source = "model_source" if config.get((*path, "model_loading_config", "model_source")) else "model_id"
+    start = Origin(config, path)
+    words = [
+        Argument("vllm", start),
+        Argument("serve", start),
+        Argument("--model", start),
+        _value(config, (*path, "model_loading_config", source)),
+    ]
+    keywords = config.get((*path, "engine_kwargs"))
+    for name in keywords if isinstance(keywords, dict) else ():
+        words.extend(_words(config, (*path, "engine_kwargs", name)))
+    variables = config.get((*path, "runtime_env", "env_vars"))
+    known = command.Environment()
+    for name in variables if isinstance(variables, dict) else ():
+        known[str(name)] = _value(config, (*path, "runtime_env", "env_vars", name))
+    return Invocation(Argument("", start), tuple(words), known, entrypoint=False)
+
+
+def _words(config: Document, path: Path) -> Iterator[Argument]:
+    value = config.get(path)
+    flag = f"--{str(path[-1]).replace('_', '-')}"
+    origin = Origin(config, path)
+    if isinstance(value, bool):
+        yield Argument(f"{flag}={str(value).lower()}", origin)
+    elif isinstance(value, dict | list):
+        yield from (Argument(flag, origin), Argument(json.dumps(value), origin))
+    elif value is not None:
+        yield from (Argument(flag, Origin(config, path, key=True)), _value(config, path))
+
+
+def _value(config: Document, path: Path) -> Argument:
+    """A scalar as written; a bucket's object is no path that tells a model."""
+    node, origin = config.node(path), Origin(config, path)
+    if node is None or node.kind != "scalar":
+        return Argument(None, origin, f"{path[-1]} is not a text")
+    return Argument(str(node.value), origin)
+
+
+def _named_accelerator(config: Document, path: Path, pod: Mapping[str, Field]) -> dict[str, Field]:
+    """The accelerator that Ray places the model on, where the pods do not say theirs."""
+    name = config.get((*path, "accelerator_type"))
+    stated = pod.get("accelerator")
+    if not isinstance(name, str):
+        return {}
+    product = hardware.named(name)
+    origins = (Origin(config, (*path, "accelerator_type")),)
+    if stated is not None and not isinstance(stated.value, Unknown):
+        same = product is not None and product.id == stated.value
+        return {"accelerator": replace(stated, origins=(*stated.origins, *origins))} if same else {}
+    return {"accelerator": Field(product.id if product else Unknown(f"which product {name} is"), origins)}
+
+
+def _ranks(config: Document, path: Path, role: Role) -> Field:
+    """The GPUs of one replica: as many as its parallelism needs, taken from the cluster."""
+    sizes = [role.fields.get(name, Field(1)) for name in ("tensor_parallel", "pipeline_parallel")]
+    if config.get((*path, "placement_group_config")) or "data_parallel" in role.fields:
+        return Field(Unknown("the configuration places its workers itself"))
+    tensor, pipeline = (size.value for size in sizes)
+    if not (isinstance(tensor, int) and isinstance(pipeline, int)):
+        return Field(Unknown("the parallelism is not known"))
+    return Field(tensor * pipeline, tuple(origin for size in sizes for origin in size.origins), source=PLACED)
+
+
+def _replicas(config: Document, path: Path) -> Field:
+    deployment = (*path, "deployment_config")
+    fixed = config.get((*deployment, "num_replicas"))
+    if isinstance(fixed, int) and not isinstance(fixed, bool):
+        return Field(fixed, (Origin(config, (*deployment, "num_replicas")),))
+    least, most = (config.get((*deployment, "autoscaling_config", key)) for key in ("min_replicas", "max_replicas"))
+    if isinstance(most, int) and least == most:
+        return Field(most, (Origin(config, (*deployment, "autoscaling_config", "max_replicas")),))
+    return Field(Unknown("Ray Serve scales the replicas"))

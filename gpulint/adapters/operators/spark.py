@@ -1,0 +1,83 @@
+"""Spark: the driver and the executors of a SparkApplication, which name their GPUs by a key of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.adapters import kubernetes
+from gpulint.adapters import pods as pod
+from gpulint.adapters.objects import synthetic as tree
+from gpulint.adapters.objects.synthetic import Part
+from gpulint.adapters.programs import replica as instance
+from gpulint.source.documents import Document, Node, Path
+from gpulint.source.repository import Repository
+from gpulint.workload import Field, Role, Unknown, Workload
+
+MENTIONS = ("sparkoperator.k8s.io",)
+
+GROUP = "sparkoperator.k8s.io"
+KINDS = frozenset({(GROUP, "SparkApplication"), (GROUP, "ScheduledSparkApplication")})
+
+
+def claims(document: Document) -> bool:
+    data = document.data
+    return isinstance(data, dict) and kubernetes.group_and_kind(data) in KINDS
+
+
+def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
+    """Driver and executors, where they ask for GPUs; what Spark runs on them is a program of the user's."""
+    base: Path = ("spec", "template") if document.get(("kind",)) == "ScheduledSparkApplication" else ("spec",)
+    roles = tuple(role for name in ("driver", "executor") for role in _role(document, base, name))
+    if roles:
+        name = str(document.get(("metadata", "name")) or document.get(("kind",)))
+        yield Workload(name, "unknown", "spark", document, (), roles)
+
+
+def _role(document: Document, base: Path, name: str) -> Iterator[Role]:
+    of = (*base, name)
+    if not isinstance(document.get(of), dict):
+        return
+    made = tree.document(
+        document, {"metadata": document.node(("metadata",)), "spec": _pod(document, base, of)}, tree.place(document, of)
+    )
+    for role in pod.roles(made, ("spec",), {}):
+        pods = Field(1, source="one driver") if name == "driver" else _instances(document, base, of)
+        fields = {key: field for key, field in role.fields.items() if key not in ("engine", "program")}
+        counted = Role(name, role.anchor, fields).having(pods_per_replica=Field(1), replicas=pods)
+        yield counted.having(gpus_per_replica=kubernetes.gpus_per_replica(counted))
+
+
+def _pod(document: Document, base: Path, of: Path) -> Part:
+    """The pod that the operator makes: kubeflow/spark-operator v2.5.2 api/v1beta2/sparkapplication_types.go."""
+    template = (*of, "template", "spec")
+    gpu, amount = document.node((*of, "gpu", "name")), document.node((*of, "gpu", "quantity"))
+    resources: Part = (
+        {"limits": {gpu: amount}} if gpu and gpu.kind == "scalar" and amount else _asked(document, template)
+    )
+    container: dict[str | Node, Part] = {
+        "name": name if (name := _last(of)) else None,
+        "image": document.node((*of, "image")) or document.node((*base, "image")),
+        "resources": resources,
+    }
+    return {
+        "nodeSelector": document.node((*of, "nodeSelector"))
+        or document.node((*base, "nodeSelector"))
+        or document.node((*template, "nodeSelector")),
+        "affinity": document.node((*of, "affinity")) or document.node((*template, "affinity")),
+        "containers": [container],
+    }
+
+
+def _asked(document: Document, template: Path) -> Part:
+    """What the first container of a pod template asks for."""
+    return document.node((*template, "containers", 0, "resources"))
+
+
+def _last(path: Path) -> str:
+    return str(path[-1])
+
+
+def _instances(document: Document, base: Path, of: Path) -> Field:
+    if document.get((*base, "dynamicAllocation", "enabled")) is True:
+        return Field(Unknown("Spark scales the executors"))
+    return instance.count(document, (*of, "instances"), 1)

@@ -1,0 +1,1 @@
+"""Files of platforms other than Kubernetes: Compose, SkyPilot, dstack, Truss, Triton."""

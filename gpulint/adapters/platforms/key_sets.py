@@ -1,0 +1,11 @@
+"""Shapes: the keys that a format's mappings may hold, by which its files are told from others."""
+
+from __future__ import annotations
+
+from gpulint.catalog import tables as catalog
+
+
+def keys(format: str, mapping: str) -> frozenset[str]:
+    """The keys of one kind of mapping of a format."""
+    row = next(row for row in catalog.rows("format_keys") if (row["format"], row["mapping"]) == (format, mapping))
+    return frozenset(row["keys"].split())

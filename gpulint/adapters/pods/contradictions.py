@@ -1,0 +1,109 @@
+"""Hazards: settings of a pod that work against what it asks for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from gpulint.adapters.objects import pod_templates as kinds
+from gpulint.adapters.pods import network
+from gpulint.adapters.programs import nccl_variables as variables
+from gpulint.engines import Argument
+from gpulint.source.documents import Document, Path
+from gpulint.workload import Field, Origin
+
+DEVICES = re.compile(r"(?:\d+|GPU-[\w-]+)(?:,(?:\d+|GPU-[\w-]+))*")
+INFINIBAND = re.compile(r"rdma/|nvidia\.com/hostdev|/rdma")
+"""Resources of NICs that NCCL drives through verbs, which NCCL_IB_DISABLE turns off; Amazon's EFA is not one."""
+SIDECAR_VOLUMES = ("gke-gcsfuse", "istio-")
+"""Volumes of these names are for containers that a webhook adds."""
+SHARES = ("gpu-fraction", "gpu-memory", "runai/")
+"""Annotations by which a scheduler of its own hands out shares of cards."""
+
+
+def of(
+    document: Document, spec: Path, path: Path, environment: Mapping[str, Argument], asked: bool
+) -> dict[str, Field]:
+    """The hazards of a container; `asked` says that it asks for GPUs."""
+    fields: dict[str, Field] = {}
+    privileged = Origin(document, (*path, "securityContext", "privileged"))
+    if asked and document.get(privileged.path) is True:
+        fields["privileged"] = Field(True, (privileged,))
+    if variable := _rdma_off(document, path, environment):
+        fields["rdma_switched_off"] = Field(variable, (environment[variable].origin,))
+    if not asked and (devices := _unscheduled(document, spec, path, environment)):
+        fields["devices_unscheduled"] = devices
+        fields["gpus_per_pod"] = Field(len(str(devices.value).split(",")), devices.origins)
+    if asked and (visible := _first(environment)):
+        fields["first_visible_device"] = visible
+    return fields
+
+
+def of_pod(document: Document, spec: Path) -> dict[str, Field]:
+    """The hazards of a pod's volumes."""
+    volume = next(_unmounted(document, spec), None)
+    return {"unmounted_memory_volume": volume} if volume else {}
+
+
+def _rdma_off(document: Document, path: Path, environment: Mapping[str, Argument]) -> str | None:
+    """The variable that keeps NCCL off the RDMA devices that a container asks for."""
+    limits = document.get((*path, "resources", "limits"))
+    names = [str(name) for name in limits] if isinstance(limits, dict) else []
+    verbs = any(INFINIBAND.search(name) for name in names)
+    efa = network.EFA in names
+    if (verbs or efa) and variables.is_set(environment, "NCCL_NET", frozenset({"socket"})):
+        return "NCCL_NET"
+    if efa and variables.is_set(environment, "FI_PROVIDER", variables.NO_FABRIC["FI_PROVIDER"]):
+        return "FI_PROVIDER"
+    return "NCCL_IB_DISABLE" if verbs and variables.is_set(environment, "NCCL_IB_DISABLE", variables.ON) else None
+
+
+def _first(environment: Mapping[str, Argument]) -> Field | None:
+    """The number that CUDA_VISIBLE_DEVICES lists first, unless the container runtime is told what to show."""
+    visible = environment.get("CUDA_VISIBLE_DEVICES")
+    if (
+        visible is None
+        or not re.fullmatch(r"\d+(?:,\d+)*", visible.text or "")
+        or "NVIDIA_VISIBLE_DEVICES" in environment
+    ):
+        return None
+    return Field(int((visible.text or "").partition(",")[0]), (visible.origin,))
+
+
+def _unscheduled(document: Document, spec: Path, path: Path, environment: Mapping[str, Argument]) -> Field | None:
+    """Devices that a container without any claim to a GPU makes visible to itself."""
+    visible = environment.get("CUDA_VISIBLE_DEVICES")
+    if (
+        visible is None
+        or not DEVICES.fullmatch(visible.text or "")
+        or not isinstance(document.get((*path, "image")), str)
+    ):
+        return None
+    asked = [document.get((*path, "resources", side)) for side in ("limits", "requests", "claims")]
+    if any("/" in str(name) for amounts in asked if isinstance(amounts, dict) for name in amounts) or asked[2]:
+        return None
+    if any(document.get((*spec, key)) for key in ("runtimeClassName", "resourceClaims")) or _fractional(document, spec):
+        return None
+    return Field(str(visible.text), (visible.origin,))
+
+
+def _fractional(document: Document, spec: Path) -> bool:
+    found = (document.get(path) for path in (("metadata", "annotations"), (*spec[:-1], "metadata", "annotations")))
+    return any(str(key).startswith(SHARES) for given in found if isinstance(given, dict) for key in given)
+
+
+def _unmounted(document: Document, spec: Path) -> Iterator[Field]:
+    """Memory volumes that no container mounts."""
+    mounted = {name for key in ("containers", "initContainers") for name in _mounted(document.get((*spec, key)))}
+    for at in kinds.items(document, (*spec, "volumes")):
+        name = document.get((*at, "name"))
+        if document.get((*at, "emptyDir", "medium")) != "Memory" or not isinstance(name, str):
+            continue
+        if name not in mounted and not name.startswith(SIDECAR_VOLUMES):
+            yield Field(name, (Origin(document, (*at, "name")),))
+
+
+def _mounted(containers: object) -> Sequence[str]:
+    listed = [one for one in containers if isinstance(one, dict)] if isinstance(containers, list) else []
+    given = [mounts for one in listed if isinstance(mounts := one.get("volumeMounts"), list)]
+    return [str(mount.get("name")) for mounts in given for mount in mounts if isinstance(mount, dict)]

@@ -1,0 +1,27 @@
+"""The tag of an image, and whether it moves from release to release."""
+
+from __future__ import annotations
+
+import re
+
+from gpulint.engines import image_tags as images
+from gpulint.source.documents import Document, Path
+from gpulint.workload import Field, Origin
+
+MOVED = frozenset({"latest", "nightly", "main", "master", "stable", "dev", "develop", "edge", "head"})
+BUILDS = frozenset({"cpu", "gpu", "cuda", "rocm", "xpu", "hpu", "slim", "runtime", "server"})
+"""Words that may stand beside one that says that a tag moves: latest-cuda; nightly-2025-08-25 is one build."""
+OF_A_RELEASE = re.compile(r"[-_.]\d+[-_.]\d+[-_.]")
+"""A repository that is made for one release: huggingface-text-generation-inference-cu121.2-2.ubuntu2204."""
+
+
+def fields(document: Document, path: Path) -> dict[str, Field]:
+    """The image as a field where its tag is one that moves; one that is left out may be filled in by another tool."""
+    image = document.get(path)
+    if not isinstance(image, str) or "@" in image:
+        return {}
+    repository, tag = images.split(image)
+    words = set(re.split(r"[-_.]+", images.PLATFORM.sub("", tag).strip("-_.")))
+    if not words & MOVED or words - MOVED - BUILDS or OF_A_RELEASE.search(repository.rpartition("/")[2]):
+        return {}
+    return {"moving_image": Field(image, (Origin(document, path),))}

@@ -1,0 +1,276 @@
+"""Placement: the accelerator and machine type that a pod's selector and required affinity leave."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from gpulint.catalog import gpu_sharing as shares
+from gpulint.catalog import hardware
+from gpulint.source.documents import Document, Path
+from gpulint.workload import Field, Origin, Unknown
+
+PLACEHOLDER = re.compile(r"<[^<>]+>|__\w+__|(?i:\byour[-_]|\b(?:change|replace)[-_]?me\b)")
+INSTANCE_KEYS = frozenset({"node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"})
+FAMILY_KEYS = frozenset({"karpenter.k8s.aws/instance-family", "eks.amazonaws.com/instance-family"})
+NAMING_KEYS = frozenset({"gpu.nvidia.com/class", "gpu.nvidia.com/model"})
+"""Clouds and clusters that copy CoreWeave's keys write product names of their own liking as values."""
+PARTITION_KEY = "cloud.google.com/gke-gpu-partition-size"
+PRODUCT_KEY = "nvidia.com/gpu.product"
+SHARING_KEYS = frozenset({shares.STRATEGY_KEY, shares.CLIENTS_KEY})
+SLICED_PRODUCT = re.compile(r"-MIG-(\d+g\.\d+gb)")
+"""Under the single strategy each `nvidia.com/gpu` is a slice, and the product label says which."""
+PRODUCT_SUFFIX = re.compile(r"(?:-MIG-\d+g\.\d+gb(?:[.-](?:me|gfx)(?:\.all)?)?)?(?:-SHARED)?$")
+WHOLE_KEYS = frozenset({PRODUCT_KEY, "cloud.google.com/gke-accelerator"})
+"""Labels that a driver or cloud writes and of which the catalog has every value of the products it lists."""
+VENDOR_WORDS = frozenset({"nvidia", "tesla", "geforce"})
+FORM_WORD = re.compile(r"sxm\d?|pcie|nvlink|hbm\de?|gddr\d|(\d+gb)")
+"""Words of a product name that tell its form or memory, not its model."""
+MUTE_KEYS = re.compile(
+    r"(?:beta\.)?kubernetes\.io/(?:os|arch)|(?:topology|failure-domain\.beta|feature\.node)\.kubernetes\.io/.*"
+    r"|cloud\.google\.com/gke-(?:spot|preemptible|flex-start|provisioning|gpu-driver-version|accelerator-count|.*-ssd)"
+    r"|karpenter\.sh/capacity-type|eks\.amazonaws\.com/capacityType|kubernetes\.azure\.com/(?:scalesetpriority|mode|os-.*)"
+    r"|nvidia\.com/(?:gpu\.(?:present|count|deploy\..*|replicas)|mig\.(?:config|strategy|capable).*|cuda\..*)"
+)
+"""Labels that tell nodes apart by anything but their cards."""
+AFFINITY = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
+
+REGION = "topology.kubernetes.io/region"
+SPOT: Mapping[str, str] = {
+    "karpenter.sh/capacity-type": "spot",
+    "eks.amazonaws.com/capacityType": "SPOT",
+    "cloud.google.com/gke-spot": "true",
+    "cloud.google.com/gke-preemptible": "true",
+    "kubernetes.azure.com/scalesetpriority": "spot",
+}
+"""Labels of machines that a cloud may take back, and the value that says so."""
+
+
+class Label(NamedTuple):
+    """A node label and the values it may have, each with its place."""
+
+    key: str
+    values: tuple[tuple[str, Origin], ...]
+
+
+class Narrowed(NamedTuple):
+    """What one set of labels leaves: products, values that the catalog lacks, and where they stand."""
+
+    products: frozenset[str]
+    unlisted: tuple[str, ...]
+    origins: tuple[Origin, ...]
+
+
+def fields(document: Document, spec: Path) -> dict[str, Field]:
+    """Accelerator, machine type, MIG profile and sharing, as far as labels tell them."""
+    selector = list(_selector(document, spec))
+    terms = list(_terms(document, spec)) or [[]]
+    found = _sliced(selector)
+    if cloud := next(
+        (cloud for label in selector if (cloud := hardware.cloud_of(label.key, label.values[0][0]))), None
+    ):
+        found["cloud"] = Field(cloud, tuple(origin for label in selector for _, origin in label.values))
+    asked = [*selector, *(terms[0] if len(terms) == 1 else [])]
+    if region := next((label for label in asked if label.key == REGION and len(label.values) == 1), None):
+        found["region"] = Field(region.values[0][0], (region.values[0][1],))
+    if spot := next((label for label in asked if [value for value, _ in label.values] == [SPOT.get(label.key)]), None):
+        found["spot"] = Field(True, (spot.values[0][1],))
+    if machine := _machine(asked):
+        found["instance_type"] = machine
+    if accelerator := _accelerator([_narrowed([*selector, *term]) for term in terms]) or _of_pool(selector, terms):
+        found["accelerator"] = accelerator
+    return found | _unmatched(asked)
+
+
+def required(document: Document, spec: Path) -> tuple[Label, ...]:
+    """The labels that a node must carry: those of the selector, and of the affinity where it has one term."""
+    terms = list(_terms(document, spec))
+    return (*_selector(document, spec), *(terms[0] if len(terms) == 1 else ()))
+
+
+def card(labels: list[Label]) -> Field | None:
+    """The product that a set of labels leaves."""
+    return _accelerator([_narrowed(labels)])
+
+
+def _selector(document: Document, spec: Path) -> Iterator[Label]:
+    selector = document.get((*spec, "nodeSelector"))
+    for key, value in selector.items() if isinstance(selector, dict) else ():
+        if isinstance(value, str | int | float):
+            yield Label(str(key), ((str(value), Origin(document, (*spec, "nodeSelector", key))),))
+
+
+def _terms(document: Document, spec: Path) -> Iterator[list[Label]]:
+    """The terms of the required node affinity; a node satisfies one of them, and all labels of it."""
+    path = (*spec, *AFFINITY)
+    listed = document.get(path)
+    for at, term in enumerate(listed if isinstance(listed, list) else ()):
+        expressions = term.get("matchExpressions") if isinstance(term, dict) else None
+        labels = []
+        for nth, expression in enumerate(expressions if isinstance(expressions, list) else ()):
+            if isinstance(expression, dict) and expression.get("operator") == "In":
+                values = expression.get("values")
+                place = (*path, at, "matchExpressions", nth, "values")
+                origins = (
+                    (str(value), Origin(document, (*place, index)))
+                    for index, value in enumerate(values if isinstance(values, list) else ())
+                )
+                labels.append(Label(str(expression.get("key")), tuple(origins)))
+        yield labels
+
+
+def _narrowed(labels: list[Label]) -> Narrowed:
+    """The products that satisfy all labels that name any."""
+    left: frozenset[str] | None = None
+    unlisted: list[str] = []
+    origins: list[Origin] = []
+    for label in labels:
+        named = [(value, origin, _product(label.key, value)) for value, origin in label.values]
+        if not any(product for *_, product in named) and not _names_products(label.key):
+            continue
+        unlisted += [value for value, _, product in named if not product]
+        origins += [origin for _, origin, _ in named]
+        products = frozenset(product for *_, product in named if product)
+        if products:
+            left = products if left is None else left & products
+    return Narrowed(left or frozenset(), tuple(unlisted), tuple(origins))
+
+
+def _accelerator(terms: list[Narrowed]) -> Field | None:
+    """The one product that every term leaves; unknown, with the reason, when they leave several or one cannot be told."""
+    origins = tuple(origin for term in terms for origin in term.origins)
+    if not origins:
+        return None
+    products = frozenset().union(*(term.products for term in terms))
+    certain = all(len(term.products) == 1 for term in terms)
+    if certain and len(products) == 1:
+        return Field(next(iter(products)), origins)
+    names = sorted(products) + sorted({value for term in terms for value in term.unlisted if not term.products})
+    if len(names) == 1 and not products:
+        return Field(Unknown(f"the label value {names[0]} is not known", _filled_in(names[0])), origins)
+    if not all(term.origins for term in terms):
+        return Field(Unknown("one of the node selector terms names no accelerator"), origins)
+    if not names:
+        return Field(Unknown("the labels contradict each other"), origins)
+    return Field(Unknown(f"one of {', '.join(names)}", "queue or partition"), origins)
+
+
+def _filled_in(value: str) -> str:
+    """Who fills a value in that is a variable or a placeholder."""
+    if "$" in value or "{{" in value:
+        return "caller's variable"
+    return "placeholder" if PLACEHOLDER.search(value) else ""
+
+
+def _of_pool(selector: list[Label], terms: list[list[Label]]) -> Field | None:
+    """That a label of the cluster's own names the nodes, and so decides the card."""
+    naming = [label for label in (*selector, *(terms[0] if len(terms) == 1 else ())) if _names_nodes(label)]
+    if not naming:
+        return None
+    stated = " or ".join(value for value, _ in naming[0].values)
+    reason = Unknown(f"the nodes that are labelled {naming[0].key} {stated} decide the card", "queue or partition")
+    return Field(reason, tuple(origin for _, origin in naming[0].values))
+
+
+def _names_nodes(label: Label) -> bool:
+    return bool(label.values) and not MUTE_KEYS.fullmatch(label.key) and label.key not in SHARING_KEYS | {PARTITION_KEY}
+
+
+def _machine(labels: list[Label]) -> Field | None:
+    values = {value: origin for label in labels if label.key in INSTANCE_KEYS for value, origin in label.values}
+    if len(values) != 1:
+        return None
+    ((name, origin),) = values.items()
+    return Field(name, (origin,))
+
+
+def _sliced(selector: list[Label]) -> dict[str, Field]:
+    """MIG slices and shared cards that a cloud hands out by node label, as whole `nvidia.com/gpu` units."""
+    found: dict[str, Field] = {}
+    for label in selector:
+        value, origin = label.values[0]
+        if label.key == PARTITION_KEY:
+            found["mig_profile"] = Field(value, (origin,))
+        elif label.key == PRODUCT_KEY and value.endswith("-SHARED"):
+            found["sharing"] = Field("time-slicing or MPS", (origin,))
+        elif label.key == PRODUCT_KEY and (sliced := SLICED_PRODUCT.search(value)):
+            found["mig_profile"] = Field(sliced[1], (origin,))
+    return found | _handed_out(selector)
+
+
+def _handed_out(selector: list[Label]) -> dict[str, Field]:
+    """How GKE hands a card out to several pods, and to how many."""
+    stated = {label.key: label.values[0] for label in selector if label.key in SHARING_KEYS}
+    if not stated:
+        return {}
+    strategy, count = (stated[key][0] if key in stated else "" for key in (shares.STRATEGY_KEY, shares.CLIENTS_KEY))
+    words = shares.named(strategy, count) if count.isdecimal() else strategy or count
+    return {"sharing": Field(words, tuple(origin for _, origin in stated.values()))}
+
+
+def _unmatched(labels: list[Label]) -> dict[str, Field]:
+    """A label's only value that no driver or cloud writes, and the one it is nearest to; nothing when none is near."""
+    for label in labels:
+        if label.key in WHOLE_KEYS and len(label.values) == 1:
+            value, origin = label.values[0]
+            if nearest := _nearest(label.key, PRODUCT_SUFFIX.sub("", value)):
+                return {"unmatched_label": Field(value, (origin,)), "nearest_label": Field(nearest, (origin,))}
+    return {}
+
+
+def _nearest(key: str, value: str) -> str | None:
+    """The listed value of the same model that shares most words with one that is not listed; None when two share as many."""
+    words = _words(value)
+    if not value.lower().startswith(("nvidia-", "tesla-")) or value in hardware.product_labels():
+        return None  # drivers before 470 wrote GeForce and Quadro without the maker's name
+    listed = {other: product for (label, other), product in hardware.labels().items() if label == key}
+    if value in listed:
+        return None
+    same = [other for other, product in listed.items() if _model(other) == _model(value) and _may_be(words, product)]
+    shared = {other: _shared(words, _words(other)) for other in same}
+    best = [other for other in same if shared[other] == max(shared.values())]
+    if len({listed[other] for other in best}) != 1:
+        return None
+    return max(best, key=lambda other: difflib.SequenceMatcher(None, value.lower(), other.lower()).ratio())
+
+
+def _words(value: str) -> frozenset[str]:
+    """The words of a product name but for the maker's."""
+    return frozenset(re.split(r"[-_ ]", value.lower())) - VENDOR_WORDS
+
+
+def _model(value: str) -> frozenset[str]:
+    """The words that tell the model: `NVIDIA-H100-80GB-HBM3` is an `h100`."""
+    return frozenset(word for word in _words(value) if not FORM_WORD.fullmatch(word))
+
+
+def _may_be(words: frozenset[str], product: str) -> bool:
+    """Whether the memory that a name states, if any, is that of the product."""
+    stated = {word for word in words if (form := FORM_WORD.fullmatch(word)) and form[1]}
+    accelerator = hardware.accelerator(product)
+    return accelerator is not None and stated <= _words(accelerator.name)
+
+
+def _shared(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / len(one | other)
+
+
+def _names_products(key: str) -> bool:
+    """Whether a label is one whose values name products, even if not this one."""
+    return key in INSTANCE_KEYS or key in {label for label, _ in hardware.labels() if label != "alias"}
+
+
+def _product(key: str, value: str) -> str | None:
+    if key in INSTANCE_KEYS:
+        machine = hardware.node(value)
+        return machine.accelerator if machine else None
+    if key in FAMILY_KEYS:
+        held = {node.accelerator for node in hardware.nodes() if node.instance_type.startswith(f"{value}.")}
+        return held.pop() if len(held) == 1 else None
+    listed = hardware.labels().get((key, PRODUCT_SUFFIX.sub("", value)))
+    if listed is None and key in NAMING_KEYS:
+        product = hardware.named(value) or hardware.named(value.replace("_", "-"))
+        return product.id if product else None
+    return listed

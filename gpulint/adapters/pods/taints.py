@@ -1,0 +1,53 @@
+"""Taints of nodes, and whether a pod tolerates them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+from gpulint.source.documents import Document, Path
+
+UNTOLERATED = frozenset({"NoSchedule", "NoExecute"})
+
+
+class Taint(NamedTuple):
+    """What keeps pods off a pool that do not tolerate it."""
+
+    key: str
+    value: str
+    effect: str
+
+    def __str__(self) -> str:
+        return f"{self.key}={self.value}:{self.effect}" if self.value else f"{self.key}:{self.effect}"
+
+
+def first_untolerated(tainted: Iterable[Taint], document: Document, spec: Path, resource: str) -> Taint | None:
+    """The first taint that keeps a pod off; one that is called after the resource is tolerated for the pod.
+
+    The admission plugin ExtendedResourceToleration does so on GKE and, since 1.19, on EKS.
+    """
+    listed = document.get((*spec, "tolerations"))
+    tolerations = [one for one in (listed if isinstance(listed, list) else ()) if isinstance(one, dict)]
+    hard = (taint for taint in tainted if taint.effect in UNTOLERATED and taint.key not in (resource, "nvidia.com/gpu"))
+    return next((taint for taint in hard if not any(_tolerates(one, taint) for one in tolerations)), None)
+
+
+def _tolerates(toleration: Mapping[str, object], taint: Taint) -> bool:
+    key, effect = toleration.get("key"), toleration.get("effect")
+    if effect not in (None, "", taint.effect) or (key not in (None, "") and key != taint.key):
+        return False
+    if toleration.get("operator") == "Exists":
+        return True
+    value = toleration.get("value")
+    return key is not None and ("$" in str(value) or str(value if value is not None else "") == taint.value)
+
+
+def read(text: str) -> Taint | None:
+    """`key=value:effect`, as command lines and kubelets write it."""
+    match = re.fullmatch(r"(?P<key>[^=:]+)(?:=(?P<value>[^:]*))?:(?P<effect>\w+)", text)
+    return Taint(match["key"], match["value"] or "", match["effect"]) if match else None
+
+
+def strings(values: Iterable[object]) -> Iterator[str]:
+    return (value for value in values if isinstance(value, str))

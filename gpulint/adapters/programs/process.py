@@ -1,0 +1,214 @@
+"""Started: the programs that a script starts, with the launchers in front of them and the variables they see.
+
+Scripts inside the script are read too, each word at the place where it is written: `bash -c "…"`, `bash <<EOF`, and jobs
+that are handed to sbatch. Here-documents that only become files are not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from posixpath import dirname, join, normpath
+from typing import NamedTuple
+
+from gpulint.adapters.programs import launchers as launch
+from gpulint.adapters.programs import processes as ranks
+from gpulint.adapters.programs import slurm
+from gpulint.adapters.programs.launchers import Launch
+from gpulint.adapters.programs.processes import Step
+from gpulint.adapters.programs.slurm import Job
+from gpulint.engines import Argument
+from gpulint.source import documents, shell
+from gpulint.source.documents import Document
+from gpulint.source.repository import Repository
+from gpulint.source.shell import HOLE, Command, Word
+from gpulint.workload import Origin
+
+SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ash", "ksh"})
+SCRIPT_OPTION = re.compile(r"-[a-zA-Z]*c")
+REMOTE = frozenset({"ssh", "sbatch", "qsub", "bsub"})
+"""Commands that run the script they read from their standard input."""
+SUBMITS = frozenset({"sbatch", "qsub", "bsub"})
+SOURCES = frozenset({"source", "."})
+DEPTH_MAX = 4
+SOURCED_BYTES_MAX = 200_000
+
+
+class Started(NamedTuple):
+    """One command of a script: what it starts, the variables it sees, and the job it stands in.
+
+    `conditional` says that it stands in a branch, a loop or a function. `cluster` are the GPUs that the script gives
+    a Ray cluster before it submits a program to it.
+    """
+
+    launch: Launch
+    environment: Mapping[str, Argument]
+    conditional: bool
+    job: Job | None
+    cluster: Argument | None = None
+
+    @property
+    def words(self) -> tuple[Argument, ...]:
+        return self.launch.words
+
+
+class Within(NamedTuple):
+    """What holds inside a script: its job, the launchers in front of it, and the variables it is given."""
+
+    job: Job | None
+    steps: tuple[Step, ...] = ()
+    environment: Mapping[str, Argument] = {}
+
+    def variables(self) -> dict[str, str | None]:
+        """What the batch system sets, and what the commands around the script do."""
+        known = slurm.variables(self.job) if self.job else {}
+        return known | {name: argument.text for name, argument in self.environment.items()}
+
+
+class Reader:
+    """Reads one file's script; files that it sources are documents of their own, where there is a repository.
+
+    `asked` are the files that it sources, found or not.
+    """
+
+    def __init__(self, document: Document, repository: Repository | None) -> None:
+        self.document = document
+        self.repository = repository
+        self.sources: dict[str, Document] = {}
+        self.references: dict[str, Origin] = {}
+        self.reference: Origin | None = None
+        self.asked: set[str] = set()
+
+    def read(self) -> tuple[Started, ...]:
+        """The commands of the script and of the scripts within it."""
+        text = self.document.data if isinstance(self.document.data, str) else ""
+        within = Within(slurm.job(text, self.place))
+        return tuple(_on_ray(self._run(shell.commands(text, within.variables(), self.sourced), within, 0)))
+
+    def place(self, start: int, end: int) -> Origin:
+        return Origin(self.document, (), span=(start, end))
+
+    def _run(self, commands: Iterable[Command], within: Within, depth: int) -> Iterator[Started]:
+        for command in commands:
+            if not command.words:
+                continue
+            words = tuple(self._argument(word) for word in command.words)
+            if not command.source and words[0].text in SOURCES and len(words) > 1:
+                self.reference = words[1].origin
+            found = launch.unwrapped(words)
+            seen = {
+                name: self._argument(word)
+                for name, word in {**command.environment, **dict(command.assignments)}.items()
+            }
+            one = Started(
+                found._replace(steps=(*within.steps, *found.steps)),
+                {**within.environment, **seen, **found.environment},
+                command.conditional,
+                within.job,
+            )
+            inner = self._inner(one, command, words) if depth < DEPTH_MAX else None
+            if inner is None:
+                yield one
+                continue
+            for further in self._run(*inner, depth + 1):
+                yield further._replace(conditional=further.conditional or one.conditional)
+
+    # ---- scripts within
+
+    def _inner(
+        self, one: Started, command: Command, words: tuple[Argument, ...]
+    ) -> tuple[tuple[Command, ...], Within] | None:
+        """The commands of the script that a command runs: after `-c`, or on its standard input."""
+        name = (one.words[0].text or "").rpartition("/")[2] if one.words else ""
+        given = _string(one.words) if name in SHELLS else None
+        pairs = zip(words, command.words, strict=True)
+        script = next((word for argument, word in pairs if argument is given), None) if given is not None else None
+        if script is None and words[0].text == "ssh" and len(one.words) == 1 and " " in (one.words[0].text or " "):
+            script = next(
+                (word for argument, word in zip(words, command.words, strict=True) if argument is one.words[0]), None
+            )
+        if script is None and name == "sbatch" and (wrapped := _wrapped(words)) is not None:
+            script = command.words[wrapped]
+        if script is None and command.here is not None and (name in SHELLS or name in REMOTE):
+            script = command.here
+        if script is None:
+            return None
+        if name in SUBMITS:
+            lines = slurm.job(script.holed, lambda start, end: self.place(*script.at(start, end)))
+            within = Within(slurm.submitted(words, lines) if name == "sbatch" else lines)
+        else:
+            within = Within(one.job, one.launch.steps, one.environment)
+        return shell.inner(script, command, within.variables(), self.sourced), within
+
+    # ---- words
+
+    def _argument(self, word: Word) -> Argument:
+        """A word as an engine reads it: at the place where it is written, with why its text cannot be known."""
+        origin, behind = self.place(word.start, word.end), None
+        if (other := self.sources.get(word.source)) is not None:
+            behind = origin._replace(document=other)
+            origin = self.references.setdefault(word.source, self.reference or self.place(0, 0))
+        if word.text is not None:
+            return Argument(word.text, origin, behind=behind)
+        category = ranks.category(Argument(None, origin._replace(span=None), f"{word.why} {word.raw}"))
+        flag, equals, _ = word.holed.partition("=")
+        readable = flag if equals and flag.startswith("-") and HOLE not in flag else ""
+        return Argument(None, origin, word.why, behind, readable, category)
+
+    # ---- sourced files
+
+    def sourced(self, path: str) -> tuple[str, str] | None:
+        """A file that the script sources, by its path from the script's own folder."""
+        if path.startswith(("/", "~")):
+            return None
+        shown = normpath(join(dirname(self.document.path), path))
+        self.asked.add(shown)
+        if self.repository is None:
+            return None
+        content = self.repository.read(shown)
+        if content is None or len(content) > SOURCED_BYTES_MAX:
+            return None
+        loaded = documents.load(shown, content).documents
+        if not loaded or not isinstance(loaded[0].data, str):
+            return None
+        self.sources[shown] = loaded[0]
+        return shown, loaded[0].data
+
+
+def _on_ray(commands: Iterable[Started]) -> Iterator[Started]:
+    """The commands of a script, with the GPUs of the Ray cluster that one before them starts."""
+    cards: Argument | None = None
+    for one in commands:
+        if [word.text for word in one.words[:2]] == ["ray", "start"]:
+            cards = _ray_gpus(one.words) or cards
+        submits = any(step.launcher == "ray job submit" for step in one.launch.steps)
+        alone = one.job is None and not one.launch.steps
+        yield one._replace(cluster=cards) if cards is not None and (submits or alone) else one
+
+
+def _ray_gpus(words: tuple[Argument, ...]) -> Argument | None:
+    """The GPUs that `ray start` is told of, unless it is told of none."""
+    for at, word in enumerate(words):
+        name, equals, value = (word.text or word.flag).partition("=")
+        if name == "--num-gpus":
+            given = (
+                word._replace(text=value if word.text else None, flag="") if equals or not word.text else words[at + 1]
+            )
+            return None if given.text == "0" else given
+    return None
+
+
+def _wrapped(words: tuple[Argument, ...]) -> int | None:
+    """Where the command stands that `sbatch --wrap` makes a script of."""
+    at = next((at for at, word in enumerate(words[:-1]) if word.text == "--wrap"), None)
+    return None if at is None else at + 1
+
+
+def _string(words: tuple[Argument, ...]) -> Argument | None:
+    """The script of a shell: the word after `-c`."""
+    for at, word in enumerate(words[1:-1], 1):
+        if SCRIPT_OPTION.fullmatch(word.text or ""):
+            return words[at + 1]
+        if not (word.text or "").startswith("-"):
+            return None
+    return None

@@ -1,0 +1,130 @@
+"""Axolotl: the YAML of a fine-tuning run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+
+from gpulint.adapters import trainers as configured
+from gpulint.adapters.programs import unknown_settings as misstated
+from gpulint.adapters.trainers import key_tables as settings
+from gpulint.engines.trainers import vocabulary as training_words
+from gpulint.source.documents import Document, Problem
+from gpulint.source.repository import Repository
+from gpulint.workload import Field, Origin, Unknown, Workload
+
+MENTIONS = ("base_model",)
+BITSANDBYTES = ("adamw_8bit", "adamw_bnb_8bit", "paged_adamw_8bit")
+READS = ("plain",)
+ENGINE = "axolotl"
+UNSETTLE = (
+    *("rl", "peft_use_dora", "lora_modules_to_save", "lora_target_parameters", "unfrozen_parameters", "relora", "gptq"),
+    *("load_in_8bit", "lisa_n_layers", "reward_model", "process_reward_model", "llama4_linearized_experts"),
+)
+"""Keys that change what is trained or kept in ways that are not modelled."""
+SETTLES = training_words.DECIDING
+"""Every key of Axolotl's that decides memory is read, or leaves what is trained unknown."""
+OWN = frozenset(
+    {
+        *("sequence_len", "micro_batch_size", "datasets", "val_set_size", "num_epochs", "adapter", "sample_packing"),
+        *("gradient_accumulation_steps", "dataset_prepared_path", "wandb_project", "lr_scheduler", "special_tokens"),
+    }
+)
+
+
+def claims(document: Document) -> bool:
+    """A base model with settings that only Axolotl calls so."""
+    data = document.data
+    return isinstance(data, dict) and "base_model" in data and len(OWN & data.keys()) >= 3
+
+
+def kind(document: Document) -> str:
+    return "Axolotl configuration"
+
+
+def problems(document: Document) -> Iterator[Problem]:
+    yield from misstated.problems(document, "axolotl")
+
+
+def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
+    yield configured.workload(sys.modules[__name__], document, repository)
+
+
+def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
+    """The settings; states are shared out by DeepSpeed or FSDP where the file says so."""
+    found = {**settings.stated(document, "axolotl"), **_adapters(document)}
+    found |= _refused_optimizer(document)
+    if (fused := _fused_loss(document)) is not None:
+        found.setdefault("loss_kernel", fused)
+    found |= settings.extended(document, ("overrides_of_model_config",), ("rope_scaling",), ("model_config",))
+    if document.get(("deepspeed",)):
+        found = {**found, **dict(configured.deepspeed_fields(document, ("deepspeed",), find))}
+    elif document.get(("fsdp",)) or document.get(("fsdp_config",)) or _shards(document):
+        found |= configured.fsdp(document, _key(document, "fsdp_config", "fsdp", "dp_shard_size"), ("fsdp_config",))
+    if _shards(document):
+        names = ("dp_shard_size", "dp_replicate_size", "tensor_parallel_size", "context_parallel_size")
+        whole = settings.product(*(settings.field(document, (name,), "int") for name in names))
+        group = settings.field(document, ("dp_shard_size",), "int")
+        found |= {"gpus_per_replica": whole, "shard_group": group} if whole and group else {}
+    for name in UNSETTLE:
+        if document.get((name,)):
+            why = Unknown(f"what {name} trains or keeps is not modelled")
+            found["trainable_parameters"] = Field(why, (Origin(document, (name,), key=True),))
+    return found
+
+
+def _refused_optimizer(document: Document) -> dict[str, Field]:
+    """What shares states out where Axolotl refuses an 8-bit optimizer (src/axolotl/utils/schemas/validation.py)."""
+    optimizer = str(document.get(("optimizer",)) or "")
+    ranks = document.get(("tensor_parallel_size",))
+    sharded = document.get(("fsdp_config",))
+    by = ""
+    if optimizer in BITSANDBYTES and isinstance(ranks, int) and ranks > 1:
+        by = "tensor parallelism"
+    elif isinstance(sharded, dict) and str(document.get(("fsdp_version",)) or sharded.get("fsdp_version")) == "2":
+        by = "FSDP 2" if optimizer in BITSANDBYTES[:2] else ""
+    elif isinstance(sharded, dict) and "8bit" in optimizer:
+        offloads = sharded.get("offload_params", sharded.get("fsdp_offload_params"))
+        by = "FSDP 1 with offload" if offloads is True else ""
+    return {"optimizer_refused_by": Field(by, (Origin(document, ("optimizer",)),))} if by else {}
+
+
+def _fused_loss(document: Document) -> Field | None:
+    """The plugin whose own default fuses the loss with the output head (axolotl src/axolotl/integrations/cut_cross_entropy)."""
+    if document.get(("cut_cross_entropy",)) is False:
+        return None
+    listed = document.get(("plugins",))
+    places = (
+        at for at, name in enumerate(listed if isinstance(listed, list) else ()) if "CutCrossEntropy" in str(name)
+    )
+    return next((Field("fused", (Origin(document, ("plugins", at)),)) for at in places), None)
+
+
+def _shards(document: Document) -> bool:
+    count = document.get(("dp_shard_size",))
+    return isinstance(count, int) and count > 1
+
+
+def _key(document: Document, *names: str) -> Origin:
+    return Origin(document, (next(name for name in names if document.get((name,))),), key=True)
+
+
+def _quantised(document: Document) -> dict[str, Field]:
+    """The bits in which weights are loaded that are trained themselves."""
+    bits = next((bits for bits in (4, 8) if document.get((f"load_in_{bits}bit",)) is True), None)
+    if bits is None or document.get(("inference",)) is True:
+        return {}
+    return {"loaded_bits": Field(bits, (Origin(document, (f"load_in_{bits}bit",)),))}
+
+
+def _adapters(document: Document) -> dict[str, Field]:
+    """LoRA's rank and matrices; none where nothing but the weights is trained."""
+    adapter = document.get(("adapter",))
+    if not adapter:
+        return _quantised(document)
+    found = settings.stated(document, "axolotl lora")
+    if document.get(("lora_target_linear",)) is True:
+        found["lora_targets"] = Field("qkvogud", (Origin(document, ("lora_target_linear",)),))
+    if document.get(("load_in_4bit",)) is True or (adapter == "qlora" and document.get(("load_in_4bit",)) is None):
+        found["quantization"] = Field("nf4-double", (Origin(document, ("adapter",)),))
+    return found

@@ -1,0 +1,81 @@
+"""DeepSpeed: a configuration file (JSON, also nested in other trainers' files) with its batch, number format and ZeRO stage."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+
+from gpulint.adapters import trainers as configured
+from gpulint.adapters.programs import unknown_settings as misstated
+from gpulint.adapters.trainers import key_tables as settings
+from gpulint.source.documents import Document, Path, Problem
+from gpulint.source.repository import Repository
+from gpulint.workload import Field, Origin, Workload
+
+MENTIONS = ("zero_optimization", "train_micro_batch_size_per_gpu", "train_batch_size")
+READS = ("plain",)
+ENGINE = ""
+OWN = frozenset(
+    {
+        *(
+            "zero_optimization",
+            "train_micro_batch_size_per_gpu",
+            "train_batch_size",
+            "bf16",
+            "fp16",
+            "zero_allow_untrusted",
+        ),
+        *("wall_clock_breakdown", "steps_per_print", "gradient_clipping", "activation_checkpointing", "comms_logger"),
+        *("prescale_gradients", "tensorboard", "flops_profiler", "compression_training", "data_efficiency", "aio"),
+    }
+)
+FOREIGN = frozenset({"model", "num_layers", "pipe_parallel_size", "pipe-parallel-size", "model_parallel_size"})
+"""Keys of trainers that take DeepSpeed's among their own."""
+FORMATS = (("fp16", "float16"), ("bf16", "bfloat16"), ("bfloat16", "bfloat16"))
+
+
+def claims(document: Document) -> bool:
+    """A mapping with keys that only DeepSpeed's configuration has together."""
+    data = document.data
+    return isinstance(data, dict) and not FOREIGN & data.keys() and _is_one(data)
+
+
+def kind(document: Document) -> str:
+    return "DeepSpeed configuration"
+
+
+def problems(document: Document) -> Iterator[Problem]:
+    yield from misstated.problems(document, "deepspeed")
+
+
+def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
+    """A run whose program and network are unknown."""
+    yield configured.workload(sys.modules[__name__], document, repository)
+
+
+def stated(document: Document, find: configured.Find | None = None) -> Mapping[str, Field]:
+    return within(document, ())
+
+
+def within(document: Document, root: Path) -> Mapping[str, Field]:
+    """What a mapping states as DeepSpeed's configuration; `auto` is left to the trainer."""
+    found = settings.stated(document, "deepspeed", root)
+    formats = [one for name, one in FORMATS if document.get((*root, name, "enabled")) is True]
+    if formats:
+        name = next(name for name, one in FORMATS if document.get((*root, name, "enabled")) is True)
+        found["training_dtype"] = Field(formats[0], (Origin(document, (*root, name, "enabled")),))
+    bfloat = "bf16" if document.node((*root, "bf16")) is not None else "bfloat16"
+    found |= settings.both_halves(document, (*root, "fp16", "enabled"), (*root, bfloat, "enabled"))
+    stage = found.get("zero_stage")
+    if stage is not None:
+        found["sharding"] = Field("deepspeed", stage.origins)
+    return found
+
+
+def _is_one(data: Mapping[str, object]) -> bool:
+    zero = data.get("zero_optimization")
+    if isinstance(zero, dict) and len(OWN & data.keys()) >= 2:
+        return True
+    if "train_micro_batch_size_per_gpu" in data:
+        return len(OWN & data.keys()) >= 2
+    return "train_batch_size" in data and len(OWN & data.keys()) >= 3

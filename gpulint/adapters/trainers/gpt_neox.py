@@ -1,0 +1,67 @@
+"""GPT-NeoX: one of the YAML files of a run, which may be spread over several; keys stand with `-` or `_`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+
+from gpulint.adapters import trainers as configured
+from gpulint.adapters.programs import unknown_settings as misstated
+from gpulint.adapters.trainers import key_tables as settings
+from gpulint.source.documents import Document, Problem
+from gpulint.source.repository import Repository
+from gpulint.workload import Field, Origin, Workload
+
+MENTIONS = ("pipe_parallel_size", "pipe-parallel-size", "model_parallel_size", "model-parallel-size")
+READS = ("plain",)
+ENGINE = "gpt-neox"
+SETTLES = frozenset({"virtual_stages"})
+"""It has no interleaved stages."""
+OWN = frozenset(
+    {
+        *("pipe_parallel_size", "model_parallel_size", "num_layers", "hidden_size", "num_attention_heads", "pos_emb"),
+        *("train_micro_batch_size_per_gpu", "no_weight_tying", "gpt_j_residual", "zero_optimization", "train_iters"),
+    }
+)
+
+
+ALONE = frozenset(
+    {
+        *("pipe_parallel_size", "train_micro_batch_size_per_gpu", "zero_optimization", "pos_emb", "no_weight_tying"),
+        *("gpt_j_residual", "attention_config"),
+    }
+)
+"""Keys that the settings of Megatron, which has the others too, do not have."""
+
+
+def claims(document: Document) -> bool:
+    """A parallel size with the network or the batch of a run, not below a further key."""
+    data = document.data
+    if not isinstance(data, dict) or "apiVersion" in data:
+        return False
+    keys = {str(key).replace("-", "_") for key in data}
+    return bool({"pipe_parallel_size", "model_parallel_size"} & keys) and len(OWN & keys) >= 3 and bool(ALONE & keys)
+
+
+def kind(document: Document) -> str:
+    return "GPT-NeoX configuration"
+
+
+def problems(document: Document) -> Iterator[Problem]:
+    yield from misstated.problems(document, "gpt-neox")
+
+
+def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
+    yield configured.workload(sys.modules[__name__], document, repository)
+
+
+def stated(document: Document, find: configured.Find | None = None) -> Mapping[str, Field]:
+    """The settings; DeepSpeed's stand among them."""
+    found = settings.stated(document, "gpt-neox")
+    if (stage := found.get("zero_stage")) is not None:
+        found["sharding"] = Field("deepspeed", stage.origins)
+    found |= settings.both_halves(document, ("fp16", "enabled"), ("bf16", "enabled"))
+    for name, dtype in (("fp16", "float16"), ("bf16", "bfloat16")):
+        if document.get((name, "enabled")) is True:
+            found["training_dtype"] = Field(dtype, (Origin(document, (name, "enabled")),))
+    return found

@@ -1,0 +1,51 @@
+"""LLM-Foundry: the YAML of Composer's training script."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+
+from gpulint.adapters import trainers as configured
+from gpulint.adapters.programs import unknown_settings as misstated
+from gpulint.adapters.trainers import key_tables as settings
+from gpulint.source.documents import Document, Problem
+from gpulint.source.repository import Repository
+from gpulint.workload import Field, Origin, Unknown, Workload
+
+MENTIONS = ("global_train_batch_size", "device_train_microbatch_size")
+READS = ("plain",)
+ENGINE = "llm-foundry"
+
+
+def claims(document: Document) -> bool:
+    """A global batch with a network or data to load."""
+    data = document.data
+    if not isinstance(data, dict):
+        return False
+    return bool({"global_train_batch_size", "device_train_microbatch_size"} & data.keys()) and bool(
+        {"model", "train_loader", "max_seq_len", "max_duration"} & data.keys()
+    )
+
+
+def kind(document: Document) -> str:
+    return "LLM-Foundry configuration"
+
+
+def problems(document: Document) -> Iterator[Problem]:
+    yield from misstated.problems(document, "llm-foundry")
+
+
+def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
+    yield configured.workload(sys.modules[__name__], document, repository)
+
+
+def stated(document: Document, find: configured.Find | None = None) -> Mapping[str, Field]:
+    """The run's batch, network and sharding; `auto` micro-batches are found while it runs."""
+    found = settings.stated(document, "llm-foundry", interpolated=True)
+    found |= settings.extended(document, ("model", "config_overrides"))
+    if document.get(("device_train_microbatch_size",)) == "auto":
+        why = Unknown("the trainer finds the largest micro-batch that fits")
+        found["micro_batch_size"] = Field(why, (Origin(document, ("device_train_microbatch_size",)),))
+    if isinstance(document.get(("fsdp_config",)), dict):
+        found |= configured.fsdp(document, Origin(document, ("fsdp_config",), key=True), ("fsdp_config",))
+    return found

@@ -1,0 +1,52 @@
+"""torchtitan: the TOML of a training run."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+
+from gpulint.adapters import trainers as configured
+from gpulint.adapters.trainers import key_tables as settings
+from gpulint.source.documents import Document
+from gpulint.source.repository import Repository
+from gpulint.workload import Field, Origin, Unknown, Workload
+
+MENTIONS = ("[training]", "[parallelism]", "parallelism]", "[job]")
+READS = ("plain",)
+ENGINE = "torchtitan"
+TABLES = frozenset({"job", "profiling", "metrics", "model", "optimizer", "lr_scheduler", "training", "parallelism"})
+PARALLEL = "data_parallel_shard_degree"
+
+
+def claims(document: Document) -> bool:
+    """TOML with the tables of torchtitan, or of a program that took them over."""
+    data = document.data
+    if document.format != "toml" or not isinstance(data, dict) or len(TABLES & data.keys()) < 3:
+        return False
+    model = data.get("model")
+    return "parallelism" in data or "training" in data or (isinstance(model, dict) and "parallelism" in model)
+
+
+def kind(document: Document) -> str:
+    return "torchtitan configuration" if _is_own(document) else "training TOML"
+
+
+def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
+    if _is_own(document):
+        yield configured.workload(sys.modules[__name__], document, repository)
+
+
+def stated(document: Document, find: configured.Find | None = None) -> Mapping[str, Field]:
+    """The run's batch, parallelism and recomputation."""
+    found = settings.stated(document, "torchtitan")
+    flavour = document.get(("model", "flavor"))
+    if isinstance(flavour, str):
+        why = Unknown(f"the trainer's own network {flavour}", "own program")
+        found.setdefault("checkpoint", Field(why, (Origin(document, ("model", "flavor")),)))
+    return found
+
+
+def _is_own(document: Document) -> bool:
+    """torchtitan itself names the sequences of a rank so, or so before that."""
+    older = document.get(("training", "batch_size")) is not None and document.get(("parallelism",)) is not None
+    return older or document.get(("training", "local_batch_size")) is not None

@@ -1,0 +1,57 @@
+"""verl: the Hydra configuration of reinforcement learning, and the parts that it is composed of."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+
+from gpulint.adapters import trainers as configured
+from gpulint.adapters.trainers import key_tables as settings
+from gpulint.engines import trainers as training
+from gpulint.source.documents import Document
+from gpulint.source.repository import Repository
+from gpulint.workload import Field, Origin, Unknown, Workload
+
+MENTIONS = ("actor_rollout_ref", "verl.workers", "ppo_mini_batch_size")
+READS = ("plain",)
+ENGINE = "verl"
+WHY = Unknown("what reinforcement learning keeps besides the network is not modelled")
+
+
+def claims(document: Document) -> bool:
+    """The whole run, or a part of it that names verl's own class."""
+    data = document.data
+    if not isinstance(data, dict):
+        return False
+    return isinstance(data.get("actor_rollout_ref"), dict) or str(data.get("_target_", "")).startswith("verl.")
+
+
+def kind(document: Document) -> str:
+    return "verl configuration"
+
+
+def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
+    """A whole run that is trained on machines it counts."""
+    if document.get(("actor_rollout_ref",)) is not None and document.get(("trainer",)) is not None:
+        yield configured.workload(sys.modules[__name__], document, repository)
+
+
+def stated(document: Document, find: configured.Find | None = None) -> Mapping[str, Field]:
+    """The machines, the batch and the parallelism of the actor and of its rollout."""
+    found = settings.stated(document, "verl", interpolated=True)
+    place = Origin(document, ("actor_rollout_ref",), key=True)
+    answers = settings.field(document, ("actor_rollout_ref", "rollout", "n"), "int", interpolated=True)
+    if answers is not None:
+        found["generations"] = answers
+    if batch := settings.product(
+        settings.field(document, ("actor_rollout_ref", "actor", "ppo_mini_batch_size"), "int", interpolated=True),
+        answers,
+    ):
+        found["global_batch_size"] = batch
+    lengths = (
+        settings.field(document, ("data", name), "int", interpolated=True)
+        for name in ("max_prompt_length", "max_response_length")
+    )
+    if (length := training.summed(lengths)) is not None:
+        found["sequence_length"] = length
+    return {**found, "trainable_parameters": Field(WHY, (place,))}

@@ -1,0 +1,327 @@
+"""Architecture, the shape of a network, and the ladder from a checkpoint's reference to one."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from gpulint import units
+from gpulint.catalog import tables as catalog
+
+BILLIONS = re.compile(r"(?<![A-Za-z0-9.])(?:(\d+)x)?(\d+(?:\.\d+)?)[bB](?![A-Za-z0-9])")
+ACTIVE = re.compile(r"(?<![A-Za-z0-9])[aA]\d+(?:\.\d+)?[bB](?![A-Za-z0-9])")
+CACHED = re.compile(r"(?:.*/)?models--(?P<id>[\w.-]+)(?:/snapshots/[^/]+)?/?")
+"""A folder of the Hugging Face cache (huggingface_hub v1.9.2 file_download.py, repo_folder_name); ids never hold `--`."""
+HUB_ID = re.compile(r"(?P<owner>\w[\w.-]*)/\w[\w.-]*")
+FOLDERS = frozenset({"checkpoints", "data", "mnt", "model", "models", "tmp", "weights", "workspace"})
+"""Owners that are rather the folder of a relative path."""
+REDUCED = re.compile(
+    r"bit|quant|bnb|nf4|ggml|exl\d|mlx|aqlm|lora|qat|marlin|round|(?<![a-z])[wq]\d|int\d|fp\d", re.IGNORECASE
+)
+"""Words with which releases say that they were quantised; one that the catalog does not list leaves the format open."""
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """The network's shape; counts are bare, `parameters` is exact, a None means the network has no such part."""
+
+    id: str
+    family: str
+    parameters: int | None = None
+    active_parameters: int | None = None
+    layers: int | None = None
+    hidden: int | None = None
+    intermediate: int | None = None
+    gated_mlp: bool | None = None
+    attention_heads: int | None = None
+    kv_heads: int | None = None
+    head_dim: int | None = None
+    vocab: int | None = None
+    tied_embeddings: bool | None = None
+    trained_context: int | None = None
+    sliding_window: int | None = None
+    sliding_layers: int | None = None
+    linear_attention_layers: int | None = None
+    kv_lora_rank: int | None = None
+    qk_rope_head_dim: int | None = None
+    experts: int | None = None
+    experts_per_token: int | None = None
+    moe_layers: int | None = None
+    moe_intermediate: int | None = None
+    shared_intermediate: int | None = None
+    sliding_kv_heads: int | None = None
+    sliding_head_dim: int | None = None
+    kv_shared_layers: int | None = None
+    state_elements: int | None = None
+    encoder_layers: int | None = None
+    encoder_tokens: int | None = None
+    encoder_parameters: int | None = None
+    indexer_head_dim: int | None = None
+    checkpoint_dtype: str | None = None
+    checkpoint_quantization: str | None = None
+    unquantised_parameters: int | None = None
+    stored_bytes: int | None = None
+    stored_formats: str | None = None
+    task: str | None = None
+    modality: str | None = None
+    named_parameters: float | None = None
+    format_assumed: str | None = None
+    source: str = ""
+
+    @property
+    def known(self) -> bool:
+        """Whether the shape is known, not only a parameter count read from a name."""
+        return self.layers is not None
+
+    @property
+    def network_task(self) -> str | None:
+        """What it is for, under its glossary entry: a workload has a task of its own."""
+        return self.task
+
+    @property
+    def rotary_positions(self) -> int | None:
+        """Positions that the checkpoint declares, where they are read; nothing rests on them but the length of a table."""
+        return self.trained_context
+
+
+class Resolved(NamedTuple):
+    """An architecture and how it was found; `assumption` is text for the report when the step is not exact."""
+
+    architecture: Architecture | None
+    how: str
+    assumption: str = ""
+
+
+def resolve(
+    reference: str, config: Callable[[str], str | None] | None = None, like: Mapping[str, str] | None = None
+) -> Resolved:
+    """Climb the ladder: local config.json, exact id, listed copy, `like:`, last part of the path, that part without the
+    format it ends in, parameter count in the name, unknown.
+
+    `config` reads the text of a checkpoint's config.json inside the repository, `like` maps references to known ids.
+    """
+    reference = reference.removeprefix("hf://")
+    local = config(reference) if config else None
+    if local is None and (cached := _cached(reference)) is not None and not (like and reference in like):
+        origin = resolve(cached, None, like)
+        said = f"{reference} is the Hugging Face cache of {cached}"
+        return origin._replace(assumption="; ".join(filter(None, (said, origin.assumption))))
+    if local is not None and (own := from_config(reference, local)) is not None:
+        return Resolved(own, "config.json in the repository")
+    if known := _known(reference):
+        return Resolved(known, "catalog")
+    if like and (twin := like.get(reference)):
+        found = _known(twin)
+        return Resolved(found, f"like {twin} in gpulint.yaml", f"{reference} has the shape of {twin} (gpulint.yaml)")
+    if (guess := _from_basename(reference)) is not None:
+        return Resolved(guess, "name", f"{reference} is {guess.id}, by the last part of its path")
+    if (copy := _from_ending(reference)) is not None:
+        return copy
+    if (billions := _billions(reference)) is not None:
+        return _named(reference, billions)
+    return Resolved(None, "unknown")
+
+
+def _cached(reference: str) -> str | None:
+    """The id of a checkpoint whose folder in the Hugging Face cache is named.
+
+    >>> _cached("/cache/hub/models--Qwen--Qwen3-8B/snapshots/main"), _cached("models--gpt2"), _cached("/models/Qwen3-8B")
+    ('Qwen/Qwen3-8B', 'gpt2', None)
+    """
+    folder = CACHED.fullmatch(reference)
+    parts = folder["id"].split("--") if folder else []
+    return "/".join(parts) if 1 <= len(parts) <= 2 and all(parts) else None
+
+
+def _named(reference: str, billions: float) -> Resolved:
+    """What a name alone tells: a parameter count, and the number format that its suffix states.
+
+    Without a suffix a release of a hub is most likely in 16 bits, and a folder in any format: quantised copies are
+    often stored under the plain name.
+    """
+    formats = catalog.by("checkpoint_suffixes", "suffix")
+    words = re.split(r"[-_.]", reference.lower().rstrip("/").rsplit("/", 1)[-1])
+    stated = next((formats[word]["quantization"] for word in reversed(words) if word in formats), None)
+    shape = Architecture(
+        id=reference,
+        family="",
+        named_parameters=billions * units.BILLION,
+        checkpoint_dtype=None if stated == "" else "bfloat16",
+        checkpoint_quantization=stated or None,
+        format_assumed=_likely_format(reference) if stated is None else None,
+    )
+    format_ = stated if stated is not None else ASSUMED[_likely_format(reference)]
+    said = f"{reference} has about {billions:g} billion parameters in {format_ or 'an unknown format'}, by its name"
+    return Resolved(shape, "name", said)
+
+
+ASSUMED = {"bfloat16": "16 bits, or fewer where it is quantised", "fp8": "4, 8 or 16 bits"}
+
+
+def _likely_format(reference: str) -> str:
+    hub = HUB_ID.fullmatch(reference)
+    plain = hub is not None and hub["owner"].lower() not in FOLDERS and not REDUCED.search(reference)
+    return "bfloat16" if plain else "fp8"
+
+
+def architectures() -> tuple[Architecture, ...]:
+    """All architectures of the catalog, by id."""
+    return tuple(_base(row) for row in _rows().values())
+
+
+def ids() -> tuple[str, ...]:
+    """Every checkpoint id of the catalog: bases and listed copies."""
+    return tuple(sorted({*_rows(), *catalog.by("checkpoints", "checkpoint")}))
+
+
+def _known(reference: str) -> Architecture | None:
+    copy = catalog.by("checkpoints", "checkpoint").get(reference)
+    if copy is None:
+        return _base_of(reference)
+    base = _base(_rows()[copy["architecture"]])
+    return replace(
+        base,
+        id=reference,
+        checkpoint_dtype=copy["dtype"] or base.checkpoint_dtype,
+        checkpoint_quantization=copy["quantization"] or None,
+        unquantised_parameters=units.count(copy["unquantised_parameters"]),
+        parameters=units.count(copy["parameters"]) or base.parameters,
+        trained_context=units.count(copy["trained_context"]) or base.trained_context,
+        source=copy["source"],
+    )
+
+
+def _rows() -> Mapping[str, catalog.Row]:
+    return catalog.by("architectures", "id")
+
+
+@functools.cache
+def _base_of(name: str) -> Architecture | None:
+    row = _rows().get(name)
+    return _base(row) if row else None
+
+
+def _base(row: catalog.Row) -> Architecture:
+    counts = {
+        name: units.count(row[name])
+        for name in (
+            *("parameters", "active_parameters", "layers", "hidden", "intermediate", "attention_heads", "kv_heads"),
+            *("head_dim", "vocab", "trained_context", "sliding_window", "sliding_layers", "linear_attention_layers"),
+            *("kv_lora_rank", "qk_rope_head_dim", "experts", "experts_per_token", "moe_layers", "moe_intermediate"),
+            *("shared_intermediate", "sliding_kv_heads", "sliding_head_dim", "kv_shared_layers", "state_elements"),
+            *("encoder_layers", "encoder_tokens", "encoder_parameters", "indexer_head_dim"),
+        )
+    }
+    return Architecture(
+        id=row["id"],
+        family=row["family"],
+        gated_mlp=row["gated_mlp"] == "yes",
+        tied_embeddings=row["tied_embeddings"] == "yes",
+        checkpoint_dtype=row["dtype"],
+        task=row["task"],
+        modality=row["modality"],
+        source=row["source"],
+        **counts,  # type: ignore[arg-type]
+    )
+
+
+@functools.cache
+def _basenames() -> dict[str, str | None]:
+    """Last path component → a checkpoint id that ends so, the makers' first; None where several differ in what they hold."""
+    found: dict[str, str | None] = {}
+    for name in sorted(ids(), key=lambda name: (not _of_its_makers(name), name)):
+        last = name.rsplit("/", 1)[-1].lower()
+        first = found.setdefault(last, name)
+        if first is not None and first != name and not _same(first, name):
+            found[last] = None
+    return found
+
+
+def _same(first: str, copy: str) -> bool:
+    """Whether a copy has network and stored format of the first; of the makers' own, it need not say what stays in 16 bits."""
+    one, other = _shape(first), _shape(copy)
+    if one is None or other is None or one == other:
+        return one == other
+    unsaid = other.unquantised_parameters is None and _of_its_makers(first)
+    return unsaid and replace(one, unquantised_parameters=None) == other
+
+
+def _of_its_makers(name: str) -> bool:
+    """Whether a checkpoint is of the organisation that made its architecture, rather than a copy elsewhere."""
+    copy = catalog.by("checkpoints", "checkpoint").get(name)
+    base = copy["architecture"] if copy else name
+    return name.partition("/")[0] == base.partition("/")[0]
+
+
+def _shape(name: str) -> Architecture | None:
+    known = _known(name)
+    return known and replace(known, id="", source="")
+
+
+def _from_basename(reference: str) -> Architecture | None:
+    """A path such as /models/Qwen3-8B/ names its checkpoint by its last component."""
+    last = reference.rstrip("/").rsplit("/", 1)[-1]
+    name = _basenames().get(last.lower())
+    return _known(name) if name else None
+
+
+def _from_ending(reference: str) -> Resolved | None:
+    """A checkpoint named like a known one in 16 bits with a format after it, such as TheBloke/Yi-34B-Chat-AWQ."""
+    last = reference.rstrip("/").rsplit("/", 1)[-1].lower()
+    rows = catalog.by("checkpoint_suffixes", "suffix")
+    for end in sorted((end for end in rows if last.endswith(end) and end not in UNSETTLED), key=len, reverse=True):
+        stem = last.removesuffix(end)
+        base = _in_16_bits(stem[:-1]) if stem[-1:] in SEPARATORS else None
+        format_ = rows[end]["quantization"]
+        if base is None or (base.encoder_parameters and format_ in TOWERS_TOO):
+            continue
+        said = f"{reference} is {base.id} in {format_ or 'a format that its name does not tell'}, by its name"
+        shape = replace(base, id=reference, checkpoint_dtype=base.checkpoint_dtype if format_ else None)
+        if format_ in PLAIN_FORMATS:
+            return Resolved(replace(shape, checkpoint_dtype=format_), "name", said)
+        return Resolved(replace(shape, checkpoint_quantization=format_ or None), "name", said)
+    return None
+
+
+UNSETTLED = frozenset({"4bit", "adapter", "fp4", "lora", "mxfp4", "nvfp4"})
+"""Adapters, and formats that name no layout: by their hub totals, copies keep up to half of a network in 16 bits."""
+TOWERS_TOO = frozenset({"int4-bnb"})
+"""Formats of which some releases hold their vision tower and others do not."""
+SEPARATORS = ("-", "_", ".")
+PLAIN_FORMATS = ("bfloat16", "float16", "float32")
+CONVERTED = "-hf"
+"""How the makers of Llama 2 and others call the release for Transformers, which copies drop from the name."""
+
+
+def _in_16_bits(last: str) -> Architecture | None:
+    """The network of the checkpoint whose id ends so, unless it is quantised itself."""
+    names = (_basenames().get(one) for one in (last, last + CONVERTED))
+    found = next((shape for name in names if name and (shape := _known(name))), None)
+    return found if found and found.checkpoint_quantization is None else None
+
+
+def _billions(reference: str) -> float | None:
+    """The parameter count in a checkpoint's name, in billions.
+
+    >>> _billions("acme/Foo-8x7B-chat"), _billions("acme/bar-30B-A3B"), _billions("acme/v2")
+    (None, 30.0, None)
+    """
+    last = ACTIVE.sub("", reference.rstrip("/").rsplit("/", 1)[-1])
+    found = {(factor, number) for factor, number in BILLIONS.findall(last)}
+    if len(found) != 1:
+        return None
+    factor, number = found.pop()
+    return None if factor else float(number)
+
+
+def from_config(reference: str, text: str) -> Architecture | None:
+    """An architecture from the text of a Hugging Face config.json; None when it does not describe a known structure."""
+    from gpulint.catalog.architecture import config, network
+
+    try:
+        return network.read(reference, text).architecture
+    except config.Unread:
+        return None

@@ -1,0 +1,287 @@
+"""What families are put together from: the kinds of their layers, attention, MLPs and routed experts, by config keys."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from gpulint.catalog.architecture import parts
+from gpulint.catalog.architecture.config import Config, Unread
+from gpulint.catalog.architecture.parts import Parts
+
+FULL, SLIDING, LINEAR = "full", "sliding", "linear"
+KINDS = {
+    "full_attention": FULL,
+    "attention": FULL,
+    "indexed_attention": FULL,
+    "sliding_attention": SLIDING,
+    "chunked_attention": SLIDING,
+    "linear_attention": LINEAR,
+    "mamba": LINEAR,
+    "mamba2": LINEAR,
+    "conv": LINEAR,
+    "short_conv": LINEAR,
+}
+"""What config.json calls the kinds of layers."""
+
+Flag = bool | str
+"""Whether a module has something: always, never, or as the config key says."""
+
+
+class Dims(NamedTuple):
+    """Widths that attention and MLP share."""
+
+    hidden: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class Experts:
+    """Routed experts: their count, how many a token visits, in how many layers, and the parameters of each piece."""
+
+    count: int
+    per_token: int
+    width: int
+    layers: int
+    expert: Parts
+    router: Parts
+    shared_width: int = 0
+    shared: Parts = field(default_factory=Counter)
+
+
+Mixers = Callable[[Config], list[str]]
+Attention = Callable[[Config, Dims, str], Parts]
+Vectors = Callable[[Config, Dims], Parts]
+Routed = Callable[[Config, Dims], "Experts | None"]
+
+
+def dims(config: Config) -> Dims:
+    """The widths by the names that most families use."""
+    return Dims(config.hidden, config.heads, config.kv_heads, config.head_dim, config.width)
+
+
+def dims_with(kv_heads: Callable[[Config], int]) -> Callable[[Config], Dims]:
+    """The widths of a family that states its key and value heads in its own way."""
+    return lambda config: dims(config)._replace(kv_heads=kv_heads(config))
+
+
+def says(config: Config, flag: Flag) -> bool:
+    return config.flag(flag) if isinstance(flag, str) else flag
+
+
+# ---- kinds of layers
+
+
+def stated_kinds(config: Config, key: str = "layer_types") -> list[str] | None:
+    """The kinds of all layers as the file lists them."""
+    listed = config.listed(key)
+    if listed is None:
+        return None
+    if len(listed) != config.layers:
+        raise Unread(f"{key} names {len(listed)} layers of {config.layers}")
+    kinds = [KINDS.get(str(one)) for one in listed]
+    if None in kinds:
+        raise Unread(f"{key} holds an unknown kind: {str(listed[kinds.index(None)])[:40]}")
+    return [kind for kind in kinds if kind]
+
+
+def uniform(config: Config) -> list[str]:
+    """All layers alike: within the window, where one is stated."""
+    return stated_kinds(config) or [SLIDING if config.whole("sliding_window") else FULL] * config.layers
+
+
+def all_full(config: Config) -> list[str]:
+    return [FULL] * config.layers
+
+
+def stated_or_linear(config: Config) -> list[str]:
+    """Layers that keep a state, unless layer_types says otherwise."""
+    return stated_kinds(config) or all_linear(config)
+
+
+def all_linear(config: Config) -> list[str]:
+    return [LINEAR] * config.layers
+
+
+def one_full_in(period: int, *keys: str, others: str = SLIDING) -> Mixers:
+    """Every `period`-th layer attends to everything; a key may state another period."""
+
+    def mixers(config: Config) -> list[str]:
+        every = config.whole(*keys) or period if keys else period
+        return stated_kinds(config) or [others if (at + 1) % every else FULL for at in range(config.layers)]
+
+    return mixers
+
+
+def full_first_in(period_key: str, offset_key: str = "", others: str = SLIDING) -> Mixers:
+    """Layers at offset, offset + period … attend to everything."""
+
+    def mixers(config: Config) -> list[str]:
+        every, offset = config.count(period_key), config.whole(offset_key) if offset_key else 0
+        stated = stated_kinds(config)
+        return stated or [FULL if at % every == offset else others for at in range(config.layers)]
+
+    return mixers
+
+
+def last_layers_slide(config: Config) -> list[str]:
+    """Qwen2: with use_sliding_window, the layers from max_window_layers on attend within the window."""
+    first = config.whole("max_window_layers") if config.flag("use_sliding_window") else config.layers
+    stated = stated_kinds(config)
+    return stated or [SLIDING if at >= first else FULL for at in range(config.layers)]
+
+
+def full_at(key: str) -> Mixers:
+    """The layers whose places a key lists attend to everything; the others keep a state."""
+
+    def mixers(config: Config) -> list[str]:
+        places = config.indices(key)
+        stated = stated_kinds(config)
+        return stated or [FULL if at in places else LINEAR for at in range(config.layers)]
+
+    return mixers
+
+
+# ---- attention
+
+
+def projected(qkv_bias: Flag = False, out_bias: Flag = False, norms: Vectors | None = None) -> Attention:
+    """Query, key, value and output projections, with norms on queries and keys where the family has them."""
+
+    def attention(config: Config, dims: Dims, _: str) -> Parts:
+        biases = says(config, qkv_bias), says(config, out_bias)
+        found = parts.attention(dims.hidden, dims.heads, dims.kv_heads, dims.head_dim, *biases)
+        return found + (norms(config, dims) if norms else Counter())
+
+    return attention
+
+
+def head_norms(_: Config, dims: Dims) -> Parts:
+    """One norm for all query heads and one for all key heads."""
+    return parts.vectors(2 * dims.head_dim)
+
+
+def wide_norms(_: Config, dims: Dims) -> Parts:
+    """Norms across all heads."""
+    return parts.vectors((dims.heads + dims.kv_heads) * dims.head_dim)
+
+
+def sinks(_: Config, dims: Dims) -> Parts:
+    return parts.vectors(dims.heads)
+
+
+def when(key: str, norms: Vectors) -> Vectors:
+    """Norms that a key switches on."""
+    return lambda config, dims: norms(config, dims) if config.flag(key) else Counter()
+
+
+def latent_dims(config: Config) -> Dims:
+    """MLA: a query head is a rotary part beside another."""
+    head_dim = config.count("qk_nope_head_dim") + config.count("qk_rope_head_dim")
+    return Dims(config.hidden, config.heads, config.kv_heads, head_dim, config.width)
+
+
+def latent(config: Config, dims: Dims, _: str) -> Parts:
+    """Multi-head latent attention."""
+    query_rank = config.whole("q_lora_rank")
+    return parts.latent_attention(
+        dims.hidden,
+        dims.heads,
+        query_rank,
+        config.count("kv_lora_rank"),
+        config.count("qk_nope_head_dim"),
+        config.count("qk_rope_head_dim"),
+        config.count("v_head_dim"),
+        config.flag("attention_bias"),
+    )
+
+
+# ---- MLPs
+
+
+def dense(gated: bool = True, bias: Flag = False) -> Callable[[Config, Dims, int], Parts]:
+    """The MLPs of so many layers."""
+
+    def mlps(config: Config, dims: Dims, layers: int) -> Parts:
+        return parts.times(parts.mlp(dims.hidden, dims.width, gated, says(config, bias)), layers)
+
+    return mlps
+
+
+def no_mlp(_: Config, __: Dims, ___: int) -> Parts:
+    return Counter()
+
+
+# ---- routed experts
+
+
+def in_all(config: Config) -> int:
+    return config.layers
+
+
+def by_step(config: Config) -> int:
+    """Qwen: every decoder_sparse_step-th layer, but for those of mlp_only_layers."""
+    step, dense_ones = config.count("decoder_sparse_step"), config.indices("mlp_only_layers")
+    return sum((at + 1) % step == 0 and at not in dense_ones for at in range(config.layers))
+
+
+def after_first(*keys: str) -> Callable[[Config], int]:
+    """All but the first layers, whose number a key states; or those that mlp_layer_types calls sparse."""
+
+    def layers(config: Config) -> int:
+        if (listed := config.listed("mlp_layer_types")) is not None:
+            return listed.count("sparse")
+        every = config.whole("moe_layer_freq") or 1
+        return sum(at % every == 0 for at in range(config.whole(*keys), config.layers))
+
+    return layers
+
+
+def routed(
+    layers: Callable[[Config], int] = in_all,
+    width: tuple[str, ...] = ("moe_intermediate_size",),
+    shared: Callable[[Config, int], int] = lambda config, width: 0,
+    bias: bool = False,
+    shared_gate: bool = False,
+    gated: bool = True,
+) -> Routed:
+    """Routed experts of one width, shared ones beside them, and a router with or without a bias of each expert."""
+
+    def experts(config: Config, dims: Dims) -> Experts | None:
+        count, sparse = config.whole(*COUNTS), layers(config)
+        if not count or not sparse:
+            return None
+        one = config.count(*width)
+        beside = shared(config, one)
+        router = parts.linear(parts.ROUTERS, dims.hidden, count, bias)
+        router += parts.linear(parts.ROUTERS, dims.hidden, 1) if shared_gate and beside else Counter()
+        return Experts(
+            count=count,
+            per_token=config.count(*VISITED),
+            width=one,
+            layers=sparse,
+            expert=parts.mlp(dims.hidden, one, gated, part=parts.EXPERTS),
+            router=router,
+            shared_width=beside,
+            shared=parts.mlp(dims.hidden, beside, gated) if beside else Counter(),
+        )
+
+    return experts
+
+
+COUNTS = ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts")
+VISITED = ("num_experts_per_tok", "num_experts_per_token", "top_k_experts", "moe_topk", "moe_k", "moe_top_k")
+
+
+def shared_of(*keys: str) -> Callable[[Config, int], int]:
+    """So many shared experts, each as wide as a routed one."""
+    return lambda config, width: config.whole(*keys) * width
+
+
+def shared_width(key: str) -> Callable[[Config, int], int]:
+    return lambda config, _: config.whole(key)

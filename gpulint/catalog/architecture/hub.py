@@ -1,0 +1,152 @@
+"""A hub of checkpoints, asked over HTTP for config.json and for what the weights' files hold; only `size --online` does."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import socket
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from email.message import Message
+from typing import IO
+from urllib.parse import quote, urlsplit
+
+from gpulint.catalog import architecture
+from gpulint.catalog.architecture import Resolved, index, network
+from gpulint.catalog.architecture.config import Unread
+from gpulint.version import __version__
+
+HUB = "https://huggingface.co"
+ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+"""An id with its owner, as hubs accept them (huggingface_hub v1.9.2 utils/_validators.py, validate_repo_id)."""
+CONFIG = "config.json"
+CONFIG_BYTES_MAX = 5_000_000
+ANSWER_S = 15.0
+PATIENCE_S = 120.0
+BLOCK = 1_000_000
+AT_A_TIME = 8
+REFUSED = {
+    401: "it has no such checkpoint, or wants a token",
+    403: "it refuses this reader",
+    429: "it asks for fewer requests",
+}
+ABSENT = frozenset({404, 410})
+
+
+class Unanswered(Exception):
+    """Why a hub did not say what was asked, as a sentence."""
+
+
+class Hub:
+    """A server with the layout of huggingface.co: `<owner>/<name>/resolve/<revision>/<file>`."""
+
+    def __init__(self, address: str = HUB, token: str | None = None, patience_s: float = PATIENCE_S) -> None:
+        self.address = address.rstrip("/")
+        if urlsplit(self.address).scheme not in ("http", "https") or not urlsplit(self.address).hostname:
+            raise Unanswered(f"{address} is no address of a hub: http(s)://HOST is")
+        self.token = token
+        self.patience_s = patience_s
+        self.deadline = time.monotonic() + patience_s
+        self.opener = _opener()
+
+    def head(self, reference: str, file: str, length: int) -> bytes | None:
+        """The first bytes of a checkpoint's file, at most so many; None where the hub has no such file."""
+        request = urllib.request.Request(f"{self.address}/{quote(reference)}/resolve/main/{quote(file)}")  # noqa: S310
+        request.add_header("User-Agent", f"gpulint/{__version__}")
+        request.add_header("Range", f"bytes=0-{length - 1}")
+        if self.token:
+            request.add_unredirected_header("Authorization", f"Bearer {self.token}")
+        try:
+            with self.opener.open(request, timeout=ANSWER_S) as answer:
+                return self._read(answer.read, length)
+        except urllib.error.HTTPError as error:
+            error.close()
+            if error.code in ABSENT:
+                return None
+            raise Unanswered(self._refusal(reference, file, error.code)) from None
+        except (urllib.error.URLError, http.client.HTTPException, OSError) as error:
+            raise Unanswered(f"{self.address} did not answer for {reference}/{file}: {_said(error)}") from None
+
+    def _read(self, read: Callable[[int], bytes], length: int) -> bytes:
+        """At most so many bytes, in blocks: a server that ignores the range, or trickles, is left."""
+        content = bytearray()
+        while len(content) < length and (block := read(min(BLOCK, length - len(content)))):
+            content += block
+            if time.monotonic() > self.deadline:
+                raise Unanswered(f"{self.address} took longer than {self.patience_s:g} s")
+        return bytes(content)
+
+    def _refusal(self, reference: str, file: str, code: int) -> str:
+        why = REFUSED.get(code, "no reason given")
+        hint = " (--token sends HF_TOKEN)" if code in (401, 403) and not self.token else ""
+        return f"{self.address} answered {code} for {reference}/{file}: {why}{hint}"
+
+
+def resolve(reference: str, hub: Hub) -> Resolved:
+    """The architecture of a hub's checkpoint with the weights that its files hold."""
+    if not ID.fullmatch(reference):
+        raise Unanswered(f"{reference} is no id of a hub: OWNER/NAME is")
+    content = hub.head(reference, CONFIG, CONFIG_BYTES_MAX)
+    if content is None:
+        raise Unanswered(f"{hub.address} has no {reference} with a config.json")
+    config = content.decode("utf-8", "replace")
+    resolved = _shape(reference, config, hub)
+    pool = ThreadPoolExecutor(AT_A_TIME)
+    try:
+        return index.with_files(resolved, config, lambda file, length: hub.head(reference, file, length), pool.map)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _shape(reference: str, config: str, hub: Hub) -> Resolved:
+    """What config.json describes; of a family that is not read, what the catalog or the name tells."""
+    try:
+        shape = network.read(reference, config).architecture
+    except Unread as reason:
+        known = architecture.resolve(reference)
+        if known.architecture is None:
+            raise Unanswered(f"config.json of {reference} gives no architecture: {reason}") from None
+        return known
+    return Resolved(shape, f"config.json of {urlsplit(hub.address).hostname}")
+
+
+def _said(error: Exception) -> str:
+    reason = error.reason if isinstance(error, urllib.error.URLError) else error
+    if isinstance(reason, TimeoutError):
+        return f"no answer in {ANSWER_S:g} s"
+    if isinstance(reason, socket.gaierror):
+        return "its name is not found; is this machine on line?"
+    return (getattr(reason, "strerror", None) or str(reason) or type(reason).__name__).lower()
+
+
+class _Redirects(urllib.request.HTTPRedirectHandler):
+    """Follows a hub to its file servers: never from https to http; the token stays with the hub."""
+
+    def redirect_request(
+        self, req: urllib.request.Request, fp: IO[bytes], code: int, msg: str, headers: Message, newurl: str
+    ) -> urllib.request.Request | None:
+        if urlsplit(newurl).scheme not in {"https", urlsplit(req.full_url).scheme}:
+            raise Unanswered(f"{req.host} leads to {urlsplit(newurl).hostname} without encryption")
+        request = super().redirect_request(req, fp, code, msg, headers, newurl)  # type: ignore[arg-type]
+        token = req.get_header("Authorization")
+        if request is not None and token and urlsplit(newurl)[:2] == urlsplit(req.full_url)[:2]:
+            request.add_unredirected_header("Authorization", token)
+        return request
+
+
+def _opener() -> urllib.request.OpenerDirector:
+    """HTTP and HTTPS, through the system's proxy, and no other protocol."""
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.ProxyHandler(),
+        urllib.request.HTTPHandler(),
+        urllib.request.HTTPSHandler(),
+        urllib.request.HTTPDefaultErrorHandler(),
+        urllib.request.HTTPErrorProcessor(),
+        _Redirects(),
+    ):
+        opener.add_handler(handler)
+    return opener

@@ -1,0 +1,109 @@
+"""Servers: whole machines of the catalog as their vendors publish them, looked up by name."""
+
+from __future__ import annotations
+
+import functools
+import re
+from dataclasses import dataclass
+
+from gpulint import units
+from gpulint.catalog import tables as catalog
+
+_BETWEEN = re.compile(r"[\s_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """One machine as its vendor publishes it, in base units; None is not published, or depends on what it is ordered with."""
+
+    id: str
+    name: str
+    vendor: str
+    accelerator: str | None
+    server_gpus: int | None
+    server_units: int | None
+    server_weight_kg: float | None
+    server_max_w: float | None
+    server_idle_w: float | None
+    server_heat_w: float | None
+    psus: int | None
+    psu_w: float | None
+    psus_needed: int | None
+    psu_inlet: str | None
+    psu_volts_min: float | None
+    psu_volts_max: float | None
+    server_cooling: str | None
+    server_liquid_share: float | None
+    server_flow_m3_per_s: float | None
+    server_airflow_m3_per_s: float | None
+    server_inlet_min_c: float | None
+    server_inlet_max_c: float | None
+    source: str
+    date: str
+
+    @property
+    def published_max_w(self) -> float | None:
+        """Its maximum where it comes in one make only; None where it depends on what it is ordered with."""
+        return self.server_max_w if self.accelerator else None
+
+
+def named(name: str) -> Server | None:
+    """The server of an id, of its name with or without its vendor's, or of another listed name, in either case.
+
+    A space, a hyphen and an underscore are the same: people write Dell XE9680, and device-type libraries dell-xe9680.
+    """
+    return _by_name().get(_key(name))
+
+
+def servers() -> tuple[Server, ...]:
+    """All servers of the catalog, by id."""
+    return tuple(_servers().values())
+
+
+@functools.cache
+def _servers() -> dict[str, Server]:
+    return {row["id"]: _server(row) for row in catalog.rows("servers")}
+
+
+@functools.cache
+def _by_name() -> dict[str, Server]:
+    listed = {_key(row["name"]): _servers()[row["server"]] for row in catalog.rows("server_names")}
+    return listed | {_key(name): one for one in servers() for name in _names_of(one)}
+
+
+def _key(name: str) -> str:
+    return _BETWEEN.sub("-", name.lower())
+
+
+def _names_of(one: Server) -> tuple[str, ...]:
+    """What follows from the vendor and the model: the slug of a device-type library is made of the same two."""
+    return one.id, f"{one.vendor}-{one.id}", one.name, f"{one.vendor} {one.name}"
+
+
+def _server(row: catalog.Row) -> Server:
+    return Server(
+        id=row["id"],
+        name=row["name"],
+        vendor=row["vendor"],
+        accelerator=row["accelerator"] or None,
+        server_gpus=units.count(row["gpus"]),
+        server_units=units.count(row["units"]),
+        server_weight_kg=units.scaled(row["weight_kg"], 1),
+        server_max_w=units.scaled(row["max_w"], 1),
+        server_idle_w=units.scaled(row["idle_w"], 1),
+        server_heat_w=units.scaled(row["heat_btu_per_h"], units.BTU_PER_HOUR_W),
+        psus=units.count(row["psus"]),
+        psu_w=units.scaled(row["psu_w"], 1),
+        psus_needed=units.count(row["psus_needed"]),
+        psu_inlet=row["plug"] or None,
+        psu_volts_min=units.scaled(row["volts_min"], 1),
+        psu_volts_max=units.scaled(row["volts_max"], 1),
+        server_cooling=row["cooling"] or None,
+        server_liquid_share=units.scaled(row["liquid_share"], 1),
+        server_flow_m3_per_s=units.scaled(row["flow_l_per_min"], units.L_PER_MIN),
+        server_airflow_m3_per_s=units.scaled(row["airflow_cfm"], units.CFM),
+        server_inlet_min_c=units.scaled(row["inlet_min_c"], 1),
+        server_inlet_max_c=units.scaled(row["inlet_max_c"], 1),
+        source=row["source"],
+        date=row["date"],
+    )

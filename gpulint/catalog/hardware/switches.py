@@ -1,0 +1,53 @@
+"""Switches of the catalog, looked up by exact name."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+from gpulint import units
+from gpulint.catalog import tables as catalog
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """One model: its ports at full speed, and the most that splitting them makes."""
+
+    name: str
+    switch_ports: int
+    split_ports: int | None
+    port_bytes_per_s: float
+    cage: str
+    network: str
+    source: str
+    date: str
+
+
+def named(text: str) -> Switch | None:
+    """The switch of a listed name, in either case."""
+    return _by_name().get(text.strip().lower())
+
+
+@functools.cache
+def switches() -> tuple[Switch, ...]:
+    """All switches of the catalog."""
+    return tuple(_switch(row) for row in catalog.rows("switches"))
+
+
+@functools.cache
+def _by_name() -> dict[str, Switch]:
+    rows = zip(catalog.rows("switches"), switches(), strict=True)
+    return {name.lower(): one for row, one in rows for name in (row["name"], *row["aliases"].split(";")) if name}
+
+
+def _switch(row: catalog.Row) -> Switch:
+    return Switch(
+        name=row["name"],
+        switch_ports=int(row["ports"]),
+        split_ports=units.count(row["split_ports"]),
+        port_bytes_per_s=float(row["gbit_per_s"]) * units.GBIT,
+        cage=row["cage"],
+        network=row["network"],
+        source=row["source"],
+        date=row["date"],
+    )

@@ -1,0 +1,159 @@
+"""What the package carries beside code: glossary, rules and schemas, from the built index or from the source tree."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpulint.source.documents import Document
+
+OF_CONCERN = b"\n# gpulint\n"
+"""A comment that makes the reader read a file that names no GPU."""
+PACKAGE = Path(__file__).parent.parent
+
+
+def folder(name: str) -> Path:
+    """A folder of shipped data: inside an installed package, else beside it in a source tree."""
+    inside = PACKAGE / name
+    return inside if inside.is_dir() else PACKAGE.parent / name
+
+
+@functools.cache
+def index() -> Mapping[str, object] | None:
+    """The index the build wrote; None in a source tree, which reads the YAML."""
+    file = PACKAGE / "index.json"
+    if not file.is_file():
+        return None
+    built: Mapping[str, object] = json.loads(file.read_bytes())
+    return built
+
+
+@functools.cache
+def glossary() -> Mapping[str, Mapping[str, object]]:
+    """The rows of glossary.yaml by name."""
+    built = index()
+    return built["glossary"] if built else read_yaml(PACKAGE / "facts" / "glossary.yaml")  # type: ignore[return-value]
+
+
+def read_yaml(path: Path) -> object:
+    """The data of one YAML file of ours."""
+    return document(path).data
+
+
+def document(path: Path) -> Document:
+    """The one document of a YAML file of ours, or of a team's that was held against its contract."""
+    from gpulint.source import documents
+
+    content = path.read_bytes()
+    loaded = documents.load(path.name, content)
+    if not loaded.documents:
+        loaded = documents.load(path.name, content + OF_CONCERN)
+    if loaded.problems or len(loaded.documents) != 1:
+        raise ValueError(f"{path}: {'; '.join(problem.message for problem in loaded.problems) or 'not one document'}")
+    return loaded.documents[0]
+
+
+def built(rules: Path) -> Mapping[str, object]:
+    """The index: the glossary, the rules without their examples, and when a module need be imported."""
+    rows = []
+    for path in sorted(rules.rglob("*.yaml")):
+        data = read_yaml(path)
+        if not isinstance(data, dict):
+            raise ValueError(f"{path}: a rule is a mapping")
+        kept = {key: value for key, value in data.items() if key != "examples"}
+        rows.append({"name": path.stem, "family": path.parent.name, **kept})
+    searched = ("adapters", "engines")
+    declarations = {
+        package: {name: _declared(PACKAGE / package, name) for name in ("MENTIONS", "READS")} for package in searched
+    }
+    functions = {package: _functions(PACKAGE / package) for package in ("sizing", "report/formats")}
+    return {
+        "glossary": read_yaml(PACKAGE / "facts" / "glossary.yaml"),
+        "rules": rows,
+        "declared": declarations,
+        "functions": functions,
+        "modules": {package: _modules(PACKAGE / package) for package in searched},
+    }
+
+
+@functools.cache
+def mentions(package: Path) -> Mapping[str, tuple[str, ...]]:
+    """The modules of a package that say, in a line of their own, which words must occur before they need be imported."""
+    return declared(package, "MENTIONS")
+
+
+@functools.cache
+def declared(package: Path, name: str) -> Mapping[str, tuple[str, ...]]:
+    """The words that modules of a package and its folders give a name in a line of their own, without importing them."""
+    if index():
+        kept: Mapping[str, list[str]] = index()["declared"][_key(package)][name]  # type: ignore[index]
+        return {stem: tuple(words) for stem, words in kept.items()}
+    return _declared(package, name)
+
+
+@functools.cache
+def modules(package: Path) -> Mapping[str, str]:
+    """The dotted name, below the package, of each module that declares `MENTIONS`, by its own name."""
+    built = index()
+    return built["modules"][_key(package)] if built else _modules(package)  # type: ignore[index]
+
+
+def functions(package: Path) -> Mapping[str, tuple[str, ...]]:
+    """The public functions of each module of a package and its folders, by dotted name, without importing them.
+
+    A module whose name begins with `_` has none that count.
+    """
+    built = index()
+    return built["functions"][_key(package)] if built else _functions(package)  # type: ignore[index]
+
+
+def _key(package: Path) -> str:
+    return package.relative_to(PACKAGE).as_posix()
+
+
+def _functions(package: Path) -> Mapping[str, tuple[str, ...]]:
+    public = re.compile(r"^def ([a-z]\w*)\(", re.MULTILINE)
+    return {
+        dotted(file, package): tuple(public.findall(text))
+        for file, text in _texts(package)
+        if not file.stem.startswith("_")
+    }
+
+
+def _declared(package: Path, name: str) -> Mapping[str, tuple[str, ...]]:
+    import ast
+
+    stated = re.compile(rf"^{name} = (\(.+\))$", re.MULTILINE)
+    found = ((dotted(file, package).rpartition(".")[2], stated.search(text)) for file, text in _texts(package))
+    return {name: ast.literal_eval(line[1]) for name, line in sorted(found, key=lambda pair: pair[0]) if line}
+
+
+def _modules(package: Path) -> Mapping[str, str]:
+    says = re.compile(r"^MENTIONS = \(", re.MULTILINE)
+    declaring = [dotted(file, package) for file, text in _texts(package) if says.search(text)]
+    found = {name.rpartition(".")[2]: name for name in declaring}
+    if len(found) < len(declaring):
+        raise ValueError(f"{package}: two modules that declare MENTIONS have one name")
+    return found
+
+
+def dotted(file: Path, package: Path) -> str:
+    """The dotted name of a module below a package; of a folder's `__init__` the folder's."""
+    below = file.relative_to(package).with_suffix("")
+    return ".".join(below.parent.parts if below.name == "__init__" else below.parts)
+
+
+def file(package: Path, name: str) -> Path:
+    """The file of a module that declares `MENTIONS`, by its own name."""
+    path = package.joinpath(*modules(package)[name].split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+@functools.cache
+def _texts(package: Path) -> tuple[tuple[Path, str], ...]:
+    return tuple((file, file.read_text(encoding="utf-8")) for file in sorted(package.rglob("*.py")))

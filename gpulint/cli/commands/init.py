@@ -1,0 +1,65 @@
+"""`gpulint init`: settings for a repository that has none."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from gpulint import __version__
+from gpulint.cli import TODAY, Misuse, prepared
+
+HOOKS = ".pre-commit-config.yaml"
+SETTINGS = "gpulint.yaml"
+
+
+@click.command("init", short_help="Write gpulint.yaml, and more on request.")
+@click.option("--hook", is_flag=True, help="Write .pre-commit-config.yaml as well, or say what to add to it.")
+@click.option("--spec", type=click.Path(dir_okay=False), help="Write a commented native spec to this file as well.")
+@click.option(
+    "--facility",
+    metavar="[FILE]",
+    is_flag=False,
+    flag_value="facility.yaml",
+    type=click.Path(dir_okay=False),
+    help="Write a commented Facility to this file, or facility.yaml, as well.",
+)
+@TODAY
+def command(hook: bool, spec: str | None, facility: str | None, today: str) -> None:
+    """Write gpulint.yaml with the hints that this repository's workloads lack; no file is overwritten."""
+    from gpulint.cli.scaffold import settings as scaffold
+    from gpulint.pipeline import run
+    from gpulint.pipeline.session import Options
+
+    report = run.report(prepared((), Options(today)), ())
+    stays = facility is not None and os.path.lexists(SETTINGS)
+    targets = {} if stays else {SETTINGS: scaffold.settings_file(report)}
+    by_hand = hook and os.path.lexists(HOOKS)
+    if hook and not by_hand:
+        targets[HOOKS] = scaffold.hook_file(__version__)
+    if spec:
+        targets[spec] = scaffold.SPEC
+    if facility:
+        targets[facility] = scaffold.FACILITY
+    if taken := [name for name in targets if os.path.lexists(name)]:
+        raise Misuse(f"{', '.join(taken)} exists already; nothing was written{_to_add() if hook else ''}")
+    for name, text in targets.items():
+        try:
+            Path(name).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise Misuse(f"{name} cannot be written: {(error.strerror or str(error)).lower()}") from None
+        click.echo(f"wrote {name}")
+    if stays:
+        click.echo(f"{SETTINGS} exists already and stays as it is")
+    if by_hand:
+        click.echo(f"{HOOKS} exists already{_to_add()}", nl=False)
+    click.echo(scaffold.said(report, facility), nl=False)
+
+
+def _to_add() -> str:
+    """What to add to a hook file by hand."""
+    from gpulint.cli.scaffold import settings as scaffold
+
+    lines = scaffold.hook_file(__version__).partition("\n")[2]
+    return f"; to have the hook, add to {HOOKS} under repos:\n{lines}"

@@ -1,0 +1,62 @@
+"""An explanation as a section of a page in Markdown, its names linked to the pages that explain them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from gpulint.cli.explain.parts import REFERENCE, Code, Explanation, Listing, Part, Text
+
+Link = Callable[[str, str], str]
+"""Where the page of a noun and a name is, from the page that names it; empty where there is none."""
+
+
+def render(explanation: Explanation, link: Link, level: int = 1) -> str:
+    """The explanation as a section whose heading has that level."""
+    marks = " · ".join(f"{name} {value}" if name else value for name, value in explanation.marks)
+    head = "\n\n".join((f"{'#' * level} {explanation.name}", explanation.summary, marks))
+    return linked(f"{head}\n\n", link) + parts(explanation, link, level + 1)
+
+
+def parts(explanation: Explanation, link: Link, level: int) -> str:
+    """The parts of the explanation alone, whose headings have that level."""
+    return "\n\n".join(linked("\n".join(_lines(part, level)), link) for part in explanation.parts) + "\n"
+
+
+def table(head: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> Iterator[str]:
+    """The lines of a table."""
+    yield _row(head)
+    yield "|" + "---|" * len(head)
+    yield from (_row(row) for row in rows)
+
+
+def linked(text: str, link: Link) -> str:
+    """Text whose references are links."""
+
+    def written(noun: str, name: str) -> str:
+        target = link(noun, name)
+        label = name if noun == "page" else f"`{name}`"
+        return f"[{label}]({target})" if target else label
+
+    return REFERENCE.sub(lambda found: written(found["noun"], found["name"]), text)
+
+
+def _lines(part: Part, level: int) -> Iterator[str]:
+    if isinstance(part, Text):
+        yield part.words
+        return
+    if part.title:
+        yield from (f"**{part.title}**" if level > 2 else f"{'#' * level} {part.title}", "")
+    if isinstance(part, Code):
+        yield from (f"```{part.language or 'text'}", part.text.rstrip("\n"), "```")
+    elif isinstance(part, Listing):
+        yield from (f"- {_shown(item)}" for item in part.items)
+    else:
+        yield from table(part.head, part.rows)
+
+
+def _shown(item: str) -> str:
+    return f"<{item}>" if item.startswith("https://") else item
+
+
+def _row(cells: tuple[str, ...]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |"

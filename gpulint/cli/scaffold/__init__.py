@@ -1,0 +1,1 @@
+"""What `gpulint init` and `gpulint rule new` write."""

@@ -1,0 +1,180 @@
+"""What `gpulint init` writes: settings with the hints that a repository lacks, a hook, and a commented native spec."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from gpulint.report.model import Report, Severity, WorkloadSummary
+
+PROJECT = "https://github.com/OWNER/gpulint"
+
+HOOK = """\
+repos:
+  - repo: {project}  # where your gpulint comes from
+    rev: v{release}
+    hooks:
+      - id: gpulint
+"""
+
+SPEC = """\
+# A workload that no other file describes, in gpulint's own words. Check it with: gpulint check FILE
+# Every quantity and its unit: gpulint explain NAME. Delete the lines that you do not need.
+apiVersion: gpulint/v1
+kind: InferenceService          # or TrainingJob
+metadata:
+  name: chat
+spec:
+  # objective:                  # what it is there to reach; docs/objectives.md
+  #   tpot: 50ms                # from one token of an answer to the next
+  #   ttft: 1s                  # from a request to its first token
+  #   concurrency: 64           # requests at once
+  #   prompt-tokens: 2000       # of a usual request
+  #   output-tokens: 300
+  roles:                        # prefill and decode, or leader and worker, are roles of one workload
+    - name: server
+      engine: vllm
+      engine_version: "0.19.0"  # unknown is allowed: leave it out
+      checkpoint: meta-llama/Llama-3.1-8B-Instruct
+      accelerator: h100-sxm-80gb    # gpulint catalog accelerators
+      gpus_per_pod: 1
+      tensor_parallel: 1
+      max_model_len: 32768      # tokens of prompt and answer together
+      # gpu_memory_utilization: 0.92
+      # kv_cache_dtype: fp8
+      # architecture:           # the shape of a checkpoint that no catalog lists
+      #   parameters: 8030261248
+      #   layers: 32
+"""
+
+FACILITY = """\
+# The racks that GPUs stand in. Draw them with: gpulint facility FILE. Judge them with: gpulint check FILE
+# Delete the lines that you do not need: what nobody states is not assumed. Every key and its unit: schemas/facility.json
+apiVersion: gpulint/v1
+kind: Facility
+metadata:
+  name: our-site
+spec:
+  # pue: 1.3
+  # energy_price: 0.14              # USD per kWh
+  # power_limit: 1.2 MW             # of a rack, row, room, panel or all
+  code: NEC                         # or IEC: what breakers may carry for hours
+  rooms:
+    - name: hall-1
+      cooling: contained            # room, contained, in-row, rear-door, direct-liquid or immersion
+      # cooling_capacity: 400 kW    # heat that the units of the room take; also of a rack, a site or a CDU
+      # inlet: 22 C
+      # inlet_class: A2
+      # floor_limit: 1200 kg/m2
+      racks:
+        - name: r[01-08]            # eight racks alike
+          units: 48
+          cooling_capacity: 30 kW
+          # load_limit: 1360 kg
+          # pool: h100
+          redundancy: N+1           # N, N+1 or 2N: which feeds may fail
+          feeds:                    # voltage between lines; feeds of one side fail together
+            - {name: A, voltage: 415 V, phases: 3, breaker: 60 A}
+            - {name: B, voltage: 415 V, phases: 3, breaker: 60 A}
+            - {name: C, voltage: 415 V, phases: 3, breaker: 60 A}
+            # - {name: D, voltage: 415 V, phases: 3, breaker: 60 A, side: C, panel: rpp-1, outlets: {C19: 12}}
+          servers:
+            - {type: DGX H100, count: 2, position: 3}     # gpulint catalog servers
+            # - {name: head, count: 2, power: 800 W, units: 2, psus: 2, psus_needed: 1, weight: 30 kg}
+  # panels:                         # what feeds hang on
+  #   - {name: rpp-1, power_limit: 500 kW}
+  # pools:                          # what leads workloads to racks: labels of nodes, a partition, a queue
+  #   - {name: h100, labels: {pool: h100}}
+"""
+
+HEAD = """\
+# Settings of gpulint; every key is optional. The nearest gpulint.yaml above a file counts: gpulint policy show FILE
+# For completion in an editor: gpulint policy schema > gpulint.schema.json, and begin this file with the line
+# "# yaml-language-server: $schema=gpulint.schema.json"
+# extends: [recommended]      # packs by name (gpulint policy packs), ./files of this repository, package:NAME
+# fail-on: error              # error, warning or note
+# ignore: [oversizing]        # rules or families that shall not speak
+# severity: {util-too-high: error, interconnect: note}    # error, warning, note or off
+# overrides:                  # what holds in some paths; later entries win
+#   - {paths: [dev/], severity: {oversizing: off}}
+# exclude: [third_party/]     # paths to leave out, as in .gitignore
+# rules: [policies/gpulint]   # folders with rules of your own
+# accelerator: h100-sxm-80gb  # of workloads that name none
+# Or say it in the file, in the workload's own lines: # gpulint: accelerator=h100-sxm-80gb gpus=8
+# objectives:                 # what services and runs are there to reach
+#   - {path: "serving/*", tpot: 50ms, concurrency: 64, prompt-tokens: 2000, output-tokens: 300}
+# facility: facility.yaml     # the racks that workloads run in: gpulint init --facility
+# like:                       # private checkpoints that have the shape of a known one
+#   /models/our-chat: meta-llama/Llama-3.1-8B-Instruct
+"""
+
+
+ASKED = {
+    "accelerator": {"accelerator"},
+    "checkpoint": {"checkpoint"},
+    "gpus": {"gpus_per_pod", "gpus_per_replica"},
+    "nodes": {"pods_per_replica"},
+}
+"""What a hint can say, by the quantities that checks may lack."""
+
+
+def settings_file(report: Report) -> str:
+    """gpulint.yaml with one commented hint for each workload that lacks one."""
+    hints = list(_hints(report))
+    if not hints:
+        return HEAD + "# hints: []                   # what files cannot say; nothing is lacking now\n"
+    return HEAD + "\n# What these files do not say: fill in and uncomment.\n# hints:\n" + "\n".join(hints) + "\n"
+
+
+def hook_file(release: str) -> str:
+    """.pre-commit-config.yaml with the hook of one release."""
+    return HOOK.format(project=PROJECT, release=release)
+
+
+def _lacking(workload: WorkloadSummary) -> list[str]:
+    """What a hint can say of a workload, and nothing says."""
+    needs = {need for role in workload.roles for one in role.not_evaluated for need in one.needs}
+    return [key for key, names in ASKED.items() if names & needs]
+
+
+def _hints(report: Report) -> Iterator[str]:
+    for workload in report.workloads:
+        lacking = _lacking(workload)
+        if not lacking:
+            continue
+        yield f"#   - path: {workload.location.path}"
+        yield f"#     workload: {workload.name}"
+        yield from (f"#     {key}:" for key in lacking)
+
+
+def said(report: Report, facility: str | None = None) -> str:
+    """What was found, and what to do next, with a facility that was written to begin with."""
+    lacking = sum(bool(_lacking(workload)) for workload in report.workloads)
+    found = len(report.workloads)
+    counts = Counter(finding.severity for finding in report.open)
+    standing = ", ".join(_several(counts[level], level.word) for level in reversed(Severity) if counts[level])
+    room = (
+        [f"  gpulint facility {facility}  draws its racks, once they are yours and not the example's"]
+        if facility
+        else []
+    )
+    lines = [f"{_several(found, 'workload')} found, {lacking} lack something that a hint can say"]
+    steps = [
+        *([f"standing today: {standing}"] if standing else []),
+        "next",
+        *room,
+        *(BASELINE if standing else ()),
+        *STEPS,
+    ]
+    return "".join(f"{line}\n" for line in (*lines, *steps))
+
+
+BASELINE = ("  gpulint baseline           accepts what stands today, so that only what is new is reported",)
+STEPS = (
+    "  pre-commit install         checks the files of each commit, with the hook that gpulint init --hook writes",
+    "  gpulint check --base main  holds a branch to what it changes",
+)
+
+
+def _several(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

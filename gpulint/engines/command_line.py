@@ -1,0 +1,307 @@
+"""Arguments: a command line read against the table of an engine's flags, `<engine>_flags.csv`."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from gpulint import units
+from gpulint.catalog import package_data as shipped
+from gpulint.catalog import tables as catalog
+from gpulint.engines import Argument
+from gpulint.workload import Field, Origin, Unknown, Value
+
+Release = tuple[int, ...] | None
+UNSPLIT = "unsplit"
+"""The kind of an argument whose flag and value stand in one word, which parsers refuse."""
+AUTOMATIC = frozenset({"auto", "-1"})
+FITTED = "max_model_len"
+"""The quantity that engines choose by themselves where a word or -1 stands in place of the number."""
+NUMBERS = frozenset({"int", "human-int", "float", "gib"})
+VALUED = NUMBERS | {"string", "json"}
+"""Kinds that take a value always."""
+SHARES = frozenset({"gpu_memory_utilization", "static_memory_fraction", "kv_cache_free_fraction"})
+FROM_ZERO = re.compile(r"_bytes$|_s$|^(?:gpu_layers|redundant_experts|draft_tokens|max_loras)$")
+
+
+class Flag(NamedTuple):
+    """A row of a table of flags: the quantity it states, how its value is read, and the releases that have it.
+
+    Kinds: bool (present: true), false (present: false), optional-value, int, human-int (4k), float, gib (a number of GiB),
+    string, list, json. A field that is no quantity of the glossary is for the engine's module alone.
+    """
+
+    name: str
+    field: str
+    kind: str
+    since: str = ""
+    until: str = ""
+
+
+class Stated(NamedTuple):
+    """One argument as given: its flag, the word that names it, and the word that holds its value."""
+
+    flag: Flag
+    word: Argument
+    value: Argument | None
+
+    @property
+    def spelling(self) -> str:
+        """The flag as written, without a value."""
+        return (self.word.flag or self.word.text or "").partition("=")[0]
+
+
+class Grammar(NamedTuple):
+    """How an engine's parser takes words apart: what a word without a dash states, which spellings it accepts, and the
+    newest release whose arguments are listed.
+    """
+
+    engine: str
+    positional: str = ""
+    abbreviations: bool = True
+    underscores: bool = True
+    newest: tuple[int, ...] = ()
+
+
+@functools.cache
+def flags(engine: str) -> Mapping[str, Flag]:
+    """Every known spelling of an engine's arguments."""
+    with (Path(__file__).parent / "serving" / f"{engine}_flags.csv").open(encoding="utf-8", newline="") as file:
+        _, *rows = csv.reader(file)
+    return {row[0]: Flag(*row[: len(Flag._fields)]) for row in rows}
+
+
+def parsed(words: Sequence[Argument], grammar: Grammar, release: Release = None) -> tuple[list[Stated], str]:
+    """The arguments in order, and why there may be more than can be read."""
+    stated: list[Stated] = []
+    open_ended = ""
+    at = 0
+    while at < len(words):
+        word = words[at]
+        at += 1
+        if word.text is None and not word.flag:
+            open_ended = open_ended or word.why or "an argument cannot be read"
+            continue
+        name, has_value, _ = (f"{word.flag}=" if word.text is None else word.text).partition("=")
+        if not name.startswith("-"):
+            stated.append(Stated(Flag("", grammar.positional, "string"), word, word))
+        elif " " in name.strip() and word.origin.span is None:
+            field = flag_of(name.split()[0], grammar, release).field
+            stated.append(Stated(Flag(name, field, UNSPLIT), word, word))
+        else:
+            flag = flag_of(name, grammar, release)
+            taken = 0 if has_value else _values_taken(flag, words[at:])
+            value = _after_equals(word) if has_value else words[at] if taken else None
+            stated.append(Stated(flag, word, value))
+            at += taken
+    return stated, open_ended
+
+
+def flag_of(name: str, grammar: Grammar, release: Release = None) -> Flag:
+    """The flag of a spelling: exact, with underscores, or as an unambiguous prefix; an unlisted one has no kind."""
+    spelling = name.replace("_", "-") if grammar.underscores and name.startswith("--") else name
+    known = flags(grammar.engine)
+    if found := known.get(spelling) or known.get(name):
+        return found
+    if "." in spelling and (dotted := known.get(spelling.split(".", 1)[0])):
+        return Flag(dotted.name, dotted.field, "part")
+    if not grammar.abbreviations or not spelling.startswith("--"):
+        return Flag(spelling, "", "")
+    starting = {flag for other, flag in known.items() if other.startswith(spelling) and in_release(flag, release)}
+    meant = {flag.field or flag.name for flag in starting}
+    return min(starting) if len(meant) == 1 else Flag(spelling, "", "")
+
+
+def in_release(flag: Flag, release: Release) -> bool:
+    """Whether a release has a flag; of an unknown release, whether any may."""
+    return release is None or catalog.in_version({"since": flag.since, "until": flag.until}, release)
+
+
+def _values_taken(flag: Flag, following: Sequence[Argument]) -> int:
+    """How many of the following words are values of a flag."""
+    if flag.kind in ("bool", "false"):
+        return 0
+    words = following if flag.kind == "list" else following[:1]
+    return next((at for at, word in enumerate(words) if _names_flag(word)), len(words))
+
+
+def _names_flag(word: Argument) -> bool:
+    if word.text is None:
+        return bool(word.flag)
+    return word.text.startswith("-") and not re.fullmatch(r"-\d+(\.\d+)?", word.text)
+
+
+def _after_equals(word: Argument) -> Argument:
+    return word if word.text is None else word._replace(text=word.text.partition("=")[2])
+
+
+# ---- fields
+
+
+def fields(stated: Iterable[Stated]) -> dict[str, Field]:
+    """Fields by quantity; of an argument given twice the last one decides."""
+    found: dict[str, Field] = {}
+    for one in stated:
+        if one.flag.kind == UNSPLIT:
+            found["unsplit_argument"] = Field(one.word.text, origins(one.word))
+            if len(parts := (one.word.text or "").split()) == 2 and parts[0].startswith("--"):
+                found["joined_argument"] = Field("=".join(parts))
+            if one.flag.field:
+                found[one.flag.field] = Field(Unknown(f"{one.word.text} is one word"), origins(one.word))
+        elif one.flag.field:
+            found[one.flag.field] = field(one)
+    return found
+
+
+def of_glossary(found: Mapping[str, Field]) -> dict[str, Field]:
+    """The fields that are quantities of the glossary; the others were for the engine's module."""
+    return {name: value for name, value in found.items() if name in shipped.glossary()}
+
+
+def field(one: Stated) -> Field:
+    """What an argument states, read as its kind; a value that cannot be read is unknown."""
+    flag, value = one.flag, one.value
+    if flag.kind == "part":
+        return Field(Unknown("it is set in parts"), origins(value))
+    if value is None and flag.kind in VALUED:
+        return Field(Unknown(f"{flag.name} has no value"), origins(one.word))
+    if value is None:
+        return Field(flag.kind != "false", origins(one.word))
+    if value.text is None:
+        return Field(Unknown(value.why or "its value cannot be read", value.category), origins(value))
+    try:
+        read = _value(flag.kind, value.text)
+    except ValueError:
+        return Field(Unknown(f"{value.text} is not a number"), origins(value))
+    if read in AUTOMATIC and flag.kind == "human-int" and flag.field != FITTED:
+        return Field(Unknown(f"{value.text} cannot be"), origins(value))
+    if isinstance(read, str) and shipped.glossary().get(flag.field, {}).get("type") == "flag":
+        return Field(Unknown(f"{value.text} is neither true nor false"), origins(value))
+    if isinstance(read, int | float) and not isinstance(read, bool) and not _possible(flag.field, read):
+        return Field(Unknown(f"{value.text} cannot be"), origins(value))
+    return Field(read, origins(value))
+
+
+def _possible(name: str, value: float) -> bool:
+    """Whether a number is one that engines accept: counts from 1 on, shares up to 1, sizes from 0 on."""
+    if name in SHARES:
+        return 0 < value <= 1
+    return value >= (0 if FROM_ZERO.search(name) else 1)
+
+
+def _value(kind: str, text: str) -> Value:
+    if kind == "int":
+        return int(text)
+    if kind == "human-int":
+        return text if text in AUTOMATIC else units.human_int(text)
+    if kind in ("float", "gib"):
+        number = float(text)
+        if not math.isfinite(number):
+            raise ValueError(text)
+        return round(number * units.GIB) if kind == "gib" else number
+    if kind in ("bool", "false", "optional-value") and text.lower() in ("true", "false", "1", "0"):
+        return (text.lower() in ("true", "1")) is (kind != "false")
+    return text
+
+
+def origins(value: Argument | None) -> tuple[Origin, ...]:
+    """Where a value stands, first the place that a variable has it from; one in another file comes after the reference."""
+    if value is None:
+        return ()
+    if value.behind is None:
+        return (value.origin,)
+    elsewhere = value.behind.document.path != value.origin.document.path
+    return (value.origin, value.behind) if elsewhere else (value.behind, value.origin)
+
+
+def json_object(text: str | None) -> Mapping[str, object] | None:
+    """The object that a JSON-valued argument holds; None when it is none."""
+    try:
+        found = json.loads(text or "")
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) else None
+
+
+# ---- arguments that a release does not have
+
+
+def noticed(stated: Iterable[Stated], grammar: Grammar, release: Release) -> dict[str, Field]:
+    """The first argument that no release has, that this one has not, that is gone, that is abbreviated, and that has a
+    value no release takes.
+    """
+    found: dict[str, Field] = {}
+    for one in stated:
+        if one.flag.kind in (UNSPLIT, "part") or not one.flag.name:
+            continue
+        if _refused(one):
+            found.setdefault("impossible_argument", Field(_as_written(one), origins(one.value)))
+        elif one.flag.kind in NUMBERS and one.value is None:
+            found.setdefault("impossible_argument", Field(f"{one.spelling} without a number", origins(one.word)))
+        if name := _notice(one, grammar, release):
+            found.setdefault(name, Field(one.spelling, origins(one.word)))
+        if name == "abbreviated_argument":
+            found.setdefault("full_argument", Field(one.flag.name))
+    if "unknown_argument" in found:
+        found |= _nearest(str(found["unknown_argument"].value), grammar, release)
+    return found
+
+
+def _nearest(spelling: str, grammar: Grammar, release: Release) -> dict[str, Field]:
+    """The argument of the release that an unknown one is a misspelling of; none where nothing is near."""
+    import difflib
+
+    usable = [name for name, flag in flags(grammar.engine).items() if in_release(flag, release)]
+    near = difflib.get_close_matches(spelling, usable, n=1, cutoff=0.8)
+    return {"nearest_argument": Field(near[0], source="the arguments of the release")} if near else {}
+
+
+def _notice(one: Stated, grammar: Grammar, release: Release) -> str:
+    if not one.flag.kind:
+        listed = release is not None and release <= grammar.newest
+        return "unknown_argument" if listed else ""
+    if release is not None and not in_release(one.flag, release):
+        return "unavailable_argument"
+    if release is None and one.flag.until:
+        return "removed_argument"
+    spelling = one.spelling.replace("_", "-") if grammar.underscores else one.spelling
+    return "abbreviated_argument" if len(spelling) < len(one.flag.name) and spelling.startswith("--") else ""
+
+
+def _refused(one: Stated) -> bool:
+    """Whether a value that can be read is none that the argument takes; a switch takes none at all."""
+    if one.flag.kind in ("bool", "false") and one.value is not None:
+        return True
+    if one.value is None or one.value.text is None or not one.flag.field:
+        return False
+    return isinstance(field(one).value, Unknown)
+
+
+def _as_written(one: Stated) -> str:
+    return f"{one.spelling} {one.value.text if one.value else ''}".strip()
+
+
+IN_TWO_WORDS = frozenset({"llama_cpp"})
+"""Engines that know no `--flag=value`: https://github.com/gpustack/gpustack/issues/3741"""
+
+
+def spelled(engine: str, release: str, quantity: str, value: Value) -> str | None:
+    """`--tensor-parallel-size=4` for a quantity and its value; None when that release has no argument for it."""
+    version = catalog.release(release)
+    usable = (
+        flag
+        for flag in flags(engine).values()
+        if flag.field == quantity and flag.name.startswith("--") and flag.kind != "false" and in_release(flag, version)
+    )
+    flag = min(
+        usable, key=lambda one: (bool(one.since), bool(one.until)), default=None
+    )  # any release has it, or more do
+    if flag is None:
+        return None
+    return flag.name if flag.kind == "bool" else f"{flag.name}{' ' if engine in IN_TWO_WORDS else '='}{value}"

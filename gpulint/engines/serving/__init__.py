@@ -1,0 +1,1 @@
+"""Inference servers, one module each, with the table of its command line."""

@@ -1,0 +1,154 @@
+"""LMDeploy: `lmdeploy serve api_server`, by command line and image tag."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from gpulint.engines import Argument, Invocation, Reading
+from gpulint.engines import command_line as arguments
+from gpulint.engines import image_tags as images
+from gpulint.engines.command_line import Grammar, Stated
+from gpulint.engines.image_tags import Numbering, Told
+from gpulint.workload import Field, Unknown, Value
+
+MENTIONS = ("lmdeploy",)
+PROGRAM = "lmdeploy"
+SUBCOMMAND = ("serve", "api_server")
+NUMBERING = Numbering(
+    "LMDeploy",
+    word="lmdeploy",
+    # .github/workflows/docker.yml of v0.6.4 to v0.12.0 and of August 2026: cu11, cu12, cu12.8, cu13.0, hopper, ascend
+    plain=r"lmdeploy:v(?P<release>0\.\d+\.\d+(?:\.post\d+)?)(?:-(?:cu1\d(?:\.\d)?|hopper|ascend))*",
+    named=rf"(?:{images.BUILD}[-_])*lmdeploy(?:[-_]{images.BUILD})*",
+    number=r"0\.(?:[4-9]|[1-9]\d)\.\d{1,2}(?:\.post\d+)?",
+)
+
+"""The official repository is openmmlab/lmdeploy; a mirror keeps its last component."""
+ASCEND = re.compile(r"ascend|dlinfer", re.IGNORECASE)
+OLDEST_ASSUMED = (0, 8, 0)
+"""An image whose tag tells no release is taken for a release of the last eighteen months (0.8.0: May 2025)."""
+GRAMMAR = Grammar("lmdeploy", positional="checkpoint", underscores=False, newest=(0, 18, 0))
+CACHE_FORMATS = {
+    "0": None,
+    "none": None,
+    "4": "int4",
+    "int4": "int4",
+    "8": "int8",
+    "int8": "int8",
+    "16": "fp8_e4m3",
+    "fp8": "fp8_e4m3",
+    "fp8_e4m3": "fp8_e4m3",
+    "17": "fp8_e5m2",
+    "fp8_e5m2": "fp8_e5m2",
+}
+"""What `--quant-policy` states; None is the format of the activations."""
+ELSEWHERE = ("dist_init_addr", "node_rank", "distributed_executor_backend")
+"""Arguments that let GPUs of other pods join."""
+LAYOUT = ("parallel_size", "weight_bytes_per_gpu", "kv_entry_bytes", "heads_remainder", "kv_heads_remainder")
+
+
+def read(invocation: Invocation) -> Reading | None:
+    """The fields of an LMDeploy server; None when the invocation is not one."""
+    words = _server_words(invocation.arguments)
+    if words is None:
+        return None
+    told = images.told(invocation.image, NUMBERING)
+    stated, open_ended = arguments.parsed(words, GRAMMAR, told.version)
+    notices = images.believed(arguments.noticed(stated, GRAMMAR, told.certain), told)
+    fields = {**_identity(invocation, told), **_from_arguments(stated), **notices}
+    last = words[-1] if words else invocation.arguments[-1]
+    return Reading(fields, last.origin, open_ended)
+
+
+def spelled(release: str, quantity: str, value: Value) -> str | None:
+    """`--tp=4` for a quantity and its value; None when that release of LMDeploy has no argument for it."""
+    if quantity == "max_model_len" and not isinstance(value, int):
+        return None
+    if quantity == "kv_cache_free_fraction":
+        return f"--cache-max-entry-count={value}"
+    return arguments.spelled("lmdeploy", release, quantity, value)
+
+
+def _server_words(words: Sequence[Argument]) -> Sequence[Argument] | None:
+    """The words after `lmdeploy serve api_server`."""
+    for at, word in enumerate(words):
+        following = tuple(one.text for one in words[at + 1 : at + 3])
+        if word.text and word.text.rsplit("/", 1)[-1] == PROGRAM and following == SUBCOMMAND:
+            return words[at + 3 :]
+    return None
+
+
+def _identity(invocation: Invocation, told: Told) -> dict[str, Field]:
+    """Engine and release, as the image's tag tells them."""
+    image = invocation.image.text or ""
+    fields = {"engine": Field("lmdeploy", (invocation.image.origin,) if image else ())}
+    fields |= images.field(invocation.image, told, NUMBERING.title)
+    if ASCEND.search(image):
+        fields["device"] = Field("ascend", (invocation.image.origin,))
+    return fields
+
+
+def _from_arguments(stated: Sequence[Stated]) -> dict[str, Field]:
+    """Fields by quantity, with what some arguments mean beyond the quantity they state."""
+    fields = arguments.fields(stated)
+    length = fields.get("max_model_len")
+    fields["max_model_len_stated"] = Field(length is not None, length.origins if length else ())
+    for derived in (_cache, _layout, _extensions):
+        fields |= derived(fields)
+    for name, plain in (("device", "cuda"), ("quantization", "hf")):
+        if fields.get(name, Field(None)).value == plain:
+            del fields[name]
+    return arguments.of_glossary(fields)
+
+
+def _cache(fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Size and number format of the KV cache."""
+    found: dict[str, Field] = {}
+    if share := fields.get("cache_max_entry_count"):
+        found["kv_cache_free_fraction"] = Field(_share(share.value), share.origins)
+    if policy := fields.get("quant_policy"):
+        name = str(policy.value).lower()
+        known = CACHE_FORMATS.get(name, Unknown(f"--quant-policy {policy.value} is not modelled"))
+        if known is not None:
+            found["kv_cache_dtype"] = Field(known, policy.origins)
+    blocks = fields.get("num_gpu_blocks")
+    if blocks and blocks.value != "0":
+        found["kv_cache_bytes"] = Field(Unknown("--num-gpu-blocks sets the size of the KV cache"), blocks.origins)
+    return found
+
+
+def _share(value: Value | Unknown) -> Value | Unknown:
+    """A share of free memory; from 1 on it was a number of blocks."""
+    try:
+        share = float(str(value))
+    except ValueError:
+        return value if isinstance(value, Unknown) else Unknown(f"{value} is not a number")
+    return share if 0 < share < 1 else Unknown(f"--cache-max-entry-count {value} is no share")
+
+
+def _layout(fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Spread experts, whether other pods join, and what copies and further ranks leave open."""
+    found: dict[str, Field] = {}
+    experts, tensor = fields.get("expert_parallel_size"), fields.get("tensor_parallel", Field(1))
+    if experts and experts.value != 1:
+        found["expert_parallel"] = Field(True, experts.origins)
+    apart = experts is not None and experts.value not in (1, tensor.value)
+    copies = fields.get("data_parallel", Field(1)).value != 1
+    if apart or copies or fields.get("context_parallel", Field(1)).value != 1:
+        why = Unknown("the two backends place copies and experts differently")
+        found |= {name: Field(why) for name in LAYOUT}
+    nodes = fields.get("nnodes")
+    if (nodes and nodes.value != "1") or any(name in fields for name in ELSEWHERE):
+        found["multi_node"] = Field(True, source="--nnodes")
+    return found
+
+
+def _extensions(fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Adapters, and whether a longer context is asked for on purpose."""
+    found: dict[str, Field] = {}
+    if adapters := fields.get("adapters"):
+        found["enable_lora"] = Field(True, adapters.origins)
+    scaling = fields.get("rope_scaling")
+    extended = fields.get("hf_overrides") or (scaling if scaling and scaling.value not in ("0", "0.0") else None)
+    return {**found, "context_extended": Field(True, extended.origins)} if extended else found

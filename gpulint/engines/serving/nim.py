@@ -1,0 +1,174 @@
+"""NVIDIA NIM for LLMs: the image is the model, environment variables and the name of a profile are its settings."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from gpulint.catalog import tables as catalog
+from gpulint.engines import Argument, Invocation, Reading
+from gpulint.engines import command_line as arguments
+from gpulint.engines.command_line import Flag, Stated
+from gpulint.engines.serving import vllm
+from gpulint.source import shell
+from gpulint.workload import Field, Unknown, Value
+
+MENTIONS = ("nim",)
+IMAGE = re.compile(r"(?:^|/)nim/(?P<name>[\w.-]+/[\w.-]+)$")
+RELEASE = re.compile(r"v?(\d+\.\d+(?:\.\d+)?)$")
+"""`1.0.0-variant` numbers the releases of one model's own container."""
+ANY_MODEL = re.compile(r"(?:^|/)(?:llm-nim|nim-llm)$")
+SIZED = re.compile(r"(?<![\w.])\d+(?:x\d+)?(?:\.\d+)?b(?![\w.])")
+NOT_A_LANGUAGE_MODEL = re.compile(
+    r"embed|rerank|retriever|parakeet|canary|riva|whisper|-asr|-tts|-ocr|-parse|nemoguard-jailbreak|evo2|flux"
+    r"|cosmos-(?:embed|predict|transfer)"
+)
+SERVERS = frozenset({"nim-serve", "start_server.sh", "start-server.sh"})
+PROFILE = re.compile(
+    r"(?P<backend>vllm|sglang|tensorrt_llm|trtllm)-(?:[\w.]+-)*?(?P<precision>bf16|fp16|fp8|nvfp4|mxfp4|\w*int\w+)"
+    r"-tp(?P<tensor>\d+)(?:-pp(?P<pipeline>\d+))?(?:-[\w-]+)?"
+)
+
+"""`vllm-fp8-tp2`, `tensorrt_llm-h100-bf16-tp2-pp1-latency`; an id tells nothing."""
+SHARE = "memory_share"
+SHARE_OF = {"vllm": "gpu_memory_utilization", "tensorrt_llm": "kv_cache_free_fraction"}
+OF_ANY_BACKEND = frozenset({"tensor_parallel", "pipeline_parallel", "data_parallel", "max_model_len"})
+
+
+def read(invocation: Invocation) -> Reading | None:
+    """The fields of a NIM that serves a language model; None when the image is none or another program runs in it."""
+    name = _name(invocation)
+    words = _server_words(invocation) if name else None
+    if words is None:
+        return None
+    environment = invocation.environment
+    passed, open_ended = _passed(environment.get("NIM_PASSTHROUGH_ARGS"))
+    given, more = _of_backend(words)
+    stated = _from_environment(environment)
+    profile = _from_profile(environment.get("NIM_MODEL_PROFILE"))
+    fields = {**_identity(invocation, name), **_agreed(profile, stated), **passed, **given}
+    length = fields.get("max_model_len")
+    fields["max_model_len_stated"] = Field(length is not None, length.origins if length else ())
+    further = "envFrom may state further settings" if getattr(environment, "open_ended", False) else ""
+    return Reading(arguments.of_glossary(fields), None, open_ended or more or further)
+
+
+def spelled(release: str, quantity: str, value: Value) -> str | None:
+    """Settings are environment variables, which no argument of the command states."""
+    return None
+
+
+def _name(invocation: Invocation) -> str:
+    """`meta/llama-3.1-8b-instruct` of the image of a language model, else nothing."""
+    named = IMAGE.search(_split(invocation.image)[0])
+    if named is None:
+        return ""
+    name = named["name"]
+    if NOT_A_LANGUAGE_MODEL.search(name):
+        return ""
+    known = name in _images() or ANY_MODEL.search(name) or "NIM_TENSOR_PARALLEL_SIZE" in invocation.environment
+    return name if known or SIZED.search(name) else ""
+
+
+def _split(image: Argument) -> tuple[str, str]:
+    """Repository and tag."""
+    path, _, last = (image.text or "").partition("@")[0].rpartition("/")
+    repository, _, tag = last.partition(":")
+    return f"{path}/{repository}", tag
+
+
+def _images() -> Mapping[str, catalog.Row]:
+    try:
+        return catalog.by("nim_images", "image")
+    except FileNotFoundError:
+        return {}
+
+
+def _server_words(invocation: Invocation) -> Sequence[Argument] | None:
+    """The words after the server's name, or those that follow the image's own entry point."""
+    words = invocation.arguments
+    for at, word in enumerate(words):
+        if (word.text or "").rsplit("/", 1)[-1] in SERVERS:
+            return words[at + 1 :]
+    return words if invocation.entrypoint else None
+
+
+def _identity(invocation: Invocation, name: str) -> dict[str, Field]:
+    """Engine, release and model, as the image tells them."""
+    origins = (invocation.image.origin,)
+    fields = {"engine": Field("nim", origins)}
+    if release := RELEASE.match(_split(invocation.image)[1]):
+        fields["engine_version"] = Field(release[1], origins)
+    if held := _images().get(name):
+        fields["checkpoint"] = Field(held["checkpoint"], origins)
+    elif not ANY_MODEL.search(name):
+        fields["checkpoint"] = Field(Unknown(f"the catalog does not know what {name} serves", "image default"), origins)
+    return fields
+
+
+def _from_environment(environment: Mapping[str, Argument]) -> dict[str, Field]:
+    flags = arguments.flags("nim")
+    backend = _named_profile(environment.get("NIM_MODEL_PROFILE")).get("backend", "")
+    given = ((name, argument) for name, argument in environment.items() if name in flags and argument.text != "")
+    fields = arguments.fields(Stated(_meant(flags[name], backend), argument, argument) for name, argument in given)
+    if (nodes := fields.get("nodes")) and nodes.value != 1:
+        fields["multi_node"] = Field(True, nodes.origins, source="NIM_NUM_COMPUTE_NODES")
+    if adapters := fields.get("adapters"):
+        fields["enable_lora"] = Field(True, adapters.origins)
+    return fields
+
+
+def _meant(flag: Flag, backend: str) -> Flag:
+    """The share of the memory is of the card or of what the weights leave, as the backend has it."""
+    return flag._replace(field=SHARE_OF.get(backend, "")) if flag.field == SHARE else flag
+
+
+def _named_profile(profile: Argument | None) -> Mapping[str, str]:
+    """What a profile's name says; nothing when it is an id or not known."""
+    named = PROFILE.fullmatch((profile.text or "").strip()) if profile else None
+    return {key: value for key, value in named.groupdict().items() if value} if named else {}
+
+
+def _from_profile(profile: Argument | None) -> dict[str, Field]:
+    named, origins = _named_profile(profile), arguments.origins(profile)
+    fields: dict[str, Field] = {}
+    for key, quantity in (("tensor", "tensor_parallel"), ("pipeline", "pipeline_parallel")):
+        if key in named:
+            fields[quantity] = Field(int(named[key]), origins)
+    if "precision" in named:
+        fields["quantization"] = Field(named["precision"], origins)
+    return fields
+
+
+def _agreed(profile: Mapping[str, Field], stated: Mapping[str, Field]) -> dict[str, Field]:
+    """Variables and profile together; where they differ, releases differ in which of them counts."""
+    fields = {**profile, **stated}
+    for name in profile.keys() & stated.keys():
+        if profile[name].value != stated[name].value:
+            reason = Unknown("the profile and the variable say different things")
+            fields[name] = Field(reason, (*stated[name].origins, *profile[name].origins))
+    return fields
+
+
+def _passed(variable: Argument | None) -> tuple[dict[str, Field], str]:
+    """What the backend's own arguments in NIM_PASSTHROUGH_ARGS say, each at its word."""
+    if variable is None:
+        return {}, ""
+    if variable.text is None:
+        return {}, variable.why or "NIM_PASSTHROUGH_ARGS cannot be read"
+    in_place = variable.origin.text() == variable.text
+    words = [
+        Argument(word.text, variable.origin._replace(span=(word.start, word.end)) if in_place else variable.origin)
+        for command in shell.commands(f"{variable.text}")
+        for word in command.words
+    ]
+    return _of_backend(words)
+
+
+def _of_backend(words: Sequence[Argument]) -> tuple[dict[str, Field], str]:
+    """The parallelism and the length that arguments of the backend state; those of another than vLLM stay open."""
+    stated, open_ended = arguments.parsed(words, vllm.GRAMMAR)
+    fields = {name: field for name, field in arguments.fields(stated).items() if name in OF_ANY_BACKEND}
+    if any(not one.flag.kind for one in stated):
+        open_ended = open_ended or "some arguments are of another backend"
+    return fields, open_ended

@@ -1,0 +1,156 @@
+"""vLLM: `vllm serve` and its older server module, by command line, environment and image tag."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from gpulint.engines import Argument, Invocation, Reading
+from gpulint.engines import command_line as arguments
+from gpulint.engines import image_tags as images
+from gpulint.engines.command_line import Grammar, Stated
+from gpulint.engines.image_tags import Numbering, Told
+from gpulint.engines.serving import vllm_settings
+from gpulint.workload import Field, Unknown, Value
+
+MENTIONS = ("vllm",)
+SERVER_MODULE = re.compile(r"vllm\.entrypoints\.[\w.]*(?:api|grpc)_server")
+IMAGE = re.compile(r"(?:^|[/_-])vllm(?:$|[_:@-])")
+NOT_A_SERVER = re.compile(
+    r"(?:^|[-_])ray|router|mock|gateway|proxy|gradio|detector|bench|lmcache-server|exporter|controller|operator|simulator|-sim\b|tpu|neuron|cpu|hpu|gaudi|ascend|npu|xpu"
+)
+ON_CPU = re.compile(r"vllm[\w-]*-cpu|/cpu\b|[:_-]cpu(?:$|[-_.])")
+NO_GPU = re.compile(r"neuron|tpu")
+"""Builds for accelerators that are no GPUs."""
+FORK = re.compile(r"omni|ascend|npu|tpu|neuron|gaudi|hpu|xpu|plugin|metal|spyre")
+"""Builds that take arguments of their own besides vLLM's."""
+NUMBERING = Numbering(
+    "vLLM",
+    word="vllm",
+    # .buildkite/scripts/publish-release-images.sh of 2026: -x86_64, -aarch64, -cu129, -ubuntu2404, the ROCm and CPU images
+    plain=r"(?<!lmcache/)vllm-openai(?:-rocm|-cpu)?:v(?P<release>\d\.\d+\.\d+(?:\.\d+)?(?:\.post\d+)?)"
+    r"(?:-(?:x86_64|aarch64|arm64|cu\d{3}|ubuntu2404|rocm\d+))*",
+    named=rf"(?<!lmcache/)(?:vllm-openai(?:[-_][\w.-]+)?|(?:{images.BUILD}[-_])*vllm(?:[-_]{images.BUILD})*)",
+    number=r"0\.(?:[4-9]|[1-9]\d)(?:\.\d{1,2}){0,2}(?:\.post\d+|rc\d+)?",
+    others=r"(?:lmcache[-_]?v?0\.[0-5]|(?:nixl|ray|flashinfer|torch|mooncake|dynamo)[-_]?v?\d+\.\d+)[\w.]*",
+)
+
+"""lmcache/vllm-openai is numbered by LMCache (0.5.6 in November 2026), 25.09-py3 by a year and a month."""
+OLDEST_ASSUMED = (0, 9, 0)
+"""An image whose tag tells no release is taken for a release of the last eighteen months (0.9.0: May 2025)."""
+MULTI_NODE = (
+    *("--nnodes", "--node-rank", "--headless", "--data-parallel-rank", "--data-parallel-start-rank"),
+    *(
+        "--omni",
+        "--data-parallel-address",
+        "--data-parallel-size-local",
+        "--data-parallel-hybrid-lb",
+        "--data-parallel-external-lb",
+    ),
+)
+PROGRAMS = frozenset({"vllm", "vllm-omni"})
+SERVICE_VARIABLES = ("VLLM_PORT",)
+"""vLLM, docs/configuration/env_vars.md: a Service must not be named vllm; Kubernetes sets VLLM_PORT to its address."""
+GRAMMAR = Grammar("vllm", positional="checkpoint", newest=(0, 33, 0))
+
+
+def read(invocation: Invocation) -> Reading | None:
+    """The fields of a vLLM server; None when the invocation is not one."""
+    words = _server_words(invocation)
+    if words is None:
+        return None
+    told = images.told(invocation.image, NUMBERING)
+    release = told.version
+    identity = _identity(invocation, told)
+    stated, open_ended = arguments.parsed(words, GRAMMAR, release)
+    found = {**identity, **_from_arguments(stated)}
+    found |= vllm_settings.beyond(found, invocation.environment, release)
+    fields = arguments.of_glossary(found)
+    if not FORK.search(_repository(invocation.image.text or "")):
+        fields |= images.believed(arguments.noticed(stated, GRAMMAR, told.certain), told)
+    if not words:
+        open_ended = "the arguments are in the image or in a script"
+    origin = words[-1].origin if words else None
+    return Reading(fields, origin, open_ended or _elsewhere(stated))
+
+
+def spelled(release: str, quantity: str, value: Value) -> str | None:
+    """`--tensor-parallel-size=4` for a quantity and its value; None when that release of vLLM has no argument for it."""
+    return arguments.spelled("vllm", release, quantity, value)
+
+
+def _server_words(invocation: Invocation) -> Sequence[Argument] | None:
+    """The words after `vllm serve`, after the server's module, or after the image's own entry point."""
+    words = invocation.arguments
+    for at, word in enumerate(words):
+        following = words[at + 1].text if at + 1 < len(words) else None
+        if word.text and word.text.rsplit("/", 1)[-1] in PROGRAMS and following == "serve":
+            return words[at + 2 :]
+        if word.text == "-m" and following and SERVER_MODULE.fullmatch(following):
+            return words[at + 2 :]
+        if word.text and word.text.endswith("api_server.py") and "vllm" in word.text:
+            return words[at + 1 :]
+    image = _repository(invocation.image.text or "")
+    if invocation.entrypoint and IMAGE.search(image) and not NOT_A_SERVER.search(image):
+        return words
+    return None
+
+
+def _repository(image: str) -> str:
+    return image.split("@", 1)[0].rsplit("/", 1)[-1].split(":", 1)[0]
+
+
+def _identity(invocation: Invocation, told: Told) -> dict[str, Field]:
+    """Engine and release, as the image's tag tells them."""
+    image = invocation.image.text or ""
+    fields = {"engine": Field("vllm", (invocation.image.origin,) if image else ())}
+    fields |= images.field(invocation.image, told, NUMBERING.title)
+    if "omni" in _repository(image):
+        fields["multi_node"] = Field(True, source="vLLM-Omni places its stages itself")
+    if ON_CPU.search(image):
+        fields["device"] = Field("cpu", (invocation.image.origin,))
+    elif other := NO_GPU.search(image):
+        fields["device"] = Field(other[0], (invocation.image.origin,))
+    return fields
+
+
+def _from_arguments(stated: Sequence[Stated]) -> dict[str, Field]:
+    """Fields by quantity; names that are none of the glossary are for what settings mean together."""
+    fields = arguments.fields(stated)
+    length = fields.get("max_model_len")
+    fields["max_num_batched_tokens_stated"] = Field("max_num_batched_tokens" in fields)
+    fields["max_model_len_stated"] = Field(length is not None, length.origins if length else ())
+    if length and length.value in arguments.AUTOMATIC:
+        fields["max_model_len_fitted"] = Field(True, length.origins)
+        fields["max_model_len"] = Field(Unknown("the engine chooses the longest that fits"), length.origins)
+    if joining := [one.flag for one in stated if _joins_nodes(one)]:
+        fields["multi_node"] = Field(True, source=joining[0].name)
+    if "prefill_context_parallel" in fields and fields["prefill_context_parallel"].value != 1:
+        for name in ("decode_context_parallel", "data_parallel"):
+            fields[name] = Field(Unknown("prefill context parallelism is not modelled"))
+    if "kv_transfer_config" in fields and fields.get("enable_prefix_caching", Field(True)).value is False:
+        fields["enable_prefix_caching"] = Field(
+            Unknown("a connector may hold prompts"), fields["kv_transfer_config"].origins
+        )
+    if "num_gpu_blocks_override" in fields:
+        fields["kv_cache_memory_bytes"] = Field(Unknown("--num-gpu-blocks-override sets the size of the KV cache"))
+    for name in ("rope_scaling", "hf_overrides"):
+        if name in fields:
+            fields["context_extended"] = Field(True, fields[name].origins)
+    if fields.get("device", Field(None)).value not in (None, "cpu"):
+        del fields["device"]
+    return fields
+
+
+def _joins_nodes(one: Stated) -> bool:
+    """Whether an argument lets GPUs of other pods join."""
+    if one.flag.field == "distributed_executor_backend":
+        return one.value is None or one.value.text in (None, "ray", "external_launcher")
+    return one.flag.name.startswith(MULTI_NODE)
+
+
+def _elsewhere(stated: Sequence[Stated]) -> str:
+    """Why the command line alone does not tell the settings."""
+    if any(one.flag.field == "config_file" for one in stated):
+        return "--config names a file with further arguments"
+    return ""

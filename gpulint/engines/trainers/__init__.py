@@ -1,0 +1,432 @@
+"""Training: what the command lines of trainers share: the program that is started, and what its words state by table.
+
+`trainer_flags.csv` lists `--flag value` and `key=value` words by trainer, with the quantity that each states.
+"""
+
+from __future__ import annotations
+
+import csv
+import functools
+import itertools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from gpulint.engines import Argument, Invocation, Reading
+from gpulint.engines import command_line as arguments
+from gpulint.engines.trainers import vocabulary as training_words
+from gpulint.workload import Field, Origin, Unknown, Value
+
+PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
+PYTHON_VALUES = frozenset({"-X", "-W"})
+NAMED = re.compile(r"(?s)(?P<name>--?[A-Za-z][\w.-]*|\+{0,2}[A-Za-z_][\w.@/]*(?==))(?:(?P<equals>=).*)?")
+"""`--flag`, `--flag=value`, and the `key=value` words of Hydra, which `+` and `++` may precede."""
+EVERY_ARGUMENT = re.compile(
+    r"(?i)\"?\$(?:[@*]|\{[@*]\}|\{?\w*(?:ARG|OPT|EXTRA|FLAG|PARAM|OVERRIDE)\w*(?:\[[@*]\])?\}?)\"?"
+)
+"""What stands for whole arguments: `"$@"`, `$EXTRA_ARGS`."""
+TRUE = frozenset({"true", "1", "yes", "y", "t"})
+FALSE = frozenset({"false", "0", "no", "n", "f"})
+NOTHING = frozenset({"", "null", "none", "None", "Null", "NULL", "~"})
+DTYPES: Mapping[str, str | None] = {
+    **dict.fromkeys(("bf16", "bfloat16", "bf16-mixed", "bf16-true", "amp_bf16"), "bfloat16"),
+    **dict.fromkeys(("fp16", "float16", "half", "16", "16-mixed", "16-true", "amp_fp16"), "float16"),
+    **dict.fromkeys(("fp32", "float32", "float", "32", "32-true", "no"), "float32"),
+    **dict.fromkeys(("fp8", "amp_fp8"), "fp8"),
+    **dict.fromkeys(("auto", "data_type"), None),
+}
+"""Number formats as trainers spell them; None is the choice of the trainer."""
+FAMILY = Unknown("the network is built anew of the family that the command names", "own program")
+SHAPE = Unknown("the command states the network's shape itself", "own program")
+RECIPE = Unknown("the trainer's recipe that the command names states it", "another object")
+OWN_FIELDS = frozenset(
+    {
+        *("shape", "model_type", "recipe", "config_path", "save_strategy", "config_name"),
+        *(
+            "loaded_dtype",
+            "deepspeed",
+            "prompt_length",
+            "response_length",
+            "fsdp_config",
+            "method",
+            "adapted",
+            "quantised_by",
+            "granularity",
+            "updated_by",
+            "blocks",
+        ),
+        *("mini_batch", "answers", "rollout_engine"),
+    }
+)
+"""Fields of the table that stand for no quantity: other fields follow from them."""
+CONFIGURING: Mapping[str, frozenset[str]] = {
+    "deepspeed_config": frozenset({"sharding", "optimizer", "optimizer_offload", "parameter_offload"}),
+    "fsdp_config": frozenset({"sharding", "shard_group", "parameter_offload", "activation_checkpointing"}),
+}
+"""Files that decide what no word states, and what they decide."""
+CONFIGURING_VARIABLE = re.compile(r"ACCELERATE_\w+|FSDP_\w+|USE_(?:MCA|MEGATRON_BRIDGE|RAY|KT)")
+"""huggingface/accelerate 16cb6eb8 src/accelerate/utils/dataclasses.py; hiyouga/LLaMA-Factory ff6d4d12
+src/llamafactory/launcher.py."""
+HALVES = frozenset({"--fp16", "--bf16"})
+"""Flags that switch on one 16-bit format each."""
+MINUTE_S = 60
+CONFIGURED = "another object"
+"""Who decides what a configuration file states that the command names."""
+
+
+class Program(NamedTuple):
+    """What a command starts: a script, a module or a command as written, the word that names it, and those behind it."""
+
+    path: str
+    word: Argument
+    words: tuple[Argument, ...]
+
+    @property
+    def name(self) -> str:
+        return self.path.rsplit("/", 1)[-1]
+
+    def texts(self) -> tuple[str, ...]:
+        return tuple(word.written for word in self.words)
+
+    def starts_with(self, *words: str) -> bool:
+        """Whether these words follow the program."""
+        return self.texts()[: len(words)] == words
+
+    def gives(self, *names: str) -> bool:
+        """Whether one of these flags or keys stands among the words."""
+        wanted = {_normal(name) for name in names}
+        return any(_name(word) in wanted for word in self.words)
+
+    def given(self, key: str) -> Argument | None:
+        """The value of the last `key=value` word of a key."""
+        values = (_after_equals(word) for word in reversed(self.words) if _name(word) == _normal(key))
+        return next((value for value in values if value is not None), None)
+
+    def behind(self, count: int) -> Program:
+        """The same program without its first words."""
+        return self._replace(words=self.words[count:])
+
+
+class Row(NamedTuple):
+    """A word that states a quantity: its name, the quantity, and how its value is read.
+
+    Kinds: int (from 1 on), from-zero, minutes, text, dtype, file (a value that may be missing), switch:X (present: X),
+    boolean:X|Y (X, or Y where a false value follows; nothing without Y), unsettles (its presence makes the quantity unknown),
+    and the spellings of optimizer, sharding and letters. A field that is no quantity of the glossary is for the trainer's module.
+    """
+
+    trainer: str
+    name: str
+    field: str
+    kind: str
+
+
+def program(invocation: Invocation) -> Program | None:
+    """The program of a command; of an interpreter, the module or script that it runs."""
+    words = invocation.arguments
+    at = 0
+    if words and PYTHON.fullmatch(words[0].written.rsplit("/", 1)[-1]):
+        at = 1
+        while at < len(words) and (text := words[at].text or "").startswith("-") and text not in ("-m", "-c"):
+            at += 2 if text in PYTHON_VALUES else 1
+    if at < len(words) and words[at].text == "-m":
+        at += 1
+    if at >= len(words) or words[at].text == "-c":
+        return None
+    return Program(words[at].written, words[at], tuple(words[at + 1 :]))
+
+
+def reading(
+    trainer: str,
+    started: Program,
+    tables: Sequence[str],
+    own: Mapping[str, Field | None] | None = None,
+    defaults: Iterable[str] | None = (),
+) -> Reading:
+    """What a trainer's module makes of a program's words by these tables; fields of its own count where no word states them.
+
+    `defaults` are the deciding quantities whose defaults hold where nothing states them, beside those of the tables; None
+    where the program is not the trainer's, and decides itself.
+    """
+    found, open_ended = stated(started.words, tables)
+    given = {name: value for name, value in (own or {}).items() if value is not None}
+    fields = {"engine": Field(trainer, (started.word.origin,)), **given, **found}
+    fields = {**_settled(fields), **fields, **_saved_otherwise(fields)}
+    known = () if defaults is None else {*defaults, *(row.field for row in rows(tuple(tables)).values())}
+    fields = {
+        **training_words.undecided(
+            fields, set(known).difference(*(CONFIGURING[name] for name in CONFIGURING if name in fields)), trainer
+        ),
+        **fields,
+    }
+    if "training_config" in fields or "recipe" in fields:
+        open_ended = open_ended or "the training configuration states more"
+    last = started.words[-1] if started.words else started.word
+    return Reading(arguments.of_glossary(fields), last.origin, open_ended)
+
+
+def _settled(fields: Mapping[str, Field]) -> dict[str, Field]:
+    """What follows for quantities that no word states from what others do."""
+    found: dict[str, Field] = {}
+    for name, quantity in (("training_config", "checkpoint"), ("deepspeed_config", "zero_stage")):
+        if name in fields:
+            found[quantity] = configured(fields[name])
+    for name, why in (("recipe", RECIPE), ("model_type", FAMILY), ("shape", SHAPE), ("layers", SHAPE)):
+        if name in fields:
+            found["checkpoint"] = Field(why, fields[name].origins)
+    for name, quantity in (("config_name", "checkpoint"), ("loaded_dtype", "training_dtype")):
+        if name in fields:
+            found[quantity] = fields[name]
+    if "loaded_dtype" in fields and "sharding" not in fields:
+        found["parameter_dtype"] = fields["loaded_dtype"]
+    if "deepspeed_config" in fields:
+        found["sharding"] = Field("deepspeed", fields["deepspeed_config"].origins)
+    return found
+
+
+def _saved_otherwise(fields: Mapping[str, Field]) -> dict[str, Field]:
+    """That steps do not decide when a run saves, where its strategy is another one."""
+    stated = fields.get("save_strategy")
+    if stated is None or stated.value in ("steps", None):
+        return {}
+    return {"save_steps": Field(Unknown(f"the strategy of saving is {stated.value}"), stated.origins)}
+
+
+def configured(file: Field) -> Field:
+    """A quantity that the configuration file of a command states."""
+    return Field(Unknown("the configuration file states it", CONFIGURED), file.origins)
+
+
+def config_file(started: Program, suffixes: tuple[str, ...] = (".yaml", ".yml")) -> Field | None:
+    """The first word that is a configuration file, by its suffix."""
+    for word in started.words:
+        if not word.written.startswith("-") and "=" not in word.written and word.written.endswith(suffixes):
+            return text_field(word)
+    return None
+
+
+def first_file(started: Program) -> Field | None:
+    """The word right behind the program, where it is no flag; `--` only ends those of a launcher."""
+    word = next((word for word in started.words if word.text != "--"), None)
+    return None if word is None or _name(word) else text_field(word)
+
+
+def text_field(value: Argument) -> Field:
+    return _field(Row("", "", "", "text"), value) or Field(None, arguments.origins(value))
+
+
+def from_environment(invocation: Invocation, names: Mapping[str, str]) -> dict[str, Field]:
+    """Counts that variables state to a trainer that starts its own processes, by quantity."""
+    found: dict[str, Field] = {}
+    for variable, quantity in names.items():
+        given = invocation.environment.get(variable)
+        if given is not None and (field := _field(Row("", "", "", "int"), given)):
+            found[quantity] = field
+    return found
+
+
+def configured_by_variables(invocation: Invocation) -> dict[str, Field | None]:
+    """How states are shared out, where a variable of Accelerate or LLaMA-Factory may say so."""
+    given = (word for name, word in invocation.environment.items() if CONFIGURING_VARIABLE.fullmatch(name))
+    word = next(given, None)
+    return {} if word is None else {"sharding": Field(Unknown("a variable configures it"), arguments.origins(word))}
+
+
+@functools.cache
+def rows(tables: tuple[str, ...]) -> Mapping[str, Row]:
+    """The rows of some tables by name; a later table counts."""
+    with (Path(__file__).parent / "trainer_flags.csv").open(encoding="utf-8", newline="") as file:
+        listed = [Row(*row[: len(Row._fields)]) for row in csv.reader(file)]
+    return {_normal(row.name): row for table in tables for row in listed if row.trainer == table}
+
+
+def spelled(tables: Sequence[str], quantity: str, value: object) -> str | None:
+    """The words that state a quantity to a trainer whose arguments stand in these tables; None where there are none."""
+    for row in rows(tuple(tables)).values():
+        if row.field == quantity and row.name.startswith("--"):
+            kind, _, constant = row.kind.partition(":")
+            if kind == "switch" and constant == str(value).lower():
+                return row.name
+            if kind in ("int", "from-zero"):
+                return f"{row.name}={value}"
+    return None
+
+
+# ---- words
+
+
+def stated(words: Sequence[Argument], tables: Sequence[str]) -> tuple[dict[str, Field], str]:
+    """Fields by quantity, the last word that states one deciding, and why there may be more than can be read."""
+    known = rows(tuple(tables))
+    found: dict[str, Field] = {}
+    unsettled: dict[str, Field] = {}
+    halves: dict[str, Field] = {}
+    open_ended = ""
+    at = 0
+    while at < len(words):
+        word = words[at]
+        at += 1
+        name = _name(word)
+        if not name:
+            open_ended = open_ended or ("" if word.text is not None else word.why or "an argument cannot be read")
+            continue
+        row = known.get(name)
+        value = _after_equals(word)
+        if value is None and name.startswith("-") and _takes(row, words[at : at + 1]):
+            value = words[at]
+            at += 1
+        if row is not None and row.kind == "letters":
+            following = list(itertools.takewhile(lambda one: not _name(one), words[at:]))
+            at += len(following)
+            found[row.field] = _letters([one for one in (value, *following) if one is not None])
+        elif row is not None and (field := _field(row, value, word)) is not None:
+            if row.name in HALVES:
+                halves[row.name] = field
+            (unsettled if row.kind == "unsettles" else found)[row.field] = field
+    if len(halves) > 1:
+        found["half_formats"] = Field(True, halves.popitem()[1].origins)
+    return {**found, **unsettled}, open_ended
+
+
+def _letters(values: Sequence[Argument]) -> Field:
+    """Adapted matrices, in as many words as follow the flag."""
+    origins = tuple(origin for value in values for origin in arguments.origins(value))
+    unread = next((value for value in values if value.text is None), None)
+    if unread is not None:
+        return Field(Unknown(unread.why or "its value cannot be read", unread.category), origins)
+    return Field(training_words.letters(value.text or "" for value in values), origins)
+
+
+def _name(word: Argument) -> str:
+    """The flag or key of a word, as tables hold it; empty for another word."""
+    match = NAMED.fullmatch(_spelling(word))
+    return _normal(match["name"]) if match else ""
+
+
+def _spelling(word: Argument) -> str:
+    return f"{word.flag}=" if word.text is None and word.flag else word.written
+
+
+def _normal(name: str) -> str:
+    return name.lstrip("+") if not name.startswith("-") else "--" + name.lstrip("-").replace("-", "_")
+
+
+def _after_equals(word: Argument) -> Argument | None:
+    """The value in the word of a flag or key; None where there is none."""
+    match = NAMED.fullmatch(_spelling(word))
+    if match is None or not match["equals"]:
+        return None
+    if word.text is None:
+        return word
+    value = word.text.partition("=")[2].strip("\"'")
+    return word._replace(text=value, origin=_placed(word.origin, value))
+
+
+def _placed(origin: Origin, value: str) -> Origin:
+    """Where a value stands within the place of its whole word."""
+    written = origin.text() if origin.path or origin.span else ""
+    at = written.rfind(value) if value else -1
+    if at <= 0:
+        return origin
+    start = at + (origin.span[0] if origin.span else 0)
+    return origin._replace(span=(start, start + len(value)))
+
+
+def _takes(row: Row | None, following: Sequence[Argument]) -> bool:
+    """Whether the next word is the value of a flag; an unlisted flag takes one, unless that stands for whole arguments."""
+    kind = row.kind.partition(":")[0] if row else ""
+    if not following or kind == "switch":
+        return False
+    (word,) = following
+    if kind in ("boolean", "unsettles"):
+        return (word.text or "").lower() in TRUE | FALSE
+    if row is not None:
+        return not _name(word).startswith("-")
+    if _name(word):
+        return False
+    return word.text is not None or not EVERY_ARGUMENT.fullmatch(word.written)
+
+
+def _field(row: Row, value: Argument | None, word: Argument | None = None) -> Field | None:
+    """What a word states, read as its kind; None where it states nothing."""
+    kind, _, constant = row.kind.partition(":")
+    if kind == "unsettles":
+        if value is not None and (value.text or "").lower() in FALSE:
+            return None
+        return Field(Unknown(f"{row.name} is not modelled"), arguments.origins(word))
+    if kind == "switch" or (kind == "boolean" and value is None):
+        return Field(_constant(constant.partition("|")[0]), arguments.origins(word))
+    if kind == "sharding" and value is None:
+        return Field("fsdp", arguments.origins(word))
+    if value is None:
+        return None
+    origins = arguments.origins(value)
+    if value.text is None:
+        return Field(Unknown(value.why or "its value cannot be read", value.category), origins)
+    if value.text in NOTHING:
+        return None
+    read = read_value(kind, value.text, constant)
+    return None if read is None else Field(read, origins)
+
+
+def dtype(value: Argument) -> Field:
+    """The number format that a word states."""
+    return _field(Row("", "", "", "dtype"), value) or Field(
+        Unknown("its value cannot be read"), arguments.origins(value)
+    )
+
+
+def read_value(kind: str, text: str, constant: str = "") -> Value | Unknown:
+    """A value read as a kind of the table; Unknown where it is none."""
+    if kind == "boolean":
+        return _switched(text, *constant.partition("|")[::2])
+    if kind in ("optimizer", "sharding"):
+        return training_words.optimizer(text) if kind == "optimizer" else training_words.sharding(text)
+    if kind == "dtype":
+        return DTYPES.get(text.lower(), Unknown(f"{text} is no number format that is listed"))
+    if kind not in ("int", "from-zero", "minutes"):
+        return text
+    try:
+        number = int(text.removesuffix(".0")) * (MINUTE_S if kind == "minutes" else 1)
+    except ValueError:
+        return Unknown(f"{text} is left to the trainer" if text in ("auto", "gpu") else f"{text} is no whole number")
+    if number == -1:
+        return Unknown("-1 is what remains of the GPUs")
+    return number if number >= (0 if kind == "from-zero" else 1) else Unknown(f"{text} cannot be")
+
+
+def _switched(text: str, on: str, off: str) -> Value | Unknown:
+    """What a switch with a value states; off, nothing where its absence says the same."""
+    if text.lower() in TRUE:
+        return _constant(on)
+    if text.lower() in FALSE:
+        return _constant(off) if off else None
+    return Unknown(f"{text} is no switch")
+
+
+def _constant(text: str) -> Value:
+    return text == "true" if text in ("true", "false") else text
+
+
+def multiplied(first: Field | None, *others: Field | None) -> Field | None:
+    """The product of counts that are all known, of which those that nothing states count once."""
+    if first is None:
+        return None
+    total, origins = first.value, first.origins
+    for other in others:
+        if other is not None:
+            known = isinstance(total, int) and isinstance(other.value, int)
+            total = total * other.value if known else Unknown("a factor of it is not known")  # type: ignore[operator]
+            origins = (*origins, *other.origins)
+    return Field(total, origins)
+
+
+def summed(found: Iterable[Field | None]) -> Field | None:
+    """The sum of counts that are all known."""
+    parts = [field for field in found if field is not None]
+    values = [field.value for field in parts]
+    if len(parts) < 2 or not all(isinstance(value, int) for value in values):
+        return None
+    origins = tuple(origin for field in parts for origin in field.origins)
+    return Field(sum(value for value in values if isinstance(value, int)), origins)

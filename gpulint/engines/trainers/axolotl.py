@@ -1,0 +1,32 @@
+"""Axolotl: `axolotl train FILE` and its module, by command line."""
+
+from __future__ import annotations
+
+from gpulint.engines import Invocation, Reading
+from gpulint.engines import trainers as training
+from gpulint.workload import Field
+
+MENTIONS = ("axolotl",)
+PURPOSE = "training"
+MODULES = frozenset({"axolotl.cli.train"})
+
+
+def read(invocation: Invocation) -> Reading | None:
+    """The fields of a training run with Axolotl; None when the invocation is none."""
+    started = training.program(invocation)
+    if started is None:
+        return None
+    if started.name == "axolotl" and started.starts_with("train"):
+        started = started.behind(1)
+    elif started.path not in MODULES:
+        return None
+    own: dict[str, Field | None] = {"training_config": training.first_file(started), **_launched(started)}
+    return training.reading("axolotl", started, ("axolotl",), own)
+
+
+def _launched(started: training.Program) -> dict[str, Field]:
+    """What the arguments behind `--` state to the launcher that Axolotl starts."""
+    texts = started.texts()
+    if "--" not in texts or not started.gives("--launcher") or "accelerate" in texts:
+        return {}
+    return training.stated(started.words[texts.index("--") + 1 :], ("torchrun",))[0]

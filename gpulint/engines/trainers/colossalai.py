@@ -1,0 +1,32 @@
+"""Colossal-AI: the training scripts of its applications and examples, told by the plug-in that they are given."""
+
+from __future__ import annotations
+
+import itertools
+import re
+
+from gpulint.engines import Invocation, Reading
+from gpulint.engines import trainers as training
+
+MENTIONS = ("--plugin",)
+PURPOSE = "training"
+SCRIPT = re.compile(r"(?:train(?:_\w+)?|lora_finetune|finetune|pretrain|benchmark)\.py")
+PLUGINS = frozenset(
+    {
+        *("gemini", "gemini_auto", "zero2", "zero2_cpu", "3d", "3d_cpu"),
+        *("ddp", "torch_ddp", "torch_ddp_fp16", "low_level_zero"),
+    }
+)
+
+OWN_FLAGS = ("--pretrain", "--microbatch_size", "--accumulation_steps", "--zero_cpu_offload")
+
+
+def read(invocation: Invocation) -> Reading | None:
+    """The fields of a training script of Colossal-AI; None when the invocation is none."""
+    started = training.program(invocation)
+    if started is None or not SCRIPT.fullmatch(started.name):
+        return None
+    texts = started.texts()
+    plugin = next((after for word, after in itertools.pairwise(texts) if word in ("--plugin", "-p")), "")
+    known = plugin in PLUGINS or (plugin.startswith("$") and started.gives(*OWN_FLAGS))
+    return training.reading("colossalai", started, ("colossalai",)) if known else None

@@ -1,0 +1,19 @@
+"""fairseq: `fairseq-train` and `fairseq-hydra-train`, by command line."""
+
+from __future__ import annotations
+
+from gpulint.engines import Invocation, Reading
+from gpulint.engines import trainers as training
+
+MENTIONS = ("fairseq",)
+PURPOSE = "training"
+COMMANDS = frozenset({"fairseq-train", "fairseq-hydra-train", "fairseq_cli.train", "fairseq_cli.hydra_train"})
+SCRIPTS = ("fairseq_cli/train.py", "fairseq_cli/hydra_train.py", "fairseq/train.py")
+
+
+def read(invocation: Invocation) -> Reading | None:
+    """The fields of a training run with fairseq; None when the invocation is none."""
+    started = training.program(invocation)
+    if started is None or not (started.name in COMMANDS or started.path.endswith(SCRIPTS)):
+        return None
+    return training.reading("fairseq", started, ("fairseq",))

@@ -1,0 +1,43 @@
+"""GPT-NeoX: `deepy.py train.py CONFIG…`, which wraps DeepSpeed's launcher."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpulint.engines import Argument, Invocation, Reading
+from gpulint.engines import command_line as arguments
+from gpulint.engines import trainers as training
+from gpulint.workload import Field, Unknown
+
+MENTIONS = ("deepy.py",)
+PURPOSE = "training"
+FOLDERS = frozenset({"-d", "--conf_dir"})
+
+
+def read(invocation: Invocation) -> Reading | None:
+    """The configuration files of a training run with GPT-NeoX; None when the invocation is none."""
+    started = training.program(invocation)
+    if started is None or started.name != "deepy.py" or not started.words:
+        return None
+    if started.words[0].written.rsplit("/", 1)[-1] != "train.py":
+        return None
+    return training.reading("gpt-neox", started, (), {"training_config": _files(started.words[1:])})
+
+
+def _files(words: Sequence[Argument]) -> Field | None:
+    """The configuration files in their order, below the folder that `-d` names, each with its suffix."""
+    texts = [word.written for word in words]
+    at = next((at for at, text in enumerate(texts[:-1]) if text in FOLDERS), None)
+    folder = "" if at is None else f"{texts[at + 1].rstrip('/')}/"
+    flags = set() if at is None else {at, at + 1}
+    named = [word for place, word in enumerate(words) if place not in flags and not texts[place].startswith("-")]
+    if not named:
+        return None
+    origins = tuple(origin for word in named for origin in arguments.origins(word))
+    if unread := next((word for word in named if word.text is None), None):
+        return Field(Unknown(unread.why or "its value cannot be read", unread.category), origins)
+    return Field(" ".join(f"{folder}{_suffixed(word.text or '')}" for word in named), origins)
+
+
+def _suffixed(name: str) -> str:
+    return name if name.endswith((".yml", ".yaml")) else f"{name}.yml"

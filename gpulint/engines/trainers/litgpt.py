@@ -1,0 +1,27 @@
+"""LitGPT: `litgpt finetune … CHECKPOINT` and `litgpt pretrain MODEL`, by command line."""
+
+from __future__ import annotations
+
+import re
+
+from gpulint.engines import Invocation, Reading
+from gpulint.engines import trainers as training
+
+MENTIONS = ("litgpt", "lit_gpt")
+PURPOSE = "training"
+TRAINS = frozenset(
+    {"finetune", "finetune_lora", "finetune_full", "finetune_adapter", "finetune_adapter_v2", "pretrain"}
+)
+SCRIPT = re.compile(r"(?:.*/)?(?:litgpt|lit_gpt|lit-gpt)/(?:finetune/\w+|pretrain(?:/\w+)?)\.py")
+
+
+def read(invocation: Invocation) -> Reading | None:
+    """The fields of a training run with LitGPT; None when the invocation is none."""
+    started = training.program(invocation)
+    if started is None:
+        return None
+    if started.name == "litgpt" and started.words and started.words[0].written in TRAINS:
+        started = started.behind(1)
+        own = {"checkpoint": training.first_file(started)}
+        return training.reading("litgpt", started, ("litgpt",), own)
+    return training.reading("litgpt", started, ("litgpt",)) if SCRIPT.fullmatch(started.path) else None

@@ -1,0 +1,81 @@
+"""LLaMA-Factory: `llamafactory-cli train FILE` and `src/train.py`, by command line and environment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpulint.engines import Invocation, Reading
+from gpulint.engines import trainers as training
+from gpulint.engines.trainers import vocabulary as training_words
+from gpulint.workload import Field, Unknown, Value
+
+MENTIONS = ("llamafactory", "lmf", "--finetuning_type", "llama-factory", "llama_factory")
+PURPOSE = "training"
+COMMANDS = frozenset({"llamafactory-cli", "lmf"})
+SCRIPTS = frozenset({"train.py", "train_bash.py", "launcher.py"})
+RANK = 8
+"""hiyouga/LLaMA-Factory ff6d4d12 src/llamafactory/hparams/finetuning_args.py, lora_rank; finetuning_type is lora."""
+QUANTIZED: Mapping[str, Value | Unknown] = {"4": "nf4-double", "8": "int8-bnb"}
+"""src/llamafactory/hparams/model_args.py: nf4 with double quantisation."""
+LAUNCHED = {"NPROC_PER_NODE": "processes_per_pod", "NNODES": "pods_per_replica"}
+"""src/llamafactory/launcher.py: what it hands to torchrun, which it starts where there are several GPUs."""
+
+
+def read(invocation: Invocation) -> Reading | None:
+    """The fields of a training run with LLaMA-Factory; None when the invocation is none."""
+    started = training.program(invocation)
+    if started is None:
+        return None
+    own = training.configured_by_variables(invocation)
+    if started.name in COMMANDS and started.starts_with("train"):
+        own["launcher"] = Field("torchrun", (started.word.origin,))
+        started = started.behind(1)
+        own.update(training.from_environment(invocation, LAUNCHED))
+    elif not (started.name in SCRIPTS and _own(started)):
+        return None
+    own["training_config"] = training.config_file(started, (".yaml", ".yml", ".json"))
+    tables = ("hugging-face", "llama-factory")
+    found = training.reading("llama-factory", started, tables, own, training_words.DECIDING)
+    return found._replace(fields={**found.fields, **_trained(training.stated(started.words, tables)[0], found.fields)})
+
+
+def spelled(release: str, quantity: str, value: object) -> str | None:
+    """The argument that states a quantity, of LLaMA-Factory or of the Trainer."""
+    if quantity == "activation_checkpointing":
+        return None  # recomputation is on unless it is switched off
+    if (quantity, value) == ("quantization", "nf4"):
+        return "--quantization_bit=4"
+    return training_words.spelled(quantity, value)
+
+
+def _trained(words: Mapping[str, Field], fields: Mapping[str, Field]) -> dict[str, Field]:
+    """What follows from the method and the stage for the fields of a run: all weights in 32 bits, or adapters."""
+    method, stage = (words[name].value if name in words else None for name in ("adapted", "method"))
+    found: dict[str, Field] = {}
+    if stage not in (None, "pt", "sft"):
+        found["loss_kernel"] = Field(Unknown(f"the loss of {stage} is not modelled"))
+    if (bits := words.get("quantization")) is not None and isinstance(bits.value, str):
+        format_ = QUANTIZED.get(bits.value, Unknown(f"{bits.value} bits are no format that is listed"))
+        found["quantization"] = Field(format_, bits.origins)
+    if (backend := words.get("attention_backend")) is not None and backend.value == "disabled":
+        found["attention_backend"] = Field("eager", backend.origins)
+    if method == "full":
+        found["lora_rank"] = fields["lora_rank"] if _unknown(fields, "lora_rank") else Field(None)
+        if fields.keys().isdisjoint({"parameter_dtype", "deepspeed_config"}):
+            found["parameter_dtype"] = Field("float32", source="LLaMA-Factory casts what it trains")
+    elif method is None and "training_config" in fields:
+        return found  # the configuration says what is trained
+    elif method in (None, "lora"):
+        found["lora_rank"] = fields.get("lora_rank", Field(RANK, source="default of LLaMA-Factory"))
+    else:
+        found["lora_rank"] = Field(Unknown(f"what {method} trains is not modelled"))
+    return found
+
+
+def _unknown(fields: Mapping[str, Field], name: str) -> bool:
+    return name in fields and isinstance(fields[name].value, Unknown)
+
+
+def _own(started: training.Program) -> bool:
+    """Whether a script is LLaMA-Factory's: by its folder, or by an argument that no other trainer has."""
+    return "llamafactory" in started.path.lower().replace("-", "") or started.gives("--finetuning_type")

@@ -1,0 +1,18 @@
+"""Megatron Bridge: the programs of its `scripts` that run a recipe, by command line."""
+
+from __future__ import annotations
+
+from gpulint.engines import Invocation, Reading
+from gpulint.engines import trainers as training
+
+MENTIONS = ("run_recipe.py", "run_script.py")
+PURPOSE = "training"
+SCRIPTS = ("scripts/training/run_recipe.py", "scripts/performance/run_script.py")
+
+
+def read(invocation: Invocation) -> Reading | None:
+    """The fields of a training run with Megatron Bridge; None when the invocation is none."""
+    started = training.program(invocation)
+    if started is None or not started.path.endswith(SCRIPTS):
+        return None
+    return training.reading("megatron-bridge", started, ("megatron-bridge",))

@@ -1,0 +1,91 @@
+"""Megatron-LM: its pretraining scripts and their like, by command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from gpulint.engines import Invocation, Reading
+from gpulint.engines import trainers as training
+from gpulint.engines.trainers import vocabulary as training_words
+from gpulint.workload import Field, Unknown, Value
+
+MENTIONS = ("pretrain_", "--tensor-model-parallel-size", "--num-layers")
+PURPOSE = "training"
+SCRIPT = re.compile(
+    r"pretrain_(?:gpt2?|gpt_core|bert|t5|ict|retro|mamba|hybrid|vlm|llama|vision_\w+|custom_\w+|gpt_\w+)\.py"
+)
+COMPUTES_ONLY = re.compile(
+    r"eval|generat|serv|convert|preprocess|checkpoint|inference|export|merge|analy|quantiz", re.IGNORECASE
+)
+"""Programs with Megatron's arguments that do not train."""
+
+EVALUATIONS = frozenset({"LAMBADA", "WIKITEXT103", "ICT-ZEROSHOT-NQ", "RETRIEVER-EVAL", "MSDP-PROMPT", "MSDP-EVAL-F1"})
+"""Tasks of tasks/main.py that do not train."""
+
+PARTS = Unknown("--num-layers-per-virtual-pipeline-stage states layers instead of parts")
+
+
+def read(invocation: Invocation) -> Reading | None:
+    """The fields of a training run with Megatron-LM; None when the invocation is none."""
+    started = training.program(invocation)
+    if started is None or not trains(started):
+        return None
+    own = interleaved(started)
+    if not SCRIPT.fullmatch(started.name):
+        return training.reading("megatron-lm", started, ("megatron",), own)
+    found = training.reading("megatron-lm", started, TABLES, own, training_words.DECIDING)
+    return found._replace(fields={**DEFAULTS, **found.fields, **_in_words(training.stated(started.words, TABLES)[0])})
+
+
+TABLES = ("megatron", "megatron-lm")
+DEFAULTS: Mapping[str, Field] = {
+    "activation_checkpointing": Field("none", source="default of Megatron-LM"),
+    "attention_backend": Field("flash", source="Transformer Engine, the default of Megatron-LM"),
+}
+"""megatron/training/arguments.py: what its own scripts do unless a word says otherwise."""
+RECOMPUTED: Mapping[str, Value | Unknown] = {"full": "full", "selective": "scores"}
+UPDATED: Mapping[str, Value | Unknown] = {"adam": "adam-fused", "sgd": "sgd"}
+
+
+def _in_words(words: Mapping[str, Field]) -> dict[str, Field]:
+    """What is recomputed and what updates the weights, where a word says it."""
+    found: dict[str, Field] = {}
+    if (one := words.get("granularity")) is not None:
+        found["activation_checkpointing"] = _listed(one, RECOMPUTED)
+        if (blocks := words.get("blocks")) is not None and blocks.value != "uniform":
+            found["activation_checkpointing"] = Field(
+                Unknown("how many layers are recomputed is not modelled"), blocks.origins
+            )
+    if (one := words.get("updated_by")) is not None:
+        found["optimizer"] = _listed(one, UPDATED)
+    return found
+
+
+def _listed(field: Field, meanings: Mapping[str, Value | Unknown]) -> Field:
+    """A word by its meaning."""
+    return Field(meanings.get(str(field.value), Unknown(f"{field.value} is not modelled")), field.origins)
+
+
+def spelled(release: str, quantity: str, value: object) -> str | None:
+    """The argument of Megatron-LM that states a quantity; None where it has none."""
+    return training.spelled(TABLES, quantity, value)
+
+
+def interleaved(started: training.Program) -> Mapping[str, Field | None]:
+    """Parts of the network on each stage where their layers are stated instead of their number."""
+    if not started.gives("--num-layers-per-virtual-pipeline-stage"):
+        return {}
+    return {"virtual_stages": Field(PARTS, (started.word.origin,))}
+
+
+def trains(started: training.Program) -> bool:
+    """Whether a script is one of Megatron's for training, or has the arguments that Megatron's parser alone has."""
+    if SCRIPT.fullmatch(started.name):
+        return True
+    if EVALUATIONS & set(started.texts()):
+        return False
+    if not started.name.endswith(".py") or COMPUTES_ONLY.search(started.path):
+        return False
+    texts = started.texts()
+    return "--num-layers" in texts and ("--micro-batch-size" in texts or "--tensor-model-parallel-size" in texts)

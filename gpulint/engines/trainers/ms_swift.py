@@ -1,0 +1,99 @@
+"""ms-swift: `swift sft`, `swift rlhf` and `megatron sft`, by command line and environment; `swift deploy` is inference."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from gpulint.engines import Invocation, Reading
+from gpulint.engines import trainers as training
+from gpulint.engines.trainers import vocabulary as training_words
+from gpulint.workload import Field, Unknown, Value
+
+MENTIONS = ("swift", "megatron")
+PURPOSE = "training"
+COMMANDS = {"swift": frozenset({"sft", "pt", "rlhf"}), "megatron": frozenset({"sft", "pt", "rlhf"})}
+MODULES = ("swift.cli.sft", "swift.cli.pt", "swift.cli.rlhf")
+SCRIPTS = ("swift/cli/sft.py", "swift/cli/pt.py", "swift/cli/rlhf.py")
+TABLES = ("hugging-face", "ms-swift")
+RANK = 8
+"""modelscope/ms-swift 3602360a5 swift/arguments/tuner_args.py: lora_rank; base_args/base_args.py: tuner_type is lora."""
+QUANTIZED: Mapping[tuple[object, object], Value | Unknown] = {("bnb", "4"): "nf4-double", ("bnb", "8"): "int8-bnb"}
+"""swift/arguments/base_args/quant_args.py: nf4 with double quantisation."""
+LAUNCHED = {"NPROC_PER_NODE": "processes_per_pod", "NNODES": "pods_per_replica"}
+"""swift/cli/main.py: what it hands to torchrun."""
+
+ZERO = re.compile(r"zero([0-3])(_offload)?")
+"""swift/arguments/sft_args.py: DeepSpeed configurations that ms-swift has itself."""
+
+
+def read(invocation: Invocation) -> Reading | None:
+    """The fields of a training run with ms-swift; None when the invocation is none."""
+    started = training.program(invocation)
+    if started is None:
+        return None
+    own: dict[str, Field | None] = {}
+    with_megatron = started.name == "megatron"
+    if started.words and started.words[0].written in COMMANDS.get(started.name, ()):
+        own["method"] = Field(started.words[0].written, (started.words[0].origin,))
+        started = started.behind(1)
+        own.update(training.from_environment(invocation, LAUNCHED))
+    elif not (started.path in MODULES or started.path.endswith(SCRIPTS)):
+        return None
+    first = started.words[0].written if started.words else ""
+    if first.endswith((".yaml", ".yml", ".json")):
+        own["training_config"] = training.first_file(started)
+    started, shared = _without_own_configuration(started)
+    defaults = None if with_megatron else training_words.DECIDING
+    found = training.reading("ms-swift", started, TABLES, {**own, **shared}, defaults)
+    if with_megatron:
+        return found
+    words = training.stated(started.words, TABLES)[0]
+    told = own.get("method")
+    prefers = "rlhf" in started.path or (told is not None and told.value == "rlhf")
+    return found._replace(fields={**found.fields, **_trained(prefers, words, found.fields)})
+
+
+def spelled(release: str, quantity: str, value: object) -> str | None:
+    """The argument that states a quantity; of sharding, a configuration that ms-swift has itself."""
+    if (quantity, value) == ("activation_checkpointing", "full"):
+        return None  # recomputation is on unless it is switched off
+    return None if quantity == "sharding" else training_words.spelled(quantity, value)
+
+
+def _without_own_configuration(started: training.Program) -> tuple[training.Program, dict[str, Field | None]]:
+    """The words without a configuration of DeepSpeed that ms-swift has itself, and what that says."""
+    texts = started.texts()
+    at = texts.index("--deepspeed") if "--deepspeed" in texts[:-1] else None
+    stage = ZERO.fullmatch(texts[at + 1]) if at is not None else None
+    if at is None or stage is None:
+        return started, {}
+    origins = (started.words[at + 1].origin,)
+    said: dict[str, Value] = {
+        "sharding": "deepspeed",
+        "zero_stage": int(stage[1]),
+        "optimizer_offload": bool(stage[2]),
+        "parameter_offload": bool(stage[2]) and stage[1] == "3",
+    }
+    words = (*started.words[:at], *started.words[at + 2 :])
+    return started._replace(words=words), {name: Field(value, origins) for name, value in said.items()}
+
+
+def _trained(prefers: bool, words: Mapping[str, Field], fields: Mapping[str, Field]) -> dict[str, Field]:
+    """What follows from the tuner: all weights, or adapters in every linear layer unless it says otherwise."""
+    found: dict[str, Field] = {}
+    tuner = words["adapted"].value if "adapted" in words else "lora"
+    if prefers:
+        found["loss_kernel"] = Field(Unknown("the losses of preferences are not modelled"))
+    if tuner == "lora":
+        found["lora_rank"] = fields.get("lora_rank", Field(RANK, source="default of ms-swift"))
+        found["lora_targets"] = fields.get("lora_targets", Field(training_words.LETTERS["all-linear"]))
+    elif tuner == "full" and not isinstance(fields.get("lora_rank", Field(None)).value, Unknown):
+        found |= {"lora_rank": Field(None), "lora_targets": Field(None)}
+    else:
+        found["lora_rank"] = Field(Unknown(f"what {tuner} trains is not modelled"))
+    if "quantization" in words:
+        by = words["quantised_by"].value if "quantised_by" in words else None
+        format_ = QUANTIZED.get((by, words["quantization"].value), Unknown("this quantisation is not listed"))
+        found["quantization"] = Field(format_, words["quantization"].origins)
+    return found

@@ -1,0 +1,17 @@
+"""Nanotron: `run_train.py --config-file FILE`, by command line."""
+
+from __future__ import annotations
+
+from gpulint.engines import Invocation, Reading
+from gpulint.engines import trainers as training
+
+MENTIONS = ("run_train.py",)
+PURPOSE = "training"
+
+
+def read(invocation: Invocation) -> Reading | None:
+    """The configuration of a training run with Nanotron; None when the invocation is none."""
+    started = training.program(invocation)
+    if started is None or started.name != "run_train.py" or not started.gives("--config-file"):
+        return None
+    return training.reading("nanotron", started, ("nanotron",))

@@ -1,0 +1,114 @@
+"""NeMo: the Megatron scripts of its examples and the NeMo launcher, by the Hydra words of the command line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from gpulint.engines import Argument, Invocation, Reading
+from gpulint.engines import command_line as arguments
+from gpulint.engines import trainers as training
+from gpulint.engines.trainers import Program
+from gpulint.workload import Field, Unknown
+
+MENTIONS = ("megatron_", "main.py", "trainer.devices", "trainer.num_nodes", "nemo llm")
+PURPOSE = "training"
+SCRIPT = re.compile(
+    r"megatron_\w*(?:pretraining|pretrain|continue_training|finetuning|finetune|fine_tune|sft|training|peft_tuning|"
+    r"prompt_learning|adapter_tuning|distillation|rlhf|dpo|rm)\.py"
+)
+"""examples/nlp/language_modeling and its folders."""
+LAUNCHER = "launcher_scripts/main.py"
+TRAINS = (("pretrain",), ("finetune",))
+"""Commands of `nemo llm`."""
+STAGES = ("training", "fine_tuning", "peft", "prompt_learning", "adapter_learning", "ia3_learning")
+"""launcher_scripts/conf: the stages that train, each with a folder of configurations."""
+OPTIMIZERS: Mapping[str, str] = {
+    **dict.fromkeys(("distributed_fused_adam", "mcore_distributed_optim"), "distributed-optimizer"),
+    "fused_adam": "megatron",
+}
+"""Names of `model.optim.name` by how the optimizer's states are shared out (launcher_scripts/conf/training)."""
+UNLISTED = Unknown("how this optimizer shares out its states is not listed")
+OWN_KEYS = (
+    *("model.micro_batch_size", "model.global_batch_size", "model.tensor_model_parallel_size", "exp_manager.exp_dir"),
+    *("model.encoder_seq_length", "restore_from_path", "model.restore_from_path", "exp_manager.name"),
+    *("exp_manager.explicit_log_dir", "log.explicit_log_dir", "--factory"),
+)
+
+
+def read(invocation: Invocation) -> Reading | None:
+    """The fields of a training run with NeMo; None when the invocation is none."""
+    started = training.program(invocation)
+    if started is None:
+        return None
+    if started.path.endswith(LAUNCHER):
+        return _launched(started)
+    if started.name == "nemo" and started.starts_with("llm") and started.texts()[1:2] in TRAINS:
+        return training.reading("nemo", started.behind(2), ("nemo",))
+    if SCRIPT.fullmatch(started.name) or _lightning(started):
+        return training.reading(
+            "nemo", started, ("nemo",), {"training_config": _config(started), **_overridden(started)}
+        )
+    return None
+
+
+def _config(started: Program) -> Field | None:
+    """The configuration that Hydra's `--config-path` and `--config-name` name, as one path."""
+    found, _ = training.stated(started.words, ("hydra",))
+    parts = [found[name] for name in ("config_path", "config_name") if name in found]
+    if "config_name" not in found:
+        return None
+    origins = tuple(origin for part in reversed(parts) for origin in part.origins)
+    unread = next((part.value for part in parts if isinstance(part.value, Unknown)), None)
+    path = "/".join(str(part.value).rstrip("/") for part in parts)
+    return Field(unread or (path if path.endswith((".yaml", ".yml")) else f"{path}.yaml"), origins)
+
+
+def _lightning(started: Program) -> bool:
+    """Whether a program of another name has the keys of NeMo's configurations."""
+    if not (started.name.endswith(".py") or started.word.text is None):
+        return False
+    return started.gives("trainer.devices", "trainer.num_nodes") and started.gives(*OWN_KEYS)
+
+
+def _launched(started: Program) -> Reading | None:
+    """What the command says of the one stage that trains; several leave open which is meant."""
+    chosen = [stage for stage in STAGES if started.gives(stage)]
+    if len(chosen) != 1:
+        return None
+    stage = chosen[0]
+    words = tuple(_without_prefix(started.words, f"{stage}."))
+    config = next(word for word in started.words if word.written.startswith(f"{stage}="))
+    named = training.text_field(_value(config))
+    stage_words = started._replace(words=words)
+    own: dict[str, Field | None] = {"training_config": named, **_overridden(stage_words)}
+    if isinstance(named.value, str):
+        own["training_config"] = Field(f"{stage}/{named.value}", named.origins)
+    return training.reading("nemo", stage_words, ("nemo",), own)
+
+
+def _overridden(started: Program) -> dict[str, Field | None]:
+    """What words say of how states are shared out and of sequences, in place of the configuration."""
+    found: dict[str, Field | None] = {}
+    if (word := started.given("model.optim.name")) is not None:
+        found["sharding"] = Field(OPTIMIZERS.get(word.text or "", UNLISTED), arguments.origins(word))
+    if (word := started.given("model.fsdp")) is not None and (word.text or "").lower() in training.TRUE:
+        found["sharding"] = Field("fsdp", arguments.origins(word))
+    if (word := started.given("model.sequence_parallel")) is not None:
+        found["sequence_parallel"] = Field((word.text or "").lower() in training.TRUE, arguments.origins(word))
+    return found
+
+
+def _without_prefix(words: tuple[Argument, ...], prefix: str) -> Iterator[Argument]:
+    """The words of a stage without its name in front; another stage's are left out."""
+    for word in words:
+        text = word.written.lstrip("+")
+        if text.startswith(prefix):
+            bare = text.removeprefix(prefix)
+            yield word._replace(text=bare) if word.text is not None else word._replace(flag=bare.partition("=")[0])
+        elif word.text is None:
+            yield word
+
+
+def _value(word: Argument) -> Argument:
+    return word if word.text is None else word._replace(text=word.text.partition("=")[2])

@@ -1,0 +1,20 @@
+"""OpenRLHF: the modules `openrlhf.cli.train_*`, by command line."""
+
+from __future__ import annotations
+
+import re
+
+from gpulint.engines import Invocation, Reading
+from gpulint.engines import trainers as training
+
+MENTIONS = ("openrlhf",)
+PURPOSE = "training"
+MODULE = re.compile(r"(?:.*/)?openrlhf[./]cli[./]train_\w+?(?:\.py)?")
+
+
+def read(invocation: Invocation) -> Reading | None:
+    """The fields of a training run with OpenRLHF; None when the invocation is none."""
+    started = training.program(invocation)
+    if started is None or not MODULE.fullmatch(started.path):
+        return None
+    return training.reading("openrlhf", started, ("openrlhf",))

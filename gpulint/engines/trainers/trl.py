@@ -1,0 +1,81 @@
+"""TRL: `trl sft`, `trl dpo` … and the scripts of its repository, by command line; `trl vllm-serve` is inference."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from gpulint.engines import Invocation, Reading
+from gpulint.engines import trainers as training
+from gpulint.engines.trainers import vocabulary as training_words
+from gpulint.workload import Field, Unknown
+
+MENTIONS = ("trl", "sft", "dpo", "grpo", "kto", "reward", "rloo", "orpo", "cpo", "gkd", "bco")
+PURPOSE = "training"
+SUBCOMMANDS = frozenset({"sft", "dpo", "grpo", "kto", "reward", "rloo", "orpo", "cpo", "bco"})
+SCRIPT = re.compile(
+    r"(?:train_|run_)?(?:sft|dpo|grpo|kto|orpo|cpo|bco|gkd|gspo|rloo|xpo|nash_md|online_dpo|reward_modeling|reward|prm)"
+    r"(?:_train|_vlm|_gemma3|_gpt_oss|_vlm_gemma3|_agent|_lora|_qlora)?\.py"
+)
+RANK = 16
+"""huggingface/trl f2cd5771 trl/trainer/model_config.py, lora_r."""
+OWN_FOLDERS = ("trl/scripts/", "examples/scripts/", "trl/examples/")
+OWN_FLAGS = ("--dataset_name", "--config", "--dataset")
+
+
+def read(invocation: Invocation) -> Reading | None:
+    """The fields of a training run with TRL; None when the invocation is none."""
+    started = training.program(invocation)
+    if started is None:
+        return None
+    if started.name == "trl" and started.words and started.words[0].written in SUBCOMMANDS:
+        return _reading(started.behind(1), invocation, started.words[0].written == "sft")
+    if started.path.startswith("trl.scripts.") or (SCRIPT.fullmatch(started.name) and _in_own_folder(started)):
+        return _reading(started, invocation, started.name in ("sft.py", "sft") or started.path == "trl.scripts.sft")
+    if SCRIPT.fullmatch(started.name) and _with_own_arguments(started):
+        return training.reading("trl", started, ("hugging-face", "trl"), defaults=None)
+    return None
+
+
+def spelled(release: str, quantity: str, value: object) -> str | None:
+    """The argument that states a quantity; the Trainer's, whatever the release."""
+    if (quantity, value) == ("quantization", "nf4"):
+        return "--load_in_4bit"
+    return training_words.spelled(quantity, value)
+
+
+def _reading(started: training.Program, invocation: Invocation, supervised: bool) -> Reading:
+    """What TRL's arguments state; releases differ in what they recompute and how they compute the loss."""
+    own: dict[str, Field | None] = {
+        **training.configured_by_variables(invocation),
+        "activation_checkpointing": Field(Unknown("releases of TRL differ in what they recompute")),
+        "supervised": Field(supervised),
+        "loss_kernel": Field("by-release" if supervised else Unknown("the losses of preferences are not modelled")),
+    }
+    found = training.reading("trl", started, ("hugging-face", "trl"), own, training_words.DECIDING)
+    fields = {**found.fields, **_adapters(started, found.fields)}
+    if started.gives("--steps_per_generation", "--generation_batch_size"):
+        fields.pop("generations", None)  # completions fill the batch of a step unless that of a generation is stated
+    return found._replace(fields=fields)
+
+
+def _adapters(started: training.Program, fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Adapters count only where --use_peft asks for them; their matrices are PEFT's choice unless they are stated."""
+    asked = training.stated(started.words, ("trl",))[0].get("adapted")
+    if asked is None or asked.value is False:
+        return {"lora_rank": Field(None), "lora_targets": Field(None)}
+    if isinstance(asked.value, Unknown):
+        return {"lora_rank": asked}
+    return {
+        "lora_rank": fields.get("lora_rank", Field(RANK, asked.origins)),
+        "lora_targets": fields.get("lora_targets", Field(Unknown("PEFT chooses the matrices by the network"))),
+    }
+
+
+def _in_own_folder(started: training.Program) -> bool:
+    return any(folder in started.path for folder in OWN_FOLDERS)
+
+
+def _with_own_arguments(started: training.Program) -> bool:
+    """Whether a script of TRL's names takes the arguments of TRL's parser; it may be somebody's own all the same."""
+    return started.gives("--model_name_or_path") and started.gives(*OWN_FLAGS)

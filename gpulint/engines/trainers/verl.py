@@ -1,0 +1,43 @@
+"""verl: the modules `verl.trainer.*` and the recipes' `main_*`, by the Hydra words of the command line."""
+
+from __future__ import annotations
+
+import re
+
+from gpulint.engines import Invocation, Reading
+from gpulint.engines import trainers as training
+from gpulint.workload import Field, Unknown
+
+MENTIONS = ("verl", "recipe.", "recipe/")
+PURPOSE = "training"
+REINFORCEMENT = re.compile(
+    r"(?:.*[/.])?(?:verl[./]trainer[./]main(?:_ppo\w*)?|(?:recipe|verl[./]experimental)[./](?:\w+[./])+(?:main_(?!eval|gen)\w+|\w+_main))"
+)
+FINE_TUNING = re.compile(r"(?:.*[/.])?verl[./]trainer[./](?:fsdp_)?sft_trainer(?:_ray)?")
+
+GENERATION = re.compile(r"(?:.*[/.])?verl[./]trainer[./]main_generation(?:_server)?")
+"""Answers for a data set, by the rollout alone (verl v0.6.0 verl/trainer/main_generation.py, config/generation.yaml)."""
+
+
+def read(invocation: Invocation) -> Reading | None:
+    """The fields of a training run with verl; None when the invocation is none."""
+    started = training.program(invocation)
+    if started is None:
+        return None
+    path = started.path.removesuffix(".py")
+    if FINE_TUNING.fullmatch(path):
+        return training.reading("verl", started, ("verl-sft",))
+    if GENERATION.fullmatch(path):
+        return training.reading("verl", started, ("verl-generation",))
+    if not REINFORCEMENT.fullmatch(path):
+        return None
+    found, _ = training.stated(started.words, ("verl",))
+    length = training.summed(found.get(name) for name in ("prompt_length", "response_length"))
+    own = {
+        "sequence_length": length,
+        "global_batch_size": training.multiplied(found.get("mini_batch"), found.get("answers")),
+        "generations": found.get("answers"),
+    }
+    if (engine := found.get("rollout_engine")) is not None and engine.value == "hf":
+        own["rollout_tensor_parallel"] = Field(Unknown("the trainer's own network generates"), engine.origins)
+    return training.reading("verl", started, ("verl",), own)

@@ -1,0 +1,89 @@
+"""NetBox: the objects of an inventory as the parts of a facility."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from gpulint.facility import grouping as alike
+from gpulint.facility.model import Part
+from gpulint.facility.netbox import network_links as links
+from gpulint.facility.netbox import power_cords as wiring
+from gpulint.facility.netbox import power_feeds as feeds
+from gpulint.facility.netbox.devices import GONE, Devices, Numbering
+from gpulint.facility.netbox.objects import Entry, Inventory
+from gpulint.facility.netbox.racks import Racks
+from gpulint.workload import Field, Origin, Role
+
+
+def facility(inventory: Inventory, name: str, anchor: Origin) -> Part:
+    """The parts that an inventory describes."""
+    wires = wiring.of(inventory)
+    racks, devices = Racks(inventory), Devices(inventory, wires)
+    held: dict[int, list[Entry]] = {}
+    for device in inventory.of("devices"):
+        if device.text("status").lower() not in GONE and (at := racks.holding(device)) is not None:
+            held.setdefault(at, []).append(device)
+    supplied = feeds.by_rack(inventory, racks, devices, wires, held)
+    sites: dict[str, dict[tuple[str, ...], list[Part]]] = {}
+    for at, place in enumerate(racks.places):
+        rack = _rack(racks.entries[at], place.name, devices, held.get(at, ()), supplied.get(at, ()))
+        sites.setdefault(place.site, {}).setdefault(place.locations, []).append(rack)
+    panels = feeds.panels(inventory)
+    parts = [
+        _named("site", site, anchor, (*_inside(rooms, anchor), *panels.pop(site, ()))) for site, rooms in sites.items()
+    ]
+    left = (one for listed in panels.values() for one in listed)
+    return _named("facility", name, anchor, (*parts, *left, *links.of(inventory), *devices.server_types()))
+
+
+def _inside(rooms: Mapping[tuple[str, ...], Sequence[Part]], anchor: Origin) -> Iterator[Part]:
+    """The rooms of a site: a location is a room, one inside another a row of it."""
+    outer: dict[str, list[Part]] = {}
+    for locations, racks in rooms.items():
+        if not locations:
+            yield from racks
+        elif len(locations) == 1:
+            outer.setdefault(locations[0], []).extend(racks)
+        else:
+            outer.setdefault(locations[-2], []).append(_named("row", locations[-1], anchor, racks))
+    for name, parts in outer.items():
+        yield _named("room", name, anchor, parts)
+
+
+def _named(kind: str, name: str, anchor: Origin, parts: Iterable[Part]) -> Part:
+    """A place of which the inventory says no more than its name."""
+    return Part(kind, Role(name, anchor, {f"{kind}_name": Field(name, (anchor,))}), tuple(parts))
+
+
+def _rack(entry: Entry, name: str, devices: Devices, held: Sequence[Entry], supplied: Sequence[feeds.Supplied]) -> Part:
+    """A rack with its feeds and servers."""
+    names = feeds.names(supplied)
+    numbering = numbering_of(entry)
+    fields = {"rack_name": entry.field("name", name), **_of_rack(entry)}
+    sided = feeds.sides(supplied)
+    if sided:
+        fields["redundancy"] = Field("2N", tuple(one.entry.origin("type") for one in supplied))
+    servers = (devices.server(one, numbering, names) for one in held if devices.is_server(one))
+    return Part(
+        "rack",
+        Role(name, entry.origin(), fields),
+        (*(feeds.part(one, names, sided) for one in supplied), *alike.grouped(servers, devices.height)),
+    )
+
+
+def _of_rack(entry: Entry) -> dict[str, Field]:
+    """What a rack says of itself in our words."""
+    height = entry.number("u_height")
+    stated = {
+        "rack_units": None if height is None else entry.field("u_height", height),
+        "rack_load_limit_kg": entry.physical("max_weight", "kg", entry.text("weight_unit")),
+        "cooling": entry.field("has_rdhx", "rear-door") if entry.row.get("has_rdhx") is True else None,
+        "cooling_capacity_w": entry.physical("cooling_capacity", "w", "kW"),
+    }
+    return {name: field for name, field in stated.items() if field is not None}
+
+
+def numbering_of(entry: Entry) -> Numbering:
+    """How the units of a rack are counted."""
+    descending = entry.row.get("desc_units") in (True, "True", "true")
+    return Numbering(entry.number("u_height"), entry.number("starting_unit") or 1, descending)

@@ -1,0 +1,128 @@
+"""Links: the network cables of an inventory of which its interfaces say enough to judge them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from gpulint import units
+from gpulint.catalog.hardware import transceivers as optics
+from gpulint.facility.model import Part
+from gpulint.facility.netbox.exports import text_of
+from gpulint.facility.netbox.objects import Entry, Inventory
+from gpulint.workload import Field, Role
+
+MEDIA: Mapping[str, str] = {
+    "mmf-om1": "OM1",
+    "multimode fiber (om1)": "OM1",
+    "mmf-om2": "OM2",
+    "multimode fiber (om2)": "OM2",
+    "mmf-om3": "OM3",
+    "multimode fiber (om3)": "OM3",
+    "mmf-om4": "OM4",
+    "multimode fiber (om4)": "OM4",
+    "mmf-om5": "OM5",
+    "multimode fiber (om5)": "OM5",
+    "smf-os1": "OS1",
+    "single-mode fiber (os1)": "OS1",
+    "smf-os2": "OS2",
+    "single-mode fiber (os2)": "OS2",
+    "dac-passive": "DAC",
+    "direct attach copper (passive)": "DAC",
+    "dac-active": "ACC",
+    "direct attach copper (active)": "ACC",
+    "aoc": "AOC",
+    "active optical cabling (aoc)": "AOC",
+}
+"""Our words for the types of cables, as the API and the tables write them."""
+COPPER = frozenset({"DAC", "ACC"})
+INFINIBAND = {"infiniband-edr": "100G", "infiniband-hdr": "200G", "infiniband-ndr": "400G", "infiniband-xdr": "800G"}
+"""The speed of four lanes."""
+LENGTHS = {"meters": "m", "centimeters": "cm", "kilometers": "km", "feet": "ft", "inches": "in"}
+GONE = frozenset({"decommissioning"})
+_SPEED = re.compile(r"(\d+(?:\.\d+)?)([gt])base|\((\d+(?:\.\d+)?)([gt])e\)", re.IGNORECASE)
+
+
+class Port(NamedTuple):
+    """One end of a cable: what it is called, its speed, and the standard where the interface names one."""
+
+    name: str
+    bytes_per_s: float | None
+    standard: str
+
+
+def of(inventory: Inventory) -> Iterator[Part]:
+    """The network cables that can be judged: copper of a known speed, and fibre between interfaces that name their standard."""
+    kinds = dict(_kinds(inventory))
+    for entry in inventory.of("cables"):
+        medium = MEDIA.get(entry.text("type").lower())
+        ends = [_port(entry, side, kinds) for side in ("a", "b")]
+        length_m = _length_m(entry)
+        near, far = ends
+        if medium is None or length_m is None or near is None or far is None or entry.text("status").lower() in GONE:
+            continue
+        fields = {
+            "cable_from": entry.field("a_terminations", near.name),
+            "cable_to": entry.field("b_terminations", far.name),
+            "cable_medium": entry.field("type", medium),
+            "cable_length_m": entry.field("length", length_m),
+        }
+        if further := _judged(entry, medium, near, far):
+            name = entry.text("label") or f"{near.name} to {far.name}"
+            yield Part("cable", Role(name, entry.origin(), fields | further))
+
+
+def _judged(entry: Entry, medium: str, near: Port, far: Port) -> dict[str, Field]:
+    """What makes a cable one that can be judged; nothing where it cannot."""
+    if medium in COPPER and near.bytes_per_s and far.bytes_per_s:
+        return {"cable_bytes_per_s": entry.field("a_terminations", min(near.bytes_per_s, far.bytes_per_s))}
+    if medium not in (*COPPER, "AOC") and near.standard and far.standard:
+        sides = (("optic", "a_terminations", near), ("far_optic", "b_terminations", far))
+        return {fact: entry.field(key, port.standard) for fact, key, port in sides}
+    return {}
+
+
+def _kinds(inventory: Inventory) -> Iterator[tuple[int | tuple[str, str], str]]:
+    """The types of interfaces, by id and by device and name."""
+    for entry in inventory.of("interfaces"):
+        number = entry.id()
+        if number is not None:
+            yield number, entry.text("type")
+        yield (entry.text("device"), entry.text("name")), entry.text("type")
+
+
+def _port(entry: Entry, side: str, kinds: Mapping[int | tuple[str, str], str]) -> Port | None:
+    """The interface at one side of a cable; None of other things, and where there are several."""
+    stated = entry.row.get(f"{side}_terminations")
+    if isinstance(stated, str):
+        device, name = entry.text(f"device_{side}"), stated.strip()
+        kind = kinds.get((device, name))
+    elif isinstance(stated, list) and len(stated) == 1 and isinstance(stated[0], dict):
+        end = stated[0].get("object")
+        if stated[0].get("object_type") != "dcim.interface" or not isinstance(end, dict):
+            return None
+        device, name = text_of(end.get("device")), text_of(end.get("name"))
+        number = end.get("id")
+        kind = (kinds.get(number) if isinstance(number, int) else None) or kinds.get((device, name))
+    else:
+        return None
+    if not kind:
+        return None
+    standard = kind.partition(" (")[0]
+    return Port(f"{device}:{name}", _bytes_per_s(kind), standard if optics.named(standard) else "")
+
+
+def _bytes_per_s(kind: str) -> float | None:
+    """The speed of a type of interface: 400gbase-x-osfp, QSFP-DD (400GE), infiniband-ndr."""
+    match = _SPEED.search(kind)
+    stated = f"{match[1] or match[3]}{(match[2] or match[4]).upper()}" if match else INFINIBAND.get(kind.lower())
+    return units.line_rate(stated) if stated else None
+
+
+def _length_m(entry: Entry) -> float | None:
+    stated, unit = entry.text("length"), entry.text("length_unit")
+    try:
+        return units.parse(f"{stated} {LENGTHS.get(unit.lower(), unit)}".strip(), "m") if stated else None
+    except ValueError:
+        return None

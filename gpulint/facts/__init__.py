@@ -1,0 +1,1 @@
+"""Facts: named quantities of a role, resolved on demand in three worlds."""

@@ -1,0 +1,43 @@
+"""Checkpoints: the architecture of the one that a role names, from the catalog or the repository."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from posixpath import dirname, join, normpath
+
+from gpulint.catalog import architecture
+from gpulint.catalog.architecture import Resolved
+from gpulint.source.repository import Repository
+from gpulint.workload import Role
+
+
+def resolve(role: Role, path: str, repository: Repository, like: Mapping[str, str] | None) -> Resolved | None:
+    """The architecture of a role's checkpoint; None when no checkpoint is stated."""
+    reference = role.text("checkpoint")
+    if not reference:
+        return None
+    resolved = architecture.resolve(reference, lambda name: _config(repository, path, name), like)
+    config = _config(repository, path, reference) if resolved.how.startswith("config.json") else None
+    if config is None:
+        return resolved
+    from gpulint.catalog.architecture import index
+
+    return index.with_files(resolved, config, lambda name, length: _head(repository, path, reference, name, length))
+
+
+def _config(repository: Repository, path: str, reference: str) -> str | None:
+    """The text of a checkpoint's config.json beside the file or in the repository."""
+    if reference.startswith("/") or "://" in reference:
+        return None
+    name = join(reference, "config.json")
+    content = repository.read(normpath(join(dirname(path), name))) or repository.at_root(normpath(name))
+    return None if content is None else content.decode("utf-8", "replace")
+
+
+def _head(repository: Repository, path: str, reference: str, name: str, length: int) -> bytes | None:
+    """The first bytes of a file that lies beside a checkpoint's config.json."""
+    near = normpath(join(dirname(path), reference))
+    if repository.read(join(near, "config.json")) is not None:
+        return repository.head(join(near, name), length)
+    content = repository.at_root(normpath(join(reference, name)))
+    return None if content is None else content[:length]

@@ -1,0 +1,90 @@
+"""Variants: the facts of a role with some fields changed; what rests on none of them is taken over from the role as it was."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+
+from gpulint.catalog.architecture import Resolved
+from gpulint.facts.resolver import Facts, Known, Missing
+from gpulint.workload import Field, Role
+
+
+class _Watched(Mapping[str, Field]):
+    """Fields that tell who reads them."""
+
+    def __init__(self, fields: Mapping[str, Field], told: Callable[[str], None]) -> None:
+        self._fields = fields
+        self._told = told
+
+    def __getitem__(self, name: str) -> Field:
+        self._told(name)
+        return self._fields[name]
+
+    def get(self, name: str, default: Field | None = None) -> Field | None:  # type: ignore[override]
+        self._told(name)
+        return self._fields.get(name, default)
+
+    def __contains__(self, name: object) -> bool:
+        self._told(str(name))
+        return name in self._fields
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+
+class Traced(Facts):
+    """The facts of a role, each with the names that were read to find it; of a variant, over those of the role before."""
+
+    def __init__(
+        self,
+        role: Role,
+        resolved: Resolved | None,
+        before: Traced | None = None,
+        changed: dict[str, bool] | None = None,
+    ) -> None:
+        self._fields = role.fields
+        self._before = before
+        self._changed = changed or {}
+        self._reading: list[set[str]] = []
+        self._read: dict[str, set[str]] = {}
+        self._resting: dict[frozenset[str], dict[str, bool]] = {}
+        super().__init__(replace(role, fields=_Watched(role.fields, self._told)), resolved)
+
+    def _told(self, name: str) -> None:
+        if self._reading:
+            self._reading[-1].add(name)
+
+    def find(self, name: str) -> Known | Missing:
+        if self._reading:
+            self._reading[-1].add(name)
+        if (found := self._found.get(name)) is not None:
+            return found
+        if self._before is not None and not self._before.rests(name, self._changed):
+            self._read[name] = self._before._read[name]
+            found = self._found[name] = self._before.find(name)
+            return found
+        self._read[name] = set()
+        self._reading.append(self._read[name])
+        try:
+            return super().find(name)
+        finally:
+            self._reading.pop()
+
+    def rests(self, name: str, changed: dict[str, bool]) -> bool:
+        """Whether a fact rests on any name that `changed` says was; what is found out is added there."""
+        told = changed.get(name)
+        if told is None:
+            self.find(name)
+            changed[name] = False  # what needs itself adds nothing
+            told = changed[name] = any(self.rests(one, changed) for one in self._read.get(name, ()))
+        return told
+
+    def variant(self, role: Role) -> Traced:
+        """The facts of the same role with other fields."""
+        names = self._fields.keys() | role.fields.keys()
+        changed = frozenset(name for name in names if self._fields.get(name) is not role.fields.get(name))
+        return Traced(role, self.resolved, self, self._resting.setdefault(changed, dict.fromkeys(changed, True)))

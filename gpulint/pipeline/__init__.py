@@ -1,0 +1,1 @@
+"""Where the stages meet: a session checks files and makes one report."""

@@ -1,0 +1,1 @@
+"""Head against base: which findings a change adds."""

@@ -1,0 +1,177 @@
+"""Metadata: whose a workload is, as its object says: its name and kind, its namespace, labels and annotations, its image."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from gpulint.source import documents
+from gpulint.source.documents import Document, Path
+from gpulint.workload import Field, Origin, Role, Unknown, Workload
+
+MAPS = ("labels", "annotations")
+FILLED_IN = ("{{", "$")
+"""Marks of what a tool fills in before anything is applied; neither names nor images hold them."""
+TARGETS: Mapping[str, tuple[Path, ...]] = {
+    "helm_release": (("spec", "targetNamespace"), ("metadata", "namespace")),
+    "argo_cd": (("spec", "destination", "namespace"), ("spec", "template", "spec", "destination", "namespace")),
+}
+"""Where objects that install a chart say into which namespace, by adapter."""
+BY_CHART = "the chart's own templates decide it"
+BY_MODULE = "expressions of the module decide it"
+KUSTOMIZATIONS = ("kustomization.yaml", "kustomization.yml", "Kustomization")
+
+
+class Added(NamedTuple):
+    """What a Kustomization adds to the objects of the files that it lists."""
+
+    path: str
+    maps: Mapping[str, Mapping[str, str]]
+    namespace: str = ""
+
+
+def described(workload: Workload, read: Callable[[str], bytes | None]) -> Workload:
+    """The workload with what its object, and a Kustomization beside its file, say of it, beside what its roles state."""
+    added = _kustomized(workload.document, read) if _is_object(workload.document) else None
+    return replace(workload, roles=tuple(_described(role, workload, added) for role in workload.roles))
+
+
+def _described(role: Role, workload: Workload, added: Added | None) -> Role:
+    document, kind = workload.document, workload.document.get((*workload.path, "kind"))
+    holders = tuple(_holders(role, workload))
+    own: dict[str, Field] = {
+        "path": Field(document.path, source="the file's own"),
+        "workload_name": Field(workload.name, source="the workload's own"),
+        "object_kind": Field(kind if isinstance(kind, str) else None, source="the object's own"),
+        "object_namespace": _namespace(holders, workload),
+        **{name: _map(name, holders, workload) for name in MAPS},
+    }
+    if (image := _image(role.anchor)) is not None:
+        own["image"] = image
+    if added is not None:
+        own |= _overlaid(own, added)
+    return role.having(**{name: field for name, field in own.items() if name not in role.fields})
+
+
+def _item(value: object, part: str | int) -> object:
+    """What a mapping or a list holds under a step of a path."""
+    if isinstance(value, dict):
+        return value.get(part)
+    return value[part] if isinstance(value, list) and isinstance(part, int) and part < len(value) else None
+
+
+def _kustomized(document: Document, read: Callable[[str], bytes | None]) -> Added | None:
+    """What the Kustomization of the same folder adds, where it lists the file of an object."""
+    folder, name = posixpath.split(document.path)
+    for file in KUSTOMIZATIONS:
+        path = posixpath.join(folder, file)
+        if name == file or (content := read(path)) is None:
+            continue
+        for one in documents.load(path, content).documents:
+            listed = one.get(("resources",))
+            names = [posixpath.normpath(str(each)) for each in listed] if isinstance(listed, list) else []
+            if name in names:
+                return _added(one)
+    return None
+
+
+def _added(one: Document) -> Added:
+    labels = _entries(one.get(("commonLabels",)))
+    groups = one.get(("labels",))
+    for group in groups if isinstance(groups, list) else ():
+        labels |= _entries(group.get("pairs")) if isinstance(group, dict) else {}
+    namespace = one.get(("namespace",))
+    maps = {"labels": labels, "annotations": _entries(one.get(("commonAnnotations",)))}
+    return Added(one.path, maps, namespace if isinstance(namespace, str) else "")
+
+
+def _overlaid(own: Mapping[str, Field], added: Added) -> dict[str, Field]:
+    """The fields that a Kustomization changes: its own words count, and its overlays may add more."""
+    changed = {"kustomization": Field(added.path, source="the same folder")}
+    for name in MAPS:
+        if isinstance(before := own[name].value, Mapping):
+            changed[name] = replace(own[name], value={**before, **added.maps[name]})
+    if added.namespace:
+        changed["object_namespace"] = Field(added.namespace, source=added.path)
+    return changed
+
+
+def _holders(role: Role, workload: Workload) -> Iterator[Origin]:
+    """The `metadata` of an object and of the templates in it that a role comes from, outermost first."""
+    document = workload.document
+    paths = [workload.path, *([role.anchor.path] if role.anchor.document is document else [])]
+    seen: set[Path] = set()
+    for path in paths:
+        value = document.data
+        for end in range(len(path) + 1):
+            value = value if end == 0 else _item(value, path[end - 1])
+            place = (*path[:end], "metadata")
+            if isinstance(value, dict) and isinstance(value.get("metadata"), dict) and place not in seen:
+                seen.add(place)
+                yield Origin(document, place)
+
+
+def _namespace(holders: Sequence[Origin], workload: Workload) -> Field:
+    document = workload.document
+    if workload.adapter in TARGETS:
+        found = [Origin(document, path) for path in TARGETS[workload.adapter]]
+    else:
+        found = [one._replace(path=(*one.path, "namespace")) for one in holders]
+    for one in found:
+        if isinstance(stated := one.document.get(one.path), str):
+            unsure = any(mark in stated for mark in FILLED_IN)
+            return Field(Unknown(f"{stated} is filled in", "placeholder") if unsure else stated, (one,))
+    if workload.adapter == "helm_values":
+        return Field(Unknown("the namespace is given when the chart is installed"))
+    if _is_object(document):
+        return Field(Unknown("the object states no namespace: whoever applies it decides"))
+    return Field(None, source="the format has no namespaces")
+
+
+def _map(name: str, holders: Sequence[Origin], workload: Workload) -> Field:
+    """Labels or annotations: the object's own, and those of a pod template for what the object does not say."""
+    if workload.adapter == "helm_values":
+        return Field(Unknown(BY_CHART))
+    if workload.document.format == "hcl":
+        return Field(Unknown(BY_MODULE))
+    holding = [one for one in holders if isinstance(one.document.get((*one.path, name)), dict)]
+    places = [one._replace(path=(*one.path, name)) for one in holding] or _of_service(name, workload)
+    merged: dict[str, str] = {}
+    for one in reversed(places):
+        merged.update(_entries(one.document.get(one.path)))
+    return Field(merged, tuple(one._replace(key=True) for one in places), source="" if places else "nothing states any")
+
+
+def _of_service(name: str, workload: Workload) -> list[Origin]:
+    """The labels of a service of Compose, which takes them as a mapping or as a list of `key=value`."""
+    place = Origin(workload.document, (*workload.path, name))
+    stated = workload.adapter == "compose" and isinstance(workload.document.get(place.path), dict | list)
+    return [place] if stated else []
+
+
+def _entries(stated: object) -> dict[str, str]:
+    if isinstance(stated, list):
+        pairs = (str(one).partition("=") for one in stated)
+        return {key: value for key, _, value in pairs}
+    return {str(key): _text(value) for key, value in stated.items()} if isinstance(stated, dict) else {}
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else "" if value is None else str(value)
+
+
+def _is_object(document: Document) -> bool:
+    return isinstance(document.get(("apiVersion",)), str) and isinstance(document.get(("kind",)), str)
+
+
+def _image(anchor: Origin) -> Field | None:
+    """The image of the container that a role is anchored in; None where nothing states one that is whole."""
+    document = anchor.document
+    for end in range(len(anchor.path), -1, -1):
+        place = Origin(document, (*anchor.path[:end], "image"))
+        if isinstance(stated := document.get(place.path), str):
+            unsure = any(mark in stated for mark in FILLED_IN)
+            return Field(Unknown(f"{stated} is filled in", "placeholder") if unsure else stated, (place,))
+    return None

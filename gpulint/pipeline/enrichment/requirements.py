@@ -1,0 +1,63 @@
+"""Governed: a workload with what its organisation's policy demands of it, as quantities that rules compare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from gpulint.pipeline.enrichment.object_metadata import MAPS
+from gpulint.policy.config.governance import Governance, Requirement
+from gpulint.workload import Field, Origin, Role, Workload
+
+SOURCE = "gpulint.yaml"
+
+
+def governed(workload: Workload, governance: Governance) -> Workload:
+    """The workload with thresholds, what is permitted, and what it is to state."""
+    return replace(workload, roles=tuple(_governed(role, workload, governance) for role in workload.roles))
+
+
+def _governed(role: Role, workload: Workload, governance: Governance) -> Role:
+    fields = {name: Field(value, source=SOURCE) for name, value in governance.thresholds.items()}
+    if governance.permitted.allowed or governance.permitted.forbidden:
+        told = governance.permitted
+        fields["permitted_accelerators"] = Field(str(told), _places([told.origin]), source=SOURCE)
+    applying = [one for one in governance.requirements if one.matches(workload.name, workload.kind)]
+    return role.having(**fields, **(dict(_required(applying, role, workload)) if applying else {}))
+
+
+def _required(applying: Sequence[Requirement], role: Role, workload: Workload) -> Iterator[tuple[str, Field]]:
+    """What the requirements that apply want stated; a role that runs beside another states nothing of its own."""
+    words = {
+        "required_labels": [(one, name) for one in applying for name in one.labels],
+        "required_annotations": [(one, name) for one in applying for name in one.annotations],
+        "required_facts": [(one, name) for one in applying for name in one.facts if not role.text("part_of")],
+    }
+    for quantity, named in words.items():
+        if named:
+            origins = _places(one.origin for one, _ in named)
+            yield quantity, Field(tuple(dict.fromkeys(name for _, name in named)), origins, source=SOURCE)
+    if aimed := [one for one in applying if one.objective]:
+        yield "objective_required", Field(True, _places(one.origin for one in aimed), source=SOURCE)
+    for name, (place, origin) in _places_of_maps(workload).items():
+        yield name, Field(place, (origin,), source="the format")
+
+
+def _places(origins: Iterable[Origin | None]) -> tuple[Origin, ...]:
+    return tuple(one for one in origins if one is not None)[:1]
+
+
+def _places_of_maps(workload: Workload) -> dict[str, tuple[str, Origin]]:
+    """Where labels and annotations go in this format, in words, and the place of what holds them or is nearest to it."""
+    document, metadata = workload.document, (*workload.path, "metadata")
+    if not isinstance(document.get(metadata), dict):
+        anchor = workload.roles[0].anchor
+        return {f"{name}_place": (f"a comment, as # gpulint: {name}=NAME:VALUE", anchor) for name in MAPS}
+    paths = {name: (*metadata, name) for name in MAPS}
+    return {
+        f"{name}_place": (
+            f"metadata.{name}",
+            Origin(document, metadata if document.get(path) is None else path, key=True),
+        )
+        for name, path in paths.items()
+    }

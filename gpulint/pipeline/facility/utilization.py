@@ -1,0 +1,161 @@
+"""Gauges: how much of each limit a part of a facility takes, by the facts that say so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from gpulint.facility.model import PartFacts
+from gpulint.facts.resolver import Missing, glossary
+from gpulint.report.model import Meter, Worlds
+
+
+class Gauge(NamedTuple):
+    """The facts of a meter: what is taken, at least, and of how much.
+
+    What is taken counts as the least where it has no fact of its own, and where a server lacks the fact `each`.
+    """
+
+    taken: str
+    least: str
+    limit: str
+    each: str = ""
+    usual: bool = False
+
+
+PLACED = "placed"
+"""The meter of what a run places; where it places nothing there is none."""
+_PLANNED = (Gauge("planned_load_w", "least_planned_load_w", "power_limit_w"),)
+_COOLED = ("cooling_installed_w", "cooling_reserved_w")
+_PLACED = (Gauge("placed_load_w", "", "power_limit_w"),)
+_ROOM = {
+    "power": _PLANNED,
+    PLACED: _PLACED,
+    "cooling": tuple(Gauge("room_heat_w", "least_room_heat_w", limit) for limit in _COOLED),
+}
+_SITE = {
+    "power": _PLANNED,
+    PLACED: _PLACED,
+    "cooling": tuple(Gauge("heat_w", "least_heat_w", limit) for limit in _COOLED),
+}
+GAUGES: Mapping[str, Mapping[str, tuple[Gauge, ...]]] = {
+    "rack": {
+        "power": (
+            Gauge("planned_load_w", "least_planned_load_w", "power_limit_w"),
+            Gauge("load_va", "least_load_va", "rack_usable_va"),
+        ),
+        PLACED: (
+            Gauge("placed_load_w", "", "power_limit_w"),
+            Gauge("placed_load_va", "", "rack_usable_va"),
+        ),
+        "cooling": (
+            Gauge("cooled_heat_w", "least_cooled_heat_w", "cooling_installed_w"),
+            Gauge("heat_w", "least_heat_w", ""),
+            Gauge("air_heat_w", "least_air_heat_w", "density_most_w", usual=True),
+        ),
+        "weight": (
+            Gauge("carried_kg", "least_carried_kg", "rack_load_limit_kg"),
+            Gauge("floor_load_kg_per_m2", "", "floor_limit_kg_per_m2", each="server_weight_kg"),
+        ),
+        "space": (Gauge("units_used", "", "rack_units", each="server_group_units"),),
+    },
+    "panel": {
+        "power": (Gauge("panel_load_w", "least_panel_load_w", "panel_capacity_w"),),
+        "failover": (Gauge("panel_failover_w", "", "panel_capacity_w"),),
+    },
+    "cdu": {
+        "cooling": tuple(Gauge("loop_heat_w", "least_loop_heat_w", limit) for limit in _COOLED),
+        "flow": (Gauge("needed_flow_m3_per_s", "least_flow_m3_per_s", "liquid_flow_m3_per_s"),),
+    },
+    "row": _ROOM,
+    "room": _ROOM,
+    "site": _SITE,
+    "facility": _SITE,
+}
+"""The meters of each kind of part; of several gauges the one that comes nearest to its limit is shown."""
+
+
+def meters(known: PartFacts) -> Iterator[Meter]:
+    """The meters of a part."""
+    for name, gauges in GAUGES[known.kind].items():
+        nearest = max((_meter(known, name, gauge) for gauge in gauges), key=_nearness)
+        if name != PLACED or nearest.taken is not None:
+            yield nearest
+
+
+def _nearness(meter: Meter) -> tuple[bool, bool, bool, bool, float]:
+    """How much a meter tells: a stated limit before a usual one before none, what is over for sure, then the share of it."""
+    likely = meter.taken.likely if meter.taken else meter.least
+    share = likely / meter.limit if likely is not None and meter.limit else -1.0
+    has_limit, is_known = meter.limit is not None, likely is not None
+    return has_limit and not meter.usual, has_limit and is_known, is_known, meter.verdict == "exceeded", share
+
+
+def _meter(known: PartFacts, name: str, gauge: Gauge) -> Meter:
+    taken, limit = worlds(known, gauge.taken), worlds(known, gauge.limit) if gauge.limit else None
+    least = worlds(known, gauge.least) if gauge.least else taken
+    if gauge.each and not all(worlds(one, gauge.each) for one in known.of_kind("server")):
+        taken = None
+    verdict = _verdict(taken, least, limit)
+    if gauge.usual and verdict == "exceeded":
+        verdict = "likely exceeded"
+    return Meter(
+        name,
+        _unit(gauge),
+        taken,
+        limit and limit.likely,
+        None if taken or not least or not least.favourable else least.favourable,
+        gauge.usual,
+        verdict,
+        tuple(_needs(known, gauge)) if verdict == "cannot tell" else (),
+    )
+
+
+def _unit(gauge: Gauge) -> str:
+    """The unit of a meter; rack units are a count."""
+    return glossary()[gauge.taken].unit or "u"
+
+
+def _verdict(taken: Worlds[float] | None, least: Worlds[float] | None, limit: Worlds[float] | None) -> str:
+    if limit is None:
+        return "cannot tell"
+    if taken is not None:
+        over = [one > most for one, most in zip(taken, limit, strict=True)]
+        likely = over[1]
+        return (
+            ("exceeded" if all(over) else "likely exceeded") if likely else ("likely within" if any(over) else "within")
+        )
+    sure = least is not None and all(one > most for one, most in zip(least, limit, strict=True))
+    return "exceeded" if sure else "cannot tell"
+
+
+def _needs(known: PartFacts, gauge: Gauge) -> list[str]:
+    """What would have to be stated for a meter: what its parts lack, and the limit where none is."""
+    lacking = known.missing(filter(None, (gauge.taken, gauge.limit)))
+    return sorted(lacking | ({gauge.limit} if gauge.limit and worlds(known, gauge.limit) is None else set()))
+
+
+# ---- facts
+
+
+def worlds(known: PartFacts, name: str) -> Worlds[float] | None:
+    """A fact in numbers; None where it is missing, or known to be absent."""
+    found = known.worlds(name)
+    if isinstance(found, Missing) or not all(_is_number(one) for one in found):
+        return None
+    return Worlds(*map(float, found))  # type: ignore[arg-type]
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_so(known: PartFacts, name: str) -> bool:
+    """Whether a flag is known to be set."""
+    return known.likely(name) is True
+
+
+def word(known: PartFacts, name: str) -> str:
+    """A fact in words; empty where it is missing, or known to be absent."""
+    found = known.likely(name)
+    return found if isinstance(found, str) else ""

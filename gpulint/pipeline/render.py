@@ -1,0 +1,243 @@
+"""Rendering: what the user's own helm or kustomize makes of a chart or overlay, run only when asked for by name.
+
+Nothing of the chart is executed by gpulint itself; the tool is started without a shell, for a bounded time and output.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeVar
+
+from gpulint.adapters.objects import references as joins
+from gpulint.report.model import Location, Report
+from gpulint.source import documents
+from gpulint.source.documents import Document, Node
+from gpulint.source.repository import Source
+
+TOOLS = ("helm", "kustomize")
+TIMEOUT_S = 120.0
+OUTPUT_BYTES_MAX = 4_000_000
+ERROR_BYTES_MAX = 4_000
+LISTS = ("resources", "bases", "components", "patchesStrategicMerge", "patches", "patchesJson6902")
+"""Where a Kustomization names files and folders of its own."""
+FOLDERS_MAX = 64
+
+T = TypeVar("T")
+
+
+class RenderError(Exception):
+    """Why a tool gave nothing to check, in a sentence that may go on with what the tool said."""
+
+
+class Rendered(NamedTuple):
+    """What a tool made of a folder: as it is shown, the source to check, its documents, and the files it is made of."""
+
+    shown: str
+    source: Source
+    documents: tuple[Document, ...]
+    files: tuple[Document, ...] = ()
+
+
+def rendered(tool: str, folder: str, values: Sequence[str] = ()) -> Rendered:
+    """The objects that helm makes of a chart, or kustomize of an overlay."""
+    if not Path(folder).is_dir():
+        raise RenderError(f"--render {tool} needs a folder, and {folder} is none")
+    if missing := next((name for name in values if not Path(name).is_file()), None):
+        raise RenderError(f"there is no values file {missing}")
+    content = _output(_command(tool, folder, values))
+    source = Source(f"{folder.rstrip('/')} (rendered).yaml", content)
+    made = documents.load(source.path, content).documents
+    return Rendered(folder.rstrip("/"), source, made, tuple(_files(folder)) if tool == "kustomize" else ())
+
+
+def placed(report: Report, found: Sequence[Rendered]) -> Report:
+    """The report with each place in the files it was rendered from where that is certain, else by object and line."""
+    by_path = {one.source.path: one for one in found}
+
+    def move(location: Location) -> Location:
+        one = by_path.get(location.path)
+        return location if one is None else _source_of(one, location)
+
+    return _mapped(report, move)
+
+
+def _mapped(value: T, move: Callable[[Location], Location]) -> T:
+    """A record with every Location inside it moved."""
+    if isinstance(value, Location):
+        return move(value)  # type: ignore[return-value]
+    if isinstance(value, tuple):
+        parts = [_mapped(part, move) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+    return value
+
+
+# ---- running the tool
+
+
+def _command(tool: str, folder: str, values: Sequence[str]) -> list[str]:
+    """The words that render: of helm without tests, of kustomize without plugins; neither fetches a chart."""
+    place = str(Path(folder).resolve())
+    if tool == "helm":
+        files = [word for name in values for word in ("--values", str(Path(name).resolve()))]
+        return [_program("helm"), "template", "gpulint", place, "--skip-tests", *files]
+    if kustomize := shutil.which("kustomize"):
+        return [kustomize, "build", place]
+    return [_program("kubectl", "kustomize"), "kustomize", place]
+
+
+def _program(name: str, wanted: str = "") -> str:
+    found = shutil.which(name)
+    if found is None:
+        raise RenderError(
+            f"{wanted or name} is not installed, or not on the PATH" + (f" (nor is {name})" if wanted else "")
+        )
+    return found
+
+
+def _output(command: Sequence[str]) -> bytes:
+    """What a program prints, within bounds of time and size."""
+    name = Path(command[0]).name
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(  # noqa: S603  the user's own program, asked for by name
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said, start_new_session=True
+        )
+        late = threading.Event()
+        timer = threading.Timer(TIMEOUT_S, _end, (process, late))
+        timer.start()
+        try:
+            content = process.stdout.read(OUTPUT_BYTES_MAX + 1) if process.stdout else b""
+            if len(content) > OUTPUT_BYTES_MAX:
+                _end(process, late)
+                raise RenderError(f"{name} printed more than {OUTPUT_BYTES_MAX // 1_000_000} MB")
+            status = process.wait()
+        finally:
+            timer.cancel()
+            if process.stdout:
+                process.stdout.close()
+        if late.is_set():
+            raise RenderError(f"{name} took longer than {TIMEOUT_S:.0f} s")
+        if status != 0:
+            said.seek(0)
+            raise RenderError(f"{name} failed:\n{said.read(ERROR_BYTES_MAX).decode('utf-8', 'replace').strip()}")
+    return content
+
+
+def _end(process: subprocess.Popen[bytes], ended: threading.Event) -> None:
+    """End a program of ours with whatever it has started."""
+    ended.set()
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+# ---- from the rendered text back to the files
+
+
+def _files(folder: str) -> Iterator[Document]:
+    """The documents of the files below a Kustomization that it names, patches among them."""
+    todo, seen = [Path(folder)], set[Path]()
+    while todo and len(seen) < FOLDERS_MAX:
+        here = todo.pop()
+        if here.resolve() in seen:
+            continue
+        seen.add(here.resolve())
+        for place in _named(here):
+            if place.is_dir():
+                todo.append(place)
+            elif place.is_file():
+                yield from documents.load(_shown(place), place.read_bytes()).documents
+
+
+def _named(folder: Path) -> Iterator[Path]:
+    for name in joins.KUSTOMIZATIONS:
+        if not (folder / name).is_file():
+            continue
+        for one in documents.load(name, (folder / name).read_bytes()).documents:
+            for key in LISTS:
+                listed = one.get((key,))
+                for entry in listed if isinstance(listed, list) else ():
+                    path = entry.get("path") if isinstance(entry, dict) else entry
+                    if isinstance(path, str) and "\n" not in path and "://" not in path:
+                        yield folder / path
+
+
+def _shown(place: Path) -> str:
+    relative = os.path.relpath(place)
+    return relative if not relative.startswith("..") else str(place)
+
+
+def _source_of(one: Rendered, location: Location) -> Location:
+    """The place in the one file that states the same at the same path; else the object, and the line of the rendered text."""
+    offset = _offset(one.source.content.decode("utf-8", "replace"), location)
+    made = next((document for document in one.documents if document.root.start <= offset <= document.root.end), None)
+    if made is None:
+        return location._replace(path=f"{one.shown} (rendered)")
+    path = _path_at(made.root, offset)
+    stating = [file for file in one.files if _same_object(file, made) and file.node(path) is not None]
+    if path and len(stating) == 1 and stating[0].get(path) == made.get(path) and _same_names(stating[0], made, path):
+        return _within(stating[0], made, path, location)
+    kind, name = made.get(("kind",)), made.get(("metadata", "name"))
+    return location._replace(path=f"{one.shown} (rendered): {kind}/{name}")
+
+
+def _offset(text: str, location: Location) -> int:
+    lines = text.splitlines(keepends=True)
+    return sum(len(line) for line in lines[: location.line - 1]) + location.column - 1
+
+
+def _path_at(node: Node, offset: int) -> documents.Path:
+    """The path of the innermost value whose text, or whose key, holds an offset."""
+    path: list[str | int] = []
+    while True:
+        step = next(_steps(node, offset), None)
+        if step is None:
+            return tuple(path)
+        path.append(step[0])
+        node = step[1]
+
+
+def _steps(node: Node, offset: int) -> Iterator[tuple[str | int, Node]]:
+    if node.kind == "mapping":
+        for key, value in node.value:
+            if key.start <= offset < max(key.end, value.end):
+                yield key.value, value
+    elif node.kind == "sequence":
+        for at, item in enumerate(node.value):
+            if item.start <= offset < max(item.end, item.start + 1):
+                yield at, item
+
+
+def _same_object(one: Document, other: Document) -> bool:
+    """Whether two documents are of one group, kind and name."""
+    groups = {str(document.get(("apiVersion",))).rpartition("/")[0] for document in (one, other)}
+    named = {(str(document.get(("kind",))), str(document.get(("metadata", "name")))) for document in (one, other)}
+    return len(groups) == 1 and len(named) == 1
+
+
+def _same_names(one: Document, other: Document, path: documents.Path) -> bool:
+    """Whether the items of lists along a path are called the same in both."""
+    items = [path[: at + 1] for at, part in enumerate(path) if isinstance(part, int)]
+    return all(one.get((*item, "name")) == other.get((*item, "name")) for item in items)
+
+
+def _within(file: Document, made: Document, path: documents.Path, location: Location) -> Location:
+    """The same word of the value where both write it alike, else the value."""
+    whole, there = file.locate(path), made.locate(path)
+    alike = _written(file, path) == _written(made, path) and "\n" not in _written(file, path)
+    if not alike or location.line != there.line:
+        return whole
+    start, end = (column - there.column for column in (location.column, location.end_column))
+    return whole._replace(column=whole.column + start, end_column=whole.column + end)
+
+
+def _written(document: Document, path: documents.Path) -> str:
+    node = document.node(path)
+    return document.text[node.start : node.end] if node is not None and node.kind == "scalar" else "\n"

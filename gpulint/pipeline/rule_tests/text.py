@@ -1,0 +1,102 @@
+"""What `gpulint rule test` prints: a line a rule, and of a sample that fails, where it was expected and where it spoke."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from gpulint.pipeline.rule_tests.runner import Tested, Trial
+
+FORMAT = "gpulint-rule-test/1"
+AROUND = 3
+"""So many lines of a sample are shown around one of interest."""
+
+
+def as_text(found: Sequence[Tested]) -> str:
+    """A line for each rule, what is wrong below those that fail, and the counts."""
+    width = max((len(one.name) for one in found), default=0)
+    lines = [line for one in found for line in _rule(one, width)]
+    return "\n".join([*lines, "", _counts(found)]) + "\n"
+
+
+def _rule(one: Tested, width: int) -> Iterator[str]:
+    counts = ", ".join(f"{sum(trial.side == side for trial in one.trials)} {side}" for side in ("bad", "good"))
+    if one.passed:
+        yield f"ok    {one.name:<{width}}  {counts}"
+        return
+    yield f"FAIL  {one.name:<{width}}  {counts if one.trials else 'no rule'}"
+    yield from (f"  {line}" for complaint in one.complaints for line in complaint.splitlines())
+    for trial in one.trials:
+        if not trial.passed:
+            yield from _trial(one.path, trial)
+
+
+def _trial(path: str, trial: Trial) -> Iterator[str]:
+    yield f"  {path}:{trial.line}  {trial.side} sample {trial.number}"
+    yield from (f"  = {complaint}" for complaint in trial.complaints)
+    yield from _diff(trial)
+
+
+def _diff(trial: Trial) -> Iterator[str]:
+    """The lines of a sample around those of interest: `-` expected and silent, `+` spoken of, `±` both as they should be."""
+    lines = trial.text.splitlines()
+    wide = len(str(len(lines)))
+    signs = {**{one.line: "+" for one in trial.said}, **dict.fromkeys(trial.silent, "-")}
+    met = {line for line in trial.expected if line not in trial.silent} - {one.line for one in trial.astray}
+    signs |= dict.fromkeys(met, " ")
+    shown = {near for line in signs for near in range(line - AROUND, line + AROUND + 1)} or range(len(lines) + 1)
+    above = 0
+    for number, line in enumerate(lines, 1):
+        if number not in shown:
+            continue
+        if number != above + 1:
+            yield f"    {'':<{wide}} …"
+        above = number
+        yield f"  {signs.get(number, ' ')} {number:>{wide}} | {line}"
+        for said in trial.said:
+            if said.line == number:
+                yield f"    {'':<{wide}} |   spoke here: {said.severity}: {said.message}"
+        if number in trial.silent:
+            yield f"    {'':<{wide}} |   expected here, and silent"
+    if above < len(lines):
+        yield f"    {'':<{wide}} …"
+
+
+def _counts(found: Sequence[Tested]) -> str:
+    samples = sum(len(one.trials) for one in found)
+    failing = sum(not one.passed for one in found)
+    rules = f"{len(found)} rule{'' if len(found) == 1 else 's'}"
+    return f"{rules}, {samples} samples: " + (f"{failing} failed" if failing else "all passed")
+
+
+def as_json(found: Sequence[Tested]) -> str:
+    """The same for a program to read."""
+    rules = [
+        {
+            "rule": one.name,
+            "family": one.family,
+            "path": one.path,
+            "passed": one.passed,
+            "complaints": list(one.complaints),
+            "samples": [_sample(trial) for trial in one.trials],
+        }
+        for one in found
+    ]
+    summary = {
+        "rules": len(found),
+        "samples": sum(len(one.trials) for one in found),
+        "failed": sum(not one.passed for one in found),
+    }
+    return json.dumps({"format": FORMAT, "rules": rules, "summary": summary}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _sample(trial: Trial) -> dict[str, object]:
+    return {
+        "side": trial.side,
+        "number": trial.number,
+        "line": trial.line,
+        "passed": trial.passed,
+        "expected": list(trial.expected),
+        "said": [one._asdict() for one in trial.said],
+        "complaints": list(trial.complaints),
+    }

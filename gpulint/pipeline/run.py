@@ -1,0 +1,63 @@
+"""Run: from what governs it and its paths to a Report; the command line and the Python API both start here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from gpulint.pipeline import check as lint
+from gpulint.pipeline.session import Run, Unusable
+from gpulint.policy.config.settings import SettingsError
+from gpulint.policy.rules.rule import RuleError
+from gpulint.report.model import Report, Skip
+from gpulint.source.repository import Source
+
+Watched = Callable[[Iterable[Source | Skip]], Iterable[Source | Skip]]
+
+
+def sources(run: Run, paths: Sequence[str]) -> Iterator[Source | Skip]:
+    """The files that the paths name; Unusable where one is not there, or what governs it cannot be used."""
+    accepting = run.baseline.path if run.baseline else None
+    try:
+        for source in run.tree.sources(list(paths) or ["."]):
+            path = run.tree.from_root(source.path)
+            if isinstance(source, Source) and path is not None:
+                if run.policies.excludes(path) or source.path == accepting:
+                    continue
+                run.given.at(source.path)
+            yield source
+    except (FileNotFoundError, SettingsError, RuleError) as error:
+        raise Unusable(str(error)) from None
+
+
+def report(run: Run, paths: Sequence[str], watched: Watched = iter) -> Report:
+    """The report on the files that the paths name, which `watched` passes on one by one."""
+    found, seen = looked(run, watched(sources(run, paths)))
+    return settled(run, found, seen, paths or ["."])
+
+
+def checked(run: Run, files: Iterable[Source | Skip]) -> Report:
+    """The report on files that do not come from folders, settled."""
+    return settled(run, *looked(run, files))
+
+
+def looked(run: Run, files: Iterable[Source | Skip]) -> tuple[Report, tuple[str, ...]]:
+    """The report on files before it is settled, and the paths of those that were checked."""
+    seen: list[str] = []
+    found = lint.lint(_noted(files, seen), run.tree, run.given)
+    return found._replace(comment=run.settings.comment), tuple(seen)
+
+
+def settled(run: Run, found: Report, seen: Iterable[str] = (), walked: Iterable[str] = ()) -> Report:
+    """A report with what the baseline accepts, and what is useless in it and in the waivers of policies."""
+    if run.baseline is None and run.options.ignores and not any(one.waivers for one in run.policies.met()):
+        return found
+    from gpulint.pipeline import acceptance
+
+    return acceptance.settled(found, run, acceptance.scope(run, seen, walked))
+
+
+def _noted(files: Iterable[Source | Skip], seen: list[str]) -> Iterator[Source | Skip]:
+    for source in files:
+        if isinstance(source, Source):
+            seen.append(source.path)
+        yield source

@@ -1,0 +1,1 @@
+"""What a report says of a role that has no finding."""

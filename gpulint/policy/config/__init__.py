@@ -1,0 +1,1 @@
+"""gpulint.yaml: its schema, layers, packs and discovery."""

@@ -1,0 +1,158 @@
+"""Contracts: the data of a team's own file, held against its model, and each mistake in a line of its own with its place."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pydantic
+
+from gpulint.catalog.package_data import OF_CONCERN
+from gpulint.facts import objective_words as objectives
+from gpulint.policy.config import did_you_mean as spelling
+from gpulint.policy.config import schema
+from gpulint.policy.config.settings import SettingsError
+from gpulint.report.model import Location
+from gpulint.source import documents
+from gpulint.source.documents import Document, Path
+
+MISTAKES_MAX = 20
+SHOWN_MAX = 40
+LISTED_MAX = 30
+UNREAD = {
+    "template": "it holds {{ … }}, and a policy is read as it stands: nothing is filled in",
+    "binary": "this is no text",
+}
+WRONG_TYPES = {
+    "string_type": "a text",
+    "bool_type": "true or false",
+    "bool_parsing": "true or false",
+    "int_type": "a whole number",
+    "int_parsing": "a whole number",
+    "float_type": "a number",
+    "float_parsing": "a number",
+    "dict_type": "a mapping of keys, as {name: value}",
+    "model_type": "a mapping of keys, as {name: value}",
+}
+
+
+def document(path: str, content: bytes, error: type[ValueError]) -> Document:
+    """The one document of a team's own file; what is wrong with it is said although it names no GPU."""
+    loaded = documents.load(path, content + OF_CONCERN)
+    if loaded.problems:
+        raise error("\n".join(_at(problem.location, problem.message) for problem in loaded.problems[:MISTAKES_MAX]))
+    if loaded.skips or len(loaded.documents) > 1:
+        reason = loaded.skips[0] if loaded.skips else "one document is read, the file holds several"
+        raise error(f"{path}:1:1: {UNREAD.get(reason, reason)}")
+    return loaded.documents[0] if loaded.documents else documents.load(path, b"{}").documents[0]
+
+
+def policy(found: Document, inside: Path) -> dict[str, Any]:
+    """What a policy file states, or a table of it; SettingsError with the place of each mistake."""
+    data = found.get(inside) if inside else found.data
+    try:
+        stated = schema.PolicyFile.model_validate(data if data is not None else {})
+    except pydantic.ValidationError as error:
+        raise SettingsError("\n".join(_lines(found, inside, error.errors()))) from None
+    return stated.model_dump(by_alias=True, exclude_unset=True)
+
+
+def _lines(found: Document, inside: Path, mistakes: list[Any]) -> Iterator[str]:
+    for mistake in mistakes[:MISTAKES_MAX]:
+        yield _line(found, inside, tuple(mistake["loc"]), mistake)
+    if further := mistakes[MISTAKES_MAX:]:
+        yield f"{found.path}: {len(further)} further mistakes"
+
+
+def _line(found: Document, inside: Path, path: Path, mistake: Mapping[str, Any]) -> str:
+    while path and mistake["type"] != "extra_forbidden" and found.node((*inside, *path)) is None:
+        path = path[:-1]
+    whole = (*inside, *path)
+    if mistake["type"] != "extra_forbidden":
+        return _at(found.locate(whole), _said(path, mistake))
+    if path[0] == "hints" and path[-1] in objectives.WORDS:
+        return _at(found.locate(whole, key=True), f"{path[-1]} is an objective: write it under objectives:")
+    if above := _empty_above(found, whole):
+        return _at(found.locate(whole, key=True), f"unknown key {path[-1]}; indent it if it belongs to {above}")
+    known = _keys(schema.PolicyFile, path[:-1])
+    told = spelling.nearest(str(path[-1]).lower(), known) or _listed(path[:-1], known)
+    return _at(found.locate(whole, key=True), f"unknown key {path[-1]}{told}")
+
+
+def _empty_above(found: Document, path: Path) -> str:
+    """The key that stands right before another one and states nothing; empty where there is none."""
+    above = found.get(path[:-1])
+    if not isinstance(above, dict) or path[-1] not in above:
+        return ""
+    keys = list(above)
+    before = keys[: keys.index(path[-1])][-1:]
+    return str(before[0]) if before and above[before[0]] is None else ""
+
+
+def _listed(path: Path, known: list[str]) -> str:
+    where = next((str(step) for step in reversed(path) if isinstance(step, str)), "")
+    if len(known) > LISTED_MAX:
+        return f"; {where} takes one of {len(known)} names, which `gpulint policy schema` lists"
+    return f"; {where + ' takes' if where else 'there are'} {', '.join(known)}" if known else ""
+
+
+def _said(path: Path, mistake: Mapping[str, Any]) -> str:
+    """What is wrong with a value, and how it is written."""
+    kind, value = mistake["type"], mistake["input"]
+    if not path:
+        return "a policy is a mapping of keys, as fail-on: error"
+    named = str(next(step for step in reversed(path) if isinstance(step, str)))
+    name = named if isinstance(path[-1], str) else f"each of {named}"
+    if kind == "missing":
+        return f"{mistake['loc'][-1]} is missing"
+    if value is None:
+        return f"{name} states nothing; give it a value, or take the key out"
+    if kind in ("tuple_type", "list_type"):
+        return (
+            f"{name} is a list: write [{_short(value)}]"
+            if isinstance(value, str | int | float)
+            else f"{name} is a list: begin each entry with `- `, or put brackets around them: [{{…}}, {{…}}]"
+        )
+    if kind.startswith("date"):
+        return f"{name} is a day such as 2027-03-31, not {_short(value)}"
+    if kind in WRONG_TYPES:
+        return f"{name} is {WRONG_TYPES[kind]}, not {_short(value)}"
+    if kind == "literal_error":
+        words = [word.strip("' ") for word in mistake["ctx"]["expected"].replace(" or ", ", ").split(",")]
+        either = mistake["ctx"]["expected"].replace("'", "")
+        return f"{name} is {either}, not {_short(value)}{spelling.nearest(str(value), words)}"
+    said: str = mistake["msg"].removeprefix("Value error, ")
+    return said
+
+
+def _short(value: object) -> str:
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    return text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}…"
+
+
+def _keys(model: object, path: Path) -> list[str]:
+    """The keys of the mapping at a path, as far as a model names them."""
+    for step in path:
+        if isinstance(step, int):
+            continue
+        if not (isinstance(model, type) and issubclass(model, pydantic.BaseModel)):
+            return []
+        fields = {field.alias or name: field for name, field in model.model_fields.items()}
+        model = _model(fields[step].annotation) if step in fields else None
+    if not (isinstance(model, type) and issubclass(model, pydantic.BaseModel)):
+        return []
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _model(annotation: object) -> object:
+    """The model of a value, or of the items of a list, or of the values of a mapping."""
+    if isinstance(annotation, type) and not isinstance(annotation, types.GenericAlias):
+        return annotation
+    models = (_model(part) for part in typing.get_args(annotation))
+    return next((one for one in models if isinstance(one, type) and issubclass(one, pydantic.BaseModel)), None)
+
+
+def _at(location: Location, message: str) -> str:
+    return f"{location.path}:{location.line}:{location.column}: {message}"

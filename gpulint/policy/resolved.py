@@ -1,0 +1,51 @@
+"""Given: what the command line and the policies say of a run, and of each file."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gpulint.catalog.offers import EVERYTHING, Available
+from gpulint.policy.config.governance import NONE, Governance
+from gpulint.policy.config.settings import Hint, NamedFabric, NamedPool
+from gpulint.policy.rules.rule import Rule
+from gpulint.report.model import Severity
+from gpulint.source.documents import Document
+
+if TYPE_CHECKING:
+    from gpulint.policy.waivers.waivers import Demands, Suppression
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What the command line and the settings say beside the files; `governed` says it of one file, where that differs.
+
+    `facility` is the file, as shown, of the racks that workloads run in; `whole` says that the run reads all that may run there.
+    `vouched` passes on what the comments and annotations of a file silence, with those marked that do not count yet.
+    """
+
+    rules: tuple[Rule, ...]
+    every_rule: tuple[str, ...] = ()
+    accelerator: str = ""
+    hints: tuple[Hint, ...] = ()
+    pools: tuple[NamedPool, ...] = ()
+    like: Mapping[str, str] | None = None
+    alternatives: bool = True
+    fabrics: tuple[NamedFabric, ...] = ()
+    available: Available = EVERYTHING
+    fail_on: Severity = Severity.ERROR
+    waivers: tuple[Suppression, ...] = ()
+    demands: Demands | None = None
+    governance: Governance = NONE
+    facility: str = ""
+    whole: bool = False
+    governed: Callable[[str], Given] | None = None
+    vouched: Callable[[str, Sequence[Suppression], Sequence[Document]], Sequence[Suppression]] | None = None
+
+    def at(self, path: str) -> Given:
+        """What governs one file: the policy nearest to it, with what that says of its path."""
+        if self.governed is None:
+            return self
+        found = self.governed(path)
+        return found if found.alternatives == self.alternatives else replace(found, alternatives=self.alternatives)

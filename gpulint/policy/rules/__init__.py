@@ -1,0 +1,1 @@
+"""Rules: loaded, selected, evaluated, identified."""

@@ -1,0 +1,284 @@
+"""Check: rules over facts, world by world, into findings and into what could not be evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from gpulint import units
+from gpulint.catalog import package_data as shipped
+from gpulint.facts.resolver import Facts, Missing, glossary
+from gpulint.policy.rules import cel
+from gpulint.policy.rules.rule import Rule, is_own, placeholders
+from gpulint.report.model import Edit, Finding, Location, NotEvaluated, Related, RuleCard, Severity, Suggestion, Worlds
+from gpulint.version import PROJECT
+from gpulint.workload import Origin, Role, Value, Workload
+
+OF_THE_INSTANCE = frozenset(
+    {"memory", "oversizing", "parallelism", "performance", "precision", "serving", "storage", "training"}
+)
+"""Families that judge a whole instance, which its first role stands for."""
+SHAPE = ("checkpoint", "accelerator")
+"""What such a judgement is of, whatever quantity it points at."""
+
+
+class Verdict(NamedTuple):
+    """A rule that holds, in how many of the three worlds, and what that makes it."""
+
+    rule: Rule
+    confidence: int
+    severity: Severity
+
+
+class Outcome(NamedTuple):
+    """What the rules said of one role; `holding` names those that hold in any world, spoken of or not."""
+
+    verdicts: tuple[Verdict, ...]
+    not_evaluated: tuple[NotEvaluated, ...]
+    holding: frozenset[str]
+
+
+class RuleDefect(Exception):
+    """A rule of ours whose condition fails although every fact is known."""
+
+
+def matching(rules: Iterable[Rule], workload: Workload, role: Role) -> Iterator[Rule]:
+    """The rules that are about this role."""
+    if role.value("device") not in (None, "gpu"):
+        return
+    joined = bool(role.text("part_of"))
+    for rule in rules:
+        target = rule.target
+        if joined and rule.family in OF_THE_INSTANCE:
+            continue
+        if target.scope != "workload" or (target.kind and workload.kind not in target.kind):
+            continue
+        if not target.engine or role.text("engine") in target.engine:
+            yield rule
+
+
+def judged(rules: Iterable[Rule], facts: Facts) -> Outcome:
+    """The rules that hold after absorption, and those that lacked facts."""
+    verdicts: list[Verdict] = []
+    lacking: list[NotEvaluated] = []
+    holding: set[str] = set()
+    for rule in rules:
+        held = _worlds_held(rule, facts)
+        if isinstance(held, Missing):
+            lacking.append(NotEvaluated(rule.name, tuple(sorted(held.names))))
+        elif held:
+            holding.add(rule.name)
+            severity = rule.severity.lowered(3 - held)
+            if severity and (held > 1 or _plausible(rule, facts)):
+                verdicts.append(Verdict(rule, held, severity))
+    spoken = tuple(verdict for verdict in verdicts if not is_absorbed(verdict, verdicts))
+    return Outcome(spoken, tuple(lacking), frozenset(holding))
+
+
+def is_absorbed(verdict: Verdict, others: Iterable[Verdict]) -> bool:
+    """Whether another rule speaks of the same cause, at least as severely.
+
+    What the files state decides, so that lowering one rule does not call up another; a rule that a policy raises speaks.
+    """
+    raised = verdict.rule.stated is not None and verdict.rule.stated < verdict.rule.severity
+    return any(
+        verdict.rule.name in one.rule.absorbs
+        and _stated_level(one) >= _stated_level(verdict)
+        and not (raised and verdict.severity > one.severity)
+        for one in others
+    )
+
+
+def _stated_level(verdict: Verdict) -> int:
+    """How severe a verdict is without what a policy says of its rule."""
+    stated = verdict.rule.stated or verdict.rule.severity
+    return stated.lowered(3 - verdict.confidence) or 0
+
+
+def _worlds_held(rule: Rule, facts: Facts) -> int | Missing:
+    """In how many worlds a rule's condition holds, or what is missing to tell."""
+    if any(facts.worlds(name) == (value, value, value) for name, value in cel.guards(rule.when).items()):
+        return 0
+    found = {name: facts.worlds(name) for name in cel.names(rule.when)}
+    known = {name: worlds for name, worlds in found.items() if not isinstance(worlds, Missing)}
+    held = 0
+    for count, values in _distinct(known):
+        try:
+            outcome = cel.evaluate(rule.when, values)
+        except cel.KeyAbsent:
+            return Missing(frozenset(name for name in found if glossary()[name].type == "map"))
+        except cel.ConditionError as error:
+            if is_own(rule):
+                return Missing(frozenset(found))
+            raise RuleDefect(f"rule {rule.name}: {error}") from None
+        if outcome is None:
+            return Missing(facts.missing(set(found) - set(known)))
+        held += count * outcome
+    return held
+
+
+def _plausible(rule: Rule, facts: Facts) -> bool:
+    """Whether a rule that holds in one world only also holds at the end of what is printed.
+
+    A world takes every uncertain term at its worst at once; a note that its own interval contradicts is a false alarm.
+    """
+    values = {name: _end(name, facts) for name in cel.names(rule.when)}
+    return cel.evaluate(rule.when, values) is True
+
+
+def _end(name: str, facts: Facts) -> Value:
+    """The end of a fact's printed interval that lies towards the adverse world."""
+    worlds, ends = facts.worlds(name), facts.ends(name)
+    if isinstance(worlds, Missing) or ends is None:
+        return None
+    if not isinstance(worlds.adverse, int | float) or not isinstance(worlds.likely, int | float):
+        return worlds.adverse
+    return ends[0] if worlds.adverse < worlds.likely else ends[1]
+
+
+def _distinct(known: Mapping[str, Worlds[Value]]) -> Iterator[tuple[int, dict[str, Value]]]:
+    """The worlds' values with how many worlds share them."""
+    if all(worlds.favourable == worlds.likely == worlds.adverse for worlds in known.values()):
+        yield 3, {name: worlds.likely for name, worlds in known.items()}
+        return
+    for world in Worlds._fields:
+        yield 1, {name: getattr(worlds, world) for name, worlds in known.items()}
+
+
+def finding(verdict: Verdict, workload: Workload, facts: Facts, told: Role | None = None) -> Finding:
+    """The finding of a rule that holds, at its place, with its arithmetic; `told` is the role with places of other parts."""
+    from gpulint.policy.rules import identity as subject
+
+    rule, role = verdict.rule, told or facts.role
+    primary = _stated(role, rule.at)
+    second = _stated(role, [rule.against]) if rule.against else None
+    location = (primary[1] if primary else role.anchor).location()
+    quantity = primary[0] if primary else ""
+    shown = [fact for name in rule.facts if (fact := facts.shown(name))]
+    return Finding(
+        rule=rule.name,
+        family=rule.family,
+        severity=verdict.severity,
+        confidence=verdict.confidence,
+        message=_said(rule, filled(rule.message, facts)),
+        location=location,
+        label=_label(*primary, facts) if primary else "",
+        related=(Related(_label(*second, facts), second[1].location()),) if second and second != primary else (),
+        arithmetic=tuple(filled(line, facts) for line in rule.arithmetic if not facts.missing(placeholders(line))),
+        workload=workload.name,
+        role=role.name,
+        facts=tuple(shown),
+        fingerprint=fingerprint(rule.name, location.path, workload.name, role.name, quantity),
+        help=rule.why,
+        subject=subject.of_workload(workload, role, quantity, _compared(rule, role)),
+    )
+
+
+def cards(findings: Iterable[Finding], rules: Iterable[Rule]) -> dict[str, RuleCard]:
+    """The rules that speak, as a report shows them."""
+    spoken = {one.rule for one in findings}
+    return {rule.name: card(rule) for rule in rules if rule.name in spoken}
+
+
+def card(rule: Rule) -> RuleCard:
+    """A rule as a report shows it."""
+    is_ours = rule.path is None or rule.path.is_relative_to(shipped.folder("rules"))
+    page = f"{PROJECT}/blob/main/docs/rules/{rule.name}.md" if is_ours else ""
+    shown = (
+        rule.name,
+        rule.family,
+        rule.severity,
+        rule.summary,
+        rule.why,
+        rule.references,
+        rule.status,
+        page,
+        rule.path,
+    )
+    return RuleCard(*shown)
+
+
+def _compared(rule: Rule, role: Role) -> tuple[str, ...]:
+    """The quantities whose change makes another defect of it: those it points at and compares, and what it judges.
+
+    What only compares quantities that the role states holds of whatever model and card.
+    """
+    compared = cel.names(rule.when)
+    judged = rule.family in OF_THE_INSTANCE and not all(name in role.fields for name in compared)
+    return (rule.against, *rule.at, *compared, *(SHAPE if judged else ()))
+
+
+def _said(rule: Rule, message: str) -> str:
+    """A message, with a word about a rule that will be dropped."""
+    return f"{message} (the rule is deprecated and will be dropped)" if rule.status == "deprecated" else message
+
+
+def fingerprint(*identity: str) -> str:
+    """A finding's identity that survives moves within its file: rule, path, workload, role and quantity."""
+    import hashlib
+
+    return hashlib.sha256("\0".join(identity).encode()).hexdigest()[:16]
+
+
+def filled(template: str, facts: Facts) -> str:
+    """A message with its facts in human units; one that differs between worlds is printed with its ends."""
+    return template.format_map({name: shown(name, facts) for name in placeholders(template)})
+
+
+def shown(name: str, facts: Facts) -> str:
+    """A fact in human units, "unknown" when it is missing."""
+    ends = facts.ends(name)
+    if ends is None:
+        return "unknown"
+    unit = glossary()[name].unit
+    likely, low, high = (units.human(value, unit) for value in (facts.likely(name), *ends))
+    return likely if low == high else f"{likely} ({low} to {high})"
+
+
+def _stated(role: Role, names: Sequence[str]) -> tuple[str, Origin] | None:
+    """The first of these quantities that a place in the file states."""
+    for name in names:
+        field = role.fields.get(name)
+        if field and field.origins:
+            return name, field.origins[0]
+    return None
+
+
+def _label(name: str, origin: Origin, facts: Facts) -> str:
+    if origin.span is None and not origin.key and origin.path and isinstance(origin.path[-1], str):
+        return f"{origin.path[-1]}: {origin.text().splitlines()[0] if origin.text() else ''} here"
+    if name.endswith("_place"):
+        return f"{shown(name, facts)} here"
+    value = "" if glossary()[name].of == "policy" and facts.likely(name) is True else f" {shown(name, facts)}"
+    return f"{name.removesuffix('_s').replace('_', ' ')}{value} here"
+
+
+def at_document(
+    rule: Rule,
+    location: Location,
+    message: str,
+    related: Iterable[tuple[str, Location]] = (),
+    instead: Iterable[tuple[Location, str, str]] = (),
+) -> Finding:
+    """The finding of a rule about a document's text."""
+    return Finding(
+        rule=rule.name,
+        family=rule.family,
+        severity=rule.severity,
+        confidence=3,
+        message=_said(rule, message),
+        location=location,
+        related=tuple(Related(label, place) for label, place in related),
+        fingerprint=fingerprint(rule.name, location.path, location.text.strip()),
+        suggestions=_reworded(rule, tuple(instead)),
+        help=rule.why,
+    )
+
+
+def _reworded(rule: Rule, instead: Sequence[tuple[Location, str, str]]) -> tuple[Suggestion, ...]:
+    """The right words in the place of wrong ones."""
+    if not instead:
+        return ()
+    words = ", ".join(dict.fromkeys(new for _, _, new in instead))
+    edits = tuple(Edit("word", place, old, new) for place, old, new in instead)
+    return (Suggestion(f"{words} in {'its' if len(instead) == 1 else 'their'} place", edits, gives_up=rule.gives_up),)

@@ -1,0 +1,1 @@
+"""What a team accepts: comments, annotations and the baseline."""

@@ -1,0 +1,39 @@
+"""The report as Checkstyle XML, which most build servers and reviewdog read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.report.formats import xml
+from gpulint.report.model import Failure, Finding, Report, Severity
+
+FORMAT_VERSION = "4.3"
+GRADES = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "info"}
+
+
+def render(report: Report) -> str:
+    """Files with their findings; a fault of ours is an error of its file."""
+    files: dict[str, list[str]] = {}
+    for path, one in _errors(report):
+        files.setdefault(path, []).append(one)
+    found = [xml.element("file", {"name": path}, found) for path, found in sorted(files.items())]
+    return xml.HEAD + xml.element("checkstyle", {"version": FORMAT_VERSION}, found) + "\n"
+
+
+def _errors(report: Report) -> Iterator[tuple[str, str]]:
+    for failure in report.failures:
+        yield failure.path, _fault(failure)
+    for finding in report.open:
+        yield finding.location.path, _finding(finding)
+
+
+def _finding(finding: Finding) -> str:
+    place = finding.location
+    stated = {"line": place.line, "column": place.column, "severity": GRADES[finding.severity]}
+    source = f"gpulint.{finding.family}.{finding.rule}"
+    return xml.element("error", {**stated, "message": finding.message, "source": source})
+
+
+def _fault(failure: Failure) -> str:
+    said = f"internal error of gpulint while {failure.doing}: {failure.error}"
+    return xml.element("error", {"line": 1, "severity": "error", "message": said, "source": "gpulint.internal-error"})

@@ -1,0 +1,28 @@
+"""The report as one line a finding: `path:line:column: severity[rule] message`, then the counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.report.formats import summary_line as counts
+from gpulint.report.formats.escaping import safe
+from gpulint.report.formats.text import SURE
+from gpulint.report.model import Finding, Report
+
+
+def render(report: Report) -> str:
+    """One line a finding, one a fault of ours, and the closing counts."""
+    return "\n".join(_lines(report)) + "\n"
+
+
+def _lines(report: Report) -> Iterator[str]:
+    yield from map(line, report.open)
+    yield from counts.short(report)
+
+
+def line(finding: Finding) -> str:
+    """A finding as editors and grep read it."""
+    place = finding.location
+    severity = finding.severity.word + SURE[finding.confidence]
+    where = f"{safe(place.path)}:{place.line}:{place.column}"
+    return f"{where}: {severity}[{finding.rule}] {safe(finding.message)}"

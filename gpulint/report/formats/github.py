@@ -1,0 +1,59 @@
+"""The report as workflow commands, which GitHub shows as annotations on the lines of a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.report.formats import summary_line as counts
+from gpulint.report.formats import text
+from gpulint.report.formats.escaping import safe
+from gpulint.report.model import Failure, Finding, Location, Report, Severity
+
+COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+
+
+def render(report: Report) -> str:
+    """One command a finding and a fault of ours, and a last one that counts the rest."""
+    return "\n".join(_commands(report)) + "\n"
+
+
+def _commands(report: Report) -> Iterator[str]:
+    """Every line is a command, so that no text of a file can stand at the start of one."""
+    yield from map(_failure, report.failures)
+    yield from map(_finding, report.open)
+    yield _command("notice", {"title": "gpulint"}, [*counts.short(report)])
+
+
+def _finding(finding: Finding) -> str:
+    sure = text.SURE[finding.confidence]
+    properties = {"title": f"{finding.rule}{sure}", **_place(finding.location)}
+    tries = map(text.alternative, finding.suggestions)
+    return _command(
+        COMMANDS[finding.severity], properties, [finding.message, *finding.arithmetic, *tries, finding.help]
+    )
+
+
+def _failure(failure: Failure) -> str:
+    said = f"while {failure.doing}: {failure.error}"
+    return _command("error", {"title": "internal error of gpulint", "file": failure.path}, [said])
+
+
+def _place(location: Location) -> dict[str, str]:
+    """A span as GitHub takes it: columns only where it ends on its first line."""
+    place = {"file": location.path, "line": str(location.line), "endLine": str(location.end_line)}
+    if location.end_line != location.line:
+        return place
+    return {**place, "col": str(location.column), "endColumn": str(location.end_column)}
+
+
+def _command(name: str, properties: dict[str, str], lines: list[str]) -> str:
+    stated = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
+    return f"::{name} {stated}::{_data(chr(10).join(map(safe, filter(None, lines))))}"
+
+
+def _data(value: str) -> str:
+    return value.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(value: str) -> str:
+    return _data(safe(value)).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,73 @@
+"""The report as reviewdog's diagnostic JSON, whose columns count bytes of UTF-8."""
+
+from __future__ import annotations
+
+from gpulint.report.formats import json, text
+from gpulint.report.model import Failure, Finding, Location, Report, RuleCard, Severity
+from gpulint.version import PROJECT
+
+GRADES = {Severity.ERROR: "ERROR", Severity.WARNING: "WARNING", Severity.NOTE: "INFO"}
+
+
+def render(report: Report) -> str:
+    """Diagnostics; a fault of ours is one of its file."""
+    found = [_finding(one, report.rules.get(one.rule)) for one in report.open]
+    faults = [_fault(one) for one in report.failures]
+    return json.encoded({"source": {"name": "gpulint", "url": PROJECT}, "diagnostics": [*faults, *found]})
+
+
+def _finding(finding: Finding, card: RuleCard | None) -> dict[str, object]:
+    code = {"value": finding.rule, **({"url": card.page} if card and card.page else {})}
+    tries = map(text.alternative, finding.suggestions)
+    diagnostic: dict[str, object] = {
+        "message": "\n".join((finding.message, *finding.arithmetic, *tries)),
+        "location": {"path": finding.location.path, "range": _range(finding.location)},
+        "severity": GRADES[finding.severity],
+        "code": code,
+    }
+    suggestion = _suggestion(finding)
+    return {**diagnostic, "suggestions": [suggestion]} if suggestion else diagnostic
+
+
+def _fault(failure: Failure) -> dict[str, object]:
+    said = f"internal error of gpulint while {failure.doing}: {failure.error}"
+    return {
+        "message": said,
+        "location": {"path": failure.path},
+        "severity": "ERROR",
+        "code": {"value": "internal-error"},
+    }
+
+
+def _suggestion(finding: Finding) -> dict[str, object] | None:
+    """The first alternative that is one change within the finding's own lines: a reviewer applies it with one click."""
+    for edits in (one.edits for one in finding.suggestions):
+        exact = edits[0].exact if len(edits) == 1 else None
+        if exact and exact.location.text and _is_within(exact.location, finding.location):
+            return {"range": _range(exact.location), "text": exact.text}
+    return None
+
+
+def _is_within(inner: Location, outer: Location) -> bool:
+    return inner.path == outer.path and outer.line <= inner.line and inner.end_line <= outer.end_line
+
+
+def _range(location: Location) -> dict[str, object]:
+    """A span in bytes; whole lines where the text of the lines is not at hand."""
+    start, end = {"line": location.line}, {"line": location.end_line}
+    if not location.text:
+        return {"start": start, "end": end}
+    first, last = _lines(location)
+    start["column"] = _bytes(first, location.column)
+    end["column"] = _bytes(last, location.end_column)
+    return {"start": start, "end": end}
+
+
+def _lines(location: Location) -> tuple[str, str]:
+    """The first and the last line of a span."""
+    lines = location.text.split("\n")
+    return lines[0], lines[min(location.end_line - location.line, len(lines) - 1)]
+
+
+def _bytes(line: str, column: int) -> int:
+    return len(line[: column - 1].encode("utf-8", "replace")) + 1

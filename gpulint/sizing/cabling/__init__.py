@@ -1,0 +1,1 @@
+"""Cables, connectors, switch ports, rack space and weight."""

@@ -1,0 +1,1 @@
+"""Air, coolant and the capacity of cooling plants."""

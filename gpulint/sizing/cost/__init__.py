@@ -1,0 +1,1 @@
+"""Prices, energy and oversizing."""

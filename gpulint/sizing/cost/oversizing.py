@@ -1,0 +1,490 @@
+"""Oversizing: what a copy needs of a card, and what the same work costs on the least card that would do."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from gpulint.catalog import hardware
+
+
+def copy_bytes(weight_bytes: float, kv_needed_bytes: float, tensor_parallel: int, pipeline_parallel: int) -> float:
+    """Weights and the KV cache of one longest sequence of one whole copy, without any parallelism.
+
+    copy_bytes = weight_bytes + kv_needed_bytes · tp · pp
+
+    Args:
+        weight_bytes: of the network [bytes]. kv_needed_bytes: on one of the present GPUs [bytes].
+        tensor_parallel, pipeline_parallel: ranks of the present layout.
+    Returns:
+        [bytes]; an upper bound where ranks hold the same KV entries.
+
+    >>> round(copy_bytes(5012344832, 150994944, 8, 1) / 1e9, 2)  # gemma-2b, 8,192 tokens, 8 ranks
+    6.22
+
+    Source: definition.
+    """
+    return weight_bytes + kv_needed_bytes * tensor_parallel * pipeline_parallel
+
+
+def card_share(copy_bytes: float, device_memory_bytes: float) -> float:
+    """Share of one card's memory that one whole copy needs at least.
+
+    card_share = copy_bytes / device_memory_bytes
+
+    Args:
+        copy_bytes: weights and one longest sequence [bytes]. device_memory_bytes: of one card or slice [bytes].
+    Returns:
+        ratio; activations and libraries come on top.
+
+    >>> round(card_share(6.22e9, 85.0e9), 3)
+    0.073
+
+    Source: definition.
+    """
+    return copy_bytes / device_memory_bytes
+
+
+def card_price_ratio(
+    accelerator: str,
+    cloud: str | None,
+    instance_type: str | None,
+    copy_bytes: float,
+    checkpoint_dtype: str | None = None,
+) -> float:
+    """How many times the list price of the least card that holds one copy the present card costs.
+
+    card_price_ratio = price of one present card / min of price of one card with memory ≥ copy_bytes / 0.8
+
+    Args:
+        accelerator: id of the present card. cloud, instance_type: where it is rented, as far as stated; unstated, the
+        least ratio of all clouds that list the card. copy_bytes: weights and one longest sequence [bytes].
+        checkpoint_dtype: format of the weights, where it is known; bfloat16 wants compute capability 8.0.
+    Returns:
+        ratio of prices of one card, its share of the machine; 1 where no price or no cheaper card is listed.
+    Validity: list prices of the catalog, on demand; a card of another maker is none that would do.
+
+    >>> round(card_price_ratio("h100-sxm-80gb", "gcp", None, 5e9, "bfloat16"), 1)  # an L4
+    15.6
+    >>> card_price_ratio("l4", "gcp", None, 5e9, "bfloat16")
+    1.0
+
+    Source: catalog/nodes.csv, each price with its region, date and source. A fifth of the card free is our choice: the
+        alternative is checked by every rule.
+    """
+    return _least_of_clouds(
+        max((one.now / one.price for one in found), default=1.0)
+        for found in _by_cloud(accelerator, cloud, instance_type, copy_bytes, checkpoint_dtype)
+    )
+
+
+def load_price_ratio(
+    accelerator: str,
+    cloud: str | None,
+    instance_type: str | None,
+    copy_bytes: float,
+    weight_bytes: float,
+    load_share: float,
+    target_tpot_s: float | None,
+    checkpoint_dtype: str | None = None,
+) -> float:
+    """How many times the list price of the least card that would carry the stated load the present card costs.
+
+    load_price_ratio = price of one present card / min of price of one card with memory ≥ copy_bytes / 0.8, bandwidth and
+        dense 16-bit peak ≥ 3 · load_share of the present card's, and weight_bytes / bandwidth ≤ target_tpot_s / 3
+
+    Args:
+        as of card_price_ratio. weight_bytes: of the network [bytes]. load_share: of what the present cards carry.
+        target_tpot_s: time per token that is wanted, where it is stated [s].
+    Returns:
+        ratio; 1 where no price or no such card is listed.
+
+    >>> round(load_price_ratio("h100-sxm-80gb", "gcp", None, 17e9, 16e9, 0.02, 0.2, "bfloat16"), 1)  # an L4
+    15.6
+    >>> round(load_price_ratio("h100-sxm-80gb", "gcp", None, 17e9, 16e9, 0.02, 0.05, "bfloat16"), 1)  # an A100 40GB
+    3.0
+    >>> load_price_ratio("h100-sxm-80gb", "gcp", None, 17e9, 16e9, 0.3, 0.05, "bfloat16")
+    1.0
+
+    Source: as card_price_ratio. The third of the time and of the resources is our choice: it only says which cards are worth
+        a try.
+    """
+    card = hardware.accelerator(accelerator)
+    slowest = math.inf if target_tpot_s is None else target_tpot_s / _RESERVE
+    least = [_RESERVE * load_share * (mine or math.inf) for mine in _rates(card)] if card else [math.inf]
+    return _least_of_clouds(
+        max(
+            (
+                one.now / one.price
+                for one in found
+                if _read_s(weight_bytes, one.card) <= slowest
+                and all((its or 0) >= wanted for its, wanted in zip(_rates(one.card), least, strict=False))
+            ),
+            default=1.0,
+        )
+        for found in _by_cloud(accelerator, cloud, instance_type, copy_bytes, checkpoint_dtype)
+    )
+
+
+def work_price_ratio(
+    accelerator: str,
+    cloud: str | None,
+    instance_type: str | None,
+    copy_bytes: float,
+    weight_bytes: float,
+    checkpoint_dtype: str | None = None,
+) -> float:
+    """How many times dearer the same work is on the present card than on another that holds one copy, whatever binds it.
+
+    work_price_ratio = max over cards of min over (bandwidth, dense 16-bit peak, memory beside a copy) of
+        (price / resource of the present card) / (price / resource of the other)
+
+    Args:
+        as of card_price_ratio. weight_bytes: of the network [bytes], which the other card must read for a token of a
+        single answer within 30 ms.
+    Returns:
+        ratio; 1 where no other card is cheaper for all three, or no price is listed. Unstated, the least of all clouds.
+    Validity: nominal bandwidth and dense peaks. A card that is cheaper for one resource only may be the right one: an H100
+        gives more bandwidth for a dollar than an L4 where its price is low.
+
+    >>> round(work_price_ratio("h100-sxm-80gb", "gcp", None, 5.2e9, 5.0e9, "bfloat16"), 1)
+    1.4
+    >>> work_price_ratio("h100-sxm-80gb", "aws", None, 5.2e9, 5.0e9, "bfloat16")
+    1.0
+
+    Source: work per money instead of price per hour: bandwidth binds decoding, arithmetic prompts, memory the sequences at
+        once (Pope et al., Efficiently Scaling Transformer Inference, 2022, section 2). 30 ms a token: MLCommons, MLPerf
+        Inference v5.1, Llama 3.1 8B, interactive scenario.
+    """
+    card = hardware.accelerator(accelerator)
+    return _least_of_clouds(
+        max(
+            (_for_all(card, one, copy_bytes) for one in found if _read_s(weight_bytes, one.card) <= _INTERACTIVE_S),
+            default=1.0,
+        )
+        for found in _by_cloud(accelerator, cloud, instance_type, copy_bytes, checkpoint_dtype)
+    )
+
+
+def training_price_ratio(
+    accelerator: str,
+    cloud: str | None,
+    instance_type: str | None,
+    training_needed_bytes: float,
+    training_dtype: str | None = None,
+) -> float:
+    """How many times dearer the arithmetic of a training run is on the present card than on another that holds its step.
+
+    training_price_ratio = max over cards of (price / dense 16-bit peak of the present card) / (price / peak of the other)
+
+    Args:
+        accelerator, cloud, instance_type: as of card_price_ratio. training_needed_bytes: of a step on one card [bytes].
+        training_dtype: format that the run computes in; bfloat16 wants compute capability 8.0.
+    Returns:
+        ratio; 1 where no other card is cheaper, or no price is listed. Unstated, the least of all clouds.
+    Validity: nominal dense peaks; small batches reach less of a fast card's than of a slow one's, which favours the other.
+
+    >>> round(training_price_ratio("a100-sxm4-80gb", "gcp", None, 7e9, "bfloat16"), 1)  # against an L4
+    2.8
+    >>> training_price_ratio("l4", "gcp", None, 7e9, "bfloat16")
+    1.0
+
+    Source: work per money; arithmetic binds training (Kaplan et al., Scaling Laws for Neural Language Models, 2020, 2.1).
+    """
+    card = hardware.accelerator(accelerator)
+    peak = _rates(card)[1] if card else None
+    if not peak:
+        return 1.0
+    return _least_of_clouds(
+        max(((one.now / peak) / (one.price / its) for one in found if (its := _rates(one.card)[1])), default=1.0)
+        for found in _by_cloud(accelerator, cloud, instance_type, training_needed_bytes, training_dtype)
+    )
+
+
+def step_share(
+    training_needed_bytes: float,
+    kept_activation_bytes: float,
+    loss_bytes: float,
+    training_copies: int,
+    device_memory_bytes: float,
+) -> float:
+    """Share of one card that the micro-batches of all data-parallel copies would take at once.
+
+    step_share = (training_needed_bytes + (training_copies − 1) · (kept_activation_bytes + loss_bytes)) / device_memory_bytes
+
+    Args:
+        training_needed_bytes: of a step on one card, of which kept_activation_bytes and loss_bytes grow with the
+        micro-batch [bytes]. training_copies: data-parallel copies. device_memory_bytes: of one card [bytes].
+    Returns:
+        ratio; what one layer needs besides what is kept grows too, by less.
+
+    >>> round(step_share(5e9, 0.1e9, 1.6e9, 8, 85e9), 2)
+    0.2
+
+    Source: definition.
+    """
+    together = (training_copies - 1) * (kept_activation_bytes + loss_bytes)
+    return (training_needed_bytes + together) / device_memory_bytes
+
+
+_FILLED = 0.8
+_INTERACTIVE_S = 0.03
+_RESERVE = 3.0
+_BFLOAT16_SINCE = 8.0
+
+
+class _Other(NamedTuple):
+    """A card that holds a copy and costs no more: the price of the present one, its own, and which it is."""
+
+    now: float
+    price: float
+    card: hardware.Accelerator
+
+
+def _least_of_clouds(ratios: Iterable[float]) -> float:
+    """The least of what clouds give, since any of them may be meant."""
+    return max(1.0, min(ratios, default=1.0))
+
+
+def _by_cloud(
+    accelerator: str, cloud: str | None, instance_type: str | None, needed: float, dtype: str | None
+) -> Iterator[list[_Other]]:
+    """The cards that would do, in the stated cloud or in each that lists a price of the present card."""
+    card = hardware.accelerator(accelerator)
+    for where in _clouds(accelerator, cloud, instance_type):
+        now = _card_usd_per_hour(accelerator, where, instance_type)
+        if card is None or now is None:
+            continue
+        able = (one for one in hardware.accelerators() if one.vendor == card.vendor and _holds(one, needed, dtype))
+        priced = ((_card_usd_per_hour(one.id, where, None), one) for one in able)
+        yield [_Other(now, price, one) for price, one in priced if price is not None and price <= now]
+
+
+def _clouds(accelerator: str, cloud: str | None, instance_type: str | None) -> tuple[str, ...]:
+    machine = hardware.node(instance_type or "")
+    if machine or cloud:
+        return (machine.cloud if machine else str(cloud),)
+    listed = (one for one in hardware.nodes() if one.accelerator == accelerator and one.cost_usd_per_hour is not None)
+    return tuple(sorted({one.cloud for one in listed}))
+
+
+def _holds(card: hardware.Accelerator, needed: float, dtype: str | None) -> bool:
+    """Whether a card holds so much with a fifth to spare, and computes in the format."""
+    if dtype == "bfloat16" and (card.compute_capability or 0) < _BFLOAT16_SINCE:
+        return False
+    return _memory(card) * _FILLED >= needed
+
+
+def _memory(card: hardware.Accelerator) -> float:
+    return card.cuda_memory_bytes or card.driver_memory_bytes or 0
+
+
+@functools.cache
+def _card_usd_per_hour(accelerator: str, cloud: str, instance_type: str | None) -> float | None:
+    """The list price of one card: its share of the stated machine, else of the cheapest that holds one."""
+    stated = hardware.node(instance_type or "")
+    machine = stated if stated and stated.cost_usd_per_hour else hardware.cheapest(accelerator, 1, cloud)
+    if machine is None or machine.cost_usd_per_hour is None:
+        return None
+    return machine.cost_usd_per_hour / machine.node_gpus
+
+
+def _read_s(weight_bytes: float, card: hardware.Accelerator) -> float:
+    """Time in which a card reads the weights once."""
+    return weight_bytes / card.memory_bytes_per_s if card.memory_bytes_per_s else math.inf
+
+
+def _rates(card: hardware.Accelerator) -> tuple[float | None, float | None]:
+    """Bandwidth and the dense peak in 16 bits."""
+    return card.memory_bytes_per_s, card.dense_bf16_flop_per_s or card.dense_fp16_flop_per_s
+
+
+def _for_all(card: hardware.Accelerator | None, other: _Other, needed: float) -> float:
+    """The least of the ratios of what bandwidth, arithmetic and free memory cost on two cards; 1 where one is not known."""
+    if card is None:
+        return 1.0
+    pairs = zip(
+        (*_rates(card), _memory(card) - needed), (*_rates(other.card), _memory(other.card) - needed), strict=True
+    )
+    return min((other.now / mine) / (other.price / its) if mine and its else 1.0 for mine, its in pairs)
+
+
+def load_share(
+    target_tokens_per_s: float | None,
+    target_requests_per_s: float | None,
+    target_concurrency: float | None,
+    service_concurrency: float,
+    grown_concurrency: float,
+    grown_tokens_per_s: float,
+    service_tokens_per_s: float,
+) -> float:
+    """Share of what all replicas carry that the stated load takes, once it has grown.
+
+    load_share = max(grown_tokens_per_s / service_tokens_per_s, grown_concurrency / service_concurrency)
+
+    Args:
+        target_tokens_per_s, target_requests_per_s, target_concurrency: the load, as far as it is stated.
+        grown_tokens_per_s, grown_concurrency: the same with its growth [tokens/s], [requests].
+        service_tokens_per_s, service_concurrency: what all replicas carry [tokens/s], [requests].
+    Returns:
+        ratio; 1 where no load is stated, since all of it may be wanted.
+
+    >>> load_share(500, None, None, 256, 0, 500, 4000), load_share(None, None, None, 256, 0, 0, 4000)
+    (0.125, 1.0)
+
+    Source: definition.
+    """
+    if (target_tokens_per_s, target_requests_per_s, target_concurrency) == (None, None, None):
+        return 1.0
+    return max(grown_tokens_per_s / service_tokens_per_s, grown_concurrency / service_concurrency)
+
+
+def enough_replicas(load_share: float, service_replicas: float) -> int:
+    """Instances that carry the stated load at four fifths of what they can, two at least so that one may fail.
+
+    enough_replicas = max(2, ceil(load_share · service_replicas / 0.8))
+
+    Args:
+        load_share: of all replicas. service_replicas: instances that carry it now.
+    Returns:
+        instances
+
+    >>> enough_replicas(0.125, 8), enough_replicas(0.5, 8)
+    (2, 5)
+
+    Source: definition; a fifth in reserve is the mark that autoscalers of serving engines commonly keep (target utilisation
+        70 to 80 %).
+    """
+    return max(_AVAILABLE, math.ceil(load_share * service_replicas / _BUSY))
+
+
+_BUSY = 0.8
+_AVAILABLE = 2
+
+
+def needed_ranks(
+    fitting_tensor_parallel: int,
+    weight_bytes: float,
+    memory_bytes_per_s: float,
+    target_tpot_s: float | None,
+    load_share: float,
+    tensor_parallel: int,
+) -> int:
+    """Tensor parallel ranks that are worth a try for the stated load and time: the least power of two of them.
+
+    min n = 2^k with n ≥ fitting_tensor_parallel, n ≥ 2 · load_share · tp and weight_bytes / (n · bandwidth) ≤ target_tpot_s / 2
+
+    Args:
+        fitting_tensor_parallel: ranks that hold the network; 0 when none do. weight_bytes: of the network [bytes].
+        memory_bytes_per_s: of one card [bytes/s]. target_tpot_s: time per token that is wanted, where it is stated [s].
+        load_share: of what the present ranks carry. tensor_parallel: present ranks.
+    Returns:
+        ranks; at most the present ones.
+
+    >>> needed_ranks(1, 16e9, 3.35e12, 0.011, 0.05, 4), needed_ranks(2, 141e9, 3.35e12, 0.025, 0.05, 8)
+    (1, 4)
+
+    Source: definition. Half of the time and twice the load are our choice: they only say which layouts are worth a try.
+    """
+    for exponent in range(tensor_parallel.bit_length()):
+        ranks = 1 << exponent
+        quick = target_tpot_s is None or weight_bytes / (ranks * memory_bytes_per_s) <= target_tpot_s / 2
+        if quick and 1 <= fitting_tensor_parallel <= ranks and ranks >= 2 * load_share * tensor_parallel:
+            return min(ranks, tensor_parallel)
+    return tensor_parallel
+
+
+def ranks_over_need(tensor_parallel: int, needed_ranks: int) -> float:
+    """How many times the ranks that the stated load and time need there are.
+
+    ranks_over_need = tp / needed_ranks
+
+    Args:
+        tensor_parallel: present ranks. needed_ranks: those worth a try.
+    Returns:
+        ratio
+
+    >>> ranks_over_need(8, 2)
+    4.0
+
+    Source: definition.
+    """
+    return tensor_parallel / needed_ranks
+
+
+def requests_context(request_tokens: float, max_model_len: int) -> int:
+    """Context that leaves the usual request four times its length: a power of two, at most the present context.
+
+    requests_context = min(2^k ≥ 4 · request_tokens, max_model_len)
+
+    Args:
+        request_tokens: prompt and answer of a usual request [tokens]. max_model_len: present context [tokens].
+    Returns:
+        [tokens]
+
+    >>> requests_context(1400, 131072), requests_context(1400, 4096)
+    (8192, 4096)
+
+    Source: definition; four times the usual is what a context may exceed it by before it is asked what for.
+    """
+    return min(1 << math.ceil(math.log2(_LONGEST * request_tokens)), max_model_len)
+
+
+_LONGEST = 4
+
+
+def requests_copy_bytes(copy_bytes: float, weight_bytes: float, requests_context: int, max_model_len: int) -> float:
+    """Weights and the KV cache of one sequence that is as long as the stated requests need.
+
+    requests_copy_bytes = weight_bytes + (copy_bytes − weight_bytes) · requests_context / max_model_len
+
+    Args:
+        copy_bytes: weights and one longest sequence [bytes]. weight_bytes: of the network [bytes]. requests_context,
+        max_model_len: context that requests need, and that is stated [tokens].
+    Returns:
+        [bytes]; a lower bound where windows or states keep a part of the cache constant.
+
+    >>> requests_copy_bytes(33.2e9, 16e9, 8192, 131072) / 1e9
+    17.075
+
+    Source: definition.
+    """
+    return weight_bytes + (copy_bytes - weight_bytes) * requests_context / max_model_len
+
+
+def context_price_ratio(
+    accelerator: str,
+    cloud: str | None,
+    instance_type: str | None,
+    requests_copy_bytes: float,
+    weight_bytes: float,
+    load_share: float,
+    target_tpot_s: float | None,
+    checkpoint_dtype: str | None = None,
+) -> float:
+    """List price of the card against that of the least one that would carry the load in the context that requests need.
+
+    context_price_ratio = load_price_ratio with copy_bytes = requests_copy_bytes
+
+    Args:
+        as of load_price_ratio. requests_copy_bytes: weights and one such sequence [bytes].
+    Returns:
+        ratio
+
+    >>> round(context_price_ratio("a100-sxm4-80gb", "gcp", None, 17e9, 16e9, 0.02, 0.2, "bfloat16"), 1)  # an L4
+    7.2
+
+    Source: as load_price_ratio.
+    """
+    return load_price_ratio(
+        accelerator,
+        cloud,
+        instance_type,
+        requests_copy_bytes,
+        weight_bytes,
+        load_share,
+        target_tpot_s,
+        checkpoint_dtype,
+    )

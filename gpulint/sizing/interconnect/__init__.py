@@ -1,0 +1,1 @@
+"""Layouts of ranks, collectives, and the links that they cross."""

@@ -1,0 +1,333 @@
+"""Collectives: the bandwidth that groups of ranks achieve over what joins them, against the nominal one."""
+
+from __future__ import annotations
+
+import math
+
+from gpulint.catalog import hardware
+from gpulint.sizing.interconnect._bandwidth import Unstated
+
+
+def tensor_nominal_bytes_per_s(
+    tensor_medium: str | None,
+    tensor_parallel: int,
+    gpus_per_pod: float,
+    rail_oversubscription: float,
+    link_bytes_per_s: float | None = None,
+    link_domain_gpus: int | None = None,
+    host_link_bytes_per_s: float | None = None,
+    network_bytes_per_s_per_gpu: float | None = None,
+    link: str | None = None,
+) -> float:
+    """Nominal bus bandwidth of one GPU among the ranks that share each layer, per direction.
+
+    direct: link, in a mesh link · (n − 1) / (domain − 1); host: host link;
+    network: share of the GPU · ranks in one node / oversubscription; twice that, at most the link, between two nodes
+    whose switches add up (a tree over two nodes sends each byte once where a ring sends it twice)
+
+    Args:
+        tensor_medium: what joins them. tensor_parallel: ranks n.
+        gpus_per_pod: GPUs of a node's pod. link_bytes_per_s, link_domain_gpus: of the direct link.
+        host_link_bytes_per_s: of the host's bus [bytes/s].
+        network_bytes_per_s_per_gpu: of the node's network [bytes/s]. rail_oversubscription: of the switches above.
+        link: direct link of the accelerator; None where not known.
+    Returns:
+        [bytes/s]; infinite for one rank.
+
+    >>> tensor_nominal_bytes_per_s("nvlink4", 2, 8, 1, 450e9, 8) / 1e9
+    450.0
+    >>> tensor_nominal_bytes_per_s("xgmi", 2, 8, 1, 448e9, 8) / 1e9  # one of seven links
+    64.0
+    >>> efa = (8, 1, 450e9, 8, 63e9, 50e9, "nvlink4")
+    >>> tensor_nominal_bytes_per_s("efa", 16, *efa) / 1e9, tensor_nominal_bytes_per_s("efa", 32, *efa) / 1e9
+    (450.0, 400.0)
+
+    Source: nccl-tests, doc/PERFORMANCE.md; NCCL 2.18 release notes (NVLSTree);
+        AMD ROCm blog "Understanding RCCL Bandwidth and xGMI Performance on MI300X".
+    """
+    sold = hardware.link(link or "")
+    rates = (link_bytes_per_s, link_domain_gpus, host_link_bytes_per_s, network_bytes_per_s_per_gpu)
+    nominal = _nominal(tensor_medium, tensor_parallel, 1, gpus_per_pod, *rates, rail_oversubscription)
+    two_nodes = _kind(tensor_medium) == "network" and tensor_parallel == 2 * _together(tensor_parallel, 1, gpus_per_pod)
+    doubled = two_nodes and sold is not None and sold.reduces and link_bytes_per_s
+    return max(nominal, min(2 * nominal, link_bytes_per_s or 0)) if doubled else nominal
+
+
+def tensor_bus_bytes_per_s(tensor_nominal_bytes_per_s: float, tensor_slowdown: float) -> float:
+    """Bus bandwidth that one GPU achieves among the ranks that share each layer, per direction.
+
+    tensor_bus_bytes_per_s = tensor_nominal_bytes_per_s / tensor_slowdown
+
+    Args:
+        tensor_nominal_bytes_per_s: on paper [bytes/s]. tensor_slowdown: against it (measured).
+    Returns:
+        [bytes/s]; infinite for one rank.
+
+    >>> tensor_bus_bytes_per_s(400e9, 1.25) / 1e9
+    320.0
+
+    Source: measured rows of the catalog's collectives.
+    """
+    return tensor_nominal_bytes_per_s / tensor_slowdown
+
+
+def context_nominal_bytes_per_s(
+    context_medium: str | None,
+    context_ranks: int,
+    tensor_parallel: int,
+    gpus_per_pod: float,
+    rail_oversubscription: float,
+    link_bytes_per_s: float | None = None,
+    link_domain_gpus: int | None = None,
+    host_link_bytes_per_s: float | None = None,
+    network_bytes_per_s_per_gpu: float | None = None,
+) -> float:
+    """Nominal bus bandwidth of one GPU among the ranks that share out one sequence, per direction.
+
+    as tensor_nominal_bytes_per_s, at a stride of tp
+
+    Args:
+        context_medium: what joins them. context_ranks: ranks, tensor_parallel apart.
+        gpus_per_pod: GPUs of a node's pod. link_bytes_per_s, link_domain_gpus: of the direct link.
+        host_link_bytes_per_s: of the host's bus [bytes/s].
+        network_bytes_per_s_per_gpu: of the node's network [bytes/s]. rail_oversubscription: of the switches above.
+    Returns:
+        [bytes/s]; infinite for one rank.
+
+    >>> context_nominal_bytes_per_s("infiniband", 2, 8, 8, 1, network_bytes_per_s_per_gpu=50e9) / 1e9
+    50.0
+
+    Source: nccl-tests, doc/PERFORMANCE.md; Megatron-LM, core/parallel_state.py, order "tp-cp-ep-dp-pp".
+    """
+    rates = (link_bytes_per_s, link_domain_gpus, host_link_bytes_per_s, network_bytes_per_s_per_gpu)
+    return _nominal(context_medium, context_ranks, tensor_parallel, gpus_per_pod, *rates, rail_oversubscription)
+
+
+def context_bus_bytes_per_s(context_nominal_bytes_per_s: float, context_slowdown: float) -> float:
+    """Bus bandwidth that one GPU achieves among the ranks that share out one sequence, per direction.
+
+    context_bus_bytes_per_s = context_nominal_bytes_per_s / context_slowdown
+
+    Args:
+        context_nominal_bytes_per_s: on paper [bytes/s]. context_slowdown: against it (measured).
+    Returns:
+        [bytes/s]; infinite for one rank.
+
+    >>> context_bus_bytes_per_s(400e9, 1.25) / 1e9
+    320.0
+
+    Source: measured rows of the catalog's collectives.
+    """
+    return context_nominal_bytes_per_s / context_slowdown
+
+
+def data_nominal_bytes_per_s(
+    data_medium: str | None,
+    data_ranks: float,
+    tensor_parallel: int,
+    context_ranks: int,
+    gpus_per_pod: float,
+    rail_oversubscription: float,
+    link_bytes_per_s: float | None = None,
+    link_domain_gpus: int | None = None,
+    host_link_bytes_per_s: float | None = None,
+    network_bytes_per_s_per_gpu: float | None = None,
+) -> float:
+    """Nominal bus bandwidth of one GPU among the ranks that hold copies of the same layers, per direction.
+
+    as tensor_nominal_bytes_per_s, at a stride of tp · cp
+
+    Args:
+        data_medium: what joins them. data_ranks: ranks, tensor_parallel · context_ranks apart.
+        gpus_per_pod: GPUs of a node's pod. link_bytes_per_s, link_domain_gpus: of the direct link.
+        host_link_bytes_per_s: of the host's bus [bytes/s].
+        network_bytes_per_s_per_gpu: of the node's network [bytes/s]. rail_oversubscription: of the switches above.
+    Returns:
+        [bytes/s]; infinite for one rank.
+
+    >>> data_nominal_bytes_per_s("roce", 16, 1, 1, 8, 2, network_bytes_per_s_per_gpu=50e9) / 1e9
+    200.0
+
+    Source: nccl-tests, doc/PERFORMANCE.md; Megatron-LM, core/parallel_state.py, order "tp-cp-ep-dp-pp".
+    """
+    rates = (link_bytes_per_s, link_domain_gpus, host_link_bytes_per_s, network_bytes_per_s_per_gpu)
+    return _nominal(
+        data_medium, data_ranks, tensor_parallel * context_ranks, gpus_per_pod, *rates, rail_oversubscription
+    )
+
+
+def data_bus_bytes_per_s(data_nominal_bytes_per_s: float, data_slowdown: float) -> float:
+    """Bus bandwidth that one GPU achieves among the ranks that hold copies of the same layers, per direction.
+
+    data_bus_bytes_per_s = data_nominal_bytes_per_s / data_slowdown
+
+    Args:
+        data_nominal_bytes_per_s: on paper [bytes/s]. data_slowdown: against it (measured).
+    Returns:
+        [bytes/s]; infinite for one rank.
+
+    >>> data_bus_bytes_per_s(400e9, 1.25) / 1e9
+    320.0
+
+    Source: measured rows of the catalog's collectives.
+    """
+    return data_nominal_bytes_per_s / data_slowdown
+
+
+def expert_nominal_bytes_per_s(
+    expert_medium: str | None,
+    expert_ranks: int,
+    expert_stride: int,
+    gpus_per_pod: float,
+    network_oversubscription: float,
+    link_bytes_per_s: float | None = None,
+    link_domain_gpus: int | None = None,
+    host_link_bytes_per_s: float | None = None,
+    network_bytes_per_s_per_gpu: float | None = None,
+) -> float:
+    """Nominal bus bandwidth of one GPU among the ranks that the routed experts are spread over, per direction.
+
+    as tensor_nominal_bytes_per_s, at a stride of expert_stride; over the network a rank sends only what leaves its node:
+    share of the GPU · (n − 1) / (n − ranks in one node) / oversubscription
+
+    Args:
+        expert_medium: what joins them. expert_ranks: ranks, expert_stride apart.
+        gpus_per_pod: GPUs of a node's pod. link_bytes_per_s, link_domain_gpus: of the direct link.
+        host_link_bytes_per_s: of the host's bus [bytes/s].
+        network_bytes_per_s_per_gpu: of the node's network [bytes/s]. network_oversubscription: of the switches above.
+    Returns:
+        [bytes/s]; infinite for one rank.
+
+    >>> expert_nominal_bytes_per_s("nvlink4", 8, 1, 8, 1, 450e9, 8) / 1e9
+    450.0
+    >>> expert_nominal_bytes_per_s("roce", 16, 1, 8, 1, network_bytes_per_s_per_gpu=50e9) / 1e9  # 86.7 measured
+    93.75
+
+    Source: oracle-quickstart, nccl-tests of MI355X (all-to-all among two nodes); nccl-tests, doc/PERFORMANCE.md.
+    """
+    rates = (link_bytes_per_s, link_domain_gpus, host_link_bytes_per_s, network_bytes_per_s_per_gpu)
+    nominal = _nominal(expert_medium, expert_ranks, expert_stride, gpus_per_pod, *rates, network_oversubscription)
+    together = _together(expert_ranks, expert_stride, gpus_per_pod)
+    over_network = expert_ranks > together and _kind(expert_medium) == "network"
+    return nominal / together * (expert_ranks - 1) / (expert_ranks - together) if over_network else nominal
+
+
+def expert_bus_bytes_per_s(expert_nominal_bytes_per_s: float, expert_slowdown: float) -> float:
+    """Bus bandwidth that one GPU achieves among the ranks that the routed experts are spread over, per direction.
+
+    expert_bus_bytes_per_s = expert_nominal_bytes_per_s / expert_slowdown
+
+    Args:
+        expert_nominal_bytes_per_s: on paper [bytes/s]. expert_slowdown: against it (measured).
+    Returns:
+        [bytes/s]; infinite for one rank.
+
+    >>> expert_bus_bytes_per_s(400e9, 1.25) / 1e9
+    320.0
+
+    Source: measured rows of the catalog's collectives.
+    """
+    return expert_nominal_bytes_per_s / expert_slowdown
+
+
+def pipeline_nominal_bytes_per_s(
+    pipeline_medium: str | None,
+    rail_oversubscription: float,
+    link_bytes_per_s: float | None = None,
+    link_domain_gpus: int | None = None,
+    host_link_bytes_per_s: float | None = None,
+    network_bytes_per_s_per_gpu: float | None = None,
+) -> float:
+    """Nominal bandwidth from one GPU of a pipeline stage to its neighbour in the next.
+
+    as tensor_nominal_bytes_per_s for two ranks in different nodes: a GPU sends over its own share of the network
+
+    Args:
+        pipeline_medium: what joins them. link_bytes_per_s, link_domain_gpus: of the direct link [bytes/s].
+        host_link_bytes_per_s: of the host's bus [bytes/s]. network_bytes_per_s_per_gpu: of the node's network [bytes/s].
+        rail_oversubscription: of the switches above.
+    Returns:
+        [bytes/s]; infinite for one stage.
+
+    >>> pipeline_nominal_bytes_per_s("xgmi", 1, 448e9, 8) / 1e9
+    64.0
+
+    Source: definition.
+    """
+    rates = (link_bytes_per_s, link_domain_gpus, host_link_bytes_per_s, network_bytes_per_s_per_gpu)
+    return _nominal(pipeline_medium, 2, 1, 1, *rates, rail_oversubscription)
+
+
+def pipeline_bytes_per_s(pipeline_nominal_bytes_per_s: float, pipeline_slowdown: float) -> float:
+    """Bandwidth that one GPU achieves to its neighbour in the next pipeline stage.
+
+    pipeline_bytes_per_s = pipeline_nominal_bytes_per_s / pipeline_slowdown
+
+    Args:
+        pipeline_nominal_bytes_per_s: on paper [bytes/s]. pipeline_slowdown: against it (measured).
+    Returns:
+        [bytes/s]; infinite for one stage.
+
+    >>> round(pipeline_bytes_per_s(450e9, 1.14) / 1e9)  # two H200: 396 measured
+    395
+
+    Source: measured rows of the catalog's collectives; ml-engineering, network/README.md (nvbandwidth).
+    """
+    return pipeline_nominal_bytes_per_s / pipeline_slowdown
+
+
+def host_copy_bytes_per_s(host_link_bytes_per_s: float, host_copy_slowdown: float) -> float:
+    """Bandwidth that copies between the host's pinned memory and one accelerator achieve, per direction.
+
+    host_copy_bytes_per_s = host_link_bytes_per_s / host_copy_slowdown
+
+    Args:
+        host_link_bytes_per_s: on paper [bytes/s]. host_copy_slowdown: against it (fitted).
+    Returns:
+        [bytes/s]
+
+    >>> round(host_copy_bytes_per_s(63e9, 1.14) / 1e9, 1)  # H200: 55.4 measured
+    55.3
+
+    Source: ml-engineering, network/README.md (nvbandwidth on an H200).
+    """
+    return host_link_bytes_per_s / host_copy_slowdown
+
+
+def _nominal(
+    medium: str | None,
+    ranks: float,
+    stride: float,
+    node_gpus: float,
+    link: float | None,
+    domain: int | None,
+    host_link: float | None,
+    network: float | None,
+    oversubscription: float,
+) -> float:
+    """The nominal bandwidth of a medium for ranks at a stride."""
+    if medium is None:
+        return math.inf
+    kind = hardware.link(medium)
+    if kind is not None and kind.kind == "direct":
+        peers = (ranks - 1) / (domain - 1) if kind.shape == "mesh" and domain and domain > 1 else 1.0
+        return _stated(link, "link_bytes_per_s") * min(peers, 1.0)
+    if kind is not None and kind.kind == "host":
+        return _stated(host_link, "host_link_bytes_per_s")
+    return _stated(network, "network_bytes_per_s_per_gpu") * _together(ranks, stride, node_gpus) / oversubscription
+
+
+def _together(ranks: float, stride: float, node_gpus: float) -> float:
+    """Ranks of a group that share one node."""
+    return max(1.0, min(ranks, node_gpus // stride))
+
+
+def _kind(medium: str | None) -> str:
+    found = hardware.link(medium or "")
+    return found.kind if found else ""
+
+
+def _stated(value: float | None, name: str) -> float:
+    if not value:
+        raise Unstated(name)
+    return value

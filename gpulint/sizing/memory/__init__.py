@@ -1,0 +1,1 @@
+"""Weights, KV cache, budgets of a GPU, and host memory."""

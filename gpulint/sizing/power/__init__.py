@@ -1,0 +1,1 @@
+"""Servers, feeds, circuits, panels and what survives a failure."""

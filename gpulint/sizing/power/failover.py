@@ -1,0 +1,321 @@
+"""Failover: which feeds fail together, and what is left of circuits and supplies when the worst side is lost."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from gpulint.sizing.interconnect._bandwidth import Unstated
+from gpulint.sizing.power import _feed_loads as draws
+from gpulint.sizing.power._feed_loads import Draws
+
+REDUNDANT = ("N+1", "2N")
+
+
+def failing_side(feed_side: str | None, feed_name: str) -> str:
+    """What fails together with a feed: its side, or itself alone where no side is stated.
+
+    failing_side = feed_side, else feed_name
+
+    Args:
+        feed_side: as stated. feed_name: of the feed.
+    Returns:
+        name
+
+    >>> failing_side("A", "A2"), failing_side(None, "B")
+    ('A', 'B')
+
+    Source: definition.
+    """
+    return feed_name if feed_side is None else feed_side
+
+
+def sides_count(failing_sides: tuple[str, ...]) -> int:
+    """How many sides of a rack's power fail independently.
+
+    sides_count = |failing_sides|
+
+    Args:
+        failing_sides: of every feed, what fails together.
+    Returns:
+        count
+
+    >>> sides_count(("A", "A", "B"))
+    2
+
+    Source: definition.
+    """
+    return len({*failing_sides})
+
+
+def is_redundant(redundancy: str | None) -> bool:
+    """Whether a rack is to survive the loss of a side.
+
+    is_redundant = redundancy is N+1 or 2N
+
+    Args:
+        redundancy: N, N+1 or 2N, None where nothing is promised.
+    Returns:
+        flag
+
+    >>> is_redundant("2N"), is_redundant("N")
+    (True, False)
+
+    Source: definition.
+    """
+    return redundancy in REDUNDANT
+
+
+def survivors_va(
+    known_feed_draws: Draws,
+    feed_names: tuple[str, ...],
+    failing_sides: tuple[str, ...],
+    each_feed_usable_va: tuple[float, ...],
+    redundancy: str | None,
+) -> float | None:
+    """Apparent power that is left to a rack by the loss that it bears least; None where nothing of that kind is promised.
+
+    survivors_va = Σ feed_usable_va of the other sides; with 2N also half of Σ feed_usable_va, whatever fails
+
+    Args:
+        known_feed_draws: of the groups of servers that are known. feed_names, failing_sides, each_feed_usable_va: of all feeds
+        of the rack, in the same order [VA]. redundancy: N, N+1 or 2N.
+    Returns:
+        [VA]
+    Validity: 80 % counts after a failure too, since repair takes longer than three hours; a rack that promises no redundancy,
+        and one with a single side, has none to judge. The loss that it bears least is that after which the most of what is
+        left is taken.
+
+    >>> even = ((draws.Draw("A", 5.0, 3.0), draws.Draw("B", 5.0, 3.0)),)
+    >>> survivors_va(even, ("A", "B"), ("A", "B"), (17293.0, 8646.0), "2N")
+    8646.0
+
+    Source: Uptime Institute, Tier Standard: Topology, 2018 (N+1, 2N); NFPA 70 (NEC) 2023, 215.3.
+    """
+    worst = _worst(known_feed_draws, feed_names, failing_sides, each_feed_usable_va, redundancy)
+    return worst[1] if worst else None
+
+
+def least_surviving_va(
+    known_feed_draws: Draws,
+    feed_names: tuple[str, ...],
+    failing_sides: tuple[str, ...],
+    each_feed_usable_va: tuple[float, ...],
+    redundancy: str | None,
+    supply_power_factor: float,
+) -> float:
+    """Apparent power of the servers that go on after the loss that a rack bears least, as far as they are known; 0 without one.
+
+    least_surviving_va = Σ draws without that side / supply_power_factor
+
+    Args:
+        known_feed_draws: of the groups of servers that are known. feed_names, failing_sides, each_feed_usable_va: of all feeds
+        of the rack, in the same order [VA]. redundancy: N, N+1 or 2N. supply_power_factor: ratio.
+    Returns:
+        [VA]
+    Validity: servers whose cords all hang on one side go dark with it, and burden no other; single supplies whose cords are not
+        stated are left out, since nobody knows with which side they go.
+
+    >>> one = ((draws.Draw("A", 5.0, 1.0),), (draws.Draw("A", 2.0, 1.0), draws.Draw("B", 2.0, 1.0)))
+    >>> least_surviving_va(one, ("A", "B"), ("A", "B"), (10.0, 5.0), "2N", 1.0)
+    9.0
+
+    Source: definition.
+    """
+    worst = _worst(known_feed_draws, feed_names, failing_sides, each_feed_usable_va, redundancy)
+    return worst[0] / supply_power_factor if worst else 0.0
+
+
+def surviving_va(
+    each_feed_draws: Draws,
+    feed_names: tuple[str, ...],
+    failing_sides: tuple[str, ...],
+    each_feed_usable_va: tuple[float, ...],
+    redundancy: str | None,
+    supply_power_factor: float,
+) -> float:
+    """Apparent power of the servers that go on after the loss that a rack bears least.
+
+    surviving_va = Σ draws without that side / supply_power_factor
+
+    Args:
+        each_feed_draws: of every group of servers. feed_names, failing_sides, each_feed_usable_va: of all feeds of the rack, in
+        the same order [VA]. redundancy: N, N+1 or 2N. supply_power_factor: ratio.
+    Returns:
+        [VA]
+    Validity: as least_surviving_va.
+
+    >>> surviving_va((), ("A", "B"), ("A", "B"), (10.0, 5.0), "2N", 1.0)
+    0.0
+
+    Source: definition.
+    """
+    return least_surviving_va(
+        each_feed_draws, feed_names, failing_sides, each_feed_usable_va, redundancy, supply_power_factor
+    )
+
+
+def _worst(
+    each: Draws, names: Sequence[str], failing: Sequence[str], usable: Sequence[float], redundancy: str | None
+) -> tuple[float, float] | None:
+    """Watts that go on after the loss that a rack bears least, and the volt-amperes that are left for them."""
+    sides = dict(zip(names, failing, strict=False))
+    if redundancy not in REDUNDANT or len({*failing}) < 2:
+        return None
+    losses = [(_moved(each, sides, side), _left(side, usable, failing)) for side in dict.fromkeys(failing)]
+    if redundancy == "2N":
+        losses.append((_of_both(each, sides), sum(usable) / 2))
+    return max(losses, key=lambda loss: (_taken(*loss), -loss[1]))
+
+
+def _taken(load_w: float, left_va: float) -> float:
+    """The share of what is left that goes on drawing; without end where nothing is left for it."""
+    if left_va:
+        return load_w / left_va
+    return math.inf if load_w else 0.0
+
+
+def _moved(each: Draws, sides: Mapping[str, str], lost: str) -> float:
+    """Watts on the feeds of a rack after the loss of a side, as far as it is known where they hang."""
+    after = (one for group in each for one in draws.without(group, sides, lost))
+    return sum(one.draw_w for one in after if one.moves and one.feed in sides)
+
+
+def _of_both(each: Draws, sides: Mapping[str, str]) -> float:
+    """Watts of the groups that hang on more than one side of a rack."""
+    groups = ([one for one in group if one.moves and one.feed in sides and one.draw_w] for group in each)
+    return sum(one.draw_w for group in groups if len({sides[one.feed] for one in group}) > 1 for one in group)
+
+
+def _left(lost: str, usable: Sequence[float], failing: Sequence[str]) -> float:
+    return sum(one for one, side in zip(usable, failing, strict=True) if side != lost)
+
+
+def feed_failover_va(
+    feed_name: str,
+    feed_names: tuple[str, ...],
+    failing_sides: tuple[str, ...],
+    known_feed_draws: Draws,
+    supply_power_factor: float,
+) -> float:
+    """Apparent power that a feed carries after the worst loss of another side.
+
+    feed_failover_va = max over sides s of Σ draws without s / supply_power_factor
+
+    Args:
+        feed_name: of the feed. feed_names, failing_sides: of all feeds of the rack, in the same order.
+        known_feed_draws: of the groups of servers that are known. supply_power_factor: ratio.
+    Returns:
+        [VA]
+    Validity: the supplies that are left take over the load of the others evenly; a server that has lost all of its supplies
+        draws nothing.
+
+    >>> half = ((draws.Draw("A", 5100.0, 3.0), draws.Draw("B", 5100.0, 3.0)),)
+    >>> feed_failover_va("A", ("A", "B"), ("A", "B"), half, 1.0)
+    10200.0
+
+    Source: definition.
+    """
+    lost = draws.after_losses(feed_name, feed_names, failing_sides, known_feed_draws)
+    loads = [draws.load_w(feed_name, each) for each in (known_feed_draws, *lost.values())]
+    return max(loads) / supply_power_factor
+
+
+def corded_sides(cords: Mapping[str, str] | None, feed_names: tuple[str, ...], failing_sides: tuple[str, ...]) -> int:
+    """Sides of a rack's power that the cords of a server reach; 0 where none are stated.
+
+    corded_sides = |sides of the feeds with a cord|
+
+    Args:
+        cords: of one server by feed, None where they are not stated.
+        feed_names, failing_sides: of all feeds of the rack, in the same order.
+    Returns:
+        count
+
+    >>> corded_sides({"A": 1, "B": 1}, ("A", "B"), ("A", "B")), corded_sides(None, ("A", "B"), ("A", "B"))
+    (2, 0)
+
+    Source: definition.
+    """
+    plugged = draws.counts(cords, "cords")
+    return len({side for feed, side in zip(feed_names, failing_sides, strict=True) if plugged.get(feed)})
+
+
+def behind_transfer_switch(psus: int, corded_supplies: float, corded_sides: int) -> bool:
+    """Whether one supply has a cord on each of several sides, which a transfer switch chooses from.
+
+    behind_transfer_switch = psus is 1 and corded_supplies = corded_sides > 1
+
+    Args:
+        psus: of one server. corded_supplies: cords of one server. corded_sides: that they reach.
+    Returns:
+        flag
+
+    >>> behind_transfer_switch(1, 2, 2), behind_transfer_switch(1, 12, 2), behind_transfer_switch(2, 2, 2)
+    (True, False, False)
+
+    Source: definition.
+    """
+    return psus == 1 and corded_supplies == corded_sides > 1
+
+
+def supplies_left(
+    psus: int, cords: Mapping[str, str] | None, feed_names: tuple[str, ...], failing_sides: tuple[str, ...]
+) -> float | None:
+    """Supplies of one server that still have power when its worst side fails; None where there is one side or none.
+
+    supplies_left = plugged − the most on one side; ⌈psus / sides⌉ on one side where no cords are stated
+
+    Args:
+        psus: of one server. cords: of one server by feed, None where they are not stated.
+        feed_names, failing_sides: of all feeds of the rack, in the same order.
+    Returns:
+        count
+    Validity: without stated cords the best arrangement is taken, so that it is an upper bound.
+
+    >>> supplies_left(6, None, ("A", "B"), ("A", "B")), supplies_left(6, None, ("A", "B", "C"), ("A", "B", "C"))
+    (3, 4)
+    >>> supplies_left(6, {"A": 4, "B": 2}, ("A", "B"), ("A", "B"))
+    2.0
+
+    Source: definition.
+    """
+    sides = dict(zip(feed_names, failing_sides, strict=True))
+    if len({*failing_sides}) < 2:
+        return None
+    if cords is None:
+        return psus - math.ceil(psus / len({*failing_sides}))
+    plugged = draws.counts(cords, "cords")
+    on = [sum(count for feed, count in plugged.items() if sides.get(feed) == side) for side in {*failing_sides}]
+    return min(psus, sum(plugged.values())) - max(on)
+
+
+def supplies_needed(
+    server_w: float,
+    server_max_w: float | None = None,
+    psus_needed: int | None = None,
+    psu_w: float | None = None,
+    supply_efficiency: float | None = None,
+) -> float:
+    """Supplies that one server needs for what it is planned to draw.
+
+    supplies_needed = psus_needed at its maximum; below it at most ⌈server_w · supply_efficiency / psu_w⌉
+
+    Args:
+        server_w: planned maximum of one [W]. server_max_w: published maximum of one [W].
+        psus_needed: for full load, as published. psu_w: what one supply gives [W]. supply_efficiency: ratio (assumed).
+    Returns:
+        count
+    Validity: a server that is capped or was measured below its maximum needs fewer.
+
+    >>> supplies_needed(10200, 10200, 4, 3300, 0.94), supplies_needed(8000, 10200, 4, 3300, 0.94)
+    (4, 3)
+
+    Source: NVIDIA DGX H100/H200 User Guide, section 1.1.3 (4 of 6 supplies); definition.
+    """
+    by_rating = math.ceil(server_w * supply_efficiency / psu_w) if psu_w and supply_efficiency else None
+    if psus_needed is None and by_rating is None:
+        raise Unstated("psus_needed")
+    if by_rating is None or (psus_needed is not None and server_max_w is not None and server_w >= server_max_w):
+        return psus_needed or 0
+    return by_rating if psus_needed is None else min(by_rating, psus_needed)

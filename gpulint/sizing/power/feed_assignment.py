@@ -1,0 +1,328 @@
+"""Cords: which feeds the supplies of a server and the switches of its rack hang on, and what each feed carries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from gpulint.catalog.hardware import outlets
+from gpulint.sizing.interconnect._bandwidth import Unstated
+from gpulint.sizing.power import _feed_loads as draws
+from gpulint.sizing.power._feed_loads import Draw, Draws
+
+WHOLE = frozenset({"busbar", "three-phase"})
+"""Inlets that load the three phases of a feed alike."""
+ONE_PHASE_MOST_W = 4000
+"""Up to here a supply of any make has one phase: 16 A at 240 V."""
+
+
+def cords_stated(each_cords: tuple[Mapping[str, str] | None, ...]) -> bool:
+    """Whether the cords of every group of servers of a rack are stated.
+
+    cords_stated = cords of every group ≠ None
+
+    Args:
+        each_cords: of every group of servers.
+    Returns:
+        flag
+
+    >>> cords_stated(({"A": "3", "B": "3"},)), cords_stated((None,)), cords_stated(())
+    (True, False, False)
+
+    Source: definition.
+    """
+    return bool(each_cords) and None not in each_cords
+
+
+def cord_shares(cords: Mapping[str, str] | None, feed_names: tuple[str, ...]) -> Mapping[str, float]:
+    """Share of a server's power that each feed of its rack carries while all of them are up.
+
+    share = cords on the feed / cords; 1 / feeds where no cords are stated
+
+    Args:
+        cords: of one server by feed, None where they are not stated. feed_names: of the rack.
+    Returns:
+        ratio by feed
+    Validity: supplies share a load evenly; one that sleeps while others carry it is not in it.
+
+    >>> cord_shares(None, ("A", "B")), cord_shares({"A": 4, "B": 2}, ("A", "B"))["A"]
+    ({'A': 0.5, 'B': 0.5}, 0.6666666666666666)
+
+    Source: NVIDIA DGX H100/H200 User Guide, section 1.1.3: the load is balanced over the supplies.
+    """
+    if not feed_names:
+        return {}
+    if len({*feed_names}) < len(feed_names):
+        raise Unstated("feed_name")
+    if cords is None:
+        return dict.fromkeys(feed_names, 1 / len(feed_names))
+    plugged = draws.counts(cords, "cords")
+    total = sum(plugged.values())
+    if not total:
+        raise Unstated("cords")
+    return {feed: count / total for feed, count in plugged.items()}
+
+
+def feed_draws(
+    server_group_w: float,
+    cord_shares: Mapping[str, float],
+    servers: int,
+    psus: int | None = None,
+    psu_inlet: str | None = None,
+    cords: Mapping[str, str] | None = None,
+) -> tuple[Draw, ...]:
+    """What a group of servers draws from each feed, and through how many single-phase supplies.
+
+    draw_w = server_group_w · share; supplies = servers · psus · share
+
+    Args:
+        server_group_w: of all servers of the group [W]. cord_shares: ratio by feed. servers: count.
+        psus: of one server. psu_inlet: of a supply; what hangs on a busbar takes three phases alike and has none of its own.
+        cords: of one server by feed; where none are stated a single supply hangs on some feed, and moves to no other.
+    Returns:
+        by feed
+    Validity: supplies of one server whose inlet is not known are counted where each gives so little that it has one phase;
+        shelves of tens of kilowatts have three.
+
+    >>> feed_draws(10200, {"A": 0.5, "B": 0.5}, 1, 6)[0]
+    Draw(feed='A', draw_w=5100.0, supplies=3.0, moves=True)
+    >>> feed_draws(132000, {"A": 1.0}, 1, 8)[0]
+    Draw(feed='A', draw_w=132000.0, supplies=None, moves=True)
+
+    Source: definition; IEC 60320-1:2021: no inlet beyond 16 A (20 A in North America), all of a single phase.
+    """
+    count = _single_phase(server_group_w, servers, psus, psu_inlet)
+    moves = psus != 1 or cords is not None
+    return tuple(
+        Draw(feed, server_group_w * share, None if count is None else count * share, moves)
+        for feed, share in cord_shares.items()
+    )
+
+
+def _single_phase(group_w: float, servers: int, psus: int | None, inlet: str | None) -> float | None:
+    """Supplies of a group that hang on one phase each; None where that cannot be told."""
+    if inlet in WHOLE or not servers:
+        return 0
+    if psus is None or (not psus and group_w):
+        return None
+    small = group_w / servers / psus <= ONE_PHASE_MOST_W
+    return servers * psus if small or outlets.rated_for(inlet or "") else None
+
+
+def switch_draws(switch_w: float, feed_names: tuple[str, ...]) -> tuple[Draw, ...]:
+    """What a switch draws from each feed of its rack.
+
+    draw_w = switch_w / feeds
+
+    Args:
+        switch_w: of the switch, 0 where it is not stated [W]. feed_names: of the rack.
+    Returns:
+        by feed
+    Validity: spread over the feeds and their phases evenly.
+
+    >>> switch_draws(1700.0, ("A", "B"))[1]
+    Draw(feed='B', draw_w=850.0, supplies=0, moves=True)
+
+    Source: definition.
+    """
+    return tuple(Draw(feed, switch_w / len(feed_names), 0) for feed in feed_names) if switch_w else ()
+
+
+def each_feed_draws(each_server_draws: Draws, each_switch_draws: Draws) -> Draws:
+    """What each group of servers and each switch of a rack draws from each feed.
+
+    each_feed_draws = each_server_draws, each_switch_draws
+
+    Args:
+        each_server_draws: of every group of servers. each_switch_draws: of every switch.
+    Returns:
+        by group
+
+    >>> each_feed_draws(((Draw("A", 5.0, 1),),), ()) == ((Draw("A", 5.0, 1),),)
+    True
+
+    Source: definition.
+    """
+    return (*each_server_draws, *each_switch_draws)
+
+
+def known_feed_draws(known_server_draws: Draws, each_switch_draws: Draws) -> Draws:
+    """What each group of servers whose power is known and each switch of a rack draws from each feed.
+
+    known_feed_draws = known_server_draws, each_switch_draws
+
+    Args:
+        known_server_draws: of the groups of servers that are known. each_switch_draws: of every switch.
+    Returns:
+        by group
+
+    >>> known_feed_draws((), ((Draw("A", 5.0, 0),),)) == ((Draw("A", 5.0, 0),),)
+    True
+
+    Source: definition.
+    """
+    return (*known_server_draws, *each_switch_draws)
+
+
+def feed_load_w(feed_name: str, each_feed_draws: Draws) -> float:
+    """Power that a feed carries while all feeds of its rack are up.
+
+    feed_load_w = Σ draw_w
+
+    Args:
+        feed_name: of the feed. each_feed_draws: of every group of servers of the rack.
+    Returns:
+        [W]
+
+    >>> feed_load_w("A", ((Draw("A", 5100.0, 3.0), Draw("B", 5100.0, 3.0)),))
+    5100.0
+
+    Source: definition.
+    """
+    return draws.load_w(feed_name, each_feed_draws)
+
+
+def feed_load_va(feed_load_w: float, supply_power_factor: float) -> float:
+    """Apparent power that a feed carries while all feeds of its rack are up.
+
+    feed_load_va = feed_load_w / supply_power_factor
+
+    Args:
+        feed_load_w: of the feed [W]. supply_power_factor: ratio.
+    Returns:
+        [VA]
+
+    >>> feed_load_va(5100.0, 1.0)
+    5100.0
+
+    Source: definition.
+    """
+    return feed_load_w / supply_power_factor
+
+
+def least_feed_load_va(feed_name: str, known_feed_draws: Draws, supply_power_factor: float) -> float:
+    """Apparent power that a feed carries for those servers of its rack whose power is known.
+
+    least_feed_load_va = Σ draw_w / supply_power_factor
+
+    Args:
+        feed_name: of the feed. known_feed_draws: of the groups of servers that are known. supply_power_factor: ratio.
+    Returns:
+        [VA]
+
+    >>> least_feed_load_va("B", ((Draw("A", 5100.0, 3.0),),), 1.0)
+    0.0
+
+    Source: definition.
+    """
+    return draws.load_w(feed_name, known_feed_draws) / supply_power_factor
+
+
+def corded_draws(feed_draws: tuple[Draw, ...], cords: Mapping[str, str] | None) -> tuple[Draw, ...]:
+    """What a group of servers draws from each feed where its cords are stated.
+
+    corded_draws = feed_draws; none where no cords are stated
+
+    Args:
+        feed_draws: of the group. cords: of one server by feed, None where they are not stated.
+    Returns:
+        by feed
+
+    >>> corded_draws((Draw("A", 5.0, 1),), None)
+    ()
+
+    Source: definition.
+    """
+    return () if cords is None else feed_draws
+
+
+def corded_feed_va(
+    feed_name: str, known_corded_draws: Draws, each_switch_draws: Draws, supply_power_factor: float
+) -> float:
+    """Apparent power that a feed carries for the servers of its rack whose power and cords are known, and the switches.
+
+    corded_feed_va = Σ draw_w / supply_power_factor
+
+    Args:
+        feed_name: of the feed. known_corded_draws: of the groups of servers whose power and cords are known.
+        each_switch_draws: of every switch. supply_power_factor: ratio.
+    Returns:
+        [VA]
+
+    >>> corded_feed_va("A", ((Draw("A", 5100.0, 3.0),),), (), 1.0)
+    5100.0
+
+    Source: definition.
+    """
+    return draws.load_w(feed_name, (*known_corded_draws, *each_switch_draws)) / supply_power_factor
+
+
+def plugged_supplies(psus: int, cords: Mapping[str, str] | None) -> float:
+    """Supplies of one server that have a cord.
+
+    plugged_supplies = Σ cords, at most psus
+
+    Args:
+        psus: of one server. cords: of one server by feed, None where they are not stated.
+    Returns:
+        count
+
+    >>> plugged_supplies(6, None), plugged_supplies(6, {"A": 2, "B": 2})
+    (6, 4.0)
+
+    Source: definition.
+    """
+    return psus if cords is None else min(psus, corded_supplies(cords))
+
+
+def corded_supplies(cords: Mapping[str, str] | None) -> float:
+    """Cords of one server that are stated.
+
+    corded_supplies = Σ cords
+
+    Args:
+        cords: of one server by feed, None where they are not stated.
+    Returns:
+        count
+
+    >>> corded_supplies({"A": 4, "B": 3}), corded_supplies(None)
+    (7.0, 0.0)
+
+    Source: definition.
+    """
+    return sum(draws.counts(cords, "cords").values(), 0.0)
+
+
+def unknown_feeds(cords: Mapping[str, str] | None, feed_names: tuple[str, ...]) -> tuple[str, ...]:
+    """Feeds that cords name and that the rack does not have.
+
+    unknown_feeds = cords − feed_names
+
+    Args:
+        cords: of one server by feed, None where they are not stated. feed_names: of the rack.
+    Returns:
+        names
+
+    >>> unknown_feeds({"A": 3, "C": 3}, ("A", "B"))
+    ('C',)
+
+    Source: definition.
+    """
+    return tuple(feed for feed in cords or {} if feed not in feed_names)
+
+
+def feeds(feed_names: tuple[str, ...]) -> int:
+    """Feeds of a rack.
+
+    feeds = |feed_names|
+
+    Args:
+        feed_names: of the rack.
+    Returns:
+        count
+
+    >>> feeds(("A", "B"))
+    2
+
+    Source: definition.
+    """
+    return len(feed_names)

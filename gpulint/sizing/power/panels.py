@@ -1,0 +1,262 @@
+"""Panels: what floor units, busways and UPS carry for the feeds that hang on them, as they are and when a side fails."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+from gpulint.sizing.power import _feed_loads as draws
+from gpulint.sizing.power._feed_loads import Draws
+
+PHASES = 3
+NOW = ""
+"""The key of what is carried while every side is up."""
+
+
+def feed_when_lost(
+    feed_name: str,
+    feed_names: tuple[str, ...],
+    failing_sides: tuple[str, ...],
+    known_feed_draws: Draws,
+    is_redundant: bool,
+) -> Mapping[str, float]:
+    """Power that a feed carries as it is, and when each other side of its rack fails.
+
+    feed_when_lost[s] = Σ draws without s, 0 where it is its own side; feed_when_lost[""] = Σ draws
+
+    Args:
+        feed_name: of the feed. feed_names, failing_sides: of all feeds of the rack, in the same order.
+        known_feed_draws: of the groups of servers that are known. is_redundant: the rack is to survive the loss of a side.
+    Returns:
+        [W] by the side that fails
+    Validity: what the servers of a rack without redundancy do when a side fails is not counted.
+
+    >>> half = ((draws.Draw("A", 5.0, 3.0), draws.Draw("B", 5.0, 3.0)),)
+    >>> feed_when_lost("A", ("A", "B"), ("A", "B"), half, True)
+    {'': 5.0, 'A': 0.0, 'B': 10.0}
+
+    Source: definition.
+    """
+    now = {NOW: draws.load_w(feed_name, known_feed_draws)}
+    if not is_redundant:
+        return now
+    lost = draws.after_losses(feed_name, feed_names, failing_sides, known_feed_draws)
+    own = dict(zip(feed_names, failing_sides, strict=True))[feed_name]
+    return now | {own: 0.0} | {side: draws.load_w(feed_name, each) for side, each in lost.items()}
+
+
+def panel_when_lost(
+    each_feed_when_lost: tuple[Mapping[str, float], ...],
+    each_panel_when_lost: tuple[Mapping[str, float], ...],
+    load_diversity: float,
+) -> Mapping[str, float]:
+    """Power that a panel carries as it is, and when each side of the racks behind it fails.
+
+    panel_when_lost[s] = load_diversity · Σ over feeds and panels of what each carries without s, or as it is
+
+    Args:
+        each_feed_when_lost: of every feed that hangs on it [W by side]. each_panel_when_lost: of every panel [W by side].
+        load_diversity: largest load of all at once against the sum of their largest (ratio).
+    Returns:
+        [W] by the side that fails
+    Validity: sides of one name fail together, so that a room calls its sides alike in every rack.
+
+    >>> panel_when_lost(({"": 5.0, "A": 10.0}, {"": 5.0, "A": 10.0}), (), 1.0)
+    {'': 10.0, 'A': 20.0}
+
+    Source: definition; IEC 60050 691-10-04 (coincidence factor).
+    """
+    every = (*each_feed_when_lost, *each_panel_when_lost)
+    sides = dict.fromkeys([NOW, *(side for one in every for side in one)])
+    return {side: load_diversity * sum(one.get(side, one[NOW]) for one in every) for side in sides}
+
+
+def panel_load_w(
+    each_panel_feed_w: tuple[float, ...], each_subpanel_w: tuple[float, ...], load_diversity: float
+) -> float:
+    """Power that a panel carries for all feeds and panels that hang on it.
+
+    panel_load_w = load_diversity · (Σ feed_load_w + Σ panel_load_w)
+
+    Args:
+        each_panel_feed_w: of every feed [W]. each_subpanel_w: of every panel [W].
+        load_diversity: largest load of all at once against the sum of their largest (ratio).
+    Returns:
+        [W]
+    Validity: losses of transformers and of the UPS are not in it.
+
+    >>> panel_load_w((5100.0, 5100.0), (), 1.0)
+    10200.0
+
+    Source: definition; IEC 60050 691-10-04 (coincidence factor).
+    """
+    return load_diversity * (sum(each_panel_feed_w) + sum(each_subpanel_w))
+
+
+def least_panel_load_w(panel_when_lost: Mapping[str, float]) -> float:
+    """Power that a panel carries for those servers whose power is known.
+
+    least_panel_load_w = panel_when_lost[""]
+
+    Args:
+        panel_when_lost: of the panel [W by side].
+    Returns:
+        [W]
+
+    >>> least_panel_load_w({"": 10.0, "A": 20.0})
+    10.0
+
+    Source: definition.
+    """
+    return panel_when_lost[NOW]
+
+
+def panel_failover_w(panel_when_lost: Mapping[str, float]) -> float:
+    """Power that a panel carries when the side fails whose loss burdens it most.
+
+    panel_failover_w = max over sides of panel_when_lost
+
+    Args:
+        panel_when_lost: of the panel [W by side].
+    Returns:
+        [W]
+
+    >>> panel_failover_w({"": 10.0, "A": 20.0})
+    20.0
+
+    Source: definition.
+    """
+    return max(panel_when_lost.values())
+
+
+def panel_capacity_w(
+    power_limit_w: float | None,
+    supply_power_factor: float,
+    breaker_a: float | None = None,
+    feed_usable_va: float | None = None,
+) -> float | None:
+    """Power that a panel may carry all day: what its breaker and its stated limit allow; None where neither is stated.
+
+    panel_capacity_w = min(feed_usable_va · supply_power_factor, power_limit_w)
+
+    Args:
+        power_limit_w: as stated [W]. supply_power_factor: ratio. breaker_a: its rating [A]. feed_usable_va: by that [VA].
+    Returns:
+        [W]
+    Validity: unknown where a breaker is stated and its voltage or its phases are not.
+
+    >>> panel_capacity_w(80000, 1.0, 100, 69000.0), panel_capacity_w(None, 1.0)
+    (69000.0, None)
+
+    Source: definition.
+    """
+    if breaker_a is not None and feed_usable_va is None:
+        raise LookupError("what the breaker of the panel carries is not known: its voltage and phases are to be stated")
+    by_breaker = None if feed_usable_va is None else feed_usable_va * supply_power_factor
+    return min((one for one in (by_breaker, power_limit_w) if one is not None), default=None)
+
+
+def planned_load_w(load_w: float, load_diversity: float) -> float:
+    """Power that a part of the facility is planned to take at once.
+
+    planned_load_w = load_w · load_diversity
+
+    Args:
+        load_w: of all servers [W]. load_diversity: largest load of all at once against the sum of their largest (ratio).
+    Returns:
+        [W]
+
+    >>> planned_load_w(100000, 0.8)
+    80000.0
+
+    Source: IEC 60050 691-10-04 (coincidence factor).
+    """
+    return load_w * load_diversity
+
+
+def least_planned_load_w(least_load_w: float, load_diversity: float) -> float:
+    """Power that those servers take at once whose power is known.
+
+    least_planned_load_w = least_load_w · load_diversity
+
+    Args:
+        least_load_w: of the servers that are known [W].
+        load_diversity: largest load of all at once against the sum of their largest (ratio).
+    Returns:
+        [W]
+
+    >>> least_planned_load_w(100000, 0.8)
+    80000.0
+
+    Source: IEC 60050 691-10-04 (coincidence factor).
+    """
+    return least_load_w * load_diversity
+
+
+def shared_panel(feed_panels: tuple[str | None, ...], failing_sides: tuple[str, ...]) -> str | None:
+    """A panel that feeds more than one side of a rack; None where there is none.
+
+    shared_panel = the first panel with feeds of two sides
+
+    Args:
+        feed_panels, failing_sides: of all feeds of the rack, in the same order.
+    Returns:
+        name
+
+    >>> shared_panel(("p1", "p1"), ("A", "B")), shared_panel(("p1", "p2"), ("A", "B"))
+    ('p1', None)
+
+    Source: definition.
+    """
+    of: dict[str, str] = {}
+    for panel, side in zip(feed_panels, failing_sides, strict=True):
+        if panel is not None and of.setdefault(panel, side) != side:
+            return panel
+    return None
+
+
+def feed_rating(feed_voltage_v: float, breaker_a: float) -> tuple[float, float]:
+    """Voltage of a feed and rating of its breaker.
+
+    feed_rating = feed_voltage_v, breaker_a
+
+    Args:
+        feed_voltage_v: as stated [V]. breaker_a: its rating [A].
+    Returns:
+        [V], [A]
+
+    >>> feed_rating(208, 60)
+    (208, 60)
+
+    Source: definition.
+    """
+    return feed_voltage_v, breaker_a
+
+
+def largest_feed_breaker_a(
+    each_feed_rating: tuple[tuple[float, float], ...], feed_voltage_v: float | None = None
+) -> float | None:
+    """Rating of the largest breaker of the feeds of a panel at its own voltage; None where none is known.
+
+    largest_feed_breaker_a = max(breaker_a) of feeds at feed_voltage_v, between lines or to neutral
+
+    Args:
+        each_feed_rating: voltage and breaker of every feed of which both are known [V, A].
+        feed_voltage_v: of the panel, as stated [V].
+    Returns:
+        [A]
+    Validity: amperes before and behind a transformer do not compare; a panel whose voltage is not stated is taken to have none.
+
+    >>> largest_feed_breaker_a(((208, 60), (208, 30)), 208), largest_feed_breaker_a(((208, 60),), 480)
+    (60, None)
+    >>> largest_feed_breaker_a(((240, 32),), 415), largest_feed_breaker_a(())
+    (32, None)
+
+    Source: definition.
+    """
+    return max((amperes for volts, amperes in each_feed_rating if _same_system(volts, feed_voltage_v)), default=None)
+
+
+def _same_system(volts: float, panel_v: float | None) -> bool:
+    of_panel = () if panel_v is None else (panel_v, panel_v / math.sqrt(PHASES))
+    return panel_v is None or any(math.isclose(volts, one, rel_tol=0.02) for one in of_panel)

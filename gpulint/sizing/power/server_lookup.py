@@ -1,0 +1,70 @@
+"""Names of servers: which listed machine an unknown name may have meant."""
+
+from __future__ import annotations
+
+import difflib
+import re
+
+from gpulint.catalog.hardware import servers
+
+_CHUNK = re.compile(r"[a-z]+|\d+")
+_WORD = 5
+"""Letters from which a chunk of a name is a word that can be misspelled; shorter ones and numbers tell models apart."""
+_ALIKE = 0.8
+
+
+def server_title(server_name: str | None, server_type: str | None = None) -> str:
+    """What a machine is called in a message.
+
+    server_title = server_type, else server_name
+
+    Args:
+        server_name: what the file calls it, else None. server_type: machine of the catalog or of the file.
+    Returns:
+        name
+
+    >>> server_title("node", "dgx-h100"), server_title("console"), server_title(None)
+    ('dgx-h100', 'console', 'the server')
+
+    Source: definition.
+    """
+    return server_type or server_name or "the server"
+
+
+def near_server_type(server_type: str, server_max_w: float | None = None, accelerator: str | None = None) -> str | None:
+    """The listed server that a name may have meant; None where it is listed, described in the file, or like no other.
+
+    near_server_type = the listed name with the same letters and digits but for a slip inside a long word
+
+    Args:
+        server_type: name of the machine. server_max_w: its maximum power, where anything states it [W].
+        accelerator: what it holds, where anything states it.
+    Returns:
+        name
+    Validity: gb200 and gb300, a100 and h100, dl380 and dl380a are other machines: of their letters and digits none may differ.
+
+    >>> near_server_type("poweredge-xe-9680"), near_server_type("powerege-xe9680")
+    ('poweredge-xe9680', 'poweredge-xe9680')
+    >>> near_server_type("dgx-gb300"), near_server_type("our-box", 3000), near_server_type("dgx-h100")
+    (None, None, None)
+
+    Source: Ratcliff and Metzener, Pattern Matching: The Gestalt Approach, Dr. Dobb's Journal, 1988.
+    """
+    if server_max_w is not None or accelerator is not None or servers.named(server_type) is not None:
+        return None
+    written = _chunks(server_type)
+    listed = ((one.id, name) for one in servers.servers() for name in (one.id, f"{one.vendor} {one.id}"))
+    return next((found for found, name in listed if _slip(written, _chunks(name))), None)
+
+
+def _chunks(name: str) -> list[str]:
+    return _CHUNK.findall(name.lower())
+
+
+def _slip(written: list[str], listed: list[str]) -> bool:
+    return len(written) == len(listed) and all(map(_same, written, listed))
+
+
+def _same(written: str, listed: str) -> bool:
+    long = len(listed) >= _WORD and not listed.isdigit()
+    return written == listed or (long and difflib.SequenceMatcher(None, written, listed).ratio() >= _ALIKE)

@@ -1,0 +1,1 @@
+"""Time and traffic of prefill and decode, load and capacity of replicas."""

@@ -1,0 +1,137 @@
+"""Document: one document of a file, its data, and where each part of it stands."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from gpulint.report.model import Location
+from gpulint.source.documents import places, values
+from gpulint.source.documents.nodes import Node
+
+if TYPE_CHECKING:
+    from gpulint.source.documents.spans import Pieces
+
+Path = tuple[str | int, ...]
+
+
+class Document:
+    """One document of a file: its data, where each part of it stands, and the other documents `beside` it."""
+
+    __slots__ = ("_data", "_pieces", "beside", "format", "index", "path", "root", "text")
+
+    def __init__(self, path: str, index: int, text: str, root: Node, format: str, data: object = ...) -> None:
+        self.path = path
+        self.index = index
+        self.text = text
+        self.root = root
+        self.format = format
+        self._data = data
+        self._pieces: dict[int, Pieces | None] = {}
+        self.beside: tuple[Document, ...] = ()
+
+    @property
+    def data(self) -> object:
+        """The document as plain dicts, lists, strings and numbers."""
+        if self._data is ...:
+            self._data = values.Builder().build(self.root)
+        return self._data
+
+    def get(self, path: Path, default: object = None) -> object:
+        """The data at a path."""
+        value = self.data
+        for part in path:
+            value = _item(value, part)
+            if value is ...:
+                return default
+        return value
+
+    def node(self, path: Path) -> Node | None:
+        """The value's node; at an alias, the place that uses it."""
+        steps = self._steps(path)
+        return steps[-1][1] if len(steps) == len(path) + 1 else None
+
+    def key_node(self, path: Path) -> Node | None:
+        """The key's node; None for an item of a list and for the document itself."""
+        steps = self._steps(path)
+        return steps[-1][0] if len(steps) == len(path) + 1 else None
+
+    def locate(
+        self, path: Path, *, key: bool = False, span: tuple[int, int] | None = None, whole: bool = False
+    ) -> Location:
+        """Where the value stands, or its key, or a span of its decoded characters.
+
+        A mapping or list is shown by its key, a path that does not exist by its nearest ancestor.
+        """
+        steps = self._steps(path)
+        key_node, node = steps[-1]
+        if len(steps) <= len(path) or key or (node.kind != "scalar" and not whole):
+            return self._location(*self._head(key_node, node))
+        if span is not None and node.kind == "scalar":
+            return self._location(*self._span(node, *span))
+        return self._location(node.start, node.end)
+
+    def offset(self, path: Path, index: int) -> int:
+        """The source offset of one decoded character of the scalar at a path."""
+        node = self.node(path)
+        if node is None or node.kind != "scalar":
+            return self._head(*self._steps(path)[-1])[0]
+        return self._span(node, index, index)[0]
+
+    def _steps(self, path: Path) -> list[tuple[Node | None, Node]]:
+        """The (key, value) nodes from the root along a path, as far as it exists."""
+        steps: list[tuple[Node | None, Node]] = [(None, self.root)]
+        for part in path:
+            step = _step(steps[-1][1], part)
+            if step is None:
+                break
+            steps.append(step)
+        return steps
+
+    def _head(self, key: Node | None, node: Node) -> tuple[int, int]:
+        """What stands for a value as a whole: its key, else its first line."""
+        if key is not None:
+            return key.start, key.end
+        line_end = self.text.find("\n", node.start, node.end)
+        end = node.end if line_end < 0 else line_end
+        return node.start, node.start + len(self.text[node.start : end].rstrip())
+
+    def _span(self, node: Node, start: int, end: int) -> tuple[int, int]:
+        source = node.target or node
+        if self.format == "shell":
+            return start, end
+        if id(source) not in self._pieces:
+            from gpulint.source.documents import spans
+
+            self._pieces[id(source)] = spans.pieces(self.text, source, self.format)
+        pieces = self._pieces[id(source)]
+        if pieces is None:
+            return source.start, source.end
+        return pieces.span(start, end)
+
+    def _location(self, start: int, end: int) -> Location:
+        return places.of(self.path, self.text, start, end)
+
+
+def _item(value: object, part: str | int) -> object:
+    """The data below a value; `...` where there is none."""
+    if isinstance(value, dict):
+        return value.get(part, ...)
+    return value[part] if isinstance(value, list) and isinstance(part, int) and 0 <= part < len(value) else ...
+
+
+def _step(node: Node, part: str | int) -> tuple[Node | None, Node] | None:
+    """The (key, value) below a node."""
+    if node.kind == "sequence":
+        return (None, node.value[part]) if isinstance(part, int) and 0 <= part < len(node.value) else None
+    return _entry(node, part) if node.kind == "mapping" and isinstance(part, str) else None
+
+
+def _entry(mapping: Node, name: str) -> tuple[Node, Node] | None:
+    """The entry of that name that counts: the last explicit one, else the first merged one."""
+    for key, value in reversed(mapping.value):
+        if values.key_text(key) == name and not values.merges(key):
+            return key, value
+    for source in values.merge_sources(value for key, value in mapping.value if values.merges(key)):
+        if found := _entry(source, name):
+            return found
+    return None

@@ -1,0 +1,162 @@
+"""JSON: the data and the nodes of a text, with comments and trailing commas where its readers allow them."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from gpulint.source.documents.nodes import (
+    DEPTH_MAX,
+    NODES_MAX,
+    Invalid,
+    Limit,
+    Node,
+    Parsed,
+    Skipped,
+    duplicates,
+    too_deep,
+)
+
+_TOKEN = r'(?s)"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{},:]|[^\[\]{},:"\s]+'
+_MASKED = (
+    r'(?s)(?P<string>"[^"\\\n]*(?:\\.[^"\\\n]*)*"?)|(?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))|(?P<comma>,)(?=\s*[\]}])'
+)
+_UNQUOTED_VARIABLE = r"[:\[,]\s*\$\{?\w+"
+_SURROGATE = "[\ud800-\udfff]"
+_SURROGATE_ESCAPE = r"\\u[dD][89a-fA-F]"
+
+
+def read(path: str, text: str) -> Parsed | None:
+    """The document of a text; None where it holds none."""
+    if not text.strip():
+        return None
+    source = text
+    try:
+        data = _data(source)
+    except Invalid as error:
+        if _lines(text):
+            raise Skipped("JSON lines") from None
+        source = _without_comments(path, text)
+        try:
+            data = _data(source)
+        except Invalid:
+            if re.search(_UNQUOTED_VARIABLE, text):
+                raise Skipped("template") from None
+            raise error from None
+    composer = _Composer(source)
+    return Parsed(composer.compose(), data, composer.duplicates)
+
+
+def _lines(text: str) -> bool:
+    """Whether each line is a JSON document of its own, as the first two tell."""
+    first, second, *_ = [*text.split("\n", 2), "", ""]
+    try:
+        return isinstance(json.loads(first), dict) and second.lstrip().startswith("{")
+    except ValueError:
+        return False
+
+
+def _data(text: str) -> object:
+    try:
+        data = json.loads(text, strict=False, parse_constant=_constant)
+        return _clean(data) if "\\u" in text and re.search(_SURROGATE_ESCAPE, text) else data
+    except json.JSONDecodeError as error:
+        raise Invalid(_message(text, error), error.pos) from None
+    except RecursionError:
+        raise too_deep(0) from None
+    except ValueError:
+        raise Limit("a number has more than 4,300 digits", 0) from None
+
+
+def _constant(name: str) -> object:
+    return name if name == "NaN" else float(name)
+
+
+def _message(text: str, error: json.JSONDecodeError) -> str:
+    before = text[: error.pos].rstrip()
+    if before.endswith(",") and text[error.pos : error.pos + 1] in ("}", "]"):
+        return "not valid JSON: the comma before this has nothing after it"
+    if text[error.pos : error.pos + 1] == "'":
+        return 'not valid JSON: it quotes with "…" only'
+    return f"not valid JSON: {error.msg[0].lower()}{error.msg[1:]}"
+
+
+def _without_comments(path: str, text: str) -> str:
+    """The text with comments and trailing commas blanked, where comments or the folder say that its readers allow it."""
+    hidden = any(part.startswith(".") and part.strip(".") for part in path.split("/"))
+    masked = re.sub(_MASKED, lambda match: match[0] if match["string"] or match["comma"] else _blank(match[0]), text)
+    if masked == text and not hidden:
+        return text
+    return re.sub(_MASKED, lambda match: match[0] if match["string"] else _blank(match[0]), masked)
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", " ", text)
+
+
+def _clean(value: object) -> object:
+    """The same data with lone surrogates, which no encoding can print, as U+FFFD."""
+    if isinstance(value, str):
+        return _printable(value)
+    if isinstance(value, list):
+        return [_clean(item) for item in value]
+    if isinstance(value, dict):
+        return {_printable(key): _clean(item) for key, item in value.items()}
+    return value
+
+
+def _printable(text: str) -> str:
+    return re.sub(_SURROGATE, "\ufffd", text)
+
+
+class _Composer:
+    """Builds the nodes of JSON that `json` has found valid."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.nodes = 0
+        self.stack: list[tuple[Node, list[Node]]] = []
+        self.duplicates: list[tuple[Node, Node]] = []
+
+    def compose(self) -> Node:
+        top: list[Node] = []
+        self.stack.append((Node("sequence", 0, 0, top), top))
+        for match in re.finditer(_TOKEN, self.text):
+            self._token(match[0], match.start(), match.end())
+        return top[0]
+
+    def _token(self, token: str, start: int, end: int) -> None:
+        if token in ",:":
+            return
+        if token in "{[":
+            self._open("mapping" if token == "{" else "sequence", start)
+        elif token in "}]":
+            self._close(end)
+        else:
+            style, value = ('"', _string(token)) if token[0] == '"' else ("", token)
+            self._add(Node("scalar", start, end, value, style))
+
+    def _open(self, kind: str, start: int) -> None:
+        if len(self.stack) > DEPTH_MAX:
+            raise too_deep(start)
+        self.stack.append((Node(kind, start, start, None), []))
+
+    def _close(self, end: int) -> None:
+        node, children = self.stack.pop()
+        node.end = end
+        node.value = children
+        if node.kind == "mapping":
+            node.value = list(zip(children[::2], children[1::2], strict=True))
+            if len({key.value for key in children[::2]}) * 2 < len(children):
+                self.duplicates.extend(duplicates(children[::2]))
+        self._add(node)
+
+    def _add(self, node: Node) -> None:
+        self.nodes += 1
+        if self.nodes > NODES_MAX:
+            raise Limit(f"more than {NODES_MAX:,} values in one file", node.start)
+        self.stack[-1][1].append(node)
+
+
+def _string(token: str) -> str:
+    return _printable(json.loads(token, strict=False)) if "\\" in token else token[1:-1]

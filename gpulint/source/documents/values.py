@@ -1,0 +1,112 @@
+"""Values: what the nodes of a document mean, as Kubernetes reads them.
+
+The dialect is that of go-yaml 2, as forked in sigs.k8s.io/yaml (goyaml.v2/resolve.go).
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from gpulint.source.documents.nodes import Node
+
+_WORDS: dict[str, object] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL")),
+    **dict.fromkeys(("true", "True", "TRUE", "yes", "Yes", "YES", "on", "On", "ON", "y", "Y"), True),
+    **dict.fromkeys(("false", "False", "FALSE", "no", "No", "NO", "off", "Off", "OFF", "n", "N"), False),
+    **dict.fromkeys((".inf", ".Inf", ".INF", "+.inf", "+.Inf", "+.INF"), float("inf")),
+    **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), float("-inf")),
+}
+_NUMBER_STARTS = frozenset("+-.0123456789")
+_NUMBER_CHARACTERS_MAX = 400
+_STANDARD_TAG = "tag:yaml.org,2002:"
+_RESOLVED_TAGS = {_STANDARD_TAG + name for name in ("int", "float", "bool", "null")}
+
+
+class Builder:
+    """Turns nodes into plain data; what several aliases share is built once."""
+
+    def __init__(self) -> None:
+        self.shared: dict[int, object] = {}
+
+    def build(self, node: Node) -> object:
+        if node.kind == "scalar":
+            return _scalar_value(node)
+        source = node.target or node
+        if id(source) not in self.shared:
+            self.shared[id(source)] = self._collection(source)
+        return self.shared[id(source)]
+
+    def _collection(self, node: Node) -> object:
+        if node.kind == "sequence":
+            return [self.build(item) for item in node.value]
+        pairs = node.value
+        merged = [value for key, value in pairs if merges(key)]
+        if not merged:
+            return {key_text(key): self.build(value) for key, value in pairs}
+        result = {key_text(key): self.build(value) for key, value in pairs if not merges(key)}
+        for source in merge_sources(merged):
+            found: Any = self.build(source)
+            for name, value in found.items():
+                result.setdefault(name, value)
+        return result
+
+
+def key_text(key: Node) -> str:
+    """The key as JSON would have it: whole numbers in decimal, all else as written."""
+    text: str = key.value
+    if key.style or key.tag is not None or not text or text[0] not in _NUMBER_STARTS:
+        return text
+    value = _number(text)
+    return str(value) if isinstance(value, int) else text
+
+
+def merges(key: Node) -> bool:
+    return bool(key.value == "<<" and key.kind == "scalar" and not key.style and key.tag is None)
+
+
+def merge_sources(values: Iterable[Node]) -> Iterator[Node]:
+    for value in values:
+        candidates = value.value if value.kind == "sequence" else [value]
+        yield from (candidate for candidate in candidates if candidate.kind == "mapping")
+
+
+def _scalar_value(node: Node) -> object:
+    text = node.value
+    if node.tag is not None and node.tag in _RESOLVED_TAGS:
+        return _resolved(text)
+    return text if node.style or node.tag is not None else _resolved(text)
+
+
+def _resolved(text: str) -> object:
+    if text in _WORDS:
+        return _WORDS[text]
+    return _number(text) if text[0] in _NUMBER_STARTS else text
+
+
+def _number(text: str) -> object:
+    """The number a plain scalar means; text that is none stays text. Not-a-number stays text too."""
+    if len(text) > _NUMBER_CHARACTERS_MAX:
+        return text
+    if text.isdecimal() and text.isascii() and text[0] != "0":
+        return int(text)
+    plain = text.replace("_", "") if text[0] != "." else text
+    if match := _integer().fullmatch(plain):
+        sign, hexadecimal, binary, octal, decimal = match.groups()
+        value = int(
+            hexadecimal or binary or octal or decimal, 16 if hexadecimal else 2 if binary else 8 if octal else 10
+        )
+        return -value if sign == "-" else value
+    return float(plain) if _float().fullmatch(plain) else text
+
+
+@functools.cache
+def _integer() -> re.Pattern[str]:
+    return re.compile(r"([-+]?)(?:0[xX]([0-9a-fA-F]+)|0[bB]([01]+)|0[oO]?([0-7]+)|([1-9][0-9]*|0))", re.ASCII)
+
+
+@functools.cache
+def _float() -> re.Pattern[str]:
+    return re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?", re.ASCII)

@@ -1,0 +1,48 @@
+"""What everything that reads specs asks of a repository."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from gpulint.report.model import Skip
+
+if TYPE_CHECKING:
+    from gpulint.source.documents import Document
+
+FILE_BYTES_MAX = 5_000_000
+
+
+class Source(NamedTuple):
+    """One file as it is shown to the user, and its bytes."""
+
+    path: str
+    content: bytes
+
+
+class Repository(Protocol):
+    """What yields the files to check, and finds siblings by path."""
+
+    def sources(self, paths: Sequence[str]) -> Iterator[Source | Skip]: ...
+
+    def rewritten(self, contents: Mapping[str, bytes]) -> Repository: ...
+
+    def read(self, path: str) -> bytes | None: ...
+
+    def below(self, path: str) -> Sequence[str]: ...
+
+    def exists(self, path: str) -> bool: ...
+
+    def at_root(self, path: str) -> bytes | None: ...
+
+    def head(self, path: str, length: int) -> bytes | None: ...
+
+    def search(self, pattern: str, near: str) -> str | None: ...
+
+    def objects(self, kind: str, name: str, near: str) -> tuple[Document, ...]: ...
+
+    def neighbours(self, kind: str, name: str, near: str) -> tuple[Document, ...]: ...
+
+    def beside(self, near: str) -> Iterator[Source]: ...
+
+    def gathered(self, names: str, words: str, near: str) -> tuple[Document, ...]: ...

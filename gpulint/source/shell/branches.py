@@ -1,0 +1,214 @@
+"""Branches: `if`, `case` and loops, by what their tests come to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import tree_sitter
+
+from gpulint.source.shell import conditions, variables
+from gpulint.source.shell.command import Piece, Word
+from gpulint.source.shell.conditions import Verdict
+from gpulint.source.shell.run import Where
+
+if TYPE_CHECKING:
+    from gpulint.source.shell.statements import Reader
+
+_BRANCHES = frozenset({"elif_clause", "else_clause"})
+_ASKS_THE_CALLER = re.compile(r"\$#|\$\{#\}|\bgetopts?\b|\$\{?1\b|\$[@*]")
+_GIVES_UP = re.compile(r"\b(?:exit|return|die|usage|abort|fail)\b")
+
+
+def choice(reader: Reader, node: tree_sitter.Node, where: Where) -> None:
+    """Every branch that may run; the variables are those of the branch that does, unknown where none is known to."""
+    before = reader.variables.snapshot()
+    touched: dict[str, list[variables.Known]] = {}
+    settled, open_ended, presumed = None, False, False
+    for test, body in _clauses(node):
+        if settled is not None:
+            _branch(reader, test, body, where._replace(conditional=True, certain=False))
+            reader.variables.restore(dict(before))
+            continue
+        verdict = _verdict(reader, test, body)
+        presumed = presumed or (verdict is not None and verdict.presumed)
+        sure = verdict is not None and not presumed and not open_ended
+        reader.each(test, where._replace(conditional=True, certain=False) if test else where)
+        if verdict is not None and not verdict.presumed and not verdict.holds:
+            continue
+        reader.each(body, where if sure else where._replace(conditional=True, certain=False))
+        if verdict is None:
+            open_ended = True
+            add(touched, reader.variables.changes(before) if not _leaves(reader, body) else {})
+        elif verdict.holds:
+            settled = reader.variables.snapshot()
+            if not verdict.presumed:
+                break
+        reader.variables.restore(dict(before))
+    if settled is not None:
+        reader.variables.restore(settled)
+        add(touched, reader.variables.changes(before) if open_ended else {})
+    reader.variables.doubt(touched, before)
+
+
+def _branch(reader: Reader, test: Sequence[tree_sitter.Node], body: Sequence[tree_sitter.Node], where: Where) -> None:
+    reader.each(test, where)
+    reader.each(body, where)
+
+
+def _verdict(reader: Reader, test: Sequence[tree_sitter.Node], body: Sequence[tree_sitter.Node]) -> Verdict | None:
+    """What the test of a branch comes to; nobody presumes what makes the script give up."""
+    if not test:
+        return Verdict(True)
+    if len(test) != 1:
+        return None
+    verdict = conditions.decided(test[0], reader.expansion, reader.run.exists)
+    if verdict is not None and verdict.presumed and verdict.holds and _gives_up(reader, body):
+        return None
+    return verdict
+
+
+def _gives_up(reader: Reader, body: Sequence[tree_sitter.Node]) -> bool:
+    return any(_GIVES_UP.search(reader.script.text_of(child)) for child in body)
+
+
+def _leaves(reader: Reader, body: Sequence[tree_sitter.Node]) -> bool:
+    """Whether nothing after the branch sees what it sets."""
+    last = next((child for child in reversed(body) if child.is_named and child.type != "comment"), None)
+    return last is not None and re.match(r"(?:exit|return)\b", reader.script.text_of(last)) is not None
+
+
+def case(reader: Reader, node: tree_sitter.Node, where: Where) -> None:
+    subject = node.child_by_field_name("value")
+    word = reader.expansion.value(subject) if subject is not None and not node.has_error else None
+    items = [child for child in node.named_children if child.type == "case_item"]
+    text = word.text if word is not None else None
+    taken = _taken(reader, items, text) if text is not None else None
+    if text is not None and word is not None and taken is not None and not word.default:
+        reader.each([child for item in items if item.id == taken for child in _item_body(item)], where)
+        return
+    before = reader.variables.snapshot()
+    touched: dict[str, list[variables.Known]] = {}
+    settled = None
+    for item in items:
+        body = list(_item_body(item))
+        reader.each(body, where._replace(conditional=True, certain=False))
+        if item.id == taken:
+            settled = reader.variables.snapshot()
+        add(touched, reader.variables.changes(before) if not _leaves(reader, body) else {})
+        reader.variables.restore(dict(before))
+    if taken is None:
+        reader.variables.doubt(touched, before)
+    elif settled is not None:
+        reader.variables.restore(settled)
+
+
+def _taken(reader: Reader, items: Sequence[tree_sitter.Node], subject: str) -> int | None:
+    """Which item a subject selects, 0 being none; None where only running tells."""
+    for item in items:
+        chosen = conditions.chosen(item, subject, reader.expansion)
+        if chosen is None or (chosen and reader.script.text_of(item).rstrip().endswith((";&", ";;&"))):
+            return None
+        if chosen:
+            return item.id
+    return 0
+
+
+def loop(reader: Reader, node: tree_sitter.Node, where: Where) -> None:
+    """A loop: what it sets is unknown within and after it, but for defaults that the caller's arguments replace."""
+    body = node.child_by_field_name("body")
+    head = reader.script.text[reader.script.span(node)[0] : reader.script.span(body)[0]] if body is not None else ""
+    items = _items(reader, node)
+    if items is not None and len(items) < 2:
+        _once(reader, node, items, where)
+        return
+    before = reader.variables.snapshot()
+    _forget_set_below(reader, node)
+    reader.children(node, where._replace(conditional=True, certain=False))
+    changed = reader.variables.changed(before)
+    if _asks_the_caller(reader, node, head):
+        kept = {name for name in changed if name in before and _is_text(before[name].value)}
+        reader.variables.restore_each(kept, {name: _as_default(before[name]) for name in kept})
+        changed -= kept
+    reader.variables.forget(changed)
+
+
+def _asks_the_caller(reader: Reader, node: tree_sitter.Node, head: str) -> bool:
+    """Whether a loop reads the arguments that the script is given."""
+    if reader.variables.arguments is not None:
+        return False
+    endless = re.match(r"while\s+(?:true|:|\[\[? *1 *\]\]?)\s*;?", head) is not None
+    text = reader.script.text_of(node)
+    return _ASKS_THE_CALLER.search(text[: len(head) + 200] if endless else head) is not None
+
+
+def _items(reader: Reader, node: tree_sitter.Node) -> list[Word] | None:
+    """The words a `for` runs through; None where they are not all known."""
+    if node.type != "for_statement" or node.has_error:
+        return None
+    given = node.children_by_field_name("value")
+    words = [word for child in given for word in reader.expansion.words(child)]
+    plain = not any(re.search(r"[*?\[]", f"{word.raw}{word.text}") for word in words)
+    return words if given and plain and all(word.text is not None for word in words) else None
+
+
+def _once(reader: Reader, node: tree_sitter.Node, items: Sequence[Word], where: Where) -> None:
+    name, body = node.child_by_field_name("variable"), node.child_by_field_name("body")
+    for item in items:
+        if name is not None and body is not None:
+            reader.variables.assign(reader.script.text_of(name), item)
+            reader.walk(body, where)
+
+
+def _forget_set_below(reader: Reader, node: tree_sitter.Node) -> None:
+    """What a loop or the functions it may call set."""
+    reader.variables.forget(variables.assigned(node))
+    reader.variables.forget(
+        reader.script.text_of(child) for child in node.named_children if child.type == "variable_name"
+    )
+    text = reader.script.text_of(node)
+    for name, function in reader.run.functions.items():
+        if function is not None and name in text:
+            reader.variables.forget(function.sets)
+
+
+def _clauses(node: tree_sitter.Node) -> Iterator[tuple[list[tree_sitter.Node], list[tree_sitter.Node]]]:
+    """The test and the body of every branch of an `if`; the last one's test may be nothing."""
+    test: list[tree_sitter.Node] = []
+    body: list[tree_sitter.Node] = []
+    current = body if node.type == "else_clause" else test
+    for child in node.children:
+        if child.type == "then":
+            current = body
+        elif child.type not in _BRANCHES and (child.is_named or child.type == "ERROR"):
+            current.append(child)
+    yield test, body
+    for child in node.named_children:
+        if child.type in _BRANCHES:
+            yield from _clauses(child)
+
+
+def _item_body(item: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
+    inside = False
+    for child in item.children:
+        if inside and child.is_named:
+            yield child
+        inside = inside or child.type == ")"
+
+
+def add(touched: dict[str, list[variables.Known]], changes: Mapping[str, Sequence[variables.Known]]) -> None:
+    for name, values in changes.items():
+        touched.setdefault(name, []).extend(values)
+
+
+def _is_text(value: variables.Value) -> bool:
+    return isinstance(value, Word) and bool(value.text)
+
+
+def _as_default(known: variables.Known) -> variables.Known:
+    """A value that the caller's arguments may replace."""
+    if not isinstance(known.value, Word):
+        return known
+    pieces: tuple[Piece, ...] = tuple(piece._replace(default=True) for piece in known.value.parts())
+    return known._replace(value=known.value._replace(pieces=pieces))

@@ -1,0 +1,192 @@
+"""Builtins: what `source`, `eval`, `set`, `shift`, `read` and their like do to the variables."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from gpulint.source import shell
+from gpulint.source.shell import script as scripts
+from gpulint.source.shell.command import HOLE, Command, Piece, Word, place
+
+if TYPE_CHECKING:
+    from gpulint.source.shell.run import Where
+    from gpulint.source.shell.statements import Reader
+
+FILES_MAX = 30
+NESTED_FILES_MAX = 5
+
+_DECLARES = frozenset({"declare", "typeset", "local", "export", "readonly"})
+_SETS_VARIABLES = frozenset({"read", "mapfile", "readarray", "getopts", "unset"})
+_HARMLESS_SOURCES = frozenset(
+    {
+        *("activate", "conda.sh", "mamba.sh", "profile", ".profile", ".bashrc", "bashrc", ".bash_profile", ".zshrc"),
+        *("setvars.sh", "modules.sh", "lmod.sh", "nvm.sh", "setup-env.sh", "hpcx-init.sh", "os-release"),
+    }
+)
+_OF_THE_SYSTEM = ("/etc/", "/usr/", "/opt/", "/var/lib/", "/apps/", "/cvmfs/")
+_OF_LIBRARIES = re.compile(
+    r"(?:NCCL|CUDA|LD|FI|UCX|OMPI|PYTHON|HPCX|MPI|I_MPI|ROCM|HIP|CC|CXX)(?:_\w+)?|PATH|PYTHONPATH"
+)
+"""What the set-up files of a system may change of a script's variables."""
+_HARMLESS_EVAL = re.compile(r"(?:conda|mamba|pyenv|ssh-agent|brew|direnv|spack|modulecmd|register-python-argcomplete)")
+_EVERY_ARGUMENT = frozenset({'"$@"', "$@", '"$*"', "$*", '"${@}"'})
+
+
+def apply(reader: Reader, words: Sequence[Word], where: Where) -> None:
+    """What a command does to the variables."""
+    name, known = words[0].text, reader.variables
+    if name in _SETS_VARIABLES:
+        known.forget(word.text.partition("[")[0] for word in words[1:] if word.text)
+    elif name == "printf" and len(words) > 2 and words[1].text == "-v":
+        known.forget([words[2].text or ""])
+    elif name in ("source", ".") and len(words) > 1:
+        _source(reader, words[1:], where)
+    elif name == "eval":
+        _eval(reader, words[1:])
+    elif name == "set":
+        _set(reader, words[1:])
+    elif name == "shift" and known.arguments is not None:
+        count = words[1].text if len(words) > 1 else "1"
+        known.arguments = known.arguments[int(count) :] if count is not None and count.isdecimal() else None
+    elif name == "let":
+        _let(reader, words[1:])
+    elif name == "exit" and where.certain and not where.conditional and not reader.run.lists:
+        reader.run.exited = True
+    elif name == "return" and where.certain and not reader.run.lists and (reader.run.active or reader.run.files):
+        reader.run.returned = True
+
+
+def arguments(words: Sequence[Word]) -> tuple[Word, ...] | None:
+    """The arguments of a call; None where they are those that the script itself is given.
+
+    Behind an unquoted one that is not known, nobody knows which is which.
+    """
+    given = words[1:]
+    for at, word in enumerate(given):
+        every = word.raw in _EVERY_ARGUMENT
+        if at == 0 and word.text is None and every:
+            return None
+        if word.text is None and (every or (not word.raw.startswith(("'", '"')) and word.holed == HOLE)):
+            return (*given[:at], *(other._replace(text=None, pieces=(), why=word.why) for other in given[at:]))
+    return tuple(given)
+
+
+def exports(keyword: str, options: Sequence[str]) -> bool:
+    if keyword == "export":
+        return not any("n" in option or "f" in option for option in options if option.startswith("-"))
+    return keyword in _DECLARES and any("x" in option for option in options if option.startswith("-"))
+
+
+def is_local(keyword: str, options: Sequence[str]) -> bool:
+    """Whether a declaration within a function is the function's own."""
+    return keyword in ("local", "declare", "typeset") and not any(
+        "g" in option for option in options if option.startswith("-")
+    )
+
+
+def prints(command: Command) -> Word | None:
+    """The text that a command only prints: that of `cat <<EOF`, or of `echo TEXT`."""
+    names = [word.text for word in command.words]
+    if names in (["cat"], ["cat", "-"]):
+        return command.here
+    return command.words[1] if len(names) == 2 and names[0] == "echo" else None
+
+
+def _source(reader: Reader, words: Sequence[Word], where: Where) -> None:
+    """`source FILE`: its commands in place, where the repository has it; else it may set any name."""
+    run, path = reader.run, words[0].text
+    found = run.sourced(path) if run.sourced is not None and path is not None else None
+    if found is None or path is None:
+        _sourced_from_elsewhere(reader, words[0])
+        return
+    shown, text = found
+    run.opened += 1
+    if shown in run.files or len(run.files) >= NESTED_FILES_MAX or run.opened > FILES_MAX or not shell.readable(text):
+        reader.variables.forget_all()
+        return
+    given = run.variables.arguments
+    if len(words) > 1:
+        run.variables.arguments = arguments(words)
+    run.files.append(shown)
+    inner = type(reader)(scripts.parse(text, source=shown, folder=posixpath.dirname(path) or "."), run)
+    inner.walk(inner.script.tree, where)
+    run.returned = False
+    run.files.pop()
+    run.variables.arguments = given
+
+
+def _sourced_from_elsewhere(reader: Reader, word: Word) -> None:
+    raw = word.raw.strip("\"'")
+    if raw.rsplit("/", 1)[-1] in _HARMLESS_SOURCES:
+        return
+    if raw.startswith(_OF_THE_SYSTEM):
+        reader.variables.forget_like(_OF_LIBRARIES)
+    else:
+        reader.variables.forget_all()
+
+
+def evaluates(reader: Reader, words: Sequence[Word], where: Where) -> bool:
+    """Whether the text of an `eval` is known; its commands are then read in place."""
+    if not words:
+        return False
+    text = joined(words)
+    unknown = text.holed.lstrip().startswith(HOLE) or not shell.readable(text.holed)
+    if unknown or len(reader.run.active) >= NESTED_FILES_MAX:
+        return False
+    reader.run.active.append("")
+    inner = type(reader)(scripts.parse(text.holed, text.source, reader.script.folder, text), reader.run)
+    inner.walk(inner.script.tree, where._replace(depth=where.depth + 1))
+    reader.run.active.pop()
+    return True
+
+
+def _eval(reader: Reader, words: Sequence[Word]) -> None:
+    """`eval` of what is not known may set any name, but for the hooks of well-known programs."""
+    if words and not _HARMLESS_EVAL.search(f"{words[0].raw} {words[0].why}"):
+        reader.variables.forget_all()
+
+
+def joined(words: Sequence[Word]) -> Word:
+    """Words as one text, a blank between each two."""
+    pieces: list[Piece] = []
+    for word in words:
+        pieces += [Piece(" ", ((word.start, word.start),))] if pieces else []
+        pieces += word.parts()
+    known = None if any(word.text is None for word in words) else " ".join(word.text or "" for word in words)
+    where = (words[0].start, words[-1].end) if words[0].start <= words[-1].end else place(pieces)
+    why = next((word.why for word in words if word.text is None), "")
+    return Word(known, *where, " ".join(word.raw for word in words), why, tuple(pieces), words[0].source)
+
+
+def _set(reader: Reader, words: Sequence[Word]) -> None:
+    """`set -- WORDS` gives new arguments, `set -a` exports what is set from then on."""
+    texts = [word.text for word in words]
+    if "--" in texts:
+        given = words[texts.index("--") :]
+        reader.variables.arguments = tuple(given[1:]) if all(word.text is not None for word in given) else None
+        return
+    for option, meaning in (("-", True), ("+", False)):
+        if any(text and re.fullmatch(rf"\{option}[a-z]*a[a-z]*", text) for text in texts) or (
+            f"{option}o" in texts and "allexport" in texts
+        ):
+            reader.variables.exports_all = meaning
+    if texts and texts[0] is not None and not texts[0].startswith(("-", "+")):
+        reader.variables.arguments = tuple(words) if None not in texts else None
+
+
+def _let(reader: Reader, words: Sequence[Word]) -> None:
+    """`let NAME=…`: each word is an expression."""
+    from gpulint.source.shell import arithmetic
+
+    known = reader.variables
+    for word in words:
+
+        def assign(name: str, value: int, word: Word = word) -> None:
+            pieces = (Piece(str(value), ((word.start, word.end),)),)
+            known.assign(name, Word(str(value), word.start, word.end, word.raw, pieces=pieces, source=word.source))
+
+        if word.text is None or arithmetic.computed(word.text[:200], known.text, assign) is None:
+            known.forget(re.findall(r"([A-Za-z_]\w*)\s*(?:\+\+|--|[-+*/%]?=)", word.text or word.raw))

@@ -1,0 +1,62 @@
+"""Run: what the readers of a script, and of all that it brings in, share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import tree_sitter
+
+from gpulint.source.shell.command import Command
+from gpulint.source.shell.expansion import Budget
+from gpulint.source.shell.variables import Known, Variables
+
+if TYPE_CHECKING:
+    from gpulint.source.shell.statements import Reader
+
+Sourced = Callable[[str], tuple[str, str] | None]
+
+
+class Where(NamedTuple):
+    """What surrounds a statement; `certain` tells that it runs if its function or file does."""
+
+    depth: int = 0
+    conditional: bool = False
+    certain: bool = True
+    broken: bool = False
+
+
+class Function(NamedTuple):
+    """A function: where it is written, what it sets, the variables at that time, and its place among the commands."""
+
+    reader: Reader
+    node: tree_sitter.Node
+    sets: frozenset[str]
+    speaks_only: bool
+    before: dict[str, Known]
+    commands: int
+
+
+class Run:
+    """What the readers of a script and of all that it brings in share."""
+
+    def __init__(self, known: Variables, sourced: Sourced | None) -> None:
+        self.variables = known
+        self.sourced = sourced
+        self.budget = Budget()
+        self.commands: list[Command] = []
+        self.functions: dict[str, Function | None] = {}
+        self.called: set[str] = set()
+        self.active: list[str] = []
+        self.locals: list[dict[str, Known | None]] = []
+        self.files: list[str] = []
+        self.opened = 0
+        self.calls = 0
+        self.lists = 0
+        self.uncertain: dict[str, list[Known]] = {}
+        self.certain: dict[str, Known] = {}
+        self.returned = False
+        self.exited = False
+
+    def exists(self, path: str) -> bool:
+        return self.sourced is not None and self.sourced(path) is not None

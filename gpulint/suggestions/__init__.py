@@ -1,0 +1,1 @@
+"""Right-sized alternatives: generated, verified, ranked and written."""

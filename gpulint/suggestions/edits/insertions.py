@@ -1,0 +1,96 @@
+"""Additions: how a file would state a quantity that it leaves to a default: as one more argument, or one more key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from gpulint import engines
+from gpulint.report.model import Edit
+from gpulint.suggestions.edits import exact_places as stated
+from gpulint.suggestions.edits import trainer_keys as further_keys
+from gpulint.workload import Origin, Role, Value
+
+UNNEEDED = frozenset({"tensor_parallel", "pipeline_parallel", "data_parallel"})
+"""Sizes that are one where nothing states them."""
+ASSIGNED = re.compile(r"(?:^|[\s;&|(])[A-Za-z_]\w*=[\"']?$")
+"""A variable that is given the word, which other commands may use too."""
+QUOTES = ("'", '"')
+WHOLE_ARGUMENT = re.compile(r"--[\w-]+=")
+
+
+def of(role: Role, name: str, value: Value) -> Sequence[Edit] | None:
+    """What is to be added for a quantity; None where there is no sure place for it."""
+    if name in UNNEEDED and value == 1:
+        return ()
+    if name == "gpu_limit":
+        return _limit(role, value)
+    if name == "accelerator":
+        return [Edit(name, None, role.text("accelerator"), str(value))]
+    written = str(value).lower() if isinstance(value, bool) else str(value)
+    if role.arguments and role.arguments.key:
+        return [Edit(name, role.arguments.location(), "", f"{name}: {written}", "key")]
+    if role.arguments is None or role.text("training_config"):  # LLaMA-Factory takes no flags beside a file
+        key = further_keys.beside(role, name, written)
+        return [key] if key else None
+    return _argument(role, role.arguments, name, value)
+
+
+def _argument(role: Role, last: Origin, name: str, value: Value) -> Sequence[Edit] | None:
+    """One more argument of the engine, behind the last one or behind another whole one of its list."""
+    argument = engines.spelled(role.text("engine"), role.text("engine_version"), name, value)
+    beside = next(filter(_takes_words, (last, *_siblings(role, last))), None)
+    if argument is None or beside is None:
+        return None
+    written = _quoted(argument, beside)
+    return None if written is None else [Edit(name, beside.location(), "", written, "argument")]
+
+
+def _quoted(argument: str, beside: Origin) -> str | None:
+    """An argument of several words as one, in quotes where a shell reads it; None where they would end the file's own."""
+    several = " " in argument and not argument.partition(" ")[2].startswith("--")
+    if not several or (beside.span is None and beside.document.format != "shell"):
+        return argument
+    node = None if beside.document.format == "shell" else beside.document.node(beside.path)
+    flag, _, words = argument.partition("=")
+    return None if node is not None and node.style in QUOTES else f'{flag}="{words}"'
+
+
+def _siblings(role: Role, last: Origin) -> Iterator[Origin]:
+    """Further arguments of the same list that hold their values themselves."""
+    if not last.path or not isinstance(last.path[-1], int):
+        return
+    for origin in (origin for field in role.fields.values() for origin in field.origins):
+        listed = origin.document is last.document and origin.path[:-1] == last.path[:-1] and origin.span is None
+        if listed and WHOLE_ARGUMENT.match(origin.text()):
+            yield origin
+
+
+def _takes_words(beside: Origin) -> bool:
+    """Whether a further argument can stand behind a place: an item of a list, or a word of a script or a command."""
+    place = stated.place(beside)
+    if place is None:
+        return False
+    if beside.span is not None or beside.document.format == "shell":
+        return not ASSIGNED.search(place.before)
+    if not beside.path:
+        return False
+    if place.before.rstrip("\"' ").endswith(("-", "[", ",")):
+        return True
+    node, listed = beside.document.node(beside.path), beside.document.node(beside.path[:-1])
+    return (
+        listed is not None
+        and node is not None
+        and listed.kind == "sequence"
+        and listed.start <= node.start < listed.end
+    )
+
+
+def _limit(role: Role, value: Value) -> Sequence[Edit] | None:
+    request = role.fields["gpu_request"].origins[0]
+    if request.path[-2:-1] != ("requests",) or stated.place(request) is None:
+        return None  # a chart's own key, whose limits stand under another
+    beside = stated.place(Origin(request.document, request.path[:-1], key=True))
+    if beside is None or beside.text != "requests":
+        return None
+    return [Edit("gpu_limit", beside.location, "", f"limits: {{{request.path[-1]}: {value}}}", "key")]

@@ -1,0 +1,56 @@
+"""Further keys: what a trainer's configuration file would say of a quantity that it leaves to a default, and beside what."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gpulint.catalog import tables as catalog
+from gpulint.report.model import Edit
+from gpulint.workload import Origin, Role, Value
+
+NUMBERS = frozenset({"int", "from-zero"})
+
+
+def beside(role: Role, name: str, value: str) -> Edit | None:
+    """The key that states a quantity, on a line of its own beside a known one of the same mapping; None where it is not sure."""
+    rows = catalog.rows("setting_keys")
+    known = [(row["format"], at) for row in rows for at in _places(role, row)]
+    counts = {format: sum(format == one for one, _ in known) for format, _ in known}
+    formats = {format for format, count in counts.items() if count == max(counts.values())}
+    wanted = {
+        tuple(row["key"].split(".")): row
+        for row in reversed(rows)
+        if row["format"] in formats and row["quantity"] == name
+    }
+    if len(wanted) != 1 or len({row["format"] for row in rows if row["quantity"] == name} & formats) != len(formats):
+        return None
+    ((path, row),) = wanted.items()
+    word = _word(row["kind"], value)
+    sibling = next((at for _, at in known if at.path[:-1] == path[:-1] and _starts_line(at)), None)
+    if word is None or sibling is None or sibling.document.node(path) is not None:
+        return None
+    return Edit(name, sibling.location(), "", f"{path[-1]}: {word}", "key")
+
+
+def _places(role: Role, row: catalog.Row) -> Iterator[Origin]:
+    """Where a YAML file states a row's quantity by the row's key."""
+    field = role.fields.get(row["quantity"])
+    for origin in field.origins if field else ():
+        if origin.document.format == "yaml" and origin.path == tuple(row["key"].split(".")):
+            yield Origin(origin.document, origin.path, key=True)
+
+
+def _starts_line(origin: Origin) -> bool:
+    """Whether a key stands first on its line, as in a mapping without braces."""
+    place = origin.location()
+    return not place.text[: place.column - 1].strip()
+
+
+def _word(kind: str, value: Value) -> str | None:
+    """A value as the key's kind spells it; None where no single word does."""
+    kind, _, words = kind.partition(":")
+    if kind in NUMBERS:
+        return str(value)
+    pairs = (pair.partition("=") for pair in words.split(";")) if kind == "word" else ()
+    spelled = [word for word, _, meaning in pairs if meaning == value and word not in ("*", "")]
+    return spelled[0] if len(spelled) == 1 else None

@@ -1,0 +1,143 @@
+"""Spellings: the text that would state another value where a number, a word, a list of devices or a switch stands."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from gpulint import units
+from gpulint.catalog import tables as catalog
+from gpulint.suggestions.edits.exact_places import Place
+from gpulint.workload import Unknown, Value
+
+FLAG = r"(?:--?[A-Za-z][\w.-]*=|[+~]*[A-Za-z][\w./-]*=|-[A-Za-z](?=\d))?"
+"""`--nodes=`, `trainer.nnodes=` of hydra, and `-N` in front of its number."""
+NUMBER = re.compile(
+    rf"(?P<head>{FLAG}[\"']?(?:[A-Za-z][\w.-]*:)*)(?P<number>\d[\d_]*(?:\.\d+)?(?:e-?\d+)?[kKmM]?|\.\d+)(?P<tail>[\"']?)"
+)
+WORD = re.compile(rf"(?P<head>{FLAG}[\"']?)(?P<word>[\w.:+/-]*)(?P<tail>[\"']?)")
+LEFT_OPEN = frozenset({"auto", "-1"})
+"""Words by which engines choose a length or a share themselves."""
+DEVICES = re.compile(
+    r"(?i)(?:(?:visible_devices|device_?ids?|gpu[_-]?ids?|--include)[\"']?\s*[:= ]|\bdevice=)\s*[\"'\[({]*(?:[\w.-]+:)?[\d,\s]*$"
+)
+INDICES = re.compile(r"(?P<head>[\"']?)(?P<indices>\d+(?:,\d+)*)(?P<tail>[\"']?)")
+DEFAULT = re.compile(r"\$\{\w+:?-[\"']?$")
+"""What stands if the caller says nothing else."""
+SWITCHES: Mapping[str, str] = {"true": "false", "yes": "no", "on": "off", "1": "0"}
+PROFILE = re.compile(r"(?<![\w.])(?P<profile>\d+g\.\d+gb(?:\+\w+)?)(?![\w+])")
+HYBRID: Mapping[str, str] = {"FULL_SHARD": "HYBRID_SHARD", "full_shard": "hybrid_shard", "1": "4"}
+"""Strategies of FSDP that share states out over all ranks, and over those of a node: torch.distributed.fsdp, accelerate."""
+
+
+def text(name: str, place: Place, now: Value | Unknown, value: Value) -> str | None:
+    """What a place would say of a quantity's new value; None where it does not plainly state the present one."""
+    if name == "mig_profile":
+        return profile(place.text, str(now), str(value))
+    if name == "hybrid_sharding":
+        return HYBRID.get(place.text)
+    if lists_devices(place):
+        return devices(place, now, value)
+    if place.text != now and (spelled := _keyed(name, place, value)) is not None:
+        return spelled or None
+    if isinstance(value, bool):
+        return switch(place.text, now, value)
+    if isinstance(value, int | float):
+        return number(place.text, now, value)
+    return word(place.text, now, value)
+
+
+def number(old: str, now: Value | Unknown, value: float) -> str | None:
+    """Another number after the same flag or name: `8`, `--tp=8`, `gpu:a100:8`."""
+    found = NUMBER.fullmatch(old)
+    if found and _is(found["number"], now):
+        return f"{found['head']}{value}{found['tail']}"
+    left = WORD.fullmatch(old)
+    return f"{left['head']}{value}{left['tail']}" if left and left["word"] in LEFT_OPEN else None
+
+
+def stated_number(old: str) -> float | None:
+    """The number that a text states."""
+    found = NUMBER.fullmatch(old)
+    return _number(found["number"]) if found else None
+
+
+def _is(written: str, now: Value | Unknown) -> bool:
+    return isinstance(now, int | float) and not isinstance(now, bool) and _number(written) == now
+
+
+def _number(written: str) -> float | None:
+    try:
+        return units.human_int(written) if written[-1].isalpha() else float(written.replace("_", ""))
+    except ValueError:
+        return None
+
+
+def word(old: str, now: Value | Unknown, value: Value) -> str | None:
+    """Another word after the same flag."""
+    found = WORD.fullmatch(old)
+    if found is None or not isinstance(now, str) or found["word"].lower() != now.lower():
+        return None
+    return f"{found['head']}{value}{found['tail']}"
+
+
+def switch(old: str, now: Value | Unknown, value: bool) -> str | None:
+    """The other position of a switch, in the file's spelling; a flag without a value has only one."""
+    found = WORD.fullmatch(old)
+    if found is None or not isinstance(now, bool) or found["word"].lower() not in {*SWITCHES, *SWITCHES.values()}:
+        return None
+    pairs = {**SWITCHES, **{off: on for on, off in SWITCHES.items()}}
+    if now is value or (found["word"].lower() in SWITCHES) is not now:
+        return None
+    other = pairs[found["word"].lower()]
+    spelled = other.title() if found["word"].istitle() else other.upper() if found["word"].isupper() else other
+    return f"{found['head']}{spelled}{found['tail']}"
+
+
+def lists_devices(place: Place) -> bool:
+    """Whether a place lists devices by number: `CUDA_VISIBLE_DEVICES=0,1`, `device_ids: ["0"]`."""
+    path, document = place.origin.path, place.origin.document
+    if path[-1:] == ("value",) and "DEVICES" in str(document.get((*path[:-1], "name"))):
+        return True
+    if any("DEVICES" in str(part) or str(part) in ("device_ids", "gpu_ids") for part in path):
+        return place.origin.span is None or not place.before.rstrip().endswith(":")
+    return DEVICES.search(place.before) is not None
+
+
+def devices(place: Place, now: Value | Unknown, value: Value) -> str | None:
+    """The first devices of a node, where today's are its first ones too, in one text."""
+    found = INDICES.fullmatch(place.text)
+    if found is None or not isinstance(now, int) or not isinstance(value, int):
+        return None
+    listed = bool(place.origin.path) and isinstance(place.origin.path[-1], int) and place.origin.span is None
+    if listed or DEFAULT.search(place.before) or found["indices"] != ",".join(map(str, range(now))):
+        return None
+    return f"{found['head']}{','.join(map(str, range(value)))}{found['tail']}"
+
+
+def profile(old: str, now: str, value: str) -> str | None:
+    """Another slice in the name of a resource, a label's value, or by itself."""
+    found = list(PROFILE.finditer(old))
+    if len(found) != 1 or found[0]["profile"] != now or "+" in value:
+        return None
+    return old[: found[0].start()] + value + old[found[0].end() :]
+
+
+def _keyed(name: str, place: Place, value: Value) -> str | None:
+    """The word of a configuration's key for a value; empty where it has none, None where no key of ours decides."""
+    path = [part for part in place.origin.path if isinstance(part, str)]
+    if place.origin.span is not None or not path:
+        return None
+    rows = (row for row in catalog.rows("setting_keys") if row["quantity"] == name)
+    kinds = {row["kind"] for row in rows if row["kind"].startswith("word:") and row["key"].split(".")[-1] == path[-1]}
+    if not kinds:
+        return None
+    spelled = {spelling(kind, value) for kind in kinds}
+    return (spelled.pop() or "") if len(spelled) == 1 else ""
+
+
+def spelling(kind: str, value: Value) -> str | None:
+    """A value as a key's kind spells it: its first word for that; None where it has none."""
+    pairs = (pair.partition("=") for pair in kind.partition(":")[2].split(";"))
+    meant = str(value).lower() if isinstance(value, bool) else value
+    return next((word for word, _, meaning in pairs if meaning == meant and word not in ("*", "")), None)

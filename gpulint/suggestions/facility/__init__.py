@@ -1,0 +1,1 @@
+"""Alternatives for racks, feeds and cables."""

@@ -1,0 +1,1 @@
+"""Alternatives for inference services."""
