@@ -65,7 +65,7 @@ def test_a_wrong_spec_fails_the_hook_with_the_finding(repository: Path, environm
     shutil.copy(EXAMPLES / "70b-on-two-l4.yaml", repository / "deploy" / "chat.yaml")
     code, shown = run(repository, environment)
     assert code == 1, shown
-    assert "error[weights-exceed-memory]: 65.71 GiB of weights per GPU" in shown
+    assert "error[weights-exceed-memory]: the weights take 65.71 GiB per GPU" in shown
     assert "--> deploy/chat.yaml:24:15" in shown
 
 
@@ -85,7 +85,7 @@ def test_scripts_are_checked_and_other_files_without_a_suffix_are_let_pass(
     (repository / "Makefile").write_text("run:\n\tdocker run --gpus all nvidia/cuda {{\n", encoding="utf-8")
     code, shown = run(repository, environment)
     assert code == 1, shown
-    assert "error[parallel-size-exceeds-gpus]: the parallelism needs 4 GPUs; the instance is given 2" in shown
+    assert "error[parallel-size-exceeds-gpus]: the parallelism needs 4 GPUs, but the instance has 2" in shown
     assert "--> serve.slurm:3:49" in shown
     assert "Makefile" not in shown
 
@@ -136,7 +136,7 @@ def test_the_hook_can_be_tried_before_it_is_adopted(
     command = [sys.executable, "-m", "pre_commit", "try-repo", str(hook[0]), "gpulint", "--all-files"]
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "error[weights-exceed-memory]: 65.71 GiB of weights per GPU" in done.stdout
+    assert "error[weights-exceed-memory]: the weights take 65.71 GiB per GPU" in done.stdout
     assert "1 file, 1 workload, 1 error" in done.stdout
 
 

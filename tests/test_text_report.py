@@ -46,14 +46,14 @@ spec:
 """
 
 SHOWN = """\
-error[parallel-size-exceeds-gpus]: the parallelism needs 4 GPUs; the instance is given 2
+error[parallel-size-exceeds-gpus]: the parallelism needs 4 GPUs, but the instance has 2
   --> spec.yaml:11:36  (chat/server)
 11 |       args: [--model=/models/ours, --tensor-parallel-size=4]
    |                                    ^^^^^^^^^^^^^^^^^^^^^^^^ tensor parallel 4 here
  …
 17 |           nvidia.com/gpu: 2
    |                           - nvidia.com/gpu: 2 here
-   = tensor parallel 4 × pipeline parallel 1 × data parallel 1 = 4
+   = TP 4 × PP 1 × DP 1 = 4
    = try tensor parallel 2 on the 2 GPUs given (gives up the memory and speed of 4 ranks)
        11:36  --tensor-parallel-size=4 → --tensor-parallel-size=2
    = try ask for the 4 GPUs that are needed
