@@ -248,7 +248,7 @@ NEOX = """\
 
 def test_a_file_that_is_a_workload_as_a_whole_is_named_at_its_beginning() -> None:
     (found,) = ours(report("require: [{labels: [team]}]", {"configs/1-3B.yml": NEOX}))
-    assert (found.location.line, found.label) == (2, "a comment, as # gpulint: labels=NAME:VALUE here")
+    assert (found.location.line, found.label) == (2, "belongs in a comment, as # gpulint: labels=NAME:VALUE")
 
 
 def test_labels_that_a_chart_writes_are_not_judged() -> None:
