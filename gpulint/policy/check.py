@@ -34,7 +34,7 @@ LABELS: Mapping[str, str] = {
     "liveness_window_s": "{key}: kills after {value}",
     "local_rendezvous": "{value} is each node itself",
     "missing_profile": "no profile {value} on this GPU",
-    "network_devices_absent": "no RDMA devices requested",
+    "network_devices_absent": "no network devices requested",
     "network_tier_unset": "no network_tier",
     "objective_required": "an objective is required",
     "off_card_program": "{value} does not use a GPU",
