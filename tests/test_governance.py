@@ -234,7 +234,9 @@ def test_an_empty_label_is_none() -> None:
 def test_a_batch_script_states_its_labels_in_a_comment() -> None:
     policy = "require: [{labels: [team]}]"
     (found,) = ours(report(policy, {"t.sbatch": BATCH.format(comment="")}))
-    assert found.message == "required labels are missing: team; state them in a comment, as # gpulint: labels=NAME:VALUE"
+    assert (
+        found.message == "required labels are missing: team; state them in a comment, as # gpulint: labels=NAME:VALUE"
+    )
     assert ours(report(policy, {"t.sbatch": BATCH.format(comment="# gpulint: labels=team:search")})) == []
 
 
