@@ -127,7 +127,7 @@ def test_accelerators_are_allowed_or_forbidden_by_name_or_pattern(policy: str, c
 
 def test_the_finding_says_what_is_permitted_and_points_at_the_policy() -> None:
     (found,) = ours(report("accelerators: {allowed: [l4, l40s]}", {"a.yaml": pod(selector=H100)}))
-    assert found.message == "H100 SXM5 80GB is not permitted here: l4, l40s"
+    assert found.message == "H100 SXM5 80GB is not allowed here; allowed: l4, l40s"
     assert [(one.location.path, one.location.line) for one in found.related] == [("gpulint.yaml", 1)]
 
 
@@ -226,7 +226,7 @@ def test_labels_that_lack_are_named_together_where_they_would_go() -> None:
     files = {"a.yaml": pod(labels="tier: gold")}
     (found,) = ours(report("require: [{labels: [team, tier, cost]}]", files))
     assert (found.rule, found.location.line) == ("required-label-missing", 3)
-    assert found.message == "missing among the labels: team, cost; state it in metadata.labels"
+    assert found.message == "required labels are missing: team, cost; state them in metadata.labels"
 
 
 def test_an_empty_label_is_none() -> None:
@@ -238,7 +238,9 @@ def test_an_empty_label_is_none() -> None:
 def test_a_batch_script_states_its_labels_in_a_comment() -> None:
     policy = "require: [{labels: [team]}]"
     (found,) = ours(report(policy, {"t.sbatch": BATCH.format(comment="")}))
-    assert found.message == "missing among the labels: team; state it in a comment, as # gpulint: labels=NAME:VALUE"
+    assert (
+        found.message == "required labels are missing: team; state them in a comment, as # gpulint: labels=NAME:VALUE"
+    )
     assert ours(report(policy, {"t.sbatch": BATCH.format(comment="# gpulint: labels=team:search")})) == []
 
 
@@ -252,7 +254,7 @@ NEOX = """\
 
 def test_a_file_that_is_a_workload_as_a_whole_is_named_at_its_beginning() -> None:
     (found,) = ours(report("require: [{labels: [team]}]", {"configs/1-3B.yml": NEOX}))
-    assert (found.location.line, found.label) == (2, "a comment, as # gpulint: labels=NAME:VALUE here")
+    assert (found.location.line, found.label) == (2, "belongs in a comment, as # gpulint: labels=NAME:VALUE")
 
 
 def test_labels_that_a_chart_writes_are_not_judged() -> None:
@@ -297,7 +299,7 @@ def test_the_length_of_a_prompt_is_no_objective() -> None:
 def test_facts_that_lack_are_named_with_how_to_state_them() -> None:
     (found,) = ours(report("require: [{facts: [accelerator, checkpoint]}]", {"a.yaml": pod(selector="")}))
     assert found.rule == "required-fact-missing"
-    assert found.message.startswith("cannot be told here: accelerator; name it: a nodeSelector, the annotation")
+    assert found.message.startswith("required but unknown: accelerator; name it: a nodeSelector, the annotation")
 
 
 @pytest.mark.parametrize(
@@ -348,7 +350,7 @@ def test_a_team_takes_what_its_workloads_take_together() -> None:
     ]
     (one,) = ours(found)
     assert (one.rule, one.location.path, one.location.line) == ("gpu-budget-exceeded", "a.yaml", 10)
-    assert one.message == "team search: 3 GPUs are asked for, 2 are budgeted"
+    assert one.message == "team search: requests 3 GPUs, over its budget of 2"
     assert one.arithmetic == ("2 a (a.yaml) + 1 b (b.yaml)",)
     assert [(place.label, place.location.path, place.location.line) for place in one.related] == [
         ("the budget of team search", "gpulint.yaml", 1)
@@ -452,7 +454,7 @@ def test_instances_count_once_each_and_slices_as_their_share(text: str, gpus: fl
 def test_cost_is_counted_where_the_machine_is_known() -> None:
     policy = "budgets: [{team: search, usd-per-hour: 2}]"
     (one,) = ours(report(policy, {"a.yaml": DEPLOYMENT}))
-    assert one.message == "team search: $2.41/h are spent, $2.00/h are budgeted"
+    assert one.message == "team search: costs $2.41/h, over its budget of $2.00/h"
     unknown = report(policy, {"a.yaml": team("a", 1)})
     assert budget(unknown) == [("team search", "usd_per_hour", 0, 2, "cannot tell")]
 

@@ -16,6 +16,7 @@ from gpulint import cli
 from gpulint.cli import output_files as outputs
 from gpulint.cli.output_files import Output
 from gpulint.report import formats as report_formats
+from gpulint.report import formats as report_formats
 from gpulint.source import atomic_write as disk
 from gpulint.source import documents
 
@@ -27,7 +28,7 @@ def files() -> set[str]:
 
 
 def test_the_formats_are_the_modules_that_render_one() -> None:
-    folder = Path(formats.__file__).parent
+    folder = Path(report_formats.__file__).parent
     rendering = {path.stem for path in folder.glob("*.py") if "\ndef render(report: Report" in path.read_text()}
     assert set(outputs.formats()) == rendering
     assert {"text", "json", "sarif", "junit"} <= rendering

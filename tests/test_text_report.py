@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import unicodedata
 
 import pytest
@@ -22,6 +23,9 @@ from gpulint.report.model import (
     Waiver,
     WorkloadSummary,
 )
+from gpulint.source import documents
+from gpulint.policy.rules import evaluate as check
+from gpulint.workload import Origin
 
 SPEC = """\
 apiVersion: v1
@@ -49,10 +53,10 @@ SHOWN = """\
 error[parallel-size-exceeds-gpus]: the parallelism needs 4 GPUs, but the instance has 2
   --> spec.yaml:11:36  (chat/server)
 11 |       args: [--model=/models/ours, --tensor-parallel-size=4]
-   |                                    ^^^^^^^^^^^^^^^^^^^^^^^^ tensor parallel 4 here
+   |                                    ^^^^^^^^^^^^^^^^^^^^^^^^ tensor parallel: 4
  …
 17 |           nvidia.com/gpu: 2
-   |                           - nvidia.com/gpu: 2 here
+   |                           - nvidia.com/gpu: 2
    = TP 4 × PP 1 × DP 1 = 4
    = try tensor parallel 2 on the 2 GPUs given (gives up the memory and speed of 4 ranks)
        11:36  --tensor-parallel-size=4 → --tensor-parallel-size=2
@@ -63,8 +67,8 @@ error[parallel-size-exceeds-gpus]: the parallelism needs 4 GPUs, but the instanc
 warning[variable-refers-to-itself]: ${LD_LIBRARY_PATH} is not expanded by Kubernetes: the program gets the literal text
   --> spec.yaml:14:27  (chat/server)
 14 |           value: /opt/lib:${LD_LIBRARY_PATH}
-   |                           ^^^^^^^^^^^^^^^^^^ unexpanded variable LD_LIBRARY_PATH here
-   = Kubernetes expands only $(NAME) of earlier entries; the program gets the literal text and loses the image's own value.
+   |                           ^^^^^^^^^^^^^^^^^^ ${LD_LIBRARY_PATH} is not expanded
+   = Kubernetes expands only $(NAME), for earlier entries. The program gets the literal text and loses the image's own value.
 
 workload  architecture                       accelerator         parallelism  verdict      headroom
 chat      /models/ours (not in the catalog)  2 × H800 SXM5 80GB  TP 4         cannot tell
@@ -244,3 +248,90 @@ def test_many_roles_without_a_known_engine_are_counted_instead_of_listed() -> No
 def test_a_few_roles_without_a_known_engine_are_listed() -> None:
     shown = text.render(Report(workloads=tuple(summary("a.yaml", f"job{number}", "") for number in range(20)), files=1))
     assert "job19" in shown
+
+
+# ---- labels under the caret
+
+
+def pod(container: str, spec: str = "") -> str:
+    """A Pod with one container of vLLM and what is added to it."""
+    return (
+        "apiVersion: v1\nkind: Pod\nmetadata: {name: chat}\nspec:\n"
+        f"{spec}  containers:\n    - name: server\n      image: vllm/vllm-openai:v0.19.0\n{container}"
+    )
+
+
+LABELLED = {
+    "liveness-probe-stretched": (
+        pod(
+            "      args: [--model=/models/ours]\n"
+            "      livenessProbe: {httpGet: {path: /health, port: 8000}, failureThreshold: 90}\n"
+            "      resources: {limits: {nvidia.com/gpu: 1}}\n"
+        ),
+        ["livenessProbe: kills after 900 s"],
+    ),
+    "privileged-gpu-container": (
+        pod(
+            "      args: [--model=/models/ours]\n      securityContext: {privileged: true}\n"
+            "      resources: {limits: {nvidia.com/gpu: 1}}\n"
+        ),
+        ["privileged: true", "nvidia.com/gpu: 1"],
+    ),
+    "batched-tokens-too-small": (
+        pod(
+            "      args: [--model=meta-llama/Llama-3.1-8B-Instruct, --max-model-len=8192,\n"
+            "        --max-num-batched-tokens=4096, --no-enable-chunked-prefill]\n"
+            "      resources: {limits: {nvidia.com/gpu: 1}}\n",
+            "  nodeSelector: {cloud.google.com/gke-accelerator: nvidia-h100-80gb}\n",
+        ),
+        ["max batched tokens: 4,096", "no chunked prefill"],
+    ),
+    "shared-memory-transport-off": (
+        pod(
+            "      command: [torchrun, --nproc_per_node=4, train.py]\n"
+            '      env: [{name: NCCL_SHM_DISABLE, value: "1"}]\n'
+            "      resources: {limits: {nvidia.com/gpu: 4}}\n",
+            "  nodeSelector: {nvidia.com/gpu.product: NVIDIA-L40S}\n",
+        ),
+        ["NCCL_SHM_DISABLE=1"],
+    ),
+    "time-limit-missing": (
+        "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --gpus-per-node=8\n#SBATCH --cpus-per-task=64\n"
+        "srun torchrun --nnodes=2 --nproc_per_node=8 --rdzv_endpoint=$HEAD:29500 train.py\n",
+        ["no --time"],
+    ),
+    "launcher-counts-fewer-nodes": (
+        "#!/bin/bash\n#SBATCH --nodes=4\n#SBATCH --gpus-per-node=8\n#SBATCH --time=01:00:00\n#SBATCH --cpus-per-task=64\n"
+        "srun torchrun --nnodes=2 --nproc_per_node=8 --rdzv_backend=c10d --rdzv_endpoint=$HEAD:29500 train.py\n",
+        ["launcher nodes: 2", "nodes: 4"],
+    ),
+    "cords-too-few": (
+        "apiVersion: gpulint/v1\nkind: Facility\nmetadata: {name: ams1}\nspec:\n  racks:\n    - name: r12\n"
+        "      redundancy: 2N\n      feeds:\n        - {name: A, voltage: 415 V, phases: 3, breaker: 60 A, code: IEC}\n"
+        "      servers:\n        - type: dgx-h100\n          cords: {A: 3}\n",
+        ["cords: A=3"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("rule", "spec", "labels"), [(rule, *case) for rule, case in LABELLED.items()], ids=LABELLED)
+def test_a_label_says_what_is_under_the_caret_and_never_shows_a_value_of_python(
+    rule: str, spec: str, labels: list[str]
+) -> None:
+    path = "run.sbatch" if spec.startswith("#!") else "spec.yaml"
+    (found,) = (finding for finding in report(spec, path).findings if finding.rule == rule)
+    assert [found.label, *(other.label for other in found.related)] == labels
+
+
+def test_an_empty_or_a_nested_value_leaves_only_its_key_in_a_label() -> None:
+    written = {
+        "empty": None,
+        "text": "",
+        "nested": {"a": {"b": 1}},
+        "flag": False,
+        "flat": {"a": 1, "b": "x"},
+        "list": [1, 2],
+    }
+    (document,) = documents.load("spec.json", json.dumps({"gpu": written}).encode()).documents
+    labels = [check._written(Origin(document, ("gpu", key))) for key in written]
+    assert labels == ["empty", "text", "nested", "flag: false", "flat: a=1, b=x", "list: 1, 2"]

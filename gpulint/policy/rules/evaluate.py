@@ -22,6 +22,65 @@ SHAPE = ("checkpoint", "accelerator")
 """What such a judgement is of, whatever quantity it points at."""
 
 
+LABELS: Mapping[str, str] = {
+    "abbreviated_argument": "{value} is abbreviated",
+    "annotations_place": "belongs in {value}",
+    "cores_unstated": "no --cpus-per-task",
+    "enforce_eager": "CUDA graphs off",
+    "first_node_only": "{value} runs on the first node only",
+    "gpus_isolated": "each task sees only its own GPUs",
+    "impossible_argument": "{value} is refused",
+    "labels_place": "belongs in {value}",
+    "least_candidate": "{value} has the least memory",
+    "liveness_window_s": "{key}: kills after {value}",
+    "local_rendezvous": "{value} is each node itself",
+    "missing_profile": "no profile {value} on this GPU",
+    "network_devices_absent": "no network devices requested",
+    "network_tier_unset": "no network_tier",
+    "objective_required": "an objective is required",
+    "off_card_program": "{value} does not use a GPU",
+    "outdated_argument": "{value} was removed in later releases",
+    "permitted_accelerators": "allowed: {value}",
+    "pool_taint": "taint: {value}",
+    "removed_argument": "{value} was removed in later releases",
+    "requeue_refused": "not requeued after a node failure",
+    "required_annotations": "required: {value}",
+    "required_facts": "required: {value}",
+    "required_labels": "required: {value}",
+    "retired_launcher": "{value} is deprecated",
+    "retired_setting": "{value} was renamed or removed",
+    "selector_missing": "{key}: no node selector",
+    "standalone": "each node forms a group of its own",
+    "startup_budget_s": "{key}: kills after {value}",
+    "time_limit_missing": "no --time",
+    "unavailable_argument": "{value} is not in this release",
+    "unexpanded_variable": "${{{value}}} is not expanded",
+    "unknown_argument": "{value} is unknown",
+    "unlocked_devices": "{value} without IPC_LOCK",
+    "unsplit_argument": "flag and value in one word",
+    "whole_node": "takes the whole node",
+}
+"""What a place means, where a name and a value would not say it."""
+NAMES: Mapping[str, str] = {
+    "enable_chunked_prefill": "chunked prefill",
+    "enable_lora": "LoRA",
+    "max_input_len": "max input length",
+    "max_model_len": "max model length",
+    "max_num_batched_tokens": "max batched tokens",
+    "max_num_seqs": "max sequences",
+    "save_steps": "steps between checkpoints",
+}
+"""Names of quantities in words, where those of the glossary do not read well."""
+ACRONYMS: Mapping[str, str] = {
+    **{word: word.upper() for word in ("cpu", "gpu", "kv", "mig", "tpot", "ttft")},
+    "gpus": "GPUs",
+    "lora": "LoRA",
+    "loras": "LoRAs",
+}
+LABEL_MAX = 80
+"""A longer value is left out of a label: the line above shows it."""
+
+
 class Verdict(NamedTuple):
     """A rule that holds, in how many of the three worlds, and what that makes it."""
 
@@ -245,12 +304,45 @@ def _stated(role: Role, names: Sequence[str]) -> tuple[str, Origin] | None:
 
 
 def _label(name: str, origin: Origin, facts: Facts) -> str:
+    """The words under a place: what a quantity means there, or the name and value that the file writes."""
+    if template := LABELS.get(name):
+        key = str(origin.path[-1]) if origin.path else ""
+        return template.format(key=key, value=shown(name, facts))
     if origin.span is None and not origin.key and origin.path and isinstance(origin.path[-1], str):
-        return f"{origin.path[-1]}: {origin.text().splitlines()[0] if origin.text() else ''} here"
-    if name.endswith("_place"):
-        return f"{shown(name, facts)} here"
-    value = "" if glossary()[name].of == "policy" and facts.likely(name) is True else f" {shown(name, facts)}"
-    return f"{name.removesuffix('_s').replace('_', ' ')}{value} here"
+        return _written(origin)
+    words = _words(name, glossary()[name].unit)
+    if not isinstance(origin.document.get(("apiVersion",)), str):
+        words = words.replace("pods per replica", "nodes").replace("pod", "node")
+    value = facts.likely(name)
+    if value is None or value is True:
+        return words
+    return f"no {words}" if value is False else f"{words}: {shown(name, facts)}"
+
+
+def _written(origin: Origin) -> str:
+    """A key and its value as the file writes them; a value that does not fit into a few words is left out."""
+    *above, key = origin.path
+    line = _line(origin.document.get(origin.path))
+    if not line or len(line) > LABEL_MAX:
+        return str(key)
+    variable = origin.document.get((*above, "name")) if key == "value" else None
+    return f"{variable}={line}" if isinstance(variable, str) else f"{key}: {line}"
+
+
+def _line(value: object) -> str:
+    """The first line of a value as a file writes it; empty for what holds mappings or lists."""
+    if isinstance(value, dict | list):
+        inner = value.values() if isinstance(value, dict) else value
+        return "" if any(isinstance(item, dict | list) for item in inner) else units.human(value, "")
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None or value == "" else str(value).splitlines()[0]
+
+
+def _words(name: str, unit: str) -> str:
+    """The name of a quantity in words, without its unit."""
+    words = name.removesuffix(f"_{unit}").split("_")
+    return NAMES.get(name) or " ".join(ACRONYMS.get(word, word) for word in words)
 
 
 def at_document(
