@@ -32,7 +32,7 @@ NAMED = re.compile(r"(?:^|/)(?:docker-)?compose(?:[.-][\w.-]+)?\.ya?ml$")
 MEMORY = "/dev/shm"
 MEMORY_DEFAULT_BYTES = 64 * units.MIB
 """docs.docker.com/reference/cli/docker/container/run (--shm-size)."""
-UNASKED = "no GPU is asked for; the host's default runtime decides"
+UNASKED = "no GPU is requested; the host's default runtime decides"
 
 
 def claims(document: Document) -> bool:
@@ -133,7 +133,7 @@ def _settings(service: Service, environment: Environment) -> dict[str, Field]:
     fields = {
         "shared_memory_default": Field(not _has_shared_memory(service), (service.origin,)),
         "service_links": Field(False, source="compose sets no variables for services"),
-        "engines_on_card": Field(Unknown("other services of the host may use the same cards"), (service.origin,)),
+        "engines_on_card": Field(Unknown("other services of the host may use the same GPUs"), (service.origin,)),
     }
     limits = ("deploy", "resources", "limits")
     for name, keys, read in (
@@ -197,7 +197,7 @@ def _target(mount: object) -> str:
 def _counted(service: Service, gpus: Field) -> dict[str, Field]:
     """How many containers run is `scale` or `deploy.replicas`."""
     count = service.text("scale") or service.text("deploy", "replicas")
-    replicas = Field(1, source="one container a service")
+    replicas = Field(1, source="one container per service")
     if count is not None:
         text, unread = count.text or "", Unknown(count.why or f"replicas is {count.text}", count.category)
         replicas = Field(int(text) if text.isdecimal() else unread, (count.origin,))
@@ -208,6 +208,6 @@ def _spread(role: Role) -> Role:
     """One container is an instance, unless its launcher joins others on further hosts to it."""
     nodes = role.fields.get("pods_per_replica")
     if nodes is None or nodes.value == 1:
-        return role.having(pods_per_replica=nodes or Field(1, source="one container an instance"))
-    unknown = Unknown("how many GPUs the other hosts give is not stated", compose_devices.HOST)
+        return role.having(pods_per_replica=nodes or Field(1, source="one container per instance"))
+    unknown = Unknown("how many GPUs the other hosts have is not stated", compose_devices.HOST)
     return role.having(gpus_per_replica=Field(unknown, nodes.origins))

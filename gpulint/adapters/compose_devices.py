@@ -10,7 +10,7 @@ from gpulint.engines import Argument
 from gpulint.workload import Field, Origin, Unknown, Value
 
 HOST = "any host"
-ALL = "all GPUs of the host are given"
+ALL = "the container gets all GPUs of the host, and their number is not stated"
 """compose-spec, deploy.md: without a count, all devices that satisfy the capabilities are reserved."""
 RESERVED = ("deploy", "resources", "reservations", "devices")
 DRIVERS = frozenset({"nvidia", "cdi", "amd"})
@@ -145,7 +145,7 @@ def _by_runtime(service: Service, environment: Mapping[str, Argument]) -> Iterat
         return
     visible = environment.get("NVIDIA_VISIBLE_DEVICES") or environment.get("AMD_VISIBLE_DEVICES")
     if visible is None:
-        why = "the image says which devices are visible"
+        why = "the image decides which devices are visible"
         yield Field(Unknown(why, "image default"), (runtime.origin,))
     elif visible.text is None:
         yield Field(Unknown(visible.why, visible.category), (visible.origin,))

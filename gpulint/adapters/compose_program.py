@@ -122,7 +122,7 @@ def _without(environment: Environment, names: set[str]) -> Environment:
     known.open_ended = environment.open_ended
     for name in names & environment.keys():
         unknown = environment[name]._replace(
-            text=None, why=f"{name} is the caller's to set", category=compose_service.CALLER
+            text=None, why=f"{name} is set by the caller", category=compose_service.CALLER
         )
         known[name] = unknown
     return known

@@ -283,7 +283,7 @@ def _item(service: Service, stated: Stated) -> tuple[Argument, Text]:
     """An item of a list; one that a variable leaves empty is the caller's to set."""
     written, text = command.spelled(stated.origin, stated.value), service.filled(stated)
     if written and not text.text:
-        return stated.argument(None, f"{written} is the caller's to set", CALLER), text
+        return stated.argument(None, f"{written} is set by the caller", CALLER), text
     return _word(stated, text, written), text
 
 
@@ -298,7 +298,7 @@ def _word(stated: Stated, text: Text, written: str) -> Argument:
     """A text as one word, whose value is the caller's where a variable in it is; `written` is all of the value as it stands."""
     span = None if text.text == written and written else text.span(0, len(text.text))
     if text.holes:
-        why = f"{text.holes[0].name} is the caller's to set"
+        why = f"{text.holes[0].name} is set by the caller"
         return stated._replace(value=text.text).argument(None, why, CALLER, span)
     return stated.argument(text.text, span=span)
 

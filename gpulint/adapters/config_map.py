@@ -50,7 +50,7 @@ def _held(document: Document, name: object, variable: str) -> Iterator[tuple[str
     data = found.get(("data",))
     for key, text in data.items() if isinstance(data, dict) else ():
         origin = Origin(found, ("data", key))
-        why = f"{variable or key} of the ConfigMap {name} is no text"
+        why = f"{variable or key} of the ConfigMap {name} is not text"
         yield str(key), Argument(text, origin) if isinstance(text, str) else Argument(None, origin, why)
 
 

@@ -23,7 +23,7 @@ from gpulint.workload import Field, Origin, Role, Unknown, Workload
 Find = Callable[[str], Document | None]
 
 FOLDERS_MAX = 6
-LAUNCHER = Unknown("whatever starts it decides on how many GPUs it runs", "caller's variable")
+LAUNCHER = Unknown("the launcher decides how many GPUs it runs on", "caller's variable")
 CONFIGURED = "the training configuration states more"
 """Why a reading is open that names a configuration file (engines/training.py)."""
 NAMED = ("training_config", "deepspeed_config")
@@ -65,7 +65,7 @@ def _role(module: ModuleType, document: Document, repository: Repository, sectio
         from gpulint.adapters import launched_by
 
         found |= launched_by.fields(document, repository)
-    pods = found.get("pods_per_replica", Field(1, source="one node unless said otherwise"))
+    pods = found.get("pods_per_replica", Field(1, source="one node unless stated otherwise"))
     gpus = found.get("gpus_per_pod") or found.get("processes_per_pod") or Field(LAUNCHER, (anchor,))
     counts = {
         "gpus_per_pod": gpus,

@@ -78,7 +78,7 @@ def fields(document: Document, spec: Path, path: Path) -> dict[str, Field]:
     devices = [(at, one) for at, claim in used if claim for one in _devices(document, at, claim)]
     unclear = next((one for _, one in devices if _is_gpu(document, one.device_class) is None), None)
     if unclear is not None:
-        decided = Unknown(f"what devices the class {unclear.device_class} has is not known", "another object")
+        decided = Unknown(f"the devices of class {unclear.device_class} are not known", "another object")
         return {"gpus_per_pod": Field(decided, (Origin(document, used[0][0]), unclear.origin))}
     gpus = [(at, one) for at, one in devices if _is_gpu(document, one.device_class)]
     if not gpus:
@@ -114,13 +114,15 @@ def _kind_of(document: Document, gpus: list[tuple[Path, Device]]) -> dict[str, F
     if len(profiles) == 1 and (profile := profiles.pop()):
         found["mig_profile"] = Field(profile, places)
     elif any(profiles) or any(one.device_class.startswith("mig.") for _, one in gpus):
-        found["mig_profile"] = Field(Unknown("the claim asks for slices of several profiles, or names none"), places)
+        found["mig_profile"] = Field(
+            Unknown("the claim requests MIG slices of several profiles, or of an unnamed one"), places
+        )
     products = {(match[1] if (match := PRODUCT.search(one.selectors)) else "") for _, one in gpus}
     if len(products) == 1 and (product := products.pop()):
         found["accelerator"] = Field(_product(product), places)
     elif any("device" in PROFILE.sub("", one.selectors) for _, one in gpus):
         found["accelerator"] = Field(
-            Unknown("the selectors of the claim decide the card", "queue or partition"), places
+            Unknown("the selectors of the claim determine the GPU model", "queue or partition"), places
         )
     return found
 
@@ -247,7 +249,7 @@ def _request(held: Document, at: Path) -> Iterator[Device]:
         return
     found = [_device(held, one) for one in alternatives]
     same = len({(one.device_class, one.amount.value) for one in found}) == 1
-    either = Unknown("the first of several requests that is free decides", "another object")
+    either = Unknown("the first available of several requests decides", "another object")
     first = found[0]
     yield first._replace(
         amount=first.amount if same else Field(either, (Origin(held, at),)),
@@ -260,7 +262,7 @@ def _request(held: Document, at: Path) -> Iterator[Device]:
 def _device(held: Document, at: Path) -> Device:
     count = instance.count(held, (*at, "count"), 1)
     if held.get((*at, "allocationMode")) == "All" or held.get((*at, "adminAccess")) is True:
-        count = Field(Unknown("the claim asks for all devices that match", "another object"), (Origin(held, at),))
+        count = Field(Unknown("the claim requests all devices that match", "another object"), (Origin(held, at),))
     places = [(*one, "cel", "expression") for one in kinds.items(held, (*at, "selectors"))]
     selected = Origin(held, places[0]) if places else Origin(held, at)
     text = " && ".join(str(held.get(place) or "") for place in places)

@@ -11,7 +11,7 @@ from gpulint.adapters.ranks import Step
 from gpulint.engines import Argument
 from gpulint.workload import Field, Unknown
 
-ALL = "every GPU of the machine is given"
+ALL = "the container gets every GPU of the machine, and their number is not stated"
 MACHINE = "any host"
 DEVICE = re.compile(r"\"?device=(?P<ids>[\w,.:-]+)\"?")
 CDI = re.compile(r"(?:nvidia|amd)\.com/gpu=(?P<id>[\w.:-]+)")
@@ -49,7 +49,7 @@ def _gpus(step: Step, environment: Mapping[str, Argument]) -> Field | None:
         return None
     visible = environment.get("NVIDIA_VISIBLE_DEVICES")
     if visible is None:
-        return Field(Unknown("the image says which devices are visible", "image default"), ranks.origins(runtime))
+        return Field(Unknown("the image decides which devices are visible", "image default"), ranks.origins(runtime))
     if LISTED.fullmatch(visible.text or ""):
         return Field(len((visible.text or "").split(",")), ranks.origins(visible))
     return Field(Unknown(visible.why or ALL, ranks.category(visible) or MACHINE), ranks.origins(visible))
@@ -67,7 +67,7 @@ def _requested(word: Argument) -> Field:
     if match := re.search(r"(?:^|,)count=(\d+)(?:,|$)", text):
         return Field(int(match[1]), ranks.origins(word))
     everything = "all" in text.split(",") or text in ("-1", "count=all")
-    return Field(Unknown(ALL, MACHINE) if everything else Unknown(f"{text} names no count"), ranks.origins(word))
+    return Field(Unknown(ALL, MACHINE) if everything else Unknown(f"{text} does not name a count"), ranks.origins(word))
 
 
 def _named(words: Sequence[Argument]) -> Field:
@@ -89,6 +89,6 @@ def _bytes(word: Argument) -> Field:
     """`16g`: Docker's suffixes count by 1024."""
     match = re.fullmatch(r"(\d+)([bkmg]?)b?", (word.text or "").lower())
     if match is None:
-        return Field(Unknown(word.why or f"{word.text} is no size", ranks.category(word)), ranks.origins(word))
+        return Field(Unknown(word.why or f"{word.text} is not a size", ranks.category(word)), ranks.origins(word))
     scale = {"": 1, "b": 1, "k": units.KIB, "m": units.MIB, "g": units.GIB}[match[2]]
     return Field(int(match[1]) * scale, ranks.origins(word))

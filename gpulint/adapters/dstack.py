@@ -221,22 +221,24 @@ def _range(word: str) -> Value | Unknown:
     if least.isdecimal() and (not dots or most == least):
         return int(least)
     if dots:
-        return Unknown(f"between {least or 'none'} and {most or 'any number'} are asked for", DECIDED)
+        return Unknown(f"between {least or 'none'} and {most or 'any number'} are requested", DECIDED)
     return Unknown(f"the GPU count is {word}")
 
 
 def _asked(request: Request) -> dict[str, Field]:
     origins = request.counted or (request.place,)
     fields = {
-        "gpus_per_pod": Field(request.gpus, origins, source="" if request.counted else "one unless said otherwise")
+        "gpus_per_pod": Field(request.gpus, origins, source="" if request.counted else "one unless stated otherwise")
     }
     if not request.names:
         wanted = f"any GPU with {request.memory}" if request.memory else "any GPU"
-        return {**fields, "accelerator": Field(Unknown(f"{wanted} is asked for", DECIDED), (request.place,))}
+        return {**fields, "accelerator": Field(Unknown(f"{wanted} is requested", DECIDED), (request.place,))}
     choices = [Choice(_sized(name, request.memory), place, request.gpus, origins) for name, place in request.names]
     named = rented.fields("dstack", choices)
     if any(name.lower() in CARD_IS_NO_DEVICE for name, _ in request.names):
-        named["accelerator"] = Field(Unknown("the count is of cards with two devices each"), (choices[0].place,))
+        named["accelerator"] = Field(
+            Unknown("the count is of accelerator boards with two GPUs each"), (choices[0].place,)
+        )
     return {**fields, "accelerator": named["accelerator"]}
 
 
@@ -265,9 +267,9 @@ def _within(size: str, memory: str) -> bool:
 
 def _counted(document: Document, part: Part, given: Mapping[str, Field], anchor: Origin) -> dict[str, Field]:
     """The nodes of a task form one run; the replicas of a service are instances."""
-    gpus = given.get("gpus_per_pod") or Field(Unknown("no GPU is asked for"), (anchor,))
+    gpus = given.get("gpus_per_pod") or Field(Unknown("no GPU is requested"), (anchor,))
     task_like = document.get(("type",)) != "service"
-    nodes = _count(document, (*part.path, "nodes")) if task_like else Field(1, source="one node a replica")
+    nodes = _count(document, (*part.path, "nodes")) if task_like else Field(1, source="one node per replica")
     replicas = Field(1, source="one run") if task_like else _count(document, (*part.path, "replicas"))
     return {
         "gpus_per_pod": gpus,
@@ -282,7 +284,7 @@ def _counted(document: Document, part: Part, given: Mapping[str, Field], anchor:
 def _count(document: Document, path: Path) -> Field:
     stated = document.get(path)
     if stated is None:
-        return Field(1, source="one unless said otherwise")
+        return Field(1, source="one unless stated otherwise")
     if isinstance(stated, int) and not isinstance(stated, bool):
         return Field(stated, (Origin(document, path),))
     return Field(_range(str(stated).replace(" ", "")), (Origin(document, path),))

@@ -65,7 +65,7 @@ def _twice(whole: Part) -> Iterator[Problem]:
         for one in holder.parts:
             if one.kind not in SEVERAL and seen.setdefault((one.kind, one.role.name), one) is not one:
                 first = seen[one.kind, one.role.name].role.anchor.location().line
-                said = f"two {one.kind}s are called {one.role.name}; the first is in line {first}"
+                said = f"two {one.kind}s are named {one.role.name}; rename one of them (the first is in line {first})"
                 yield Problem("invalid-spec", said, one.role.anchor.location())
 
 
@@ -78,7 +78,7 @@ def _unnamed(whole: Part) -> Iterator[Problem]:
             field = one.role.fields.get(kind)
             if one.kind != kind and field and isinstance(field.value, str) and field.value not in named[kind]:
                 known = ", ".join(sorted(named[kind])) or "none"
-                said = f"{kind} {field.value} is not among those of the file: {known}"
+                said = f"{kind} {field.value} is not defined in this file; defined: {known}"
                 yield Problem("invalid-spec", said, field.origins[0].location())
 
 
@@ -89,7 +89,7 @@ def _shape(document: Document) -> Iterator[Problem]:
         return
     described = reader.count(document.get(("spec",)))
     if described > reader.PARTS_MAX:
-        said = f"spec: {described:,} parts, and a file may describe {reader.PARTS_MAX:,}"
+        said = f"spec: {described:,} components, but a file may describe at most {reader.PARTS_MAX:,}"
         yield Problem("invalid-spec", said, document.locate(("spec",), key=True))
 
 
@@ -114,8 +114,8 @@ def _problem(document: Document, path: Path, sort: str, message: str) -> Problem
         return Problem("invalid-spec", mistakes.unknown_key(path), document.locate(path, key=True))
     words = {
         "missing": "is missing",
-        "model_type": _MAPPING if path and isinstance(path[-1], int) else "is a mapping of keys",
-        "list_type": "is a list: begin each entry with `- `",
+        "model_type": _MAPPING if path and isinstance(path[-1], int) else "must be a mapping of keys",
+        "list_type": "must be a list: begin each entry with `- `",
         "string_type": "write text",
         "string_pattern_mismatch": f"write {reader.API_VERSION}",
     }

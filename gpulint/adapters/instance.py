@@ -8,7 +8,7 @@ from dataclasses import replace
 from gpulint.documents import Document, Path
 from gpulint.workload import Field, Origin, Role, Unknown
 
-ONE_POD = Field(1, source="one pod a replica")
+ONE_POD = Field(1, source="one pod per replica")
 
 
 def count(document: Document, path: Path, absent: int, source: str = "default of Kubernetes") -> Field:
@@ -58,7 +58,7 @@ def _settled(role: Role, pods: Field) -> Role:
         return role
     if pods.value != 1:
         return replace(role, fields={name: field for name, field in role.fields.items() if name != "multi_node"})
-    reason = Unknown(f"which GPUs join is decided elsewhere ({role.fields['multi_node'].source})")
+    reason = Unknown(f"which other GPUs take part is decided elsewhere ({role.fields['multi_node'].source})")
     return role.having(gpus_per_replica=Field(reason, role.fields["gpus_per_pod"].origins))
 
 

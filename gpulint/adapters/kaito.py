@@ -121,7 +121,7 @@ def _asked(document: Document, resource: Path) -> dict[str, Field]:
     partition = Origin(document, (*resource, "partition"))
     count = Field(node.node_gpus, (origin,)) if node else Field(_unnamed(document, resource), (origin,))
     if document.get(partition.path):
-        count = Field(Unknown("a part of the machine is asked for", "operator preset"), (partition,))
+        count = Field(Unknown("only part of the machine is requested", "operator preset"), (partition,))
     return {"gpus_per_pod": count, "shared_memory_default": Field(False, source=MOUNTED)}
 
 
@@ -167,7 +167,9 @@ def _engine(document: Document, base: Path, config: Origin, repository: Reposito
         return {"engine": Field(Unknown("KAITO's own program tunes the model", "operator preset"), (tuned,))}, WRITTEN
     if runtime not in (None, "vllm"):
         place = Origin(document, RUNTIME)
-        return {"engine": Field(Unknown(f"the runtime {runtime} serves", "operator preset"), (place,))}, WRITTEN
+        return {
+            "engine": Field(Unknown(f"the runtime {runtime} serves the model", "operator preset"), (place,))
+        }, WRITTEN
     spread = {name: Field(SPREAD, (at,)) for name in ("tensor_parallel", "pipeline_parallel")}
     return {**_stated(config, repository), **spread, "engine": Field("vllm", (at,), assumption=SERVED)}, WRITTEN
 

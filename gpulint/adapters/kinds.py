@@ -50,12 +50,12 @@ def _pod(document: Document, path: Path) -> Iterator[Template]:
 
 def _replicated(document: Document, path: Path) -> Iterator[Template]:
     replicas = instance.count(document, (*path, "spec", "replicas"), 1)
-    yield Template("", (*path, "spec", "template", "spec"), Field(1, source="one pod a replica"), replicas)
+    yield Template("", (*path, "spec", "template", "spec"), Field(1, source="one pod per replica"), replicas)
 
 
 def _daemon_set(document: Document, path: Path) -> Iterator[Template]:
     each = Field(Unknown("one pod a node"))
-    yield Template("", (*path, "spec", "template", "spec"), Field(1, source="one pod a node"), each)
+    yield Template("", (*path, "spec", "template", "spec"), Field(1, source="one pod per node"), each)
 
 
 def _job(document: Document, path: Path) -> Iterator[Template]:
@@ -74,7 +74,7 @@ def _batch(document: Document, spec: Path) -> Template:
         return Template(
             "", template, instance.count(document, (*spec, "completions"), 1), Field(1, source="an Indexed Job")
         )
-    return Template("", template, Field(1, source="one pod a run"), parallelism)
+    return Template("", template, Field(1, source="one pod per run"), parallelism)
 
 
 def _job_set(document: Document, path: Path) -> Iterator[Template]:
@@ -98,7 +98,7 @@ def _leader_worker_set(document: Document, path: Path) -> Iterator[Template]:
         return
     others = size.value - 1 if isinstance(size.value, int) else size.value
     leader = (*base, "leaderTemplate", "spec")
-    yield Template("leader", leader, Field(1, source="one leader a group"), groups, variables=known)
+    yield Template("leader", leader, Field(1, source="one leader per group"), groups, variables=known)
     yield Template("worker", worker, Field(others, size.origins), groups, variables=known)
 
 
@@ -106,18 +106,22 @@ def _knative_service(document: Document, path: Path) -> Iterator[Template]:
     """Knative: one pod a replica; how many, its autoscaler decides between bounds that may be the same."""
     annotations = (*path, "spec", "template", "metadata", "annotations")
     least, most = (_bound(document, annotations, names) for names in KNATIVE_BOUNDS)
-    scaled = least if least and most and least.value == most.value else Field(Unknown("Knative scales the pods"))
+    scaled = (
+        least
+        if least and most and least.value == most.value
+        else Field(Unknown("the Knative autoscaler decides the number of pods"))
+    )
     template = (*path, "spec", "template")
     aims = stated_objectives.of_knative(document, template)
-    yield Template("", (*template, "spec"), Field(1, source="one pod a replica"), scaled, aims)
+    yield Template("", (*template, "spec"), Field(1, source="one pod per replica"), scaled, aims)
 
 
 def _notebook(document: Document, path: Path) -> Iterator[Template]:
     """Kubeflow's notebook controller makes one pod of it, and none once it is stopped."""
     stopped = (*path, "metadata", "annotations", "kubeflow-resource-stopped")
     off = document.get(stopped) is not None
-    replicas = Field(0, (Origin(document, stopped),)) if off else Field(1, source="one pod a Notebook")
-    yield Template("", (*path, "spec", "template", "spec"), Field(1, source="one pod a Notebook"), replicas)
+    replicas = Field(0, (Origin(document, stopped),)) if off else Field(1, source="one pod per Notebook")
+    yield Template("", (*path, "spec", "template", "spec"), Field(1, source="one pod per Notebook"), replicas)
 
 
 def _bound(document: Document, annotations: Path, names: tuple[str, ...]) -> Field | None:

@@ -242,7 +242,9 @@ def _elsewhere(section: Section) -> dict[str, Field]:
     origin = Origin(document, ("spec", "model", "name"))
     if name.count("/") == 1 and document.get(origin.path) == name:
         return {
-            "checkpoint": Field(name, (origin,), assumption=f"the weights are those of {name}, by the model's name")
+            "checkpoint": Field(
+                name, (origin,), assumption=f"the weights are assumed to be those of {name}, from the model's name"
+            )
         }
     uri = Origin(document, ("spec", "model", "uri"))
     reason = Unknown(f"what {document.get(uri.path)} holds is not stated", "another object")
@@ -261,9 +263,13 @@ def _claimed(section: Section) -> dict[str, Field]:
     if not isinstance(device_class, str):
         return {}
     at = Origin(document, (*key, DEVICE_CLASS))
-    placed = Field(Unknown("the device class decides", "queue or partition"), (at,))
+    placed = Field(Unknown("the device class determines the GPU model", "queue or partition"), (at,))
     if device_class not in GPU_CLASSES:
-        return {"gpus_per_pod": Field(Unknown(f"what devices {device_class} are", "another object"), (at,))}
+        return {
+            "gpus_per_pod": Field(
+                Unknown(f"the devices of class {device_class} are not known", "another object"), (at,)
+            )
+        }
     count = instance.count(document, (*key, DEVICE_COUNT), 1, "default of KServe")
     return {"gpus_per_pod": replace(count, origins=count.origins or (at,)), "accelerator": placed}
 

@@ -217,7 +217,11 @@ def _weights(document: Document, path: Path, key: str, role: Role) -> dict[str, 
     if not isinstance(uri, str):
         storage = Origin(document, (*path, key, "storage"))
         kept = document.get(storage.path) is not None
-        return {"checkpoint": Field(Unknown("a storage secret tells", "another object"), (storage,))} if kept else {}
+        return (
+            {"checkpoint": Field(Unknown("the storage secret determines the model", "another object"), (storage,))}
+            if kept
+            else {}
+        )
     if uri.startswith("hf://"):
         return {"checkpoint": Field(uri, (origin,))}
     return {"checkpoint": Field(Unknown(f"what {uri} holds is not stated", "another object"), (origin,))}
@@ -251,7 +255,7 @@ def _spread(document: Document, worker: Path, role: Role, sizes: Sequence[Field]
     head, each = role.fields["gpus_per_pod"], _gpus_of_worker(document, worker)
     if not isinstance(head.value, int):
         head = each or tensor
-    nodes: Field = Field(Unknown("the nodes are not known"), total.origins)
+    nodes: Field = Field(Unknown("the number of nodes is not known"), total.origins)
     if isinstance(total.value, int) and isinstance(head.value, int) and head.value > 0:
         others = each.value if each and isinstance(each.value, int) and each.value > 0 else head.value
         further = max(total.value - head.value, 0)

@@ -122,9 +122,9 @@ def _asked(document: Document) -> dict[str, Field]:
     if not row["resource"]:
         return {"device": Field("cpu", (place,)), "gpus_per_pod": Field(0, (place,))}
     fields = {"accelerator_resource": Field(row["resource"])}
-    number = int(count) if count.isdecimal() else Unknown(f"the count of {text} is no number")
+    number = int(count) if count.isdecimal() else Unknown(f"the count of {text} is not a number")
     fields["gpus_per_pod"] = Field(number, (times,))
-    meant = f"the profile {name} is the one of KubeAI's chart"
+    meant = f"the profile {name} is assumed to be the one in KubeAI's chart"
     product = row["accelerator"] or Unknown(f"the catalog has no accelerator for the profile {name}")
     fields["accelerator"] = Field(product, (place,), assumption=meant if row["accelerator"] else "")
     return fields
@@ -133,8 +133,10 @@ def _asked(document: Document) -> dict[str, Field]:
 def _counted(document: Document, role: Role) -> Role:
     """One pod an instance; the autoscaler moves their number between a least and a most."""
     least, most = (document.get(("spec", key)) for key in ("minReplicas", "maxReplicas"))
-    replicas = Field(Unknown("KubeAI scales the replicas with the requests"))
+    replicas = Field(Unknown("KubeAI's autoscaler decides the number of replicas"))
     if isinstance(most, int) and least == most:
         replicas = Field(most, (Origin(document, ("spec", "maxReplicas")),))
     gpus = role.fields["gpus_per_pod"]
-    return role.having(pods_per_replica=Field(1, source="one pod a replica"), gpus_per_replica=gpus, replicas=replicas)
+    return role.having(
+        pods_per_replica=Field(1, source="one pod per replica"), gpus_per_replica=gpus, replicas=replicas
+    )

@@ -221,7 +221,7 @@ def _queued(document: Document, template: Template, fields: Mapping[str, Field])
     for path in (("metadata", "labels"), (*template.spec[:-1], "metadata", "labels")):
         for key in pools.QUEUES:
             if isinstance(name := document.get((*path, key)), str):
-                decided = Unknown(f"the queue {name} decides the cards", "queue or partition")
+                decided = Unknown(f"the queue {name} determines the GPU model", "queue or partition")
                 return {"accelerator": Field(decided, (Origin(document, (*path, key)),))}
     return {}
 
@@ -336,5 +336,5 @@ def _open_to_others(role: Role) -> Role:
     """A role whose arguments let GPUs of other pods join has no GPU count of its own."""
     if not role.value("multi_node"):
         return role
-    reason = Unknown(f"which GPUs join is decided elsewhere ({role.fields['multi_node'].source})")
+    reason = Unknown(f"which other GPUs take part is decided elsewhere ({role.fields['multi_node'].source})")
     return role.having(gpus_per_replica=Field(reason, role.fields["gpus_per_replica"].origins))

@@ -19,7 +19,7 @@ EXPRESSION = re.compile(r"\{\{|\$\{|\$\(|\$[A-Za-z_]")
 PLACEHOLDER = re.compile(r"<[^<>]+>|(?i:\byour[-_ ]|\b(?:change|replace)[-_ ]?me|^cfg\.|placeholder)")
 DECIDED_BY_CHART = "the chart's own templates and values decide it"
 SIZES = ("tensor_parallel", "pipeline_parallel", "data_parallel")
-ALL_TAKEN = "the GPUs that are asked for leave no room for more parallelism"
+ALL_TAKEN = "the stated parallelism already uses all requested GPUs"
 COMMON_FOLDERS = frozenset({"helm", "chart", "charts", "values", "recipe", "templates", "deploy", "."})
 OF_VALUE = re.compile(r"\s*\"?\{\{-?\s*\.Values\.([\w.]+)\s*-?\}\}\"?\s*")
 
@@ -168,7 +168,7 @@ def scaled(values: Values, autoscaler: Path, least: str, budget: Path) -> dict[s
     """What an autoscaler and a disruption budget that are switched on say of a role."""
     fields: dict[str, Field] = {}
     if values.get(*autoscaler, "enabled") is True:
-        moved = Unknown("an autoscaler moves the replicas", "another object")
+        moved = Unknown("an autoscaler sets the replicas", "another object")
         fields["replicas"] = Field(moved, (values.origin(*autoscaler),))
         if isinstance(fewest := values.get(*autoscaler, least), int):
             fields["replicas_least"] = Field(fewest, (values.origin(*autoscaler, least),))

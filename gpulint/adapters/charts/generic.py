@@ -49,7 +49,6 @@ SETTING_BLOCKS: tuple[Path, ...] = (
     ("config",),
     ("parallelism",),
 )
-FILLED_IN = "the templates decide what becomes of it"
 NODE_GPUS = 8
 WRAPPERS = ("values", "valuesObject", "valuesInline")
 """Keys of other objects under which values stand."""
@@ -233,7 +232,7 @@ def _spread(block: Values) -> dict[str, Field]:
     count = block.get(key)
     if not key or counts.asks(block.entries()) or not isinstance(count, int) or count <= NODE_GPUS:
         return {}
-    unknown = Field(Unknown("the templates share the GPUs out over pods", "another object"), (block.origin(key),))
+    unknown = Field(Unknown("the templates distribute the GPUs over pods", "another object"), (block.origin(key),))
     return {"gpus_per_pod": unknown, "gpu_limit": unknown, "gpus_per_replica": Field(count, (block.origin(key),))}
 
 
@@ -285,8 +284,8 @@ def _count(value: str | int) -> int | Unknown:
     try:
         number = units.human_int(str(value))
     except ValueError:
-        return Unknown(f"{value} is no number", "caller's variable" if chart.EXPRESSION.search(str(value)) else "")
-    return number if number > 0 else Unknown(f"{value} leaves it to the engine", "image default")
+        return Unknown(f"{value} is not a number", "caller's variable" if chart.EXPRESSION.search(str(value)) else "")
+    return number if number > 0 else Unknown(f"{value} leaves the value to the engine", "image default")
 
 
 def _scaled(places: list[Values]) -> dict[str, Field]:

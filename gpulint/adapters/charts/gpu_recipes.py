@@ -109,7 +109,7 @@ def _counted(section: Values) -> dict[str, Field]:
         return {}
     fields = {"gpus_per_replica": Field(gpus, place)}
     if gpus > LEAST_NODE_GPUS:
-        reason = Unknown("the templates of the chart share the GPUs out over nodes", "another object")
+        reason = Unknown("the templates of the chart distribute the GPUs over nodes", "another object")
         fields |= {name: Field(reason, place) for name in ("gpus_per_pod", "gpu_limit", "pods_per_replica")}
     return fields
 
@@ -130,7 +130,11 @@ def _served(section: Values, repository: Repository) -> dict[str, Field]:
         words.append(Argument(model, section.origin("model", "name")))
     words += _listed(section, repository)
     image = section.get("image")
-    named = Argument(image if isinstance(image, str) else None, section.origin("image"), "the image is given later")
+    named = Argument(
+        image if isinstance(image, str) else None,
+        section.origin("image"),
+        "the image is set when the chart is installed",
+    )
     reading = engines.read(Invocation(named, tuple(words), {}, entrypoint=False))
     return dict(reading.fields) if reading else {}
 

@@ -17,7 +17,7 @@ from gpulint.repository import Repository
 from gpulint.workload import Field, Unknown, Workload
 
 OVERRIDE = "kubespawner_override"
-EACH = Unknown("one pod a user", "caller's variable")
+EACH = Unknown("one pod per user", "caller's variable")
 
 
 def fits(values: Values) -> bool:
@@ -51,5 +51,5 @@ def _pod(values: Values, image: Path, limits: Path, requests: Path, selector: Pa
 
 def _each(values: Values, made: Document, repository: Repository, name: str) -> Iterator[Workload]:
     for workload in chart.workloads(values, made, repository, name):
-        opened = chart.opened(replace(workload, kind="unknown"), "the hub's other settings may add to it")
+        opened = chart.opened(replace(workload, kind="unknown"), "other settings of the hub may add to the pod")
         yield replace(opened, roles=tuple(role.having(replicas=Field(EACH)) for role in opened.roles))

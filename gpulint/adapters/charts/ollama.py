@@ -103,7 +103,7 @@ def _settled(role: Role, values: Values) -> Role:
         ((name, origin),) = listed.items()
         fields.update(ollama.named(name, (origin,)))
     else:
-        reason = "several models are pulled" if listed else "the models are pulled later"
+        reason = "several models are pulled" if listed else "the models are pulled after the server has started"
         place = Origin(values.document, (*values.path, "ollama", "models" if listed else "gpu"))
         fields["checkpoint"] = Field(Unknown(reason, "caller's variable"), (place,))
     return role.having(**fields, **chart.scaled(values, ("autoscaling",), "minReplicas", ("podDisruptionBudget",)))

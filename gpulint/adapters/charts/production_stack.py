@@ -83,7 +83,7 @@ def _unread(entry: Values, key: str, section: tuple[str, ...]) -> Iterator[Probl
     if meant := _meant(key, section):
         named = ".".join((*section, key))
         place = entry.document.locate((*entry.path, *section, key), key=True)
-        yield Problem("unread-value", f"the chart vllm-stack does not read {named} of a model; it reads {meant}", place)
+        yield Problem("unread-value", f"the vllm-stack chart ignores {named} of a model; did you mean {meant}?", place)
 
 
 def _meant(key: str, section: tuple[str, ...]) -> str:
@@ -91,7 +91,7 @@ def _meant(key: str, section: tuple[str, ...]) -> str:
     if not section and key in _read("vllmConfig"):
         return f"vllmConfig.{key}"
     if section and key in _read("modelSpec"):
-        return f"{key} beside {section[0]}"
+        return f"{key} next to {section[0]}"
     known = sorted(_read(section[0] if section else "modelSpec"))
     spelled = [name for name in known if name.lower() == key.lower()]
     near = spelled or difflib.get_close_matches(key, known, n=1, cutoff=NEAR)
