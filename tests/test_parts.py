@@ -237,7 +237,7 @@ def test_a_room_whose_cooling_has_no_reserve_may_say_so() -> None:
 def test_what_was_copied_and_not_renamed_is_told() -> None:
     found = samples.report(HALL.replace("name: b1", "name: a02"), path="facility.yaml").findings
     assert [(one.rule, one.message, one.location.line) for one in found] == [
-        ("invalid-spec", "two racks are named a02; rename one of them (the first is in line 11)", 15)
+        ("invalid-spec", "two racks are named a02; rename one (the first is in line 11)", 15)
     ]
 
 

@@ -29,9 +29,9 @@ SCALERS: Mapping[str, str] = {
 }
 """Objects that set how many pods of another object run, by kind and API group."""
 OF_OBJECTS = ("beta", "ScaledObject", "rayStartParams", "pytorchReplicaSpecs", "backoffLimit")
-"""Words of which at least one occurs in an object that has a problem of its own."""
+"""Trigger words: without any of them, no object has a problem of its own."""
 OF_NODES = ("guest_accelerator", "mig-configs", "ami_type", "karpenter.sh/", "efaEnabled", "efa_support", "SlurmQueues")
-"""Words of which at least one occurs in a document that has a problem with its nodes."""
+"""Trigger words: without any of them, no document has a problem with its nodes."""
 OBJECTS = ("object",)
 """What a module without `READS` reads."""
 
@@ -82,7 +82,7 @@ def problems(adapter: ModuleType, document: Document, repository: Repository) ->
 
 
 def kind(adapter: ModuleType, document: Document) -> str:
-    """Return what a document is: its format's noun, or the group and kind of a Kubernetes object."""
+    """Return what a document is: its format's noun, or a Kubernetes object's group and kind."""
     if hasattr(adapter, "kind"):
         return str(adapter.kind(document))
     group = str(document.get(("apiVersion",)) or "").rpartition("/")[0]
@@ -104,7 +104,7 @@ def mentioned(document: Document) -> Iterator[ModuleType]:
 
 
 def _classify(document: Document) -> str:
-    """Return what a document is to a reader: `object`, `plain`, or its own format."""
+    """Return how a document is read: as `object`, as `plain` data, or in its own format."""
     if document.format not in DATA:
         return document.format
     return "object" if isinstance(document.data, dict) and "apiVersion" in document.data else "plain"

@@ -141,7 +141,7 @@ def _read_leader_group(
 
 
 def _resolve_template(document: Document, spec: Path, at: Path) -> Node | None:
-    """Return the pod of a role: its own, or a template of the group with the role's patch applied."""
+    """Return the pod of a role: its own, or a group template with the role's patch applied."""
     own = document.node((*at, "template", "spec"))
     name = document.get((*at, "templateRef", "name"))
     if own is not None or not isinstance(name, str):
@@ -163,7 +163,7 @@ def _read_name(document: Document, at: Path) -> str:
 def _read_template(document: Document, name: str, template: Node | None, at: Path) -> Iterator[Role]:
     """Yield the containers of a pod with GPUs or an engine.
 
-    Several containers are told apart by their names.
+    Several containers get their names as a suffix.
     """
     if template is None or template.kind != "mapping":
         return

@@ -85,7 +85,7 @@ def given(program: Started) -> bool:
 def is_meant(program: Started) -> bool:
     """Return whether a job's queue or a program's variables are for GPUs.
 
-    This holds even where no file states how many GPUs there are.
+    The number of GPUs may still be unknown.
     """
     queues = (
         word.text or "" for name, word in _read_request(program).items() if name in ("partition", "qos", "constraint")
@@ -120,7 +120,7 @@ def is_elsewhere(program: Started) -> bool:
 
 
 def _read_request(program: Started) -> dict[str, Argument]:
-    """Return what the job requests, with the requests of the step that starts the program on top."""
+    """Return what the job requests, overridden by the step that starts the program."""
     stated = dict(_select_component(program)) if program.job else {}
     for step in program.launch.steps:
         if step.launcher == "srun":

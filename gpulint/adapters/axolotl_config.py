@@ -49,7 +49,7 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
 
 
 def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
-    """Return the settings; DeepSpeed or FSDP shards the states if the file says so."""
+    """Return the settings, with the states sharded by DeepSpeed or FSDP if the file has either."""
     fields = {**settings.stated(document, "axolotl"), **_read_adapters(document)}
     fields |= _check_optimizer(document)
     if (fused := _find_fused_loss(document)) is not None:

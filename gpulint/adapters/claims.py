@@ -170,7 +170,7 @@ def mounts(document: Document, container: Path) -> Iterator[Path]:
 
 
 def under(document: Document, container: Path, folder: str) -> Path | None:
-    """Return the mount that contains a folder of a container, the innermost if there are several."""
+    """Return the innermost mount that contains a folder of a container."""
     inside = f"{posixpath.normpath(folder)}/"
     containing = [at for at in mounts(document, container) if inside.startswith(f"{_normalize_mount(document, at)}/")]
     return max(containing, key=lambda at: len(_normalize_mount(document, at)), default=None)

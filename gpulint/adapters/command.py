@@ -342,7 +342,7 @@ def spelled(origin: Origin, word: object) -> str:
 
 
 def placeheld(argument: Argument) -> Argument:
-    """Return a word as unknown if it holds `${NAME}`, `<placeholder>` or a template expression.
+    """Return a word as unknown if it has `${NAME}`, `<placeholder>` or a template expression.
 
     This is for words that no shell expands.
     """

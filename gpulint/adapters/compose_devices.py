@@ -11,7 +11,10 @@ from gpulint.workload import Field, Origin, Unknown, Value
 
 HOST = "any host"
 ALL = "the container gets all GPUs of the host, and their number is not stated"
-"""compose-spec, deploy.md: without a count, all devices that satisfy the capabilities are reserved."""
+"""Source: compose-spec, deploy.md.
+
+Without a count, all devices with the capabilities are reserved.
+"""
 RESERVED = ("deploy", "resources", "reservations", "devices")
 DRIVERS = frozenset({"nvidia", "cdi", "amd"})
 GENERIC = re.compile(r"(?i)(?:nvidia[-_])?gpus?")
@@ -115,7 +118,7 @@ def _parse_number(word: Argument, text: str) -> Value | Unknown:
 def _find_passed_devices(service: Service) -> Iterator[Field]:
     """Yield devices that are passed by name.
 
-    Those are CDI names, NVIDIA's device nodes, or AMD's, of which /dev/kfd stands for any of them.
+    Those are CDI names, NVIDIA's device nodes, or AMD's, where /dev/kfd means any GPU.
     """
     listed = [(str(entry.value), entry) for entry in service.items("devices")]
     names = [(match["device"], entry) for name, entry in listed if (match := CDI.fullmatch(name))]

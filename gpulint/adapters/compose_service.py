@@ -330,7 +330,10 @@ def _make_word(stated: Stated, text: Text, written: str) -> Argument:
 
 
 def _split(text: Text) -> Iterator[Text]:
-    """Yield the words of a string as compose splits it: with quotes and backslashes, but no shell."""
+    """Yield the words of a string as compose splits it.
+
+    Quotes and backslashes apply, but no shell does.
+    """
     places: list[int] = []
     characters: list[str] = []
     quote, escaped, started = "", False, False

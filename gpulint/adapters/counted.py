@@ -19,7 +19,10 @@ NAME = "GPUS_SEEN"
 
 
 def filled(text: str, gpus: Field, place: Origin) -> tuple[str, dict[str, Argument]]:
-    """Return a script with each count replaced by a variable of the same length, and the variables."""
+    """Return a script with each GPU count replaced by a variable, and the variables.
+
+    A variable has the length of the text that it replaces.
+    """
     if not isinstance(gpus.value, int) or not COUNTING.search(text):
         return text, {}
     number = Argument(str(gpus.value), gpus.origins[0] if gpus.origins else place)

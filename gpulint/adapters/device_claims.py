@@ -22,8 +22,11 @@ GPU_CLASSES = frozenset(
         *("gpu.amd.com", "gpu.intel.com", "gaudi.intel.com", "gpu.example.com"),
     }
 )
-"""Device classes that drivers install: NVIDIA/k8s-dra-driver-gpu v25.12.0 deployments/helm/…/templates/deviceclass-*.yaml,
-ROCm/k8s-gpu-dra-driver, intel/intel-resource-drivers-for-kubernetes, kubernetes-sigs/dra-example-driver.
+"""Device classes that drivers install.
+
+Sources: NVIDIA/k8s-dra-driver-gpu v25.12.0 deployments/helm/…/templates/deviceclass-*.yaml,
+ROCm/k8s-gpu-dra-driver, intel/intel-resource-drivers-for-kubernetes,
+kubernetes-sigs/dra-example-driver.
 """
 OTHER_CLASSES = re.compile(r"(?:compute-domain-.*|imex)\.nvidia\.com|.*(?:rdma|netdev|nic|dranet).*|(?:tpu|neuron)\..*")
 """Classes of devices that are not GPUs."""
@@ -145,7 +148,7 @@ def _find_product(name: str) -> str | Unknown:
 
 
 def _read_sharing(document: Document, spec: Path, used: list[tuple[Path, Claim | None]]) -> dict[str, Field]:
-    """Return the sharing of devices: as the claim states it, or because several containers use it."""
+    """Return the sharing of devices: as the claim states it, or by several containers."""
     for at, claim in used:
         if claim is None or claim.held is None:
             continue
@@ -305,7 +308,7 @@ def _read_device(claim: Document, at: Path) -> Device:
 
 
 def _read_parameters(claim: Document, base: Path, name: str) -> Device:
-    """Read a claim of Kubernetes 1.30 and earlier: one device, unless its parameters say more."""
+    """Read a claim of Kubernetes 1.30 and earlier: one device unless its parameters state more."""
     origin = Origin(claim, (*base, "resourceClassName"))
     reference = claim.get((*base, "parametersRef", "name"))
     if reference is None:
@@ -326,7 +329,10 @@ def _read_parameters(claim: Document, base: Path, name: str) -> Device:
 
 
 def _is_gpu(document: Document, name: str) -> bool | None:
-    """Return whether a class has GPUs: a driver's class, or one of the file that names the driver."""
+    """Return whether a class has GPUs.
+
+    It is a driver's class, or a class of the file that names the driver.
+    """
     if name in GPU_CLASSES:
         return True
     if OTHER_CLASSES.fullmatch(name):

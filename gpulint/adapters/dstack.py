@@ -249,7 +249,7 @@ def _read_gpus(request: Request) -> dict[str, Field]:
 
 
 def _add_size(name: str, memory: str) -> str:
-    """Return the name with its memory size if the request leaves one of the catalog: `A100:80GB`."""
+    """Return the name with its memory size, as `A100:80GB`, if only one size matches."""
     sizes = [
         row["profile"].partition(":")[2]
         for row in catalog.rows("resource_profiles")

@@ -77,7 +77,9 @@ def _find_duplicates(whole: Part) -> Iterator[Problem]:
                 and seen.setdefault((component.kind, component.role.name), component) is not component
             ):
                 first = seen[component.kind, component.role.name].role.anchor.location().line
-                message = f"two {component.kind}s are named {component.role.name}; rename one of them (the first is in line {first})"
+                message = (
+                    f"two {component.kind}s are named {component.role.name}; rename one (the first is in line {first})"
+                )
                 yield Problem("invalid-spec", message, component.role.anchor.location())
 
 

@@ -62,7 +62,7 @@ def _find_rdma_switch(document: Document, path: Path, environment: Mapping[str, 
 def _read_first_device(environment: Mapping[str, Argument]) -> Field | None:
     """Return the first number in CUDA_VISIBLE_DEVICES.
 
-    None if the container runtime is told which devices to show.
+    None if NVIDIA_VISIBLE_DEVICES limits what the container runtime shows.
     """
     visible = environment.get("CUDA_VISIBLE_DEVICES")
     if (

@@ -1,4 +1,4 @@
-"""Helm values: of charts known by the shape of their values, and of other charts with GPU blocks."""
+"""Helm values: of charts known by their values' shape, and of other charts with GPU blocks."""
 
 from __future__ import annotations
 

@@ -54,5 +54,5 @@ def is_monitor(program: Started) -> bool:
 
 
 def prepares(program: Started) -> bool:
-    """Return whether a program's name says that it works on data or files."""
+    """Return whether a program's name implies that it works on data or files."""
     return any(PREPARATION.fullmatch(word.text or launch.base(word)) for word in program.words[:3])

@@ -34,7 +34,7 @@ def items(document: Document, path: Path) -> Iterator[Path]:
 
 
 def product(*factors: Field) -> Field:
-    """Multiply counts; the product is unknown for the reason of the first unknown count."""
+    """Multiply counts; an unknown count makes the result unknown, for the same reason."""
     origins = tuple(dict.fromkeys(origin for factor in factors for origin in factor.origins))
     total = 1
     for factor in factors:

@@ -34,7 +34,7 @@ class Place(NamedTuple):
 
 
 class Text(NamedTuple):
-    """A value after interpolation: the location of each character as written, and open variables."""
+    """A value after interpolation, with the location of each character and its open variables."""
 
     text: str
     places: Sequence[Place]

@@ -1,4 +1,4 @@
-"""Joins: the objects of other files that a document refers to, added before it is read."""
+"""Referenced objects: those of other files that a document names, added before it is read."""
 
 from __future__ import annotations
 
