@@ -33,8 +33,8 @@ def fields(name: str, origins: Sequence[Origin]) -> dict[str, Field]:
     """Return what a resource's name states: a GPU model, a MIG slice, or time-slicing."""
     at = tuple(origin._replace(key=True) for origin in origins)
     stated: dict[str, Field] = {}
-    if product := re.fullmatch(RENAMED, name):
-        listed = hardware.labels().get(("resource", f"nvidia.com/{product['product']}"))
+    if renamed := re.fullmatch(RENAMED, name):
+        listed = hardware.labels().get(("resource", f"nvidia.com/{renamed['product']}"))
         decided = Unknown(f"the nodes that offer {name} determine the GPU model", "queue or partition")
         stated["accelerator"] = Field(listed or decided, at)
     if mig := MIG.fullmatch(name):

@@ -296,10 +296,10 @@ def _resolve_processes(
     launched = fields.get("processes_per_pod")
     if launched is None:
         return {}
-    cards = fields["gpus_per_pod"]
-    every_card = isinstance(launched.value, Unknown) and launched.value.category == MACHINE and inner in TRAINERS
-    if every_card and isinstance(cards.value, int):
-        return {"processes_per_pod": Field(cards.value, (*launched.origins, *cards.origins))}
+    gpus = fields["gpus_per_pod"]
+    one_per_gpu = isinstance(launched.value, Unknown) and launched.value.category == MACHINE and inner in TRAINERS
+    if one_per_gpu and isinstance(gpus.value, int):
+        return {"processes_per_pod": Field(gpus.value, (*launched.origins, *gpus.origins))}
     if any(step.launcher == "srun" for step in steps):
         tasks = slurm.tasks_per_node(stated)
         return {"processes_per_pod": instance.product(launched, tasks) if tasks.value != 1 else launched}

@@ -17,8 +17,9 @@ from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 SCALED = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "LeaderWorkerSet", "StormService", "RayCluster"})
 RUNNING = re.compile(r"(?:[\w.]+\|)?vllm[:_]num_requests_running(?:\|gauge)?")
-"""The gauge as vLLM exports it, and as Google's Prometheus adapter names it (vllm v0.11.0
-vllm/v1/metrics/loggers.py).
+"""The gauge as vLLM exports it, and as Google's Prometheus adapter names it.
+
+Source: vllm v0.11.0 vllm/v1/metrics/loggers.py.
 """
 BOUNDS: Mapping[str, tuple[str, str]] = {
     "HorizontalPodAutoscaler": ("minReplicas", "maxReplicas"),

@@ -1,8 +1,8 @@
-"""Blueprints of Google's Cluster Toolkit: GKE node pools, and Slurm node sets with their
-partitions.
+"""Blueprints of Google's Cluster Toolkit: GKE node pools and Slurm partitions.
 
-GoogleCloudPlatform/cluster-toolkit v1.6x: docs/blueprints.md; modules/compute/gke-node-pool,
-community/modules/compute/schedmd-slurm-gcp-v6-nodeset and -partition.
+A partition uses node sets. Sources: GoogleCloudPlatform/cluster-toolkit v1.6x, docs/blueprints.md;
+modules/compute/gke-node-pool, community/modules/compute/schedmd-slurm-gcp-v6-nodeset and
+-partition.
 """
 
 from __future__ import annotations

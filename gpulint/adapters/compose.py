@@ -28,8 +28,9 @@ TELLING = frozenset(
     }
 )
 NAMED = re.compile(r"(?:^|/)(?:docker-)?compose(?:[.-][\w.-]+)?\.ya?ml$")
-"""Names of compose files, for those that only include others too (compose-spec,
-03-compose-file.md).
+"""Names of compose files, also of those that only include others.
+
+Source: compose-spec, 03-compose-file.md.
 """
 MEMORY = "/dev/shm"
 MEMORY_DEFAULT_BYTES = 64 * units.MIB

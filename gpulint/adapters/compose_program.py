@@ -72,8 +72,9 @@ def _read_words(service: Service, build: Build | None) -> list[tuple[Argument, T
 
 
 def _find_shell_text(service: Service, built: Built) -> dockerfile.Starts:
-    """Return the text that a Dockerfile passes to a shell, unless the service's command replaces
-    it.
+    """Return the text that a Dockerfile passes to a shell.
+
+    The service's own command replaces that of the Dockerfile.
     """
     if built.entrypoint is not None and (built.entrypoint.script or built.entrypoint.words):
         return built.entrypoint

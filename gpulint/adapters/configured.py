@@ -208,8 +208,9 @@ def deepspeed(document: Document, path: tuple[str | int, ...], find: Find) -> It
 
 
 def fsdp(document: Document, place: Origin, path: tuple[str | int, ...]) -> dict[str, Field]:
-    """Return the settings of fully sharded data parallel (FSDP), with or without the prefix
-    `fsdp_`.
+    """Return the settings of fully sharded data parallel (FSDP).
+
+    The keys are the same with and without the prefix `fsdp_`.
     """
     fields = {**settings.stated(document, "fsdp", path), "sharding": Field("fsdp", (place,))}
     strategy = fields.pop("fsdp_strategy", None)

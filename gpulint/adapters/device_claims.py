@@ -47,14 +47,15 @@ class Device(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """A claim of a pod: its entry, the name of the object that it refers to, and that object if
-    known.
+    """A claim of a pod.
+
+    It has its entry, the name of the object that it refers to, and that object if it is known.
     """
 
     entry: Path
     reference: Origin
     made_of: str
-    held: Document | None
+    object: Document | None
     own: bool
 
 
@@ -79,7 +80,7 @@ def fields(document: Document, spec: Path, path: Path) -> dict[str, Field]:
     used = [(at, claim) for at, claim in named if claim is None or not _is_channel(document, claim.made_of)]
     if not used:
         return {}
-    unresolved = next((claim for _, claim in used if claim is None or claim.held is None), None)
+    unresolved = next((claim for _, claim in used if claim is None or claim.object is None), None)
     if any(claim is None for _, claim in used):
         return {"gpus_per_pod": _build_unknown("the pod has no claim of that name", used[0][0], document)}
     if unresolved is not None:
@@ -150,15 +151,15 @@ def _find_product(name: str) -> str | Unknown:
 def _read_sharing(document: Document, spec: Path, used: list[tuple[Path, Claim | None]]) -> dict[str, Field]:
     """Return the sharing of devices: as the claim states it, or by several containers."""
     for at, claim in used:
-        if claim is None or claim.held is None:
+        if claim is None or claim.object is None:
             continue
-        for config in kinds.items(claim.held, (*_locate_devices(claim), "config")):
+        for config in kinds.items(claim.object, (*_locate_devices(claim), "config")):
             place = (*config, "opaque", "parameters", "sharing", "strategy")
-            about, wanted = claim.held.get((*config, "requests")), document.get((*at, "request"))
+            about, wanted = claim.object.get((*config, "requests")), document.get((*at, "request"))
             if isinstance(about, list) and about and wanted is not None and wanted not in about:
                 continue
-            if isinstance(strategy := claim.held.get(place), str):
-                return {"sharing": Field(strategy, (Origin(document, at), Origin(claim.held, place)))}
+            if isinstance(strategy := claim.object.get(place), str):
+                return {"sharing": Field(strategy, (Origin(document, at), Origin(claim.object, place)))}
         if _count_users(document, spec, at, claim) > 1:
             return {"sharing": Field("one claim for several containers", (Origin(document, at), claim.reference))}
     return {}
@@ -261,7 +262,7 @@ def _locate_devices(claim: Claim) -> Path:
 
 def _read_devices(document: Document, used: Path, claim: Claim) -> Iterator[Device]:
     """Yield the devices that a claim requests; if a container names one request, only those."""
-    owner, base = claim.held, _locate_devices(claim)
+    owner, base = claim.object, _locate_devices(claim)
     if owner is None:
         return
     if isinstance(old := owner.get((*base[:-1], "resourceClassName")), str):

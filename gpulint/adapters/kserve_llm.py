@@ -353,9 +353,9 @@ def _read_size(section: Section, key: str) -> Field | None:
 def _count_replicas(section: Section) -> Field:
     scaling = (*section.base, "scaling")
     if section.document.get(scaling) is not None:
-        least, most = (section.document.get((*scaling, key)) for key in ("minReplicas", "maxReplicas"))
-        if isinstance(most, int) and least == most:
-            return Field(most, (Origin(section.document, (*scaling, "maxReplicas")),))
+        minimum, maximum = (section.document.get((*scaling, key)) for key in ("minReplicas", "maxReplicas"))
+        if isinstance(maximum, int) and minimum == maximum:
+            return Field(maximum, (Origin(section.document, (*scaling, "maxReplicas")),))
         return Field(Unknown("an autoscaler decides", "another object"), (Origin(section.document, scaling),))
     stated = joined.value(section.settings, "replicas")
     path = (*section.base, "replicas")

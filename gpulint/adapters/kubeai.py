@@ -130,9 +130,9 @@ def _read_profile(document: Document) -> dict[str, Field]:
     fields = {"accelerator_resource": Field(row["resource"])}
     number = int(count) if count.isdecimal() else Unknown(f"the count of {text} is not a number")
     fields["gpus_per_pod"] = Field(number, (times,))
-    meant = f"the profile {name} is assumed to be the one in KubeAI's chart"
-    product = row["accelerator"] or Unknown(f"the catalog has no accelerator for the profile {name}")
-    fields["accelerator"] = Field(product, (place,), assumption=meant if row["accelerator"] else "")
+    assumption = f"the profile {name} is assumed to be the one in KubeAI's chart"
+    accelerator = row["accelerator"] or Unknown(f"the catalog has no accelerator for the profile {name}")
+    fields["accelerator"] = Field(accelerator, (place,), assumption=assumption if row["accelerator"] else "")
     return fields
 
 

@@ -38,8 +38,9 @@ def _is_incomplete(document: Document) -> bool:
 
 
 def _is_listed(document: Document, repository: Repository) -> bool:
-    """Return whether a Kustomization of the same folder, or of one above, lists the file as a
-    patch.
+    """Return whether a Kustomization lists the file as a patch.
+
+    It may be in the same folder or in one above.
     """
     folder = posixpath.dirname(document.path)
     for _ in range(FOLDERS_UP + 1):

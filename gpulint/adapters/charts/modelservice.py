@@ -147,8 +147,9 @@ def _build_container(values: Values, entry: Values, container: Values) -> Part:
 
 
 def _build_command(values: Values, entry: Values, container: Values) -> dict[str | Node, Part]:
-    """Return command and arguments: the chart's own, then those of the container, or only the
-    latter.
+    """Return command and arguments: the chart's own, then those of the container.
+
+    Without a command of the chart, only the container's are used.
     """
     written = container.text("modelCommand")
     own: list[Part] = [*container.items("args")]
