@@ -54,7 +54,7 @@ def test_prefill_and_decode_are_roles_and_the_router_is_none() -> None:
 def test_arguments_for_other_pods_leave_a_single_pod_open() -> None:
     joining = POD.replace("--tp, '2'", "--tp, '2', --nnodes, '2'")
     alone, grouped = (reading.role(storm(f"{{name: prefill, {size} {joining}}}")) for size in ("", "podGroupSize: 2,"))
-    assert reading.values(alone, "gpus_per_replica")[0].startswith("unknown: which GPUs join")
+    assert reading.values(alone, "gpus_per_replica")[0].startswith("unknown: which other GPUs take part")
     assert reading.values(grouped, "gpus_per_replica") == [2]
 
 

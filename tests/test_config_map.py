@@ -86,4 +86,4 @@ def test_a_value_that_is_no_text_is_unknown() -> None:
     found = started(
         "env: [{name: MODEL, value: a/b}, {name: RANKS, valueFrom: {configMapKeyRef: {name: settings, key: ranks}}}]"
     )
-    assert reading.values(found, "tensor_parallel") == ["unknown: RANKS of the ConfigMap settings is no text"]
+    assert reading.values(found, "tensor_parallel") == ["unknown: RANKS of the ConfigMap settings is not text"]

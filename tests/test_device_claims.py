@@ -61,11 +61,11 @@ GPU = "{name: gpu, exactly: {deviceClassName: gpu.nvidia.com}}"
         (
             "{name: gpu, firstAvailable: [{name: a, deviceClassName: gpu.nvidia.com, count: 2}, "
             "{name: b, deviceClassName: gpu.nvidia.com, count: 4}]}",
-            *("v1", "unknown: the first of several requests that is free decides"),
+            *("v1", "unknown: the first available of several requests decides"),
         ),
         (
             "{name: gpu, exactly: {deviceClassName: gpu.nvidia.com, allocationMode: All}}",
-            *("v1", "unknown: the claim asks for all devices that match"),
+            *("v1", "unknown: the claim requests all devices that match"),
         ),
     ],
 )
@@ -111,7 +111,7 @@ def test_the_profile_of_a_slice_stands_in_a_selector() -> None:
 def test_slices_of_several_profiles_have_none_in_common() -> None:
     other = SLICE.replace("slice,", "other,").replace("1g.5gb", "2g.10gb")
     role = only(POD, template(f"{SLICE}, {other}"))
-    reason = "unknown: the claim asks for slices of several profiles, or names none"
+    reason = "unknown: the claim requests MIG slices of several profiles, or of an unnamed one"
     assert reading.values(role, "gpus_per_pod", "mig_profile") == [2, reason]
 
 
@@ -119,8 +119,11 @@ def test_slices_of_several_profiles_have_none_in_common() -> None:
     ("condition", "accelerator"),
     [
         ("productName == 'NVIDIA A100-SXM4-40GB'", "a100-sxm4-40gb"),
-        ("productName.lowerAscii().matches('^.*a100.*$')", "unknown: the selectors of the claim decide the card"),
-        ("architecture == 'Hopper'", "unknown: the selectors of the claim decide the card"),
+        (
+            "productName.lowerAscii().matches('^.*a100.*$')",
+            "unknown: the selectors of the claim determine the GPU model",
+        ),
+        ("architecture == 'Hopper'", "unknown: the selectors of the claim determine the GPU model"),
         ("productName == 'NVIDIA Z1'", "unknown: the product name NVIDIA Z1 is not known"),
     ],
 )
@@ -183,9 +186,7 @@ def test_a_class_of_ones_own_has_gpus_where_its_selector_names_the_driver() -> N
     selected = own + "spec: {selectors: [{cel: {expression: \"device.driver == 'gpu.nvidia.com'\"}}]}\n"
     wanted = template("{name: gpu, exactly: {deviceClassName: large, count: 2}}")
     assert reading.values(only(POD, wanted, selected), "gpus_per_pod") == [2]
-    assert reading.values(only(POD, wanted), "gpus_per_pod") == [
-        "unknown: what devices the class large has is not known"
-    ]
+    assert reading.values(only(POD, wanted), "gpus_per_pod") == ["unknown: the devices of class large are not known"]
 
 
 @pytest.mark.parametrize(

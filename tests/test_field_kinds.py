@@ -27,9 +27,9 @@ def _container(resources: str, selector: str = "") -> Role:
         ("nvidia.com/a40", "a40"),
         ("nvidia.com/rtxa6000", "rtx-a6000"),
         ("nvidia.com/rtx8000", "quadro-rtx-8000"),
-        ("nvidia.com/a100", "unknown: the nodes that offer nvidia.com/a100 decide the card"),
-        ("nvidia.com/gh200", "unknown: the nodes that offer nvidia.com/gh200 decide the card"),
-        ("nvidia.com/mig-small", "unknown: the cluster decides which slice nvidia.com/mig-small is"),
+        ("nvidia.com/a100", "unknown: the nodes that offer nvidia.com/a100 determine the GPU model"),
+        ("nvidia.com/gh200", "unknown: the nodes that offer nvidia.com/gh200 determine the GPU model"),
+        ("nvidia.com/mig-small", "unknown: the cluster decides which MIG slice nvidia.com/mig-small is"),
     ],
 )
 def test_a_cluster_that_offers_cards_under_their_products_names_grants_gpus(name: str, accelerator: str) -> None:
@@ -49,7 +49,9 @@ def test_a_node_label_tells_which_of_the_products_a_renamed_resource_is() -> Non
 def test_the_slice_of_a_clusters_own_name_is_never_the_whole_card_of_the_label() -> None:
     label = "nodeSelector: {nvidia.com/gpu.product: NVIDIA-A100-SXM4-80GB}, "
     role = _container("{limits: {nvidia.com/mig-small: 1}}", label)
-    assert reading.values(role, "accelerator") == ["unknown: the cluster decides which slice nvidia.com/mig-small is"]
+    assert reading.values(role, "accelerator") == [
+        "unknown: the cluster decides which MIG slice nvidia.com/mig-small is"
+    ]
     sliced = "nodeSelector: {nvidia.com/gpu.product: NVIDIA-A100-SXM4-80GB-MIG-1g.10gb}, "
     told = _container("{limits: {nvidia.com/mig-small: 1}}", sliced)
     assert reading.values(told, "accelerator", "mig_profile") == ["a100-sxm4-80gb", "1g.10gb"]

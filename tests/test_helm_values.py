@@ -564,7 +564,7 @@ def test_notebooks_that_ask_for_gpus_are_workloads_of_one_pod_a_user() -> None:
     found = workloads(NOTEBOOKS)
     assert [one.name for one in found] == ["singleuser", "Large"]
     assert [reading.values(one.roles[0], "gpus_per_pod") for one in found] == [[1], [4]]
-    assert reading.values(found[1].roles[0], "accelerator", "replicas") == ["l4", "unknown: one pod a user"]
+    assert reading.values(found[1].roles[0], "accelerator", "replicas") == ["l4", "unknown: one pod per user"]
 
 
 def test_notebooks_without_gpus_are_none() -> None:

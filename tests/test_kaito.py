@@ -67,7 +67,7 @@ def test_without_a_machine_type_nothing_is_known_of_the_hardware() -> None:
 
 def test_a_part_of_a_machine_is_not_the_whole() -> None:
     text = WORKSPACE.replace("  labelSelector", "  partition: {mode: mig, profile: 1g.10gb}\n  labelSelector")
-    assert reading.values(reading.role(text), "gpus_per_pod") == ["unknown: a part of the machine is asked for"]
+    assert reading.values(reading.role(text), "gpus_per_pod") == ["unknown: only part of the machine is requested"]
 
 
 def test_tuning_is_training() -> None:
@@ -125,7 +125,7 @@ def test_another_object_is_none(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("runtime", "engine"),
-    [("", "vllm"), ("vllm", "vllm"), ("transformers", "unknown: the runtime transformers serves")],
+    [("", "vllm"), ("vllm", "vllm"), ("transformers", "unknown: the runtime transformers serves the model")],
 )
 def test_vllm_serves_unless_an_annotation_says_otherwise(runtime: str, engine: str) -> None:
     metadata = (

@@ -434,9 +434,9 @@ def test_a_script_of_a_workflow_is_a_container_too() -> None:
         ("autoscaling.knative.dev/min-scale: '2', autoscaling.knative.dev/max-scale: '2'", 2),
         (
             "autoscaling.knative.dev/minScale: '1', autoscaling.knative.dev/maxScale: '3'",
-            "unknown: Knative scales the pods",
+            "unknown: the Knative autoscaler decides the number of pods",
         ),
-        ("", "unknown: Knative scales the pods"),
+        ("", "unknown: the Knative autoscaler decides the number of pods"),
     ],
 )
 def test_knative_runs_as_many_pods_as_its_bounds_leave(annotations: str, replicas: object) -> None:

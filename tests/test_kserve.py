@@ -354,7 +354,7 @@ def test_pipeline_stages_are_nodes() -> None:
 def test_weights_on_a_volume_are_taken_for_those_of_the_name() -> None:
     found = role(service(NODES))
     assert reading.values(found, "checkpoint") == ["deepseek-ai/DeepSeek-R1"]
-    assert "by the model's name" in found.fields["checkpoint"].assumption
+    assert "from the model's name" in found.fields["checkpoint"].assumption
 
 
 def test_a_name_that_is_no_hub_id_tells_nothing() -> None:
@@ -426,7 +426,7 @@ def test_annotations_claim_devices() -> None:
     text = service(MAIN.replace("limits: {nvidia.com/gpu: 2}", "limits: {cpu: 4}"))
     found = role(text.replace("{name: chat}", f"{{name: chat, annotations: {annotations}}}"))
     assert reading.values(found, "gpus_per_pod") == [2]
-    assert found.value("accelerator") == Unknown("the device class decides", "queue or partition")
+    assert found.value("accelerator") == Unknown("the device class determines the GPU model", "queue or partition")
 
 
 def test_a_service_without_a_template_asks_for_no_gpus_that_are_known() -> None:

@@ -92,7 +92,7 @@ def test_two_ranks_and_four_stages_fill_eight_cards() -> None:
             "unknown: the cluster defines the profile my-gpu",
             "unknown: the cluster defines the profile my-gpu",
         ),
-        ("nvidia-gpu-l4", "l4", "unknown: the count of nvidia-gpu-l4 is no number"),
+        ("nvidia-gpu-l4", "l4", "unknown: the count of nvidia-gpu-l4 is not a number"),
     ],
 )
 def test_a_profile_of_the_chart_names_its_accelerator(profile: str, product: str | None, gpus: object) -> None:
@@ -101,7 +101,10 @@ def test_a_profile_of_the_chart_names_its_accelerator(profile: str, product: str
 
 
 def test_that_a_profile_is_the_charts_is_assumed_aloud() -> None:
-    assert model().fields["accelerator"].assumption == "the profile nvidia-gpu-l4 is the one of KubeAI's chart"
+    assert (
+        model().fields["accelerator"].assumption
+        == "the profile nvidia-gpu-l4 is assumed to be the one in KubeAI's chart"
+    )
 
 
 def test_a_profile_of_the_cpu_needs_no_gpu() -> None:
@@ -112,8 +115,8 @@ def test_a_profile_of_the_cpu_needs_no_gpu() -> None:
     ("lines", "replicas"),
     [
         ("minReplicas: 8\n  maxReplicas: 8", 8),
-        ("minReplicas: 0", "unknown: KubeAI scales the replicas with the requests"),
-        ("minReplicas: 1\n  maxReplicas: 3", "unknown: KubeAI scales the replicas with the requests"),
+        ("minReplicas: 0", "unknown: KubeAI's autoscaler decides the number of replicas"),
+        ("minReplicas: 1\n  maxReplicas: 3", "unknown: KubeAI's autoscaler decides the number of replicas"),
     ],
 )
 def test_replicas_are_known_where_nothing_scales_them(lines: str, replicas: object) -> None:

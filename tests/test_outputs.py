@@ -16,7 +16,6 @@ from gpulint import cli
 from gpulint.cli import output_files as outputs
 from gpulint.cli.output_files import Output
 from gpulint.report import formats as report_formats
-from gpulint.report import formats as report_formats
 from gpulint.source import atomic_write as disk
 from gpulint.source import documents
 

@@ -142,7 +142,7 @@ def test_ranges_within_ranges_are_counted_before_they_are_made() -> None:
     rows = ["    - name: r[1-9999]\n      racks: [{name: 'a[1-9999]', servers: [{type: big, units: 1}]}]\n"]
     text = HALL.partition("  rooms:")[0] + "  rows:\n" + "".join(rows)
     (found,) = samples.report(text, path="facility.yaml").findings
-    assert found.message == "spec: 199,970,001 parts, and a file may describe 50,000"
+    assert found.message == "spec: 199,970,001 components, but a file may describe at most 50,000"
 
 
 @pytest.mark.parametrize("name", ["y", "n", "on", "012", "1e3", "0x1F"])
@@ -240,7 +240,7 @@ def test_a_room_whose_cooling_has_no_reserve_may_say_so() -> None:
 def test_what_was_copied_and_not_renamed_is_told() -> None:
     found = samples.report(HALL.replace("name: b1", "name: a02"), path="facility.yaml").findings
     assert [(one.rule, one.message, one.location.line) for one in found] == [
-        ("invalid-spec", "two racks are called a02; the first is in line 11", 15)
+        ("invalid-spec", "two racks are named a02; rename one (the first is in line 11)", 15)
     ]
 
 

@@ -443,7 +443,7 @@ def test_a_queue_leads_to_the_card_of_the_pool_that_its_flavour_selects() -> Non
 
 
 def test_a_queue_whose_flavour_selects_nothing_that_is_known_leaves_the_card_open() -> None:
-    assert card(queued(queue())) == "? the queue research decides the cards"
+    assert card(queued(queue())) == "? the queue research determines the GPU model"
 
 
 @pytest.mark.parametrize(

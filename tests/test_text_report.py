@@ -8,6 +8,7 @@ import unicodedata
 import pytest
 from samples import report
 
+from gpulint.policy.rules import evaluate as check
 from gpulint.report.formats import text
 from gpulint.report.model import (
     Edit,
@@ -24,7 +25,6 @@ from gpulint.report.model import (
     WorkloadSummary,
 )
 from gpulint.source import documents
-from gpulint.policy.rules import evaluate as check
 from gpulint.workload import Origin
 
 SPEC = """\

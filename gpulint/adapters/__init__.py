@@ -1,8 +1,9 @@
-"""Adapters: one module an input format, each with `claims(document)`, `kind(document)` and `workloads(document, repository)`.
+"""Adapters: one module per input format.
 
-A module is imported when one of its `MENTIONS` stands in a document that is what it `READS`: an object of an API unless it
-says otherwise. Claiming a document without finding a workload in
-it says that the format is known and that there is nothing to judge.
+Each module has `claims(document)`, `kind(document)` and `workloads(document, repository)`. It is
+imported when one of its `MENTIONS` occurs in a document of a sort that it `READS` (an API object,
+unless it states otherwise). A document that is claimed without a workload is of a known format with
+nothing to check.
 """
 
 from __future__ import annotations
@@ -26,28 +27,31 @@ SCALERS: Mapping[str, str] = {
     "PodAutoscaler": "autoscaling.aibrix.ai",
     "PodDisruptionBudget": "policy",
 }
-"""Objects that say how many pods of another one run, by kind and group."""
+"""Objects that set how many pods of another object run, by kind and API group."""
 OF_OBJECTS = ("beta", "ScaledObject", "rayStartParams", "pytorchReplicaSpecs", "backoffLimit")
-"""Words without which nothing is wrong with an object by itself."""
+"""Trigger words: without any of them, no object has a problem of its own."""
 OF_NODES = ("guest_accelerator", "mig-configs", "ami_type", "karpenter.sh/", "efaEnabled", "efa_support", "SlurmQueues")
-"""Words without which nothing is wrong with nodes."""
+"""Trigger words: without any of them, no document has a problem with its nodes."""
 OBJECTS = ("object",)
-"""What a module reads that does not say it in `READS`."""
+"""What a module without `READS` reads."""
 
 
 def claiming(document: Document) -> ModuleType | None:
-    """The first adapter that claims a document."""
+    """Return the first adapter that claims a document."""
     return next((adapter for adapter in mentioned(document) if adapter.claims(document)), None)
 
 
 def read(document: Document, repository: Repository) -> Iterator[Workload]:
-    """The workloads of a document, from the adapter that claims it."""
+    """Yield the workloads of a document, from the adapter that claims it."""
     adapter = claiming(document)
     yield from workloads(adapter, document, repository) if adapter else ()
 
 
 def workloads(adapter: ModuleType, document: Document, repository: Repository) -> Iterator[Workload]:
-    """The workloads that an adapter finds in a document, with what other files say that it refers to."""
+    """Yield the workloads that an adapter finds in a document.
+
+    Values of other files that the document refers to are merged in.
+    """
     if "configMap" in document.text:
         from gpulint.adapters.objects import references as joins
 
@@ -63,7 +67,7 @@ def workloads(adapter: ModuleType, document: Document, repository: Repository) -
 
 
 def problems(adapter: ModuleType, document: Document, repository: Repository) -> Iterator[Problem]:
-    """What is wrong with a document as one of its adapter's format, as an object of Kubernetes, or as nodes."""
+    """Yield the problems of a document: of its format, as a Kubernetes object, and of its nodes."""
     if document.get(("apiVersion",)) is not None and any(word in document.text for word in OF_OBJECTS):
         from gpulint.adapters.objects import problems as object_problems
 
@@ -81,7 +85,7 @@ def problems(adapter: ModuleType, document: Document, repository: Repository) ->
 
 
 def kind(adapter: ModuleType, document: Document) -> str:
-    """What a document is: the noun of its format, of a Kubernetes object its group and kind."""
+    """Return what a document is: its format's noun, or a Kubernetes object's group and kind."""
     if hasattr(adapter, "kind"):
         return str(adapter.kind(document))
     group = str(document.get(("apiVersion",)) or "").rpartition("/")[0]
@@ -89,25 +93,28 @@ def kind(adapter: ModuleType, document: Document) -> str:
 
 
 def name(adapter: ModuleType) -> str:
-    """The name of an adapter: its module's."""
+    """Return the name of an adapter, which is its module's."""
     return adapter.__name__.rpartition(".")[2]
 
 
 def mentioned(document: Document) -> Iterator[ModuleType]:
-    """The adapters that read such documents and one of whose words stands in it, by name; others need not be imported."""
-    for name in _mentioned(document.text, _such(document)):
+    """Yield the adapters that read such documents and one of whose words occurs in this one.
+
+    The other adapters need not be imported.
+    """
+    for name in _find_mentioned(document.text, _classify(document)):
         yield importlib.import_module(f"{__name__}.{shipped.modules(HERE)[name]}")
 
 
-def _such(document: Document) -> str:
-    """What a document is to its reader: an `object` of an API, `plain` data, or a text of its own format."""
+def _classify(document: Document) -> str:
+    """Return how a document is read: as `object`, as `plain` data, or in its own format."""
     if document.format not in DATA:
         return document.format
     return "object" if isinstance(document.data, dict) and "apiVersion" in document.data else "plain"
 
 
 @functools.lru_cache(maxsize=8)
-def _mentioned(text: str, such: str) -> tuple[str, ...]:
+def _find_mentioned(text: str, such: str) -> tuple[str, ...]:
     reads = shipped.declared(HERE, "READS")
     return tuple(
         name

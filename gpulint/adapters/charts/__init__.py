@@ -1,4 +1,4 @@
-"""Charts: which chart values are of, by their shape, and what it makes of them."""
+"""Charts: identify the chart of a values file by its shape, and build the chart's objects."""
 
 from __future__ import annotations
 
@@ -41,42 +41,46 @@ Section = tuple[Values, ModuleType]
 
 
 def workloads(values: Values, repository: Repository, name: str = "") -> Iterator[Workload]:
-    """The workloads of values, of a chart of that name: of its known parts, and of what else asks for GPUs."""
+    """Yield the workloads of values: of known charts, and of other blocks that request GPUs.
+
+    `name` is the name of the chart, if it is stated.
+    """
     if name in platform.NAMES:
         return
-    known = sections(values)
-    for section, chart in known:
+    known_sections = sections(values)
+    for section, chart in known_sections:
         yield from chart.workloads(section, repository)
-    paths = [section.path for section, _ in known]
+    paths = [section.path for section, _ in known_sections]
     for block in generic.blocks(values):
         if not any(block.path[: len(path)] == path for path in paths):
             yield from generic.workloads(values, block, repository)
 
 
 def problems(values: Values) -> Iterator[Problem]:
-    """What is wrong with values of a chart whose templates are known."""
+    """Yield the problems of values of a chart whose templates are known."""
     for section, chart in sections(values):
-        yield from getattr(chart, "problems", _none)(section)
+        yield from getattr(chart, "problems", _find_no_problems)(section)
 
 
 def sections(values: Values) -> list[Section]:
-    """The values as a whole where they are of a known chart, else those of its sub-charts, which stand under their names.
+    """Return the values as a whole if a known chart has them, else those of its sub-charts.
 
-    What is built on app-template's library may hold sub-charts beside controllers of its own.
+    Sub-charts' values are under their names. A chart that uses app-template's library may have
+    sub-charts next to controllers of its own.
     """
-    whole = _chart(values)
+    whole = _find_chart(values)
     if whole is not None and whole is not app_template:
         return [(values, whole)]
     inner = [values.below(key) for key, part in values.entries().items() if isinstance(part, dict)]
     used = [section for section in inner if section.get("enabled") is not False]
-    found = [(section, part) for section in used if (part := _chart(section))]
-    parts = [(section, part) for section, part in found if part is not platform]
+    charts = [(section, part) for section in used if (part := _find_chart(section))]
+    parts = [(section, part) for section, part in charts if part is not platform]
     return [(values, whole), *parts] if whole is not None else parts
 
 
-def _chart(values: Values) -> ModuleType | None:
+def _find_chart(values: Values) -> ModuleType | None:
     return next((chart for chart in KNOWN if chart.fits(values)), None)
 
 
-def _none(values: Values) -> Iterator[Problem]:
+def _find_no_problems(values: Values) -> Iterator[Problem]:
     yield from ()

@@ -1,6 +1,8 @@
-"""The app-template chart and others on its library: controllers of containers, with storage, pod options and probes beside them.
+"""The app-template chart and others on its library: controllers with containers.
 
-Read from its templates (bjw-s-labs/helm-charts dfaf83d1, 2025-06-14, library common 4.1.1: charts/library/common/templates/lib).
+Storage, pod options and probes are stated next to the containers. Read from its templates
+(bjw-s-labs/helm-charts dfaf83d1, 2025-06-14, library common 4.1.1:
+charts/library/common/templates/lib).
 """
 
 from __future__ import annotations
@@ -25,41 +27,49 @@ ONE_POD = frozenset({"deployment", "statefulset"})
 CLAIM = "persistentVolumeClaim"
 PROBES = ("liveness", "readiness", "startup")
 PROBE_DEFAULTS = {"initialDelaySeconds": 0, "failureThreshold": 3, "timeoutSeconds": 1, "periodSeconds": 10}
-"""What `_probes.tpl` writes where a probe that is not custom does not state it."""
+"""What `_probes.tpl` writes if a probe that is not custom does not state it."""
 POD_OPTIONS = ("affinity", "tolerations", "runtimeClassName", "hostIPC", "schedulerName", "resourceClaims")
 
 
 def fits(values: Values) -> bool:
     controllers = (values.entries("controllers", name) for name in values.entries("controllers"))
-    listed = (one.get("containers") for one in controllers)
-    return any(isinstance(one, dict) and any(isinstance(inner, dict) for inner in one.values()) for one in listed)
+    listed = (controller.get("containers") for controller in controllers)
+    return any(
+        isinstance(controller, dict) and any(isinstance(inner, dict) for inner in controller.values())
+        for controller in listed
+    )
 
 
 def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
-    """Each controller that is switched on, as the object that its type names."""
-    switched_on = [name for name, one in _mappings(values, "controllers") if one.get("enabled") is not False]
+    """Yield the workloads of each enabled controller, as the object that its type names."""
+    switched_on = [
+        name for name, settings in _find_mappings(values, "controllers") if settings.get("enabled") is not False
+    ]
     release = values.document.get(("metadata", "name"))
     for name in switched_on:
         controller = values.below("controllers", name)
         called = release if isinstance(release, str) and len(switched_on) == 1 else name
-        made = _object(values, name)
+        made = _build_object(values, name)
         if made is not None:
             yield from chart.workloads(controller, made, repository, called)
 
 
-def _mappings(values: Values, *path: str) -> Iterator[tuple[str, Values]]:
-    """The entries of a mapping that are mappings themselves."""
-    for name, one in values.entries(*path).items():
-        if isinstance(one, dict):
+def _find_mappings(values: Values, *path: str) -> Iterator[tuple[str, Values]]:
+    """Yield the entries of a mapping that are mappings themselves."""
+    for name, entry in values.entries(*path).items():
+        if isinstance(entry, dict):
             yield name, values.below(*path, name)
 
 
-def _object(values: Values, name: str) -> Document | None:
+def _build_object(values: Values, name: str) -> Document | None:
     controller = values.below("controllers", name)
     kind = (controller.text("type") or "deployment").lower()
     if kind not in KINDS:
         return None
-    template: Part = {"metadata": {"annotations": _option(values, name, "annotations")}, "spec": _pod(values, name)}
+    template: Part = {
+        "metadata": {"annotations": _find_option(values, name, "annotations")},
+        "spec": _build_pod(values, name),
+    }
     job: Part = {
         "parallelism": controller.node(kind, "parallelism"),
         "completions": controller.node(kind, "completions"),
@@ -81,22 +91,25 @@ def _object(values: Values, name: str) -> Document | None:
 # ---- the pod
 
 
-def _pod(values: Values, name: str) -> Part:
+def _build_pod(values: Values, name: str) -> Part:
     controller = values.below("controllers", name)
-    options: dict[str | Node, Part] = {option: _option(values, name, option) for option in POD_OPTIONS}
+    options: dict[str | Node, Part] = {option: _find_option(values, name, option) for option in POD_OPTIONS}
     return {
         **options,
-        "nodeSelector": _selector(values, name),
-        "enableServiceLinks": _option(values, name, "enableServiceLinks")
+        "nodeSelector": _build_selector(values, name),
+        "enableServiceLinks": _find_option(values, name, "enableServiceLinks")
         or Node("scalar", controller.at().start, controller.at().end, "false"),
-        "initContainers": _containers(values, name, "initContainers"),
-        "containers": _containers(values, name, "containers"),
-        "volumes": [_volume(one, item) for one, item in _storage(values) if _is_used(item, name)],
+        "initContainers": _build_containers(values, name, "initContainers"),
+        "containers": _build_containers(values, name, "containers"),
+        "volumes": [_build_volume(volume, item) for volume, item in _find_storage(values) if _is_used(item, name)],
     }
 
 
-def _option(values: Values, name: str, option: str) -> Node | None:
-    """An option of a controller's pod, else the default of all pods; a default that is empty states nothing."""
+def _find_option(values: Values, name: str, option: str) -> Node | None:
+    """Return an option of a controller's pod, else the default of all pods.
+
+    An empty default states nothing.
+    """
     own, shared = values.below("controllers", name, "pod"), values.below("defaultPodOptions")
     for where in (own, shared):
         stated = where.get(option)
@@ -105,11 +118,11 @@ def _option(values: Values, name: str, option: str) -> Node | None:
     return None
 
 
-def _selector(values: Values, name: str) -> Part:
-    """The labels of nodes, those of the pod on top of the defaults where the values ask for that."""
+def _build_selector(values: Values, name: str) -> Part:
+    """Return the node labels: the pod's, merged over the defaults if the values request that."""
     own, shared = values.below("controllers", name, "pod"), values.below("defaultPodOptions")
     if values.text("defaultPodOptionsStrategy") != "merge":
-        return _option(values, name, "nodeSelector")
+        return _find_option(values, name, "nodeSelector")
     merged: dict[str | Node, Part] = {}
     for where in (shared, own):
         merged.update({label: where.node("nodeSelector", label) for label in where.entries("nodeSelector")})
@@ -119,60 +132,70 @@ def _selector(values: Values, name: str) -> Part:
 # ---- containers
 
 
-def _containers(values: Values, controller: str, which: str) -> list[Part]:
-    listed = _mappings(values.below("controllers", controller), which)
-    return [_container(values, controller, name, one) for name, one in listed if one.get("enabled") is not False]
+def _build_containers(values: Values, controller: str, which: str) -> list[Part]:
+    listed = _find_mappings(values.below("controllers", controller), which)
+    return [
+        _build_container(values, controller, name, container)
+        for name, container in listed
+        if container.get("enabled") is not False
+    ]
 
 
-def _container(values: Values, controller: str, name: str, one: Values) -> Part:
+def _build_container(values: Values, controller: str, name: str, container: Values) -> Part:
     defaults = values.below("controllers", controller, "defaultContainerOptions")
-    where = {key: one if one.get(key) or not defaults.get(key) else defaults for key in (*OF_DEFAULTS, "image")}
+    where = {
+        key: container if container.get(key) or not defaults.get(key) else defaults for key in (*OF_DEFAULTS, "image")
+    }
     return {
-        "name": one.scalar("nameOverride") or one.key(name),
+        "name": container.scalar("nameOverride") or container.key(name),
         "image": chart.image(where["image"], "image"),
-        "command": _words(where["command"], "command"),
-        "args": _words(where["args"], "args"),
-        "env": _variables(where["env"]),
-        "envFrom": [_source(item) for item in _items(where["envFrom"], "envFrom")],
+        "command": _read_words(where["command"], "command"),
+        "args": _read_words(where["args"], "args"),
+        "env": _build_variables(where["env"]),
+        "envFrom": [_build_source(item) for item in _read_items(where["envFrom"], "envFrom")],
         "resources": where["resources"].node("resources"),
         "securityContext": where["securityContext"].node("securityContext"),
-        "restartPolicy": one.node("restartPolicy"),
-        "volumeMounts": [mount for each, item in _storage(values) for mount in _mounts(each, item, controller, name)],
-        **{f"{probe}Probe": _probe(values, one.below("probes", probe)) for probe in PROBES},
+        "restartPolicy": container.node("restartPolicy"),
+        "volumeMounts": [
+            mount for volume, item in _find_storage(values) for mount in _build_mounts(volume, item, controller, name)
+        ],
+        **{f"{probe}Probe": _build_probe(values, container.below("probes", probe)) for probe in PROBES},
     }
 
 
 OF_DEFAULTS = ("command", "args", "env", "envFrom", "resources", "securityContext")
 
 
-def _words(values: Values, key: str) -> Part:
-    """A list of words; a single text is one word."""
+def _read_words(values: Values, key: str) -> Part:
+    """Return a list of words; a single text is one word."""
     return [values.node(key)] if isinstance(values.get(key), str) else values.node(key)
 
 
-def _items(values: Values, key: str) -> list[Values]:
+def _read_items(values: Values, key: str) -> list[Values]:
     listed = values.get(key)
     return [values.below(key, at) for at in range(len(listed) if isinstance(listed, list) else 0)]
 
 
-def _variables(values: Values) -> list[Part]:
-    """Variables by name: a value, or what says where it comes from."""
+def _build_variables(values: Values) -> list[Part]:
+    """Return variables by name: a value, or where it comes from."""
     if not isinstance(values.get("env"), dict):
         return list(values.items("env"))
-    found: list[Part] = []
+    entries: list[Part] = []
     for name, value in values.entries("env").items():
         key = values.key(name, "env", name)
         if not isinstance(value, dict):
-            found.append({"name": key, "value": values.node("env", name)})
+            entries.append({"name": key, "value": values.node("env", name)})
         elif "value" in value:
-            found.append({"name": key, "value": values.node("env", name, "value")})
+            entries.append({"name": key, "value": values.node("env", name, "value")})
         else:
-            found.append({"name": key, "valueFrom": values.node("env", name, "valueFrom") or values.node("env", name)})
-    return found
+            entries.append(
+                {"name": key, "valueFrom": values.node("env", name, "valueFrom") or values.node("env", name)}
+            )
+    return entries
 
 
-def _source(values: Values) -> Part:
-    """A ConfigMap or Secret that brings variables; one of the chart's own, which it names, stays unread."""
+def _build_source(values: Values) -> Part:
+    """Return a ConfigMap or Secret with variables; one that the chart creates stays unread."""
     for short, whole in (("configMap", "configMapRef"), ("secret", "secretRef")):
         if isinstance(values.get(short), str):
             return {whole: {"name": values.node(short)}}
@@ -181,7 +204,7 @@ def _source(values: Values) -> Part:
     return values.node()
 
 
-def _probe(values: Values, probe: Values) -> Part:
+def _build_probe(values: Values, probe: Values) -> Part:
     if probe.get("enabled") is not True:
         return None
     if probe.get("custom") is True:
@@ -199,22 +222,25 @@ def _probe(values: Values, probe: Values) -> Part:
 # ---- storage
 
 
-def _storage(values: Values) -> list[tuple[str, Values]]:
-    """The items that are switched on."""
-    return [(name, item) for name, item in _mappings(values, "persistence") if item.get("enabled") is not False]
+def _find_storage(values: Values) -> list[tuple[str, Values]]:
+    """Return the enabled storage items."""
+    return [(name, item) for name, item in _find_mappings(values, "persistence") if item.get("enabled") is not False]
 
 
 def _is_used(item: Values, controller: str) -> bool:
-    """Whether an item is a volume of a controller's pod: mounted in all, in one of its containers, or nowhere in particular."""
+    """Return whether an item is a volume of a controller's pod.
+
+    It is if mounted in all containers, in one of the pod's, or without a stated container.
+    """
     if item.get("globalMounts") or not item.get("advancedMounts"):
         return True
     return bool(item.get("advancedMounts", controller))
 
 
-def _mounts(name: str, item: Values, controller: str, container: str) -> list[Part]:
+def _build_mounts(name: str, item: Values, controller: str, container: str) -> list[Part]:
     if not item.get("globalMounts") and not item.get("advancedMounts"):
         return [{"name": name, "mountPath": item.node("hostPath") or item.key(f"/{name}")}]
-    places = [*_items(item, "globalMounts"), *_items(item.below("advancedMounts", controller), container)]
+    places = [*_read_items(item, "globalMounts"), *_read_items(item.below("advancedMounts", controller), container)]
     return [
         {
             "name": name,
@@ -226,7 +252,7 @@ def _mounts(name: str, item: Values, controller: str, container: str) -> list[Pa
     ]
 
 
-def _volume(name: str, item: Values) -> Part:
+def _build_volume(name: str, item: Values) -> Part:
     kind = item.text("type") or CLAIM
     sources: dict[str, Part] = {
         CLAIM: {"claimName": item.node("existingClaim") or item.key(name)},

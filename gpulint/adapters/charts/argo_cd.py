@@ -1,4 +1,7 @@
-"""Argo CD: the chart values inside an Application or ApplicationSet, as a mapping, a text, or single parameters."""
+"""Argo CD: the chart values in an Application or ApplicationSet.
+
+They are a mapping, a text, or single parameters.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ MENTIONS = ("argoproj.io",)
 KINDS = frozenset({("argoproj.io", "Application"), ("argoproj.io", "ApplicationSet")})
 SPECS: tuple[Path, ...] = (("spec",), ("spec", "template", "spec"))
 STEP = re.compile(r"(?P<name>(?:\\.|[^.\[\]\\])+)|\[(?P<index>\d{1,4})\]|\.")
-"""One step of a parameter's name: `worker.env[0].value`, where `\\.` is a dot of the name."""
+r"""One step of a parameter's name, as in `worker.env[0].value`; `\\.` is a dot in a name."""
 Steps = tuple[str | int, ...]
 
 
@@ -30,22 +33,22 @@ def claims(document: Document) -> bool:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """What the charts make of the values that the sources hold."""
-    for source in _sources(document):
-        values = _values(document, source)
+    """Yield the workloads that the charts create from the values of the sources."""
+    for source in _find_sources(document):
+        values = _read_values(document, source)
         if values is not None:
-            for workload in charts.workloads(values, repository, _chart(document, source)):
-                name = _release(document, source) if workload.name == chart.folder(document) else ""
+            for workload in charts.workloads(values, repository, _name_chart(document, source)):
+                name = _name_release(document, source) if workload.name == chart.folder(document) else ""
                 yield replace(workload, name=name or workload.name, adapter="argo_cd", document=document, path=source)
 
 
-def _release(document: Document, source: Path) -> str:
-    """The name under which the chart is installed: the Application's own, unless it states another."""
+def _name_release(document: Document, source: Path) -> str:
+    """Return the release name of the chart: the stated one, else the Application's own."""
     paths: tuple[Path, ...] = ((*source, "helm", "releaseName"), ("metadata", "name"))
     return next((text for path in paths if isinstance(text := document.get(path), str)), "")
 
 
-def _sources(document: Document) -> Iterator[Path]:
+def _find_sources(document: Document) -> Iterator[Path]:
     for spec in SPECS:
         if isinstance(document.get((*spec, "source")), dict):
             yield (*spec, "source")
@@ -54,14 +57,14 @@ def _sources(document: Document) -> Iterator[Path]:
             yield (*spec, "sources", at)
 
 
-def _chart(document: Document, source: Path) -> str:
-    """The name of the chart, or of the folder that holds it."""
+def _name_chart(document: Document, source: Path) -> str:
+    """Return the name of the chart, or of its folder."""
     texts = (document.get((*source, key)) for key in ("chart", "path"))
     return next((text for text in texts if isinstance(text, str)), "").rstrip("/").rpartition("/")[2]
 
 
-def _values(document: Document, source: Path) -> Values | None:
-    """The mapping, else the text, with the parameters on top, as Argo CD's `helm` has them."""
+def _read_values(document: Document, source: Path) -> Values | None:
+    """Return the mapping, else the text, with the parameters on top, as Argo CD's `helm` does."""
     helm = (*source, "helm")
     root: Node | None = None
     if isinstance(document.get((*helm, "valuesObject")), dict):
@@ -69,41 +72,44 @@ def _values(document: Document, source: Path) -> Values | None:
     elif (inner := nested.document(document, (*helm, "values"))) is not None and isinstance(inner.data, dict):
         root = inner.root
     at = tree.place(document, helm)
-    for steps, key, value in _parameters(document, helm):
-        root = _set(root, steps, key, value, at)
+    for steps, key, value in _read_parameters(document, helm):
+        root = _insert(root, steps, key, value, at)
     return Values(tree.document(document, root, at)) if root is not None else None
 
 
-def _parameters(document: Document, helm: Path) -> Iterator[tuple[Steps, Node, Node]]:
-    """Each parameter: the path that its name is, and its value as `--set` would read it."""
+def _read_parameters(document: Document, helm: Path) -> Iterator[tuple[Steps, Node, Node]]:
+    """Yield each parameter: the path in its name, and its value as `--set` would read it."""
     listed = document.get((*helm, "parameters"))
     for at, parameter in enumerate(listed if isinstance(listed, list) else ()):
         path = (*helm, "parameters", at)
         key, value = document.node((*path, "name")), document.node((*path, "value"))
-        steps = _steps(str(parameter.get("name"))) if isinstance(parameter, dict) else ()
+        steps = _parse_steps(str(parameter.get("name"))) if isinstance(parameter, dict) else ()
         if steps and key is not None and value is not None and value.kind == "scalar":
             plain = document.get((*path, "forceString")) is not True
-            yield steps, key, _typed(value) if plain else value
+            yield steps, key, _strip_quotes(value) if plain else value
 
 
-def _steps(name: str) -> Steps:
-    found: list[str | int] = []
+def _parse_steps(name: str) -> Steps:
+    steps: list[str | int] = []
     for step in STEP.finditer(name):
         if step["index"] is not None:
-            found.append(int(step["index"]))
+            steps.append(int(step["index"]))
         elif step["name"]:
-            found.append(re.sub(r"\\(.)", r"\1", step["name"]))
-    return tuple(found)
+            steps.append(re.sub(r"\\(.)", r"\1", step["name"]))
+    return tuple(steps)
 
 
-def _typed(value: Node) -> Node:
-    """The text between the quotes, read as a number or a switch where it is one."""
+def _strip_quotes(value: Node) -> Node:
+    """Return the text between the quotes, to be read as a number or boolean if it is one."""
     inside = 1 if value.style in ("'", '"') else 0
     return Node("scalar", value.start + inside, value.end - inside, value.value, "" if value.value else value.style)
 
 
-def _set(root: Node | None, steps: Steps, key: Node, value: Node, at: Node) -> Node:
-    """A tree with a value put at a path; what stood there before is replaced, what is missing is made."""
+def _insert(root: Node | None, steps: Steps, key: Node, value: Node, at: Node) -> Node:
+    """Return a tree with a value at a path.
+
+    An earlier value is replaced, and missing parents are created.
+    """
     if not steps:
         return value
     step, *rest = steps
@@ -111,10 +117,10 @@ def _set(root: Node | None, steps: Steps, key: Node, value: Node, at: Node) -> N
         items = list(root.value) if root is not None and root.kind == "sequence" else []
         items += [tree.written(None, at)] * (step + 1 - len(items)) if step < len(items) + 100 else []
         if step < len(items):
-            items[step] = _set(items[step], tuple(rest), key, value, at)
+            items[step] = _insert(items[step], tuple(rest), key, value, at)
         return Node("sequence", at.start, at.end, items)
     pairs = list(root.value) if root is not None and root.kind == "mapping" else []
     before = next((item for name, item in pairs if name.value == step), None)
-    changed = _set(before, tuple(rest), key, value, at)
+    changed = _insert(before, tuple(rest), key, value, at)
     kept = [(name, item) for name, item in pairs if name.value != step]
     return Node("mapping", at.start, at.end, [*kept, (tree.word(step, key), changed)])

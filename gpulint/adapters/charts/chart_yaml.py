@@ -1,4 +1,7 @@
-"""Helm charts: their Chart.yaml, and templates, of Helm or another tool, which are never read as what they will become."""
+"""Helm charts: Chart.yaml, and templates of Helm or another tool.
+
+A template is never read as the object that it renders to.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ def kind(document: Document) -> str:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """None: what a template makes is decided by the values."""
+    """Yield nothing: the values decide what a template renders to."""
     yield from ()
 
 
@@ -43,7 +46,11 @@ def _describes(document: Document) -> bool:
 
 
 def _is_template(document: Document) -> bool:
-    """A text that a tool completes, or a document with its expressions in the folder that Helm renders."""
+    """Return whether a text is a template.
+
+    That is a text that a tool completes, or a document with Helm's expressions in its templates
+    folder.
+    """
     if document.format == "template":
         return True
     if FOLDER not in document.path.split("/")[:-1] or EXPRESSION not in document.text:

@@ -1,6 +1,7 @@
-"""Any chart: blocks of values that ask for GPUs, or start an engine, beside the image, arguments and labels they go with.
+"""Any chart: blocks of values that request GPUs or start an engine.
 
-What the templates make of them is not read: they may add arguments, volumes and variables, and that stays open.
+Each is read with its image, arguments and labels. The templates are not read: they may add
+arguments, volumes and variables, which stays open.
 """
 
 from __future__ import annotations
@@ -50,10 +51,9 @@ SETTING_BLOCKS: tuple[Path, ...] = (
     ("config",),
     ("parallelism",),
 )
-FILLED_IN = "the templates decide what becomes of it"
 NODE_GPUS = 8
 WRAPPERS = ("values", "valuesObject", "valuesInline")
-"""Keys of other objects under which values stand."""
+"""Keys of other objects that contain values."""
 BUDGETS = ("pdb", "podDisruptionBudget")
 NIM = frozenset({"ngcAPISecret", "ngcAPIKey", "nimCache"})
 """Keys of `model` in the nim-llm chart (NVIDIA/nim-deploy helm/nim-llm/values.yaml)."""
@@ -62,32 +62,32 @@ METRICS = frozenset({"metrics", "customMetrics", "triggers", "targetMemoryUtiliz
 
 
 def fits(values: Values) -> bool:
-    """Whether a block, even one that is switched off, asks for GPUs by the name of a resource, for an image."""
+    """Return whether a block, even a disabled one, requests GPUs by resource name for an image."""
     if not pod.GPU.search(values.document.text):
         return False
-    found = blocks(values, everything=True)
-    return any(counts.asks(block.entries()) and _image(values, block) is not None for block in found)
+    candidates = blocks(values, everything=True)
+    return any(counts.asks(block.entries()) and _find_image(values, block) is not None for block in candidates)
 
 
 def workloads(values: Values, block: Values, repository: Repository) -> Iterator[Workload]:
-    """The workload of a block; what stands at the top of the values is for all of them."""
+    """Yield the workload of a block; values at the top apply to all blocks."""
     shared = values if len(list(itertools.islice(blocks(values), 2))) == 1 else block
     named = (block.text(key) for key in ("fullnameOverride", "name", "nameOverride"))
-    name = next(filter(None, named), "") or _named(values, block)
-    for workload in chart.workloads(block, _object(shared, block), repository, name):
-        yield _settled(chart.opened(workload), shared, block)
+    name = next(filter(None, named), "") or _name_block(values, block)
+    for workload in chart.workloads(block, _build_object(shared, block), repository, name):
+        yield _complete_workload(chart.opened(workload), shared, block)
 
 
-def _named(values: Values, block: Values) -> str:
-    """The keys that lead to a block of the values, else the release that holds them, else the folder of their file."""
+def _name_block(values: Values, block: Values) -> str:
+    """Return the keys of a block, else the release, else the folder of the file."""
     keys = ".".join(str(part) for part in block.path[len(values.path) :] if isinstance(part, str))
     release = block.document.get(("metadata", "name"))
     return keys or (release if isinstance(release, str) else chart.folder(block.document))
 
 
 def blocks(values: Values, everything: bool = False) -> Iterator[Values]:
-    """Mappings that ask for GPUs, in the order of the file; what is switched off is passed over unless everything counts."""
-    todo, found = [values], list[Path]()
+    """Yield mappings that request GPUs, in file order; `everything` includes disabled ones."""
+    todo, paths = [values], list[Path]()
     for _ in range(VISITED_MAX):
         if not todo:
             return
@@ -96,20 +96,20 @@ def blocks(values: Values, everything: bool = False) -> Iterator[Values]:
         if isinstance(stated, dict) and not everything and counts.switched_off(stated):
             continue
         asks = isinstance(stated, dict) and (counts.asks(stated) or counts.counts(stated))
-        if asks or (isinstance(stated, dict) and counts.counted(here) and not _within(here, found)):
+        if asks or (isinstance(stated, dict) and counts.counted(here) and not _is_within(here, paths)):
             asks = True
-            found.append(here.path)
+            paths.append(here.path)
             yield here
         if len(here.path) < DEPTH:
-            todo += reversed([here.below(key) for key in _inner(stated) if not (asks and key in OF_A_POD)])
+            todo += reversed([here.below(key) for key in _find_nested(stated) if not (asks and key in OF_A_POD)])
 
 
-def _within(here: Values, found: list[Path]) -> bool:
-    return any(here.path[: len(path)] == path for path in found)
+def _is_within(here: Values, paths: list[Path]) -> bool:
+    return any(here.path[: len(path)] == path for path in paths)
 
 
-def _inner(stated: object) -> Iterator[str | int]:
-    """The keys of a mapping, or the numbers of a list, below which there is more."""
+def _find_nested(stated: object) -> Iterator[str | int]:
+    """Yield the keys of a mapping, or the indexes of a list, that have nested values."""
     pairs = stated.items() if isinstance(stated, dict) else enumerate(stated) if isinstance(stated, list) else ()
     yield from (key for key, inner in pairs if isinstance(inner, dict | list))
 
@@ -117,80 +117,82 @@ def _inner(stated: object) -> Iterator[str | int]:
 # ---- the pod that a block stands for
 
 
-def _object(values: Values, block: Values) -> Document:
-    replicas = _first(block, values, *REPLICAS)
-    return chart.deployment(block, _pod(values, block), replicas, block.node("podAnnotations"))
+def _build_object(values: Values, block: Values) -> Document:
+    replicas = _find_first(block, values, *REPLICAS)
+    return chart.deployment(block, _build_pod(values, block), replicas, block.node("podAnnotations"))
 
 
-def _pod(values: Values, block: Values) -> Part:
+def _build_pod(values: Values, block: Values) -> Part:
     container: dict[str | Node, Part] = {
-        "name": _container_name(block),
-        "image": _image(values, block),
-        "command": next((node for where in _parts(block) if (node := where.node("command")) is not None), None),
-        "args": next((found for where in _parts(block) if (found := _arguments(where)) is not None), None),
+        "name": _name_container(block),
+        "image": _find_image(values, block),
+        "command": next((node for where in _find_parts(block) if (node := where.node("command")) is not None), None),
+        "args": next(
+            (arguments for where in _find_parts(block) if (arguments := _find_arguments(where)) is not None), None
+        ),
         "env": [part for key in ENVIRONMENTS for part in chart.variables(block, key)],
         "envFrom": block.node("envFrom"),
-        "resources": _resources(block),
+        "resources": _build_resources(block),
         "volumeMounts": block.node("volumeMounts") or block.node("extraVolumeMounts"),
         "securityContext": block.node("securityContext"),
     }
     return {
         "containers": [container],
         "volumes": block.node("volumes") or block.node("extraVolumes"),
-        "nodeSelector": _first(block, values, "nodeSelector"),
-        "affinity": _first(block, values, "affinity"),
-        "tolerations": _first(block, values, "tolerations"),
-        "runtimeClassName": _first(block, values, "runtimeClassName"),
+        "nodeSelector": _find_first(block, values, "nodeSelector"),
+        "affinity": _find_first(block, values, "affinity"),
+        "tolerations": _find_first(block, values, "tolerations"),
+        "runtimeClassName": _find_first(block, values, "runtimeClassName"),
     }
 
 
-def _parts(block: Values) -> list[Values]:
-    """A block, and the sections of it that hold settings of the same pod."""
+def _find_parts(block: Values) -> list[Values]:
+    """Return a block and its sections with settings of the same pod."""
     inner = [block.below(key) for key in counts.SECTIONS if isinstance(block.get(key), dict)]
-    return [block, *(one for one in inner if not counts.switched_off(one.entries()))]
+    return [block, *(section for section in inner if not counts.switched_off(section.entries()))]
 
 
-def _container_name(block: Values) -> Node:
-    """The text of a container's name, where its resources stand."""
+def _name_container(block: Values) -> Node:
+    """Return a container's name, located at its resources."""
     last = next((part for part in reversed(block.path) if isinstance(part, str)), "")
     name = block.text("name") or ("server" if last in ("", *WRAPPERS) else last)
     return block.key(name, "resources") if block.get("resources") is not None else block.word(name)
 
 
-def _first(block: Values, values: Values, *keys: str) -> Node | None:
-    """The first of some keys that a block states, else the values as a whole."""
+def _find_first(block: Values, values: Values, *keys: str) -> Node | None:
+    """Return the first of some keys that a block states, else the values as a whole."""
     return next((node for where in (block, values) for key in keys if (node := where.node(key)) is not None), None)
 
 
-def _image(values: Values, block: Values) -> Node | None:
-    """The image of a block, else the nearest above it."""
+def _find_image(values: Values, block: Values) -> Node | None:
+    """Return the image of a block, else the nearest above it."""
     for up in range(len(block.path) - len(values.path) + 1):
         where = Values(block.document, block.path[: len(block.path) - up])
         for key in counts.IMAGES:
-            if found := chart.image(where, key) or chart.image(where, key, name="name"):
-                return found
+            if image := chart.image(where, key) or chart.image(where, key, name="name"):
+                return image
         if isinstance(where.get("repository"), str) and where.get("tag") is not None:
             return chart.image(where)
-    return next((found for where in _parts(block)[1:] if (found := chart.image(where, "image"))), None)
+    return next((image for where in _find_parts(block)[1:] if (image := chart.image(where, "image"))), None)
 
 
-def _arguments(block: Values) -> Part:
+def _find_arguments(block: Values) -> Part:
     for key in ARGUMENTS:
-        found = block.get(key)
-        if isinstance(found, list):
+        arguments = block.get(key)
+        if isinstance(arguments, list):
             return block.node(key)
-        if isinstance(found, dict) and found and all(str(name).startswith("-") for name in found):
-            return [part for name in found for part in _pair(block, key, str(name))]
+        if isinstance(arguments, dict) and arguments and all(str(name).startswith("-") for name in arguments):
+            return [part for name in arguments for part in _build_pair(block, key, str(name))]
     return None
 
 
-def _pair(block: Values, key: str, name: str) -> list[Part]:
+def _build_pair(block: Values, key: str, name: str) -> list[Part]:
     value = block.get(key, name)
     word = block.key(name, key, name)
     return [word] if value in (None, "", True) else [word, block.node(key, name)]
 
 
-def _resources(block: Values) -> Part:
+def _build_resources(block: Values) -> Part:
     if counts.asks(block.entries()):
         return block.node("resources")
     if not counts.counts(block.entries()) and (path := counts.counted(block)):
@@ -207,39 +209,39 @@ def _resources(block: Values) -> Part:
 # ---- settings that charts name alike
 
 
-def _settled(workload: Workload, values: Values, block: Values) -> Workload:
-    roles = tuple(_with_settings(role, values, block) for role in workload.roles)
+def _complete_workload(workload: Workload, values: Values, block: Values) -> Workload:
+    roles = tuple(_apply_settings(role, values, block) for role in workload.roles)
     kind = "inference" if any(role.text("engine") for role in roles) else workload.kind
     return replace(workload, kind=kind, roles=roles)
 
 
-def _with_settings(role: Role, values: Values, block: Values) -> Role:
+def _apply_settings(role: Role, values: Values, block: Values) -> Role:
     fields: dict[str, Field] = {}
     places = [block] if block.path == values.path else [block, values]
     if role.text("engine"):
-        if not role.text("checkpoint") and (model := _model(places)):
+        if not role.text("checkpoint") and (model := _find_model(places)):
             fields["checkpoint"] = model
         for name, keys in SETTINGS.items():
-            if not _stated(role, name) and (field := _setting(places, keys)):
+            if not _is_stated(role, name) and (field := _find_setting(places, keys)):
                 fields[name] = field
-    fields |= _scaled(places)
+    fields |= _read_autoscalers(places)
     if "replicas_least" in fields:
-        fields |= _metric(places)
-    return chart.shared_out(role.having(**{**_nim(role, places), **fields, **_spread(block)}))
+        fields |= _read_metric(places)
+    return chart.shared_out(role.having(**{**_identify_nim(role, places), **fields, **_spread_over_pods(block)}))
 
 
-def _spread(block: Values) -> dict[str, Field]:
-    """A bare count that is more than a node holds counts the GPUs of several pods."""
+def _spread_over_pods(block: Values) -> dict[str, Field]:
+    """Return the GPUs of several pods if a bare count exceeds those of one node."""
     key = counts.key(block.entries())
     count = block.get(key)
     if not key or counts.asks(block.entries()) or not isinstance(count, int) or count <= NODE_GPUS:
         return {}
-    unknown = Field(Unknown("the templates share the GPUs out over pods", "another object"), (block.origin(key),))
+    unknown = Field(Unknown("the templates distribute the GPUs over pods", "another object"), (block.origin(key),))
     return {"gpus_per_pod": unknown, "gpu_limit": unknown, "gpus_per_replica": Field(count, (block.origin(key),))}
 
 
-def _nim(role: Role, places: list[Values]) -> dict[str, Field]:
-    """NIM, by the keys of its own chart; the image, which names the model, may be filled in elsewhere."""
+def _identify_nim(role: Role, places: list[Values]) -> dict[str, Field]:
+    """Return NIM, by the keys of its own chart; the model's image may be set elsewhere."""
     for where in places:
         if not role.text("engine") and NIM & where.entries("model").keys():
             unknown = Unknown("the image, which names the model, is chosen elsewhere", "caller's variable")
@@ -250,13 +252,13 @@ def _nim(role: Role, places: list[Values]) -> dict[str, Field]:
     return {}
 
 
-def _stated(role: Role, name: str) -> bool:
+def _is_stated(role: Role, name: str) -> bool:
     field = role.fields.get(name)
     return field is not None and bool(field.origins)
 
 
-def _model(places: list[Values]) -> Field | None:
-    """A hub id under a key that names the model."""
+def _find_model(places: list[Values]) -> Field | None:
+    """Return a hub id under a key that names the model."""
     for where in places:
         for path in MODELS:
             text = where.get(*path)
@@ -271,27 +273,27 @@ def _model(places: list[Values]) -> Field | None:
     return None
 
 
-def _setting(places: list[Values], keys: tuple[str, ...]) -> Field | None:
+def _find_setting(places: list[Values], keys: tuple[str, ...]) -> Field | None:
     for where in places:
         for inner in SETTING_BLOCKS:
             for key in keys:
                 value = where.get(*inner, key)
                 if isinstance(value, str | int) and not isinstance(value, bool):
                     origin = where.origin(*inner, key)
-                    return Field(_count(value), (origin,))
+                    return Field(_parse_count(value), (origin,))
     return None
 
 
-def _count(value: str | int) -> int | Unknown:
+def _parse_count(value: str | int) -> int | Unknown:
     try:
         number = units.human_int(str(value))
     except ValueError:
-        return Unknown(f"{value} is no number", "caller's variable" if chart.EXPRESSION.search(str(value)) else "")
-    return number if number > 0 else Unknown(f"{value} leaves it to the engine", "image default")
+        return Unknown(f"{value} is not a number", "caller's variable" if chart.EXPRESSION.search(str(value)) else "")
+    return number if number > 0 else Unknown(f"{value} leaves the value to the engine", "image default")
 
 
-def _scaled(places: list[Values]) -> dict[str, Field]:
-    """What the first autoscaler and disruption budget that are switched on say."""
+def _read_autoscalers(places: list[Values]) -> dict[str, Field]:
+    """Return the fields of the first enabled autoscaler and disruption budget."""
     fields: dict[str, Field] = {}
     for where in reversed(places):
         for key in AUTOSCALERS:
@@ -300,8 +302,8 @@ def _scaled(places: list[Values]) -> dict[str, Field]:
     return fields
 
 
-def _metric(places: list[Values]) -> dict[str, Field]:
-    """CPU, where it is the only metric that the autoscaler is given."""
+def _read_metric(places: list[Values]) -> dict[str, Field]:
+    """Return CPU if it is the only metric of the autoscaler."""
     for where in places:
         for key in AUTOSCALERS:
             stated = where.entries(key)

@@ -1,4 +1,7 @@
-"""GPUs as charts count them: under the name of a resource, under a key of their own, or in a section beside what runs."""
+"""GPUs as charts count them.
+
+The count is under a resource name, under a key of its own, or in a section next to the program.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +17,14 @@ COUNTS = ("gpus", "gpuCount", "numGPUs", "numGpus", "num_gpus", "gpu_count", "nv
 """Keys whose number can only be one of GPUs."""
 COUNTED = ("count", "number", "quantity", "num")
 COUNTING = ("gpu", "gpus", "accelerator", "accelerators")
-"""Sections that count GPUs: `accelerator: {resourceName, count}`, `gpu: {enabled, nvidia: {count}}`."""
+"""Sections that count GPUs.
+
+Examples: `accelerator: {resourceName, count}`, `gpu: {enabled, nvidia: {count}}`.
+"""
 VENDORS = {"nvidia": "nvidia.com/gpu", "amd": "amd.com/gpu", "intel": "gpu.intel.com/i915", "habana": "habana.ai/gaudi"}
 RESOURCE_NAMES = ("resourceName", "resource", "resourceKey", "nvidiaResource")
 SECTIONS = ("vllm", "sglang", "tgi", "engine", "server", "deployment", "container", "inference", "llm")
-"""Sections of one pod's settings, beside its resources."""
+"""Sections of one pod's settings, next to its resources."""
 SWITCHES = ("enabled", "enable", "create")
 
 
@@ -27,7 +33,7 @@ def switched_off(block: Mapping[str, object]) -> bool:
 
 
 def asks(block: Mapping[str, object]) -> bool:
-    """Whether `resources` name an accelerator of a pod, with a count that is not zero."""
+    """Return whether `resources` request an accelerator with a count that is not zero."""
     resources = block.get("resources")
     sides = [resources.get(side) for side in ("limits", "requests")] if isinstance(resources, dict) else []
     return any(
@@ -39,21 +45,21 @@ def asks(block: Mapping[str, object]) -> bool:
 
 
 def counts(block: Mapping[str, object]) -> bool:
-    """Whether a key beside an image or a command counts GPUs."""
-    return _runs(block) and bool(key(block))
+    """Return whether a key next to an image or a command counts GPUs."""
+    return _has_program(block) and bool(key(block))
 
 
 def key(block: Mapping[str, object]) -> str:
-    """The key that counts GPUs; empty where none does."""
+    """Return the key that counts GPUs; empty if none does."""
     return next((name for name in (*COUNTS, "gpu") if is_count(block.get(name))), "")
 
 
-def _runs(block: Mapping[str, object]) -> bool:
+def _has_program(block: Mapping[str, object]) -> bool:
     return any(key in block for key in (*IMAGES, "command", "script", "args", "resources"))
 
 
 def is_count(value: object) -> bool:
-    """Whether a value is a number of GPUs, as a number or in quotes."""
+    """Return whether a value is a number of GPUs, as a number or in quotes."""
     return (
         not isinstance(value, bool)
         and isinstance(value, int | str)
@@ -62,14 +68,17 @@ def is_count(value: object) -> bool:
 
 
 def counted(block: Values) -> tuple[str, ...]:
-    """Where a section beside what runs counts GPUs; empty where none that is switched on does."""
-    if not _runs(block.entries()) and not {"model", *SECTIONS} & block.entries().keys():
+    """Return the path where a section next to the program counts GPUs; empty if none does.
+
+    Disabled sections do not count.
+    """
+    if not _has_program(block.entries()) and not {"model", *SECTIONS} & block.entries().keys():
         return ()
-    return next((path for path in _counting(block) if is_count(block.get(*path))), ())
+    return next((path for path in _find_count_paths(block) if is_count(block.get(*path))), ())
 
 
-def _counting(block: Values) -> Iterator[tuple[str, ...]]:
-    """The paths at which GPUs may be counted, those of sections that are switched off left out."""
+def _find_count_paths(block: Values) -> Iterator[tuple[str, ...]]:
+    """Yield the paths at which GPUs may be counted, without those of disabled sections."""
     for section in COUNTING:
         if not switched_off(block.entries(section)):
             yield from ((section, name) for name in COUNTED)
@@ -81,11 +90,11 @@ def _counting(block: Values) -> Iterator[tuple[str, ...]]:
 
 
 def resource(block: Values, path: tuple[str, ...]) -> str | Node:
-    """The resource that a section counts: named, else by its vendor, else NVIDIA's."""
+    """Return the resource that a section counts: the named one, else by vendor, else NVIDIA's."""
     section = path[:-1]
     named = next((key for key in RESOURCE_NAMES if pod.GPU.fullmatch(block.text(*section, key))), "")
     if named and section[0] in COUNTING:
         return block.scalar(*section, named) or block.text(*section, named)
     stated = (block.text(*section, key).lower() for key in ("vendor", "type"))
-    vendor = next((one for one in (section[-1], *stated) if one in VENDORS), "nvidia")
+    vendor = next((name for name in (section[-1], *stated) if name in VENDORS), "nvidia")
     return block.key(VENDORS[vendor], *path)

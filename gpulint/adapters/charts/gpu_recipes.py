@@ -1,7 +1,8 @@
-"""The charts of AI-Hypercomputer's gpu-recipes: `workload.gpus`, or `job.gpus`, counts the GPUs of all nodes of a run.
+"""The charts of AI-Hypercomputer's gpu-recipes.
 
-Read from their templates (AI-Hypercomputer/gpu-recipes 2e1fd5e, 2026-08-12: src/helm-charts/*/templates, where nodes have
-8 GPUs, or 4 on A4X).
+`workload.gpus` or `job.gpus` counts the GPUs of all nodes of a run. Read from their templates
+(AI-Hypercomputer/gpu-recipes 2e1fd5e, 2026-08-12: src/helm-charts/*/templates, where nodes have 8
+GPUs, or 4 on A4X).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 OWN = frozenset({"configFile", "configPath", "defaultArguments[]", "arguments[]"})
 JOB_NODE_GPUS, LEAST_NODE_GPUS = 8, 4
-"""GPUs of a node in the charts that take `job.gpus` (A3 Mega); of the smallest nodes of all (A4X)."""
+"""GPUs per node in charts with `job.gpus` (A3 Mega), and of the smallest nodes (A4X)."""
 SERVERS = {
     "vllm": ("vllm", "serve", "--model"),
     "sglang": ("python3", "-m", "sglang.launch_server", "--model-path"),
@@ -42,17 +43,19 @@ def fits(values: Values) -> bool:
 def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
     key = "workload" if "gpus" in values.entries("workload") else "job"
     section = values.below(key)
-    made = _group(values) if key == "job" else _run(section)
+    made = _build_group(values) if key == "job" else _build_run(section)
     name = values.text("model", "name") or section.text("model", "name") or chart.folder(values.document)
     for workload in chart.workloads(section, made, repository, name):
         if key == "job":
-            yield replace(workload, kind="inference", roles=tuple(_chosen(role, section) for role in workload.roles))
+            yield replace(
+                workload, kind="inference", roles=tuple(_open_accelerator(role, section) for role in workload.roles)
+            )
         else:
-            yield _settled(workload, section, repository)
+            yield _complete_run(workload, section, repository)
 
 
-def _group(values: Values) -> Document:
-    """The servers of A3 Mega: a group of as many nodes as the parallelism needs."""
+def _build_group(values: Values) -> Document:
+    """Build the servers of A3 Mega: a group of the nodes that the parallelism needs."""
     server = next(name for name in SERVERS if isinstance(values.get(name, "serverArgs"), dict))
     sizes = [values.get("model", key) for key in ("tp_size", "pp_size")]
     gpus = values.get("job", "gpus")
@@ -64,7 +67,7 @@ def _group(values: Values) -> Document:
     for flag, key in SIZES.get(server, (("--tp", "tp_size"),)):
         words.extend(chart.flag(values, flag, "model", key))
     for key in values.entries(server, "serverArgs"):
-        words.extend(_pair(values, server, str(key)))
+        words.extend(_build_pair(values, server, str(key)))
     container: Part = {
         "name": values.word(server, "job", "gpus"),
         "image": chart.image(values, "job", "image"),
@@ -76,14 +79,14 @@ def _group(values: Values) -> Document:
     return chart.group(values, size, {"containers": [container]}, replicas=values.node(server, "replicaCount"))
 
 
-def _pair(values: Values, server: str, key: str) -> list[Part]:
+def _build_pair(values: Values, server: str, key: str) -> list[Part]:
     value = values.get(server, "serverArgs", key)
     word = values.key(f"--{key}", server, "serverArgs", key)
     return [word] if value in (True, None, "") else [word, values.node(server, "serverArgs", key)]
 
 
-def _run(section: Values) -> Document:
-    """One pod that stands for the nodes of a run, whose size the templates know."""
+def _build_run(section: Values) -> Document:
+    """Build one pod for all nodes of a run, whose size the templates decide."""
     container: Part = {
         "name": section.word("workload", "gpus"),
         "image": chart.image(section, "image"),
@@ -96,31 +99,34 @@ def _run(section: Values) -> Document:
     )
 
 
-def _settled(workload: Workload, section: Values, repository: Repository) -> Workload:
-    """The run over its nodes: what serves, and how many GPUs it has in all."""
-    served = _served(section, repository)
+def _complete_run(workload: Workload, section: Values, repository: Repository) -> Workload:
+    """Return the run over its nodes, with its server and its total GPUs."""
+    served = _read_server(section, repository)
     kind = "inference" if served else "training" if section.text("model", "name") == "" else "unknown"
-    roles = tuple(_chosen(role.having(**served, **_counted(section)), section) for role in workload.roles)
+    roles = tuple(_open_accelerator(role.having(**served, **_count_gpus(section)), section) for role in workload.roles)
     return chart.opened(replace(workload, kind=kind, roles=roles))
 
 
-def _counted(section: Values) -> dict[str, Field]:
+def _count_gpus(section: Values) -> dict[str, Field]:
     gpus, place = section.get("gpus"), (section.origin("gpus"),)
     if not isinstance(gpus, int) or isinstance(gpus, bool):
         return {}
     fields = {"gpus_per_replica": Field(gpus, place)}
     if gpus > LEAST_NODE_GPUS:
-        reason = Unknown("the templates of the chart share the GPUs out over nodes", "another object")
+        reason = Unknown("the templates of the chart distribute the GPUs over nodes", "another object")
         fields |= {name: Field(reason, place) for name in ("gpus_per_pod", "gpu_limit", "pods_per_replica")}
     return fields
 
 
-def _chosen(role: Role, section: Values) -> Role:
+def _open_accelerator(role: Role, section: Values) -> Role:
     return role.having(accelerator=Field(Unknown(NODES, "another object"), (section.origin("gpus"),)))
 
 
-def _served(section: Values, repository: Repository) -> dict[str, Field]:
-    """The server of the framework with the arguments of the file that the values name, where it lies beside them."""
+def _read_server(section: Values, repository: Repository) -> dict[str, Field]:
+    """Return the framework's server with the arguments in the file that the values name.
+
+    The file must be in the folder of the values.
+    """
     program = SERVERS.get(section.text("framework"))
     model = section.get("model", "name")
     if program is None:
@@ -129,22 +135,26 @@ def _served(section: Values, repository: Repository) -> dict[str, Field]:
     words = [Argument(word, start) for word in program]
     if isinstance(model, str):
         words.append(Argument(model, section.origin("model", "name")))
-    words += _listed(section, repository)
+    words += _read_config_arguments(section, repository)
     image = section.get("image")
-    named = Argument(image if isinstance(image, str) else None, section.origin("image"), "the image is given later")
+    named = Argument(
+        image if isinstance(image, str) else None,
+        section.origin("image"),
+        "the image is set when the chart is installed",
+    )
     reading = engines.read(Invocation(named, tuple(words), {}, entrypoint=False))
     return dict(reading.fields) if reading else {}
 
 
-def _listed(section: Values, repository: Repository) -> Iterator[Argument]:
-    """The arguments of a file of flags, at the value that names the file."""
+def _read_config_arguments(section: Values, repository: Repository) -> Iterator[Argument]:
+    """Yield the arguments in a file of flags, located at the value that names the file."""
     name = section.text("configFile")
     path = posixpath.join(posixpath.dirname(section.document.path), posixpath.basename(name))
     content = repository.read(path) if name.endswith((".yaml", ".yml")) else None
-    found = documents.load(path, content).documents if content is not None else ()
-    stated = found[0].data if len(found) == 1 else None
+    loaded = documents.load(path, content).documents if content is not None else ()
+    stated = loaded[0].data if len(loaded) == 1 else None
     for key, value in stated.items() if isinstance(stated, dict) else ():
-        behind = Origin(found[0], (key,))
+        behind = Origin(loaded[0], (key,))
         text = json.dumps(value) if isinstance(value, dict | list) else str(value)
         word = f"--{key}" if value in (True, None, "") else f"--{key}={text}"
         if value is not False:

@@ -1,4 +1,4 @@
-"""Values inside the objects that install a chart: Flux's HelmRelease, and the HelmChart of k3s and RKE2."""
+"""Values in objects that install a chart: Flux's HelmRelease, and the HelmChart of k3s and RKE2."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def claims(document: Document) -> bool:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """What the chart makes of the values that the object holds."""
-    values = _values(document)
+    """Yield the workloads that the chart creates from the object's values."""
+    values = _read_values(document)
     if values is None:
         return
-    for workload in charts.workloads(values, repository, _chart(document)):
+    for workload in charts.workloads(values, repository, _name_chart(document)):
         named = replace(workload, adapter="helm_release")
         yield chart.opened(named, FURTHER) if document.get(("spec", "valuesFrom")) else named
 
 
-def _values(document: Document) -> Values | None:
+def _read_values(document: Document) -> Values | None:
     if isinstance(document.get(("spec", "values")), dict):
         return Values(document, ("spec", "values"))
     for path in (("spec", "valuesContent"), ("spec", "values")):
@@ -45,8 +45,8 @@ def _values(document: Document) -> Values | None:
     return None
 
 
-def _chart(document: Document) -> str:
-    """The name of the chart: the end of a path or an address too."""
+def _name_chart(document: Document) -> str:
+    """Return the name of the chart, also from the end of a path or URL."""
     paths: tuple[Path, ...] = (("spec", "chart", "spec", "chart"), ("spec", "chart"), ("spec", "chartRef", "name"))
     return (
         next((text for path in paths if isinstance(text := document.get(path), str)), "").rstrip("/").rpartition("/")[2]

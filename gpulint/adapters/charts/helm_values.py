@@ -1,4 +1,4 @@
-"""Helm values: of charts that are known by the shape of their values, and of any other chart by blocks that ask for GPUs."""
+"""Helm values: of charts known by their values' shape, and of other charts with GPU blocks."""
 
 from __future__ import annotations
 
@@ -23,7 +23,10 @@ FOREIGN = frozenset(
         *("fleet", "machine", "tasks"),
     }
 )
-"""Keys on top that tell other formats: compose, CI, Ray's and other launchers' files, Truss, SkyPilot, dstack, trainers."""
+"""Top-level keys of other formats.
+
+They belong to compose, CI, Ray's and other launchers' files, Truss, SkyPilot, dstack and trainers.
+"""
 ALWAYS_FOREIGN = frozenset({"services", "mig-configs", "jobs", "tasks"})
 OF_OBJECTS = frozenset({"metadata", "spec"})
 SCENARIO = frozenset({"common", "model", "decode", "prefill", "modelservice", "standalone", "vllmCommon", "router"})
@@ -36,7 +39,7 @@ def claims(document: Document) -> bool:
         return False
     if "apiVersion" in data or ALWAYS_FOREIGN & data.keys() or not _may_be_values(document, data):
         return False
-    return _is_scenario(data) or bool(NAMED.search(document.path)) or _holds_some(document, data)
+    return _is_scenario(data) or bool(NAMED.search(document.path)) or _has_values(document, data)
 
 
 def kind(document: Document) -> str:
@@ -58,12 +61,15 @@ def problems(document: Document) -> Iterator[Problem]:
 
 
 def _may_be_values(document: Document, data: dict[str, object]) -> bool:
-    """A file named as values may choose the kind of its object; any other file with a kind is an object."""
+    """Return whether a document may be values.
+
+    Values may have a `kind` if the file is named as values; any other file with one is an object.
+    """
     return "kind" not in data or (bool(NAMED.search(document.path)) and not OF_OBJECTS & data.keys())
 
 
-def _holds_some(document: Document, data: dict[str, object]) -> bool:
-    """Whether a file of any name holds values of a chart that is known, or blocks that ask for GPUs."""
+def _has_values(document: Document, data: dict[str, object]) -> bool:
+    """Return whether a file has values of a known chart, or blocks that request GPUs."""
     from gpulint.adapters import charts
     from gpulint.adapters.charts import generic
 
@@ -72,7 +78,10 @@ def _holds_some(document: Document, data: dict[str, object]) -> bool:
 
 
 def _is_scenario(data: dict[str, object]) -> bool:
-    """The scenarios of llm-d-benchmark: a list of stacks, whose values it renders itself."""
+    """Return whether a file is a scenario of llm-d-benchmark.
+
+    That is a list of stacks whose values it renders itself.
+    """
     listed = data.get("scenario")
     entries = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
     return any(SCENARIO & entry.keys() for entry in entries)

@@ -1,7 +1,8 @@
-"""The JupyterHub chart: one notebook server a user, of `singleuser` or of a profile that overrides it.
+"""The JupyterHub chart: one notebook server per user, from `singleuser` or from a profile.
 
-Read from zero-to-jupyterhub's documentation (doc/source/jupyterhub/customizing/user-environment.md) and KubeSpawner's options
-`extra_resource_limits`, `extra_resource_guarantees` and `node_selector` (kubespawner/spawner.py), 2026-11-21.
+Read from zero-to-jupyterhub's documentation (doc/source/jupyterhub/customizing/user-environment.md)
+and KubeSpawner's options `extra_resource_limits`, `extra_resource_guarantees` and `node_selector`
+(kubespawner/spawner.py), 2026-11-21.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Field, Unknown, Workload
 
 OVERRIDE = "kubespawner_override"
-EACH = Unknown("one pod a user", "caller's variable")
+EACH = Unknown("one pod per user", "caller's variable")
 
 
 def fits(values: Values) -> bool:
@@ -25,11 +26,13 @@ def fits(values: Values) -> bool:
 
 
 def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
-    """The servers that ask for GPUs: each profile, and the one without a profile."""
+    """Yield the servers that request GPUs: each profile, and the one without a profile."""
     user = values.below("singleuser")
     if user.get("extraResource") is not None:
-        made = _pod(user, ("image",), ("extraResource", "limits"), ("extraResource", "guarantees"), ("nodeSelector",))
-        yield from _each(user, made, repository, "singleuser")
+        made = _build_pod(
+            user, ("image",), ("extraResource", "limits"), ("extraResource", "guarantees"), ("nodeSelector",)
+        )
+        yield from _read_server(user, made, repository, "singleuser")
     listed = user.get("profileList")
     for at in range(len(listed) if isinstance(listed, list) else 0):
         profile = user.below("profileList", at)
@@ -37,10 +40,12 @@ def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
             (OVERRIDE, name)
             for name in ("image", "extra_resource_limits", "extra_resource_guarantees", "node_selector")
         )
-        yield from _each(profile, _pod(profile, *own), repository, profile.text("display_name") or "profile")
+        yield from _read_server(
+            profile, _build_pod(profile, *own), repository, profile.text("display_name") or "profile"
+        )
 
 
-def _pod(values: Values, image: Path, limits: Path, requests: Path, selector: Path) -> Document:
+def _build_pod(values: Values, image: Path, limits: Path, requests: Path, selector: Path) -> Document:
     container: Part = {
         "name": values.word("notebook", *limits[:-1]),
         "image": chart.image(values, *image, registry="", name="name"),
@@ -49,7 +54,7 @@ def _pod(values: Values, image: Path, limits: Path, requests: Path, selector: Pa
     return chart.deployment(values, {"containers": [container], "nodeSelector": values.node(*selector)})
 
 
-def _each(values: Values, made: Document, repository: Repository, name: str) -> Iterator[Workload]:
+def _read_server(values: Values, made: Document, repository: Repository, name: str) -> Iterator[Workload]:
     for workload in chart.workloads(values, made, repository, name):
-        opened = chart.opened(replace(workload, kind="unknown"), "the hub's other settings may add to it")
+        opened = chart.opened(replace(workload, kind="unknown"), "other settings of the hub may add to the pod")
         yield replace(opened, roles=tuple(role.having(replicas=Field(EACH)) for role in opened.roles))

@@ -1,6 +1,7 @@
-"""The charts of KubeAI: models of its catalog that are switched on, and the resource profiles they name.
+"""The charts of KubeAI: enabled models of its catalog, and the resource profiles they name.
 
-Read from its templates (substratusai/kubeai v0.23: charts/models/templates/models.yaml, charts/kubeai/values.yaml).
+Read from its templates (substratusai/kubeai v0.23: charts/models/templates/models.yaml,
+charts/kubeai/values.yaml).
 """
 
 from __future__ import annotations
@@ -33,10 +34,11 @@ COPIED = (
 def fits(values: Values) -> bool:
     profiles = values.entries("resourceProfiles").values()
     profiled = any(
-        isinstance(one, dict) and {"limits", "requests", "nodeSelector", "imageName"} & one.keys() for one in profiles
+        isinstance(entry, dict) and {"limits", "requests", "nodeSelector", "imageName"} & entry.keys()
+        for entry in profiles
     )
     catalogs = (values.entries(*path).values() for path in CATALOGS)
-    return profiled or any(isinstance(one, dict) and _is_model(one) for models in catalogs for one in models)
+    return profiled or any(isinstance(entry, dict) and _is_model(entry) for models in catalogs for entry in models)
 
 
 def _is_model(entry: dict[str, object]) -> bool:
@@ -44,7 +46,7 @@ def _is_model(entry: dict[str, object]) -> bool:
 
 
 def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
-    """A Model for each entry that is switched on and states what it serves."""
+    """Yield a Model for each enabled entry that states what it serves."""
     for path in CATALOGS:
         every = values.get(*path[:-1], "all", "enabled") is True
         for name, entry in values.entries(*path).items():
@@ -54,11 +56,11 @@ def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
                 and isinstance(entry.get("url"), str)
             ):
                 model = values.below(*path, name)
-                for workload in kubeai.workloads(_object(model, name), repository):
+                for workload in kubeai.workloads(_build_object(model, name), repository):
                     yield chart.adopted(workload, model, str(name))
 
 
-def _object(model: Values, name: str) -> Document:
+def _build_object(model: Values, name: str) -> Document:
     return model.object(
         {
             "apiVersion": "kubeai.org/v1",

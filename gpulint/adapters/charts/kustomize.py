@@ -1,4 +1,4 @@
-"""kustomize: Kustomizations and Components are known, and what patches an object is never read as a whole one."""
+"""kustomize: Kustomizations and Components are known; a patch is never read as a whole object."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FIELDS = frozenset(
 def claims(document: Document) -> bool:
     data = document.data
     if isinstance(data, list):
-        return bool(data) and all(isinstance(one, dict) and _is_operation(one) for one in data)
+        return bool(data) and all(isinstance(entry, dict) and _is_operation(entry) for entry in data)
     if not isinstance(data, dict):
         return False
     if str(data.get("apiVersion", "")).startswith(GROUP):
@@ -46,16 +46,16 @@ def kind(document: Document) -> str:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """Only those of charts that the Kustomization inflates with values of its own."""
+    """Yield the workloads of charts that the Kustomization inflates with inline values."""
     from gpulint.adapters import charts  # few Kustomizations hold values
 
     listed = document.get(("helmCharts",))
-    for at, one in enumerate(listed if isinstance(listed, list) else ()):
-        if isinstance(one, dict) and isinstance(one.get("valuesInline"), dict):
+    for at, entry in enumerate(listed if isinstance(listed, list) else ()):
+        if isinstance(entry, dict) and isinstance(entry.get("valuesInline"), dict):
             values = charts.Values(document, ("helmCharts", at, "valuesInline"))
-            for workload in charts.workloads(values, repository, str(one.get("name", ""))):
+            for workload in charts.workloads(values, repository, str(entry.get("name", ""))):
                 yield replace(workload, adapter="kustomize")
 
 
-def _is_operation(one: dict[str, object]) -> bool:
-    return one.get("op") in OPERATIONS and str(one.get("path", "")).startswith("/")
+def _is_operation(entry: dict[str, object]) -> bool:
+    return entry.get("op") in OPERATIONS and str(entry.get("path", "")).startswith("/")

@@ -1,7 +1,7 @@
 """The llm-d modelservice chart: decode and prefill pods whose GPUs follow from their parallelism.
 
-Read from its templates of v0.4.12 (llm-d-incubation/llm-d-modelservice 3051935, 2026-04-22: templates/_helpers.tpl,
-decode-deployment.yaml, decode-lws.yaml, prefill-*.yaml, values.yaml).
+Read from its templates of v0.4.12 (llm-d-incubation/llm-d-modelservice 3051935, 2026-04-22:
+templates/_helpers.tpl, decode-deployment.yaml, decode-lws.yaml, prefill-*.yaml, values.yaml).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ RESOURCES = {
 }
 """`accelerator.resources` of the chart's own values."""
 SIMULATOR = "llm-d-inference-sim"
-"""An image that the chart gives no accelerator."""
+"""An image that gets no accelerator from the chart."""
 OWN = ("modelArtifacts", "accelerator", "routing", "requester", "multinode")
 
 
@@ -40,76 +40,80 @@ def fits(values: Values) -> bool:
 
 
 def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
-    """One inference service of the parts that are created."""
-    found: list[Role] = []
+    """Yield one inference service of the enabled parts."""
+    roles: list[Role] = []
     first: Workload | None = None
     for part in PARTS:
         if not isinstance(values.get(part), dict) or values.get(part, "create") is False:
             continue
-        for workload in chart.workloads(values, _object(values, part), repository):
+        for workload in chart.workloads(values, _build_object(values, part), repository):
             first = first or workload
-            found += [_named(values, part, role) for role in workload.roles]
+            roles += [_name_role(values, part, role) for role in workload.roles]
     if first is not None:
         name = values.text("modelArtifacts", "name") or values.text("fullnameOverride") or "modelservice"
-        yield replace(first, name=name, kind="inference", roles=tuple(found))
+        yield replace(first, name=name, kind="inference", roles=tuple(roles))
 
 
-def _named(values: Values, part: str, role: Role) -> Role:
-    """A role called after its part, with the devices that its claim holds."""
+def _name_role(values: Values, part: str, role: Role) -> Role:
+    """Return a role named after its part, with the devices of its claim."""
     own = replace(role, name=part if role.name in ("vllm", "containers") else f"{part}/{role.name}")
-    return own.having(**_claim(values, part)) if _claimed(values, values.below(part)) else own
+    return own.having(**_read_claim(values, part)) if _uses_claim(values, values.below(part)) else own
 
 
-def _claim(values: Values, part: str) -> dict[str, Field]:
-    """The claim that the chart makes: as many devices as the parallelism, or as its template counts."""
+def _read_claim(values: Values, part: str) -> dict[str, Field]:
+    """Return the claim that the chart creates.
+
+    It has as many devices as the parallelism, or as its template counts.
+    """
     entry = values.below(part)
-    kind, place = _kind(values, entry)
+    kind, place = _read_type(values, entry)
     template = ("accelerator", "resourceClaimTemplates", kind)
     count = values.get(*template, "count")
-    counted = count if isinstance(count, int) else _number(entry, "tensor") * _number(entry, "dataLocal")
-    stated = _deciding(entry) if not isinstance(count, int) else None
+    counted = count if isinstance(count, int) else _read_size(entry, "tensor") * _read_size(entry, "dataLocal")
+    stated = _find_deciding_size(entry) if not isinstance(count, int) else None
     origin = entry.origin("parallelism", stated) if stated else values.origin(*template, "count")
     devices = Field(counted, (origin,))
-    workers = _number(entry, "workers") if values.get("multinode") is True else 1
-    found = {"gpus_per_pod": devices, "gpus_per_replica": Field(counted * workers, (origin,))}
+    workers = _read_size(entry, "workers") if values.get("multinode") is True else 1
+    fields = {"gpus_per_pod": devices, "gpus_per_replica": Field(counted * workers, (origin,))}
     if kind in RESOURCES:
-        found["accelerator_resource"] = Field(RESOURCES[kind], (place,))
-    return found
+        fields["accelerator_resource"] = Field(RESOURCES[kind], (place,))
+    return fields
 
 
 # ---- what the templates write
 
 
-def _object(values: Values, part: str) -> Document:
+def _build_object(values: Values, part: str) -> Document:
     entry = values.below(part)
     replicas = None if entry.get("autoscaling", "enabled") is True else entry.node("replicas")
     if values.get("multinode") is True:
-        size, pods = _size(entry, "workers"), _pod(values, entry)
+        size, pods = _write_size(entry, "workers"), _build_pod(values, entry)
         return chart.group(values, size, pods, replicas=replicas, annotations=entry.node("annotations"))
-    return chart.deployment(values, _pod(values, entry), replicas, entry.node("annotations"))
+    return chart.deployment(values, _build_pod(values, entry), replicas, entry.node("annotations"))
 
 
-def _pod(values: Values, entry: Values) -> Part:
+def _build_pod(values: Values, entry: Values) -> Part:
     extra = entry.node("extraConfig")
     further = dict(chart.pairs(extra))
     claims: list[Part] = []
-    if _claimed(values, entry):
+    if _uses_claim(values, entry):
         claims.append({"name": "accelerator", "resourceClaimTemplateName": "accelerator"})
     return {
         **further,
         "containers": [
-            _container(values, entry, entry.below("containers", at)) for at in range(len(entry.items("containers")))
+            _build_container(values, entry, entry.below("containers", at))
+            for at in range(len(entry.items("containers")))
         ],
         "volumes": entry.node("volumes"),
         "nodeSelector": entry.node("nodeSelector") or further.get("nodeSelector"),
-        "affinity": _affinity(entry) or further.get("affinity"),
+        "affinity": _build_affinity(entry) or further.get("affinity"),
         "hostIPC": entry.node("hostIPC"),
         "resourceClaims": [*claims, *entry.items("resourceClaims")] or None,
     }
 
 
-def _affinity(entry: Values) -> Part:
-    """The labels of `acceleratorTypes`, which become a required node affinity."""
+def _build_affinity(entry: Values) -> Part:
+    """Return the labels of `acceleratorTypes`, which become a required node affinity."""
     types = entry.below("acceleratorTypes")
     if not types.text("labelKey"):
         return None
@@ -119,7 +123,7 @@ def _affinity(entry: Values) -> Part:
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}}
 
 
-def _container(values: Values, entry: Values, container: Values) -> Part:
+def _build_container(values: Values, entry: Values, container: Values) -> Part:
     mounted = container.get("mountModelVolume") is True
     home = values.text("modelArtifacts", "mountPath") or "/model-cache"
     stored: list[Part] = [{"name": "model-storage", "mountPath": home}] if mounted else []
@@ -131,9 +135,9 @@ def _container(values: Values, entry: Values, container: Values) -> Part:
         **dict(chart.pairs(container.node("extraConfig"))),
         "name": container.node("name") or container.word("vllm"),
         "image": container.node("image"),
-        **_command(values, entry, container),
+        **_build_command(values, entry, container),
         "env": environment,
-        "resources": _resources(values, entry, container),
+        "resources": _build_resources(values, entry, container),
         "volumeMounts": [*container.items("volumeMounts"), *stored],
     }
     for name in ("securityContext", "startupProbe", "livenessProbe", "readinessProbe", "ports"):
@@ -142,8 +146,11 @@ def _container(values: Values, entry: Values, container: Values) -> Part:
     return written
 
 
-def _command(values: Values, entry: Values, container: Values) -> dict[str | Node, Part]:
-    """Command and arguments: the chart's own before those of the container, or only the latter."""
+def _build_command(values: Values, entry: Values, container: Values) -> dict[str | Node, Part]:
+    """Return command and arguments: the chart's own, then those of the container.
+
+    Without a command of the chart, only the container's are used.
+    """
     written = container.text("modelCommand")
     own: list[Part] = [*container.items("args")]
     if written not in ("vllmServe", "imageDefault"):
@@ -155,16 +162,16 @@ def _command(values: Values, entry: Values, container: Values) -> dict[str | Nod
         ("--data-parallel-size", "data"),
         ("--data-parallel-size-local", "dataLocal"),
     ):
-        if _number(entry, key) > 1:
-            sizes += [entry.key(name, "parallelism", key), _size(entry, key)]
-    words: list[Part] = [*named, _model(values), *sizes, *own]
+        if _read_size(entry, key) > 1:
+            sizes += [entry.key(name, "parallelism", key), _write_size(entry, key)]
+    words: list[Part] = [*named, _build_model(values), *sizes, *own]
     if written == "imageDefault":
         return {"args": words}
     return {"command": [container.word("vllm", "modelCommand"), container.word("serve", "modelCommand")], "args": words}
 
 
-def _model(values: Values) -> Part:
-    """The model that an URI names: a hub id, or a path on the volume."""
+def _build_model(values: Values) -> Part:
+    """Return the model in an URI: a hub id, or a path on the volume."""
     uri = values.text("modelArtifacts", "uri")
     scheme, _, rest = uri.partition("://")
     if (path := chart.expression(values, rest)) is not None:
@@ -177,24 +184,24 @@ def _model(values: Values) -> Part:
     return values.word(f"{home}/{rest.partition('/')[2]}", "modelArtifacts", "uri")
 
 
-def _resources(values: Values, entry: Values, container: Values) -> Part:
-    """What the container states, and the GPUs of its parallelism where it states none."""
-    if _claimed(values, entry):
+def _build_resources(values: Values, entry: Values, container: Values) -> Part:
+    """Return what the container states, and the GPUs of its parallelism if it states none."""
+    if _uses_claim(values, entry):
         stated = dict(chart.pairs(container.node("resources")))
         return {**stated, "claims": [{"name": "accelerator"}]}
-    name = _resource(values, entry, container)
+    name = _find_resource(values, entry, container)
     sides = {}
     for side in ("limits", "requests"):
         amounts = dict(chart.pairs(container.node("resources", side)))
         if name is not None and name.value not in amounts:
-            amounts = {**amounts, name: _gpus(entry)}
+            amounts = {**amounts, name: _count_gpus(entry)}
         sides[side] = amounts
     return sides  # type: ignore[return-value]
 
 
-def _resource(values: Values, entry: Values, container: Values) -> Node | None:
-    """The resource of the accelerator's type; none for a CPU."""
-    kind, place = _kind(values, entry)
+def _find_resource(values: Values, entry: Values, container: Values) -> Node | None:
+    """Return the resource of the accelerator's type; None for a CPU."""
+    kind, place = _read_type(values, entry)
     if kind == "cpu" or SIMULATOR in container.text("image"):
         return None
     named = values.node("accelerator", "resources", kind)
@@ -202,37 +209,42 @@ def _resource(values: Values, entry: Values, container: Values) -> Node | None:
     return tree.word(written, tree.place(place.document, place.path))
 
 
-def _kind(values: Values, entry: Values) -> tuple[str, Origin]:
-    """The accelerator's type: that of the part, else of all; the chart's own is nvidia."""
+def _read_type(values: Values, entry: Values) -> tuple[str, Origin]:
+    """Return the accelerator's type: that of the part, else of all, else the chart's nvidia."""
     if own := entry.text("accelerator", "type"):
         return own, entry.origin("accelerator", "type")
     return values.text("accelerator", "type") or "nvidia", values.origin("accelerator", "type")
 
 
-def _claimed(values: Values, entry: Values) -> bool:
+def _uses_claim(values: Values, entry: Values) -> bool:
     own = entry.get("accelerator", "dra")
     return (values.get("accelerator", "dra") if own is None else own) is True
 
 
-def _gpus(entry: Values) -> Node:
-    """Tensor parallel ranks by the data-parallel ranks of one pod."""
-    return entry.word(str(_number(entry, "tensor") * _number(entry, "dataLocal")), "parallelism", _deciding(entry))
+def _count_gpus(entry: Values) -> Node:
+    """Return the tensor parallel ranks times the data-parallel ranks of one pod."""
+    return entry.word(
+        str(_read_size(entry, "tensor") * _read_size(entry, "dataLocal")), "parallelism", _find_deciding_size(entry)
+    )
 
 
-def _deciding(entry: Values) -> str:
-    """The size that says most about how many GPUs a pod has."""
+def _find_deciding_size(entry: Values) -> str:
+    """Return the parallel size that a pod's GPU count points at.
+
+    It is `dataLocal` if that is larger than `tensor`, else the first stated size.
+    """
     stated = [key for key in ("tensor", "dataLocal", "data") if entry.get("parallelism", key) is not None]
-    larger = _number(entry, "dataLocal") > _number(entry, "tensor") and "dataLocal" in stated
+    larger = _read_size(entry, "dataLocal") > _read_size(entry, "tensor") and "dataLocal" in stated
     return "dataLocal" if larger else stated[0] if stated else "tensor"
 
 
-def _size(entry: Values, key: str) -> Node:
-    return entry.word(str(_number(entry, key)), "parallelism", key)
+def _write_size(entry: Values, key: str) -> Node:
+    return entry.word(str(_read_size(entry, key)), "parallelism", key)
 
 
-def _number(entry: Values, key: str) -> int:
-    """A size as the chart works it out of those that are stated."""
-    stated = {name: _whole(entry.get("parallelism", name)) for name in ("tensor", "data", "dataLocal", "workers")}
+def _read_size(entry: Values, key: str) -> int:
+    """Return a size as the chart derives it from the stated ones."""
+    stated = {name: _read_whole(entry.get("parallelism", name)) for name in ("tensor", "data", "dataLocal", "workers")}
     if stated[key]:
         return stated[key]
     data, local, workers = stated["data"], stated["dataLocal"], stated["workers"]
@@ -245,5 +257,5 @@ def _number(entry: Values, key: str) -> int:
     return 1
 
 
-def _whole(value: object) -> int:
+def _read_whole(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0

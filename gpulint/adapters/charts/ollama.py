@@ -1,6 +1,7 @@
 """The ollama chart: one server, its GPUs under `ollama.gpu`, its models under `ollama.models`.
 
-Read from its templates (otwld/ollama-helm eadf03e, 2026-08-22: templates/deployment.yaml, values.yaml).
+Read from its templates (otwld/ollama-helm eadf03e, 2026-08-22: templates/deployment.yaml,
+values.yaml).
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from gpulint.workload import Field, Origin, Role, Unknown, Workload
 IMAGE = "ollama/ollama"
 GPU = {"nvidia": "nvidia.com/gpu", "amd": "amd.com/gpu"}
 OF_A_CONTAINER = frozenset({"image", "resources", "env", "args"})
-"""What a chart of one's own says of a server with GPUs, and this one never below `ollama.gpu`."""
+"""Keys of a GPU server in other charts; this one never has them below `ollama.gpu`."""
 MODELS = (("ollama", "models"), ("ollama", "models", "pull"), ("ollama", "models", "run"))
-"""Older releases of the chart take the models as a list of their own."""
+"""Paths of the models; older releases of the chart have a list of their own."""
 
 
 def fits(values: Values) -> bool:
@@ -32,27 +33,29 @@ def fits(values: Values) -> bool:
 
 
 def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
-    """The server, where GPUs are switched on; without them it computes on the CPU."""
-    if values.get("ollama", "gpu", "enabled") is not True and not _asks(values):
+    """Yield the server if GPUs are enabled; without them it computes on the CPU."""
+    if values.get("ollama", "gpu", "enabled") is not True and not _requests_gpu(values):
         return
-    for workload in chart.workloads(values, _object(values), repository, values.text("fullnameOverride") or "ollama"):
-        yield replace(workload, kind="inference", roles=tuple(_settled(role, values) for role in workload.roles))
+    for workload in chart.workloads(
+        values, _build_object(values), repository, values.text("fullnameOverride") or "ollama"
+    ):
+        yield replace(workload, kind="inference", roles=tuple(_apply_models(role, values) for role in workload.roles))
 
 
-def _asks(values: Values) -> bool:
-    """Whether the resources of the container, which the chart passes on as they are, name a GPU."""
+def _requests_gpu(values: Values) -> bool:
+    """Return whether the container's resources, which the chart passes on, name a GPU."""
     names = {*values.entries("resources", "limits"), *values.entries("resources", "requests")}
     return any(pod.GPU.fullmatch(str(name)) for name in names)
 
 
-def _object(values: Values) -> Document:
+def _build_object(values: Values) -> Document:
     container: Part = {
         "name": values.word("ollama", "ollama", "gpu"),
         "image": chart.image(values, "image") or values.word(IMAGE, "ollama"),
         "args": values.node("extraArgs"),
         "env": [*chart.variables(values, "extraEnv")],
         "envFrom": values.node("extraEnvFrom"),
-        "resources": _resources(values),
+        "resources": _build_resources(values),
         "volumeMounts": values.node("volumeMounts"),
     }
     pod: Part = {
@@ -67,16 +70,16 @@ def _object(values: Values) -> Document:
     return chart.deployment(values, pod, values.node("replicaCount"), values.node("podAnnotations"))
 
 
-def _resources(values: Values) -> Part:
-    """The limits as stated and the GPUs that the chart merges in."""
+def _build_resources(values: Values) -> Part:
+    """Return the limits as stated with the GPUs that the chart adds."""
     stated = dict(chart.pairs(values.node("resources", "limits")))
-    gpus = _gpus(values)
+    gpus = _build_gpus(values)
     names = {name if isinstance(name, str) else name.value for name in gpus}
     limits: dict[str | Node, Part] = {**{name: node for name, node in stated.items() if name not in names}, **gpus}
     return {"requests": values.node("resources", "requests"), "limits": limits}
 
 
-def _gpus(values: Values) -> dict[str | Node, Part]:
+def _build_gpus(values: Values) -> dict[str | Node, Part]:
     gpu = values.below("ollama", "gpu")
     if gpu.get("draEnabled") is True or gpu.get("enabled") is not True:
         return {}
@@ -91,23 +94,26 @@ def _gpus(values: Values) -> dict[str | Node, Part]:
     return {name: gpu.node("number") or gpu.word("1", "enabled")}
 
 
-def _settled(role: Role, values: Values) -> Role:
-    """The one model that is pulled or run; of several, requests decide which are loaded."""
+def _apply_models(role: Role, values: Values) -> Role:
+    """Return the role with the one model that is pulled or run.
+
+    Of several models, requests decide which are loaded.
+    """
     listed = {
         text: Origin(values.document, (*values.path, *path, at))
         for path in MODELS
-        for at, text in enumerate(_texts(values.get(*path)))
+        for at, text in enumerate(_list_texts(values.get(*path)))
     }
     fields: dict[str, Field] = {}
     if len(listed) == 1:
         ((name, origin),) = listed.items()
         fields.update(ollama.named(name, (origin,)))
     else:
-        reason = "several models are pulled" if listed else "the models are pulled later"
+        reason = "several models are pulled" if listed else "the models are pulled after the server has started"
         place = Origin(values.document, (*values.path, "ollama", "models" if listed else "gpu"))
         fields["checkpoint"] = Field(Unknown(reason, "caller's variable"), (place,))
     return role.having(**fields, **chart.scaled(values, ("autoscaling",), "minReplicas", ("podDisruptionBudget",)))
 
 
-def _texts(found: object) -> list[str]:
-    return [str(item) for item in found if isinstance(item, str)] if isinstance(found, list) else []
+def _list_texts(value: object) -> list[str]:
+    return [str(item) for item in value if isinstance(item, str)] if isinstance(value, list) else []

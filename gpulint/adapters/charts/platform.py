@@ -1,4 +1,7 @@
-"""Charts that run no model: operators, device plugins and launchers; their values are known and left alone."""
+"""Charts that run no model: operators, device plugins and launchers.
+
+Their values are known and are not checked.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,19 @@ OPERATOR = frozenset(
         *("vgpuManager", "sandboxDevicePlugin", "vfioManager", "kataManager", "ccManager", "gdrcopy", "validator"),
     }
 )
-"""Sections of the GPU operator's values (NVIDIA/gpu-operator v25.10.1 deployments/gpu-operator/values.yaml)."""
+"""Sections of the GPU operator's values.
+
+Source: NVIDIA/gpu-operator v25.10.1 deployments/gpu-operator/values.yaml.
+"""
 OPERATOR_LEAST = 3
 SHARING = frozenset({"migStrategy", "deviceListStrategy", "failOnInitError", "nvidiaDriverRoot"})
-"""Settings of the device plugin's chart (NVIDIA/k8s-device-plugin v0.18 deployments/helm/nvidia-device-plugin/values.yaml)."""
+"""Settings of the device plugin's chart.
+
+Source: NVIDIA/k8s-device-plugin v0.18 deployments/helm/nvidia-device-plugin/values.yaml.
+"""
 
 CONFIGURED = re.compile(r"^version:\s*v1\b", re.MULTILINE)
-"""How the device plugin's own configuration begins, as a text under `config.map`."""
+"""The start of the device plugin's own configuration, as a text under `config.map`."""
 
 
 def fits(values: Values) -> bool:
@@ -35,5 +44,5 @@ def fits(values: Values) -> bool:
 
 
 def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
-    """None: a launcher fills these in, or they set up the cluster."""
+    """Yield nothing: a launcher fills these values in, or they set up the cluster."""
     yield from ()

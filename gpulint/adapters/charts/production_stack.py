@@ -1,7 +1,8 @@
-"""The production-stack chart of vLLM: each entry of `servingEngineSpec.modelSpec` is a Deployment, or a RayCluster.
+"""The production-stack chart of vLLM: each `servingEngineSpec.modelSpec` entry is a workload.
 
-Read from its templates of 0.1.12 (vllm-project/production-stack a6c01db0, 2026-08-05: helm/templates/deployment-vllm-multi.yaml,
-ray-cluster.yaml, _helpers.tpl, pvc.yaml, scaledobject-vllm.yaml, service-vllm.yaml, pdb-vllm-multi.yaml).
+It is a Deployment or a RayCluster. Read from the templates of 0.1.12 (vllm-project/production-stack
+a6c01db0, 2026-08-05: helm/templates/deployment-vllm-multi.yaml, ray-cluster.yaml, _helpers.tpl,
+pvc.yaml, scaledobject-vllm.yaml, service-vllm.yaml, pdb-vllm-multi.yaml).
 """
 
 from __future__ import annotations
@@ -31,13 +32,13 @@ FLAGS = (
     ("--runner", "runner"),
     ("--convert", "convert"),
 )
-"""What the chart makes of `vllmConfig` when the key is there."""
+"""The flags that the chart writes for keys of `vllmConfig`."""
 GPU = "nvidia.com/gpu"
 STARTING = {"initialDelaySeconds": 15, "periodSeconds": 10, "failureThreshold": 60}
 LIVING = {"initialDelaySeconds": 15, "periodSeconds": 10, "failureThreshold": 3}
 """The probes of the chart's own values (helm/values.yaml of 0.1.0 to 0.1.12)."""
 NEAR = 0.85
-"""How alike two keys are of which one is taken for a misspelling of the other."""
+"""The similarity above which one key is taken for a misspelling of another."""
 ON_RAY = ("--distributed-executor-backend", "ray")
 
 
@@ -48,80 +49,85 @@ def fits(values: Values) -> bool:
 
 
 def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
-    """A workload for each model that is not switched off."""
+    """Yield a workload for each enabled model."""
     listed = values.get(SPEC, "modelSpec")
     if values.get(SPEC, "enableEngine") is False:
         return
     for at, model in enumerate(listed if isinstance(listed, list) else ()):
         if isinstance(model, dict) and model.get("enabled") is not False:
             entry = values.below(SPEC, "modelSpec", at)
-            made = _ray_cluster if entry.get("raySpec", "enabled") is True else _deployment
+            made = _build_ray_cluster if entry.get("raySpec", "enabled") is True else _build_deployment
             for workload in chart.workloads(entry, made(values, entry), repository, entry.text("name")):
-                yield _settled(workload, entry)
+                yield _complete_workload(workload, entry)
 
 
 def problems(values: Values) -> Iterator[Problem]:
-    """Keys of a model that no template reads: what they say is lost without a word."""
+    """Yield the keys of a model that no template reads: the chart ignores them silently."""
     listed = values.get(SPEC, "modelSpec")
     for at, model in enumerate(listed if isinstance(listed, list) else ()):
         for key in model if isinstance(model, dict) else ():
-            if key not in _read("modelSpec"):
-                yield from _unread(values.below(SPEC, "modelSpec", at), str(key), ())
+            if key not in _list_read_keys("modelSpec"):
+                yield from _report_unread(values.below(SPEC, "modelSpec", at), str(key), ())
         config = model.get("vllmConfig") if isinstance(model, dict) else None
         for key in config if isinstance(config, dict) else ():
-            if key not in _read("vllmConfig"):
-                yield from _unread(values.below(SPEC, "modelSpec", at), str(key), ("vllmConfig",))
+            if key not in _list_read_keys("vllmConfig"):
+                yield from _report_unread(values.below(SPEC, "modelSpec", at), str(key), ("vllmConfig",))
 
 
-def _read(section: str) -> frozenset[str]:
-    """The keys of a section that some template of some release reads."""
+def _list_read_keys(section: str) -> frozenset[str]:
+    """Return the keys of a section that some template of some release reads."""
     return frozenset(row["key"] for row in catalog.rows("chart_values") if row["section"] == section)
 
 
-def _unread(entry: Values, key: str, section: tuple[str, ...]) -> Iterator[Problem]:
-    """A key that no template reads where it stands, when one is read that it may stand for; a newer chart may know others."""
-    if meant := _meant(key, section):
+def _report_unread(entry: Values, key: str, section: tuple[str, ...]) -> Iterator[Problem]:
+    """Report a key that no template reads, if a similar key is read.
+
+    A newer chart may read other keys.
+    """
+    if meant := _guess_key(key, section):
         named = ".".join((*section, key))
         place = entry.document.locate((*entry.path, *section, key), key=True)
-        yield Problem("unread-value", f"the chart vllm-stack does not read {named} of a model; it reads {meant}", place)
+        yield Problem("unread-value", f"the vllm-stack chart ignores {named} of a model; did you mean {meant}?", place)
 
 
-def _meant(key: str, section: tuple[str, ...]) -> str:
-    """What the chart does read: the key in another place, or one that is spelled like it."""
-    if not section and key in _read("vllmConfig"):
+def _guess_key(key: str, section: tuple[str, ...]) -> str:
+    """Return the key that the chart reads: the same in another place, or a similar spelling."""
+    if not section and key in _list_read_keys("vllmConfig"):
         return f"vllmConfig.{key}"
-    if section and key in _read("modelSpec"):
-        return f"{key} beside {section[0]}"
-    known = sorted(_read(section[0] if section else "modelSpec"))
-    spelled = [name for name in known if name.lower() == key.lower()]
-    near = spelled or difflib.get_close_matches(key, known, n=1, cutoff=NEAR)
-    longer = [name for name in known if name.startswith(key)]
-    found = near or (longer if len(longer) == 1 else [])
-    return ".".join((*section, found[0])) if found else ""
+    if section and key in _list_read_keys("modelSpec"):
+        return f"{key} next to {section[0]}"
+    keys = sorted(_list_read_keys(section[0] if section else "modelSpec"))
+    spelled = [name for name in keys if name.lower() == key.lower()]
+    near = spelled or difflib.get_close_matches(key, keys, n=1, cutoff=NEAR)
+    longer = [name for name in keys if name.startswith(key)]
+    matches = near or (longer if len(longer) == 1 else [])
+    return ".".join((*section, matches[0])) if matches else ""
 
 
 # ---- what the templates write
 
 
-def _deployment(values: Values, entry: Values) -> Document:
+def _build_deployment(values: Values, entry: Values) -> Document:
     replicas = None if entry.get("keda", "enabled") is True else entry.node("replicaCount")
-    return chart.deployment(entry, _pod(values, entry, entry, _command(entry)), replicas, entry.node("podAnnotations"))
+    return chart.deployment(
+        entry, _build_pod(values, entry, entry, _build_command(entry)), replicas, entry.node("podAnnotations")
+    )
 
 
-def _ray_cluster(values: Values, entry: Values) -> Document:
-    """A head and `replicaCount` workers that one engine spans: written as the group that means the same.
+def _build_ray_cluster(values: Values, entry: Values) -> Document:
+    """Build the head and `replicaCount` workers of one engine, as an equivalent group.
 
     A worker's container starts Ray alone; the head starts the engine.
     """
     head = entry.below("raySpec", "headNode")
-    workers = _whole(entry.get("replicaCount"))
-    leader = _pod(values, entry, head, [*_command(entry), *ON_RAY])
+    workers = _truncate(entry.get("replicaCount"))
+    leader = _build_pod(values, entry, head, [*_build_command(entry), *ON_RAY])
     size = entry.word(str(workers + 1), "replicaCount")
-    return chart.group(entry, size, _pod(values, entry, entry, ["ray", "start"]), leader)
+    return chart.group(entry, size, _build_pod(values, entry, entry, ["ray", "start"]), leader)
 
 
-def _pod(values: Values, entry: Values, asking: Values, command: list[Part]) -> Part:
-    """The pod of a model; on Ray, head and workers ask for resources of their own."""
+def _build_pod(values: Values, entry: Values, asking: Values, command: list[Part]) -> Part:
+    """Build the pod of a model; on Ray, head and workers request their own resources."""
     shared = entry.get("vllmConfig", "tensorParallelSize") is not None
     mounts: list[Part] = (
         [{"name": "shm", "mountPath": entry.word("/dev/shm", "vllmConfig", "tensorParallelSize")}] if shared else []
@@ -138,11 +144,11 @@ def _pod(values: Values, entry: Values, asking: Values, command: list[Part]) -> 
         volumes.append({"name": "shm", "emptyDir": {"medium": "Memory", "sizeLimit": entry.node("shmSize") or "20Gi"}})
     container: Part = {
         "name": entry.node("name"),
-        "image": _image(entry),
+        "image": _build_image(entry),
         "command": command,
-        "env": _environment(values, entry),
+        "env": _build_environment(values, entry),
         "envFrom": [{"configMapRef": {"name": "configs"}}] if values.get(SPEC, "configs") else None,
-        "resources": asking.node("resources") or _resources(asking),
+        "resources": asking.node("resources") or _build_resources(asking),
         "securityContext": values.node(SPEC, "containerSecurityContext"),
         "startupProbe": chart.probe(values, (SPEC, "startupProbe"), STARTING),
         "livenessProbe": chart.probe(values, (SPEC, "livenessProbe"), LIVING),
@@ -153,32 +159,32 @@ def _pod(values: Values, entry: Values, asking: Values, command: list[Part]) -> 
         "containers": [container],
         "volumes": [*volumes, *entry.items("extraVolumes")],
         "hostIPC": entry.node("lmcacheConfig", "enablePD") if disaggregated else None,
-        "runtimeClassName": _runtime_class(values, entry),
-        "affinity": entry.node("affinity") or _placed(entry),
+        "runtimeClassName": _find_runtime_class(values, entry),
+        "affinity": entry.node("affinity") or _build_affinity(entry),
         "tolerations": [*values.items(SPEC, "tolerations"), *entry.items("tolerations")],
     }
 
 
-def _runtime_class(values: Values, entry: Values) -> Node:
-    """The class of the model, else of all; `nvidia` in the chart's own values."""
+def _find_runtime_class(values: Values, entry: Values) -> Node:
+    """Return the class of the model, else of all; the chart's own value is `nvidia`."""
     stated = entry.node("runtimeClassName") or values.node(SPEC, "runtimeClassName")
     return stated or values.word("nvidia", SPEC)
 
 
-def _placed(entry: Values) -> Part:
+def _build_affinity(entry: Values) -> Part:
     terms = entry.node("nodeSelectorTerms")
     if terms is None or entry.get("nodeName"):
         return None
     return {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
 
 
-def _image(entry: Values) -> Node | None:
+def _build_image(entry: Values) -> Node | None:
     repository, tag = entry.text("repository"), entry.text("tag")
     return entry.word(f"{repository}:{tag}" if tag else repository, "repository") if repository else None
 
 
-def _command(entry: Values) -> list[Part]:
-    """The words of `vllm serve` in the order of the template."""
+def _build_command(entry: Values) -> list[Part]:
+    """Return the words of `vllm serve` in the order of the template."""
     words: list[Part] = [entry.word("vllm", "modelURL"), entry.word("serve", "modelURL"), entry.node("modelURL")]
     if entry.get("enableLoRA"):
         words.append(entry.key("--enable-lora", "enableLoRA"))
@@ -201,10 +207,10 @@ def _command(entry: Values) -> list[Part]:
     return words
 
 
-def _environment(values: Values, entry: Values) -> list[Part]:
-    """The variables that decide sizes and devices; those of the lists come first, as in the template."""
+def _build_environment(values: Values, entry: Values) -> list[Part]:
+    """Return the variables that decide sizes and devices, after those of the lists."""
     cache = entry.below("lmcacheConfig")
-    found: list[Part] = [*chart.variables(values, SPEC, "env"), *chart.variables(entry, "env")]
+    variables: list[Part] = [*chart.variables(values, SPEC, "env"), *chart.variables(entry, "env")]
     home = (
         "/data/shared-pvc-storage"
         if values.get("sharedPvcStorage", "enabled")
@@ -212,29 +218,29 @@ def _environment(values: Values, entry: Values) -> list[Part]:
         if entry.get("pvcStorage")
         else "/tmp"
     )
-    found.insert(0, {"name": "HF_HOME", "value": entry.word(home, "pvcStorage")})
+    variables.insert(0, {"name": "HF_HOME", "value": entry.word(home, "pvcStorage")})
     if entry.get("vllmConfig", "v0") is not None and entry.text("vllmConfig", "v0") == "1":
-        found.append({"name": "VLLM_USE_V1", "value": entry.word("0", "vllmConfig", "v0")})
+        variables.append({"name": "VLLM_USE_V1", "value": entry.word("0", "vllmConfig", "v0")})
     if cache.get("cudaVisibleDevices") is not None:
-        found.append({"name": "CUDA_VISIBLE_DEVICES", "value": cache.node("cudaVisibleDevices")})
-    if _whole(cache.get("cpuOffloadingBufferSize")) > 0:
-        found.append({"name": "LMCACHE_LOCAL_CPU", "value": "True"})
-        found.append({"name": "LMCACHE_MAX_LOCAL_CPU_SIZE", "value": cache.node("cpuOffloadingBufferSize")})
-    return found
+        variables.append({"name": "CUDA_VISIBLE_DEVICES", "value": cache.node("cudaVisibleDevices")})
+    if _truncate(cache.get("cpuOffloadingBufferSize")) > 0:
+        variables.append({"name": "LMCACHE_LOCAL_CPU", "value": "True"})
+        variables.append({"name": "LMCACHE_MAX_LOCAL_CPU_SIZE", "value": cache.node("cpuOffloadingBufferSize")})
+    return variables
 
 
-def _resources(asking: Values) -> Part:
-    """Requests and limits; the GPU stands in both."""
+def _build_resources(asking: Values) -> Part:
+    """Return requests and limits; the GPU is in both."""
     asked = asking.get("requestGPU")
     gpu: dict[str | Node, Part] = {}
     if asked is not None and asked != 0 and asked != "0":
         named = asking.scalar("requestGPUType")
         gpu[named or asking.key(GPU, "requestGPU")] = asking.node("requestGPU")
-    requests = {**_amounts(asking, "request"), **gpu}
-    return {"requests": requests, "limits": {**_amounts(asking, "limit"), **gpu}}
+    requests = {**_build_amounts(asking, "request"), **gpu}
+    return {"requests": requests, "limits": {**_build_amounts(asking, "limit"), **gpu}}
 
 
-def _amounts(asking: Values, side: str) -> dict[str | Node, Part]:
+def _build_amounts(asking: Values, side: str) -> dict[str | Node, Part]:
     names = (
         ("memory", "Memory"),
         ("cpu", "CPU"),
@@ -245,22 +251,22 @@ def _amounts(asking: Values, side: str) -> dict[str | Node, Part]:
     return {name: asking.node(f"{side}{key}") for name, key in names if asking.get(f"{side}{key}") is not None}
 
 
-def _whole(value: object) -> int:
-    """What the template's `int` makes of a value."""
+def _truncate(value: object) -> int:
+    """Return what the template's `int` makes of a value."""
     try:
         return math.trunc(float(str(value)))
     except (ValueError, OverflowError):
         return 0
 
 
-def _settled(workload: Workload, entry: Values) -> Workload:
-    """What KEDA and the disruption budget of a model say of its replicas, and its claim of what they share."""
-    said = {**chart.scaled(entry, ("keda",), "minReplicaCount", ("pdb",)), **_claimed(entry)}
-    return replace(workload, kind="inference", roles=tuple(role.having(**said) for role in workload.roles))
+def _complete_workload(workload: Workload, entry: Values) -> Workload:
+    """Return a model's workload with its autoscaler, disruption budget and shared claim."""
+    fields = {**chart.scaled(entry, ("keda",), "minReplicaCount", ("pdb",)), **_read_claim(entry)}
+    return replace(workload, kind="inference", roles=tuple(role.having(**fields) for role in workload.roles))
 
 
-def _claimed(entry: Values) -> dict[str, Field]:
-    """The one claim that all pods of a model mount, where one node may use it at a time: the template's own choice."""
+def _read_claim(entry: Values) -> dict[str, Field]:
+    """Return the claim that all pods of a model mount if the template limits it to one node."""
     modes = entry.get("pvcAccessMode") or [claims.SINGLE_NODE]
     own = isinstance(entry.get("pvcStorage"), str) and not entry.get("pvcExistingClaimName")
     if not own or modes != [claims.SINGLE_NODE] or entry.get("nodeName"):

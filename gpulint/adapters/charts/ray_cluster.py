@@ -1,6 +1,7 @@
-"""KubeRay's ray-cluster chart: a head and groups of workers, whose keys are those of pods.
+"""KubeRay's ray-cluster chart: a head and groups of workers, with keys like those of pods.
 
-Read from its templates (ray-project/kuberay v1.4: helm-chart/ray-cluster/templates/raycluster-cluster.yaml).
+Read from its templates (ray-project/kuberay v1.4:
+helm-chart/ray-cluster/templates/raycluster-cluster.yaml).
 """
 
 from __future__ import annotations
@@ -29,10 +30,10 @@ def fits(values: Values) -> bool:
 
 def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
     name = values.text("fullnameOverride") or values.text("nameOverride") or "ray-cluster"
-    yield from chart.workloads(values, _object(values), repository, name)
+    yield from chart.workloads(values, _build_object(values), repository, name)
 
 
-def _object(values: Values) -> Document:
+def _build_object(values: Values) -> Document:
     groups = [("worker", values.below("worker"))] if isinstance(values.get("worker"), dict) else []
     further = values.entries("additionalWorkerGroups")
     groups += [(str(name), values.below("additionalWorkerGroups", name)) for name in further]
@@ -44,17 +45,17 @@ def _object(values: Values) -> Document:
             "spec": {
                 "headGroupSpec": {
                     "rayStartParams": values.node("head", "rayStartParams"),
-                    "template": _template(values, values.below("head"), "ray-head"),
+                    "template": _build_template(values, values.below("head"), "ray-head"),
                 },
                 "workerGroupSpecs": [
-                    _group(values, name, one) for name, one in groups if one.get("disabled") is not True
+                    _build_group(values, name, group) for name, group in groups if group.get("disabled") is not True
                 ],
             },
         }
     )
 
 
-def _group(values: Values, name: str, group: Values) -> Part:
+def _build_group(values: Values, name: str, group: Values) -> Part:
     return {
         "groupName": group.node("groupName") or group.word(name),
         "replicas": group.node("replicas"),
@@ -62,11 +63,11 @@ def _group(values: Values, name: str, group: Values) -> Part:
         "maxReplicas": group.node("maxReplicas"),
         "numOfHosts": group.node("numOfHosts"),
         "rayStartParams": group.node("rayStartParams"),
-        "template": _template(values, group, "ray-worker"),
+        "template": _build_template(values, group, "ray-worker"),
     }
 
 
-def _template(values: Values, group: Values, name: str) -> Part:
+def _build_template(values: Values, group: Values, name: str) -> Part:
     container: Part = {
         "name": group.word(name),
         "image": chart.image(group, "image") or chart.image(values, "image"),

@@ -1,4 +1,7 @@
-"""Chart: the values given to a Helm chart, and the objects that it makes of them, each part at the value that decides it."""
+"""Chart: the values given to a Helm chart, and the objects that it creates from them.
+
+Each part of an object is located at the value that decides it.
+"""
 
 from __future__ import annotations
 
@@ -16,17 +19,17 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 EXPRESSION = re.compile(r"\{\{|\$\{|\$\(|\$[A-Za-z_]")
-"""What a caller fills in: a template expression of Helm, Terraform, Jinja or envsubst."""
+"""Text that a caller fills in: a template expression of Helm, Terraform, Jinja or envsubst."""
 PLACEHOLDER = re.compile(r"<[^<>]+>|(?i:\byour[-_ ]|\b(?:change|replace)[-_ ]?me|^cfg\.|placeholder)")
 DECIDED_BY_CHART = "the chart's own templates and values decide it"
 SIZES = ("tensor_parallel", "pipeline_parallel", "data_parallel")
-ALL_TAKEN = "the GPUs that are asked for leave no room for more parallelism"
+ALL_TAKEN = "the stated parallelism already uses all requested GPUs"
 COMMON_FOLDERS = frozenset({"helm", "chart", "charts", "values", "recipe", "templates", "deploy", "."})
 OF_VALUE = re.compile(r"\s*\"?\{\{-?\s*\.Values\.([\w.]+)\s*-?\}\}\"?\s*")
 
 
 class Values(NamedTuple):
-    """A mapping of values: where it stands in its document."""
+    """A mapping of values and its path in the document."""
 
     document: Document
     path: Path = ()
@@ -38,63 +41,66 @@ class Values(NamedTuple):
         return Values(self.document, (*self.path, *path))
 
     def node(self, *path: str | int) -> Node | None:
-        """The value as the file writes it; None where there is none."""
+        """Return the value as the file writes it; None if there is none."""
         return None if self.get(*path) is None else self.document.node((*self.path, *path))
 
     def scalar(self, *path: str | int) -> Node | None:
-        """The value where it is a single one: what may be a name."""
+        """Return the value if it is a scalar, which may be a name."""
         node = self.node(*path)
         return node if node is not None and node.kind == "scalar" else None
 
     def at(self, *path: str | int) -> Node:
-        """What stands for a value: itself, its key, or what is nearest above."""
+        """Return the node of a value: itself, its key, or the nearest one above."""
         return tree.place(self.document, (*self.path, *path))
 
     def origin(self, *path: str | int) -> Origin:
-        """Where a value stands."""
+        """Return the location of a value."""
         return Origin(self.document, (*self.path, *path))
 
     def word(self, text: str, *path: str | int) -> Node:
-        """A text that the chart writes because of a value."""
+        """Return a text that the chart writes because of a value."""
         return tree.word(text, self.at(*path))
 
     def key(self, text: str, *path: str | int) -> Node:
-        """A text that the chart writes where the key of a value stands."""
-        found = self.document.key_node((*self.path, *path))
-        return tree.word(text, found or self.at(*path))
+        """Return a text that the chart writes, located at the key of a value."""
+        node = self.document.key_node((*self.path, *path))
+        return tree.word(text, node or self.at(*path))
 
     def text(self, *path: str | int) -> str:
-        """A value as text; empty where there is none."""
+        """Return a value as text; empty if there is none."""
         value = self.get(*path)
         return (
             value if isinstance(value, str) else "" if value is None or isinstance(value, dict | list) else str(value)
         )
 
     def items(self, *path: str | int) -> list[Node]:
-        """The items of a list."""
+        """Return the items of a list."""
         node = self.document.node((*self.path, *path))
         return list(node.value) if node is not None and node.kind == "sequence" else []
 
     def entries(self, *path: str | int) -> Mapping[str, object]:
-        found = self.get(*path)
-        return found if isinstance(found, dict) else {}
+        value = self.get(*path)
+        return value if isinstance(value, dict) else {}
 
     def object(self, part: Part) -> Document:
-        """An object that the chart makes of these values."""
+        """Return an object that the chart creates from these values."""
         return tree.document(self.document, part, self.at())
 
 
 def flag(values: Values, name: str, *path: str | int) -> list[Node]:
-    """A flag and its value as two words of a command line; none where the value is not stated."""
+    """Return a flag and its value as two words of a command; empty if the value is not stated."""
     node = values.node(*path)
     return [] if node is None else [values.key(name, *path), node]
 
 
 def image(values: Values, *path: str | int, registry: str = "registry", name: str = "repository") -> Node | None:
-    """The image that `registry`, `repository` and `tag` make; also a text as it is. None where it is not stated."""
-    found = values.get(*path)
-    if isinstance(found, str):
-        return values.node(*path) if found else None
+    """Return the image of `registry`, `repository` and `tag`, or a text as it is.
+
+    None if it is not stated.
+    """
+    value = values.get(*path)
+    if isinstance(value, str):
+        return values.node(*path) if value else None
     repository, tag, digest = (values.text(*path, part) for part in (name, "tag", "digest"))
     if not repository:
         return None
@@ -105,9 +111,9 @@ def image(values: Values, *path: str | int, registry: str = "registry", name: st
 
 
 def variables(values: Values, *path: str | int) -> list[Part]:
-    """Environment variables, given as a list of `name` and `value`, or as a mapping."""
-    found = values.get(*path)
-    if isinstance(found, list):
+    """Return environment variables from a list of `name` and `value`, or from a mapping."""
+    listed = values.get(*path)
+    if isinstance(listed, list):
         return list(values.items(*path))
     return [
         {"name": values.key(name, *path, name), "value": values.node(*path, name)}
@@ -117,7 +123,7 @@ def variables(values: Values, *path: str | int) -> list[Part]:
 
 
 def probe(values: Values, path: Path, defaults: Mapping[str, int]) -> Part:
-    """A probe of the server's health, with the chart's own numbers where the values state none; a null takes it away."""
+    """Return a probe of the server's health, with the chart's defaults; a null removes it."""
     if values.get(*path, default=...) is None:
         return None
     numbers: dict[str | Node, Part] = {
@@ -128,51 +134,51 @@ def probe(values: Values, path: Path, defaults: Mapping[str, int]) -> Part:
 
 
 def pairs(node: Node | None) -> Iterator[tuple[str | Node, Part]]:
-    """The entries of a mapping that the file writes, by name."""
+    """Yield the entries of a mapping that the file writes, by name."""
     if node is not None and node.kind == "mapping":
         yield from ((key.value, value) for key, value in node.value)
 
 
 def deployment(values: Values, pod: Part, replicas: Part = None, annotations: Part = None) -> Document:
-    """A Deployment that a chart makes."""
+    """Return a Deployment that a chart creates."""
     spec: Part = {"replicas": replicas, "selector": {"matchLabels": {}}, "template": {"spec": pod}}
-    return values.object(_described("apps/v1", "Deployment", spec, annotations))
+    return values.object(_describe_object("apps/v1", "Deployment", spec, annotations))
 
 
 def group(
     values: Values, size: Part, workers: Part, leader: Part = None, replicas: Part = None, annotations: Part = None
 ) -> Document:
-    """A LeaderWorkerSet that a chart makes; without a leader of its own, all pods are alike."""
+    """Return a LeaderWorkerSet that a chart creates; without a leader, all pods are alike."""
     led: dict[str | Node, Part] = {"leaderTemplate": {"spec": leader}} if leader is not None else {}
     template: Part = {"size": size, **led, "workerTemplate": {"spec": workers}}
     spec: Part = {"replicas": replicas, "leaderWorkerTemplate": template}
-    return values.object(_described("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", spec, annotations))
+    return values.object(_describe_object("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", spec, annotations))
 
 
-def _described(version: str, kind: str, spec: Part, annotations: Part) -> Part:
+def _describe_object(version: str, kind: str, spec: Part, annotations: Part) -> Part:
     return {"apiVersion": version, "kind": kind, "metadata": {"annotations": annotations}, "spec": spec}
 
 
 def folder(document: Document) -> str:
-    """The folder that tells what a file of values is for."""
+    """Return the folder that states what a values file is for."""
     folders = [part for part in document.path.split("/")[:-1] if part not in COMMON_FOLDERS]
     return folders[-1] if folders else "values"
 
 
 def expression(values: Values, text: str) -> Path | None:
-    """The path of the value that a text only refers to, as `{{ .Values.model.name }}` does."""
+    """Return the path of the value that a text only refers to: `{{ .Values.model.name }}`."""
     named = OF_VALUE.fullmatch(text)
     return tuple(named[1].split(".")) if named else None
 
 
-def scaled(values: Values, autoscaler: Path, least: str, budget: Path) -> dict[str, Field]:
-    """What an autoscaler and a disruption budget that are switched on say of a role."""
+def scaled(values: Values, autoscaler: Path, minimum_key: str, budget: Path) -> dict[str, Field]:
+    """Return the fields of an enabled autoscaler and disruption budget."""
     fields: dict[str, Field] = {}
     if values.get(*autoscaler, "enabled") is True:
-        moved = Unknown("an autoscaler moves the replicas", "another object")
+        moved = Unknown("an autoscaler sets the replicas", "another object")
         fields["replicas"] = Field(moved, (values.origin(*autoscaler),))
-        if isinstance(fewest := values.get(*autoscaler, least), int):
-            fields["replicas_least"] = Field(fewest, (values.origin(*autoscaler, least),))
+        if isinstance(fewest := values.get(*autoscaler, minimum_key), int):
+            fields["replicas_least"] = Field(fewest, (values.origin(*autoscaler, minimum_key),))
     kept = values.get(*budget, "minAvailable")
     if values.get(*budget, "enabled") is True and isinstance(kept, int) and not isinstance(kept, bool):
         fields["pods_kept"] = Field(kept, (values.origin(*budget, "minAvailable"),))
@@ -180,14 +186,17 @@ def scaled(values: Values, autoscaler: Path, least: str, budget: Path) -> dict[s
 
 
 def workloads(values: Values, made: Document, repository: Repository, name: str = "") -> Iterator[Workload]:
-    """The workloads of an object that a chart makes, as those of its values."""
+    """Yield the workloads of an object that a chart creates, as those of its values."""
     for workload in kubernetes.workloads(made, repository):
         yield adopted(workload, values, name)
 
 
 def adopted(workload: Workload, values: Values, name: str = "") -> Workload:
-    """A workload of an object that a chart makes, as one of its values; no argument can be added where it has no list."""
-    roles = tuple(_appendable(explained(role), values.document) for role in workload.roles)
+    """Return a workload of an object that a chart creates, as one of its values.
+
+    Arguments can be added only if the values have a list of them.
+    """
+    roles = tuple(_restrict_arguments(explain_unknowns(role), values.document) for role in workload.roles)
     return replace(
         workload,
         name=name or workload.name,
@@ -198,14 +207,17 @@ def adopted(workload: Workload, values: Values, name: str = "") -> Workload:
     )
 
 
-def _appendable(role: Role, document: Document) -> Role:
-    """A role whose last argument stands in a list of the file, else one to which none can be added by a place."""
+def _restrict_arguments(role: Role, document: Document) -> Role:
+    """Return a role without a location for arguments unless they are in a list of the file."""
     last = role.arguments and role.arguments.document.node(role.arguments.path)
     return role if last is not None and _is_item(document.root, last) else replace(role, arguments=None)
 
 
 def _is_item(node: Node, wanted: Node) -> bool:
-    """Whether a node is an item of a list somewhere below another; what an alias repeats stands at its anchor."""
+    """Return whether a node is an item of a list below another node.
+
+    An aliased node is at its anchor.
+    """
     if node.target is not None:
         return False
     if node.kind == "sequence":
@@ -214,11 +226,14 @@ def _is_item(node: Node, wanted: Node) -> bool:
 
 
 def opened(workload: Workload, reason: str = DECIDED_BY_CHART) -> Workload:
-    """A workload of which the templates, which are not read, may say more: volumes, arguments, and how many pods."""
-    return replace(workload, roles=tuple(_opened(role, reason) for role in workload.roles))
+    """Return a workload as open, because the chart's templates are not read.
+
+    They may add volumes, arguments and replicas.
+    """
+    return replace(workload, roles=tuple(_open_role(role, reason) for role in workload.roles))
 
 
-def _opened(role: Role, reason: str) -> Role:
+def _open_role(role: Role, reason: str) -> Role:
     fields: dict[str, Field] = {
         "shared_memory_default": Field(False, source=reason),
         "engine_image": Field(None),
@@ -232,31 +247,36 @@ def _opened(role: Role, reason: str) -> Role:
 
 
 def shared_out(role: Role) -> Role:
-    """A role of an open chart whose stated sizes, or whose one GPU, leave no room for further parallelism."""
+    """Return a role of an open chart whose stated parallelism already uses all GPUs.
+
+    The other parallel sizes are then 1.
+    """
     gpus = role.fields.get("gpus_per_replica")
     if gpus is None or not isinstance(gpus.value, int) or not role.text("engine"):
         return role
     sizes = [role.fields[name].value for name in SIZES if name in role.fields]
-    known = [size for size in sizes if isinstance(size, int)]
-    if len(known) < len(sizes) or math.prod(known) != gpus.value:
+    stated = [size for size in sizes if isinstance(size, int)]
+    if len(stated) < len(sizes) or math.prod(stated) != gpus.value:
         return role
     missing = [name for name in SIZES if name not in role.fields]
-    told = {name: Field(1, source=ALL_TAKEN, assumption="" if at else ALL_TAKEN) for at, name in enumerate(missing)}
-    return role.having(**told)
+    remaining = {
+        name: Field(1, source=ALL_TAKEN, assumption="" if at else ALL_TAKEN) for at, name in enumerate(missing)
+    }
+    return role.having(**remaining)
 
 
-def explained(role: Role) -> Role:
-    """A role whose unknown values name who fills them in, where the text that stands there tells.
+def explain_unknowns(role: Role) -> Role:
+    """Return a role whose unknown values name who fills them in, if their text shows it.
 
-    A container that names its devices itself, past the scheduler, is not one that has no GPU by mistake.
+    A container that selects its devices without the scheduler does not lack a GPU by mistake.
     """
-    fields = {name: _explained(field) for name, field in role.fields.items()}
+    fields = {name: _explain_field(field) for name, field in role.fields.items()}
     if role.value("devices_unscheduled") is not None:
         fields["engine_image"] = Field(None)
     return replace(role, fields=fields)
 
 
-def _explained(field: Field) -> Field:
+def _explain_field(field: Field) -> Field:
     if not isinstance(field.value, Unknown) or field.value.category or not field.origins:
         return field
     origin = field.origins[0]

@@ -1,6 +1,7 @@
-"""CoreWeave's vllm-basic chart: one `vllm serve` as a Deployment, or as the leader of a LeaderWorkerSet.
+"""CoreWeave's vllm-basic chart: one `vllm serve`.
 
-Read from its templates (coreweave/reference-architecture 8d7a23a, 2026-06-03: inference/basic/templates/deployment.yaml,
+It is a Deployment, or the leader of a LeaderWorkerSet. Read from its templates
+(coreweave/reference-architecture 8d7a23a, 2026-06-03: inference/basic/templates/deployment.yaml,
 lws.yaml, _helpers.tpl, pdb.yaml).
 """
 
@@ -18,7 +19,7 @@ from gpulint.workload import Role, Workload
 
 WORKLOAD = ("vllm", "workload")
 LIVING = {"periodSeconds": 10, "failureThreshold": 30}
-"""The probe of the chart's own values; it has none of the start (inference/basic/values.yaml)."""
+"""The probe in the chart's own values; there is no startup probe (inference/basic/values.yaml)."""
 AUTOSCALER = (*WORKLOAD, "deployment", "autoScale")
 
 
@@ -28,21 +29,24 @@ def fits(values: Values) -> bool:
 
 def workloads(values: Values, repository: Repository) -> Iterator[Workload]:
     name = values.text("fullnameOverride") or values.text("nameOverride") or values.text("vllm", "model")
-    for workload in chart.workloads(values.below("vllm"), _object(values), repository, name):
-        yield _scaled(workload, values)
+    for workload in chart.workloads(values.below("vllm"), _build_object(values), repository, name):
+        yield _apply_autoscaler(workload, values)
 
 
-def _object(values: Values) -> Document:
+def _build_object(values: Values) -> Document:
     if values.get(*WORKLOAD, "type") == "leaderWorkerSet":
         group = values.below(*WORKLOAD, "leaderWorkerSet")
-        workers, leader = _pod(values, ["ray", "start"], serves=False), _pod(values, _leading(values))
+        workers, leader = (
+            _build_pod(values, ["ray", "start"], serves=False),
+            _build_pod(values, _build_leader_command(values)),
+        )
         return chart.group(values, group.node("groupSize"), workers, leader, group.node("groups"))
     return chart.deployment(
-        values, _pod(values, _command(values)), values.node(*WORKLOAD, "deployment", "replicaCount")
+        values, _build_pod(values, _build_command(values)), values.node(*WORKLOAD, "deployment", "replicaCount")
     )
 
 
-def _command(values: Values) -> list[Part]:
+def _build_command(values: Values) -> list[Part]:
     own: list[Part] = [*values.items("vllm", "command")] or [values.word("vllm", "vllm", "model")]
     return [
         *own,
@@ -52,8 +56,8 @@ def _command(values: Values) -> list[Part]:
     ]
 
 
-def _leading(values: Values) -> list[Part]:
-    """The server module that the leader starts on the Ray cluster of the group."""
+def _build_leader_command(values: Values) -> list[Part]:
+    """Build the server module that the leader starts on the Ray cluster of the group."""
     words = [
         values.word(word, "vllm", "model")
         for word in ("python3", "-m", "vllm.entrypoints.openai.api_server", "--model")
@@ -61,7 +65,7 @@ def _leading(values: Values) -> list[Part]:
     return [*words, values.node("vllm", "model"), *values.items("vllm", "extraArgs")]
 
 
-def _pod(values: Values, command: list[Part], serves: bool = True) -> Part:
+def _build_pod(values: Values, command: list[Part], serves: bool = True) -> Part:
     container: Part = {
         "name": values.word("vllm", "vllm", "model"),
         "image": chart.image(values, "vllm", "image"),
@@ -78,15 +82,15 @@ def _pod(values: Values, command: list[Part], serves: bool = True) -> Part:
     }
 
 
-def _scaled(workload: Workload, values: Values) -> Workload:
-    """What KEDA and the disruption budget say, in the mode that they are made for."""
+def _apply_autoscaler(workload: Workload, values: Values) -> Workload:
+    """Apply KEDA and the disruption budget in the mode that they are made for."""
     if values.get(*WORKLOAD, "type") == "leaderWorkerSet":
         return workload
-    said = chart.scaled(values, AUTOSCALER, "minReplicas", ("pdb",))
-    return replace(workload, roles=tuple(_least(role).having(**said) for role in workload.roles))
+    fields = chart.scaled(values, AUTOSCALER, "minReplicas", ("pdb",))
+    return replace(workload, roles=tuple(_apply_minimum(role).having(**fields) for role in workload.roles))
 
 
-def _least(role: Role) -> Role:
-    """A role that no autoscaler moves has as few replicas as it states."""
+def _apply_minimum(role: Role) -> Role:
+    """Return a role with its stated replicas as their minimum, if no autoscaler changes them."""
     stated = role.fields["replicas"]
     return role.having(replicas_least=stated) if isinstance(stated.value, int) and stated.origins else role

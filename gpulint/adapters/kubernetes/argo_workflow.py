@@ -33,9 +33,11 @@ def claims(document: Document) -> bool:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """One role a template whose container asks for GPUs or runs an engine."""
+    """Yield one role per template whose container requests GPUs or runs an engine."""
     base = SPECS[str(document.get(("kind",)))]
-    roles = tuple(role for at in kinds.items(document, (*base, "templates")) for role in _roles(document, base, at))
+    roles = tuple(
+        role for at in kinds.items(document, (*base, "templates")) for role in _read_roles(document, base, at)
+    )
     if roles:
         metadata = document.get(("metadata",))
         named = metadata if isinstance(metadata, dict) else {}
@@ -43,11 +45,16 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
         yield Workload(name, kubernetes.purpose(roles, "unknown"), "argo_workflow", document, (), roles)
 
 
-def _roles(document: Document, base: Path, at: Path) -> Iterator[Role]:
-    """A template is one pod each time that a step calls it; how often, the steps decide."""
-    pods, name = Field(1, source="one pod a step"), str(document.get((*at, "name")) or at[-1])
+def _read_roles(document: Document, base: Path, at: Path) -> Iterator[Role]:
+    """Yield the roles of a template, which is one pod each time that a step calls it.
+
+    The steps decide how often that is.
+    """
+    pods, name = Field(1, source="one pod per step"), str(document.get((*at, "name")) or at[-1])
     made = tree.document(
-        document, {"metadata": document.node(("metadata",)), "spec": _pod(document, base, at)}, tree.place(document, at)
+        document,
+        {"metadata": document.node(("metadata",)), "spec": _build_pod(document, base, at)},
+        tree.place(document, at),
     )
     for role in pod.roles(made, ("spec",), {}):
         times = Field(Unknown("the steps of the workflow decide how often it runs"))
@@ -56,12 +63,12 @@ def _roles(document: Document, base: Path, at: Path) -> Iterator[Role]:
         yield counted.having(gpus_per_replica=kubernetes.gpus_per_replica(counted))
 
 
-def _pod(document: Document, base: Path, at: Path) -> Part:
-    """The pod of a template: its one container or script, or its set of containers."""
-    one = document.node((*at, "container")) or document.node((*at, "script"))
+def _build_pod(document: Document, base: Path, at: Path) -> Part:
+    """Build the pod of a template: its one container or script, or its set of containers."""
+    single = document.node((*at, "container")) or document.node((*at, "script"))
     several = document.node((*at, "containerSet", "containers"))
     parts: dict[str | Node, Part] = {
-        "containers": several if several is not None else ([one] if one is not None else [])
+        "containers": several if several is not None else ([single] if single is not None else [])
     }
     for key in ("nodeSelector", "affinity", "volumes"):
         parts[key] = document.node((*at, key)) or document.node((*base, key))

@@ -1,4 +1,8 @@
-"""Autoscaling: what HorizontalPodAutoscalers, ScaledObjects and PodDisruptionBudgets of the same file or folder say of a role."""
+"""Autoscaling: replicas and disruption budgets that other objects state for a role.
+
+HorizontalPodAutoscalers, ScaledObjects and PodDisruptionBudgets are read from the same file or
+folder.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,10 @@ from gpulint.workload import Field, Origin, Role, Unknown, Workload
 
 SCALED = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "LeaderWorkerSet", "StormService", "RayCluster"})
 RUNNING = re.compile(r"(?:[\w.]+\|)?vllm[:_]num_requests_running(?:\|gauge)?")
-"""The gauge as vLLM exports it, and as Google's adapter for Prometheus names it (vllm v0.11.0 vllm/v1/metrics/loggers.py)."""
+"""The gauge as vLLM exports it, and as Google's Prometheus adapter names it.
+
+Source: vllm v0.11.0 vllm/v1/metrics/loggers.py.
+"""
 BOUNDS: Mapping[str, tuple[str, str]] = {
     "HorizontalPodAutoscaler": ("minReplicas", "maxReplicas"),
     "ScaledObject": ("minReplicaCount", "maxReplicaCount"),
@@ -22,81 +29,100 @@ BOUNDS: Mapping[str, tuple[str, str]] = {
 
 
 def joined(workload: Workload, repository: Repository) -> Workload:
-    """The workload with the replicas, the metric and the disruption budget that other objects state for it."""
+    """Return the workload with the replicas, metric and disruption budget of other objects."""
     document = workload.document
     kind, name = document.get((*workload.path, "kind")), document.get((*workload.path, "metadata", "name"))
     if str(kind) not in SCALED or not isinstance(name, str):
         return workload
-    fields = _fields(workload, str(kind), name, repository)
-    return replace(workload, roles=tuple(_told(role, fields) for role in workload.roles)) if fields else workload
+    fields = _read_fields(workload, str(kind), name, repository)
+    return (
+        replace(workload, roles=tuple(_apply_fields(role, fields) for role in workload.roles)) if fields else workload
+    )
 
 
 def targets(document: Document, repository: Repository) -> Iterator[Document]:
-    """The objects of other files that an autoscaler or a budget is about."""
+    """Yield the objects of other files that an autoscaler or a budget refers to."""
     kind = str(document.get(("kind",)))
     if kind in BOUNDS:
         named = document.get(("spec", "scaleTargetRef", "name"))
         wanted = str(document.get(("spec", "scaleTargetRef", "kind"), "Deployment"))
-        found = repository.neighbours(wanted, str(named), document.path) if wanted in SCALED else ()
-        yield from (one for one in found if one.get(("metadata", "name")) == named and one.path != document.path)
+        neighbours = repository.neighbours(wanted, str(named), document.path) if wanted in SCALED else ()
+        yield from (
+            neighbour
+            for neighbour in neighbours
+            if neighbour.get(("metadata", "name")) == named and neighbour.path != document.path
+        )
     if kind == "PodDisruptionBudget":
         for wanted in sorted(SCALED):
-            yield from (one for one in repository.neighbours(wanted, "", document.path) if one.path != document.path)
+            yield from (
+                neighbour
+                for neighbour in repository.neighbours(wanted, "", document.path)
+                if neighbour.path != document.path
+            )
 
 
-def _told(role: Role, fields: Mapping[str, Field]) -> Role:
-    """A role with what autoscaler and budget say; replicas that it states itself are those it starts with."""
+def _apply_fields(role: Role, fields: Mapping[str, Field]) -> Role:
+    """Return a role with the fields of its autoscaler and budget.
+
+    Replicas that the role states itself are the number that it starts with.
+    """
     stated = role.fields.get("replicas", Field(None))
-    least = {} if "replicas_least" in fields or not isinstance(stated.value, int) else {"replicas_least": stated}
+    minimum = {} if "replicas_least" in fields or not isinstance(stated.value, int) else {"replicas_least": stated}
     kept = {"replicas": stated} if stated.origins else {}
-    return role.having(**{**least, **fields, **kept})
+    return role.having(**{**minimum, **fields, **kept})
 
 
-def _fields(workload: Workload, kind: str, name: str, repository: Repository) -> dict[str, Field]:
+def _read_fields(workload: Workload, kind: str, name: str, repository: Repository) -> dict[str, Field]:
     scalers = [
-        one
+        resource
         for scaler in BOUNDS
-        for one in _beside(workload.document, scaler, name, repository)
-        if (one.get(("spec", "scaleTargetRef", "kind"), "Deployment"), one.get(("spec", "scaleTargetRef", "name")))
+        for resource in _find_objects(workload.document, scaler, name, repository)
+        if (
+            resource.get(("spec", "scaleTargetRef", "kind"), "Deployment"),
+            resource.get(("spec", "scaleTargetRef", "name")),
+        )
         == (kind, name)
     ]
-    fields = _scaled(scalers[0]) if len(scalers) == 1 else {}
-    kept = _beside(workload.document, "PodDisruptionBudget", "", repository)
-    budgets = [one for one in kept if _covers(one, workload)]
+    fields = _read_scaler(scalers[0]) if len(scalers) == 1 else {}
+    kept = _find_objects(workload.document, "PodDisruptionBudget", "", repository)
+    budgets = [resource for resource in kept if _covers(resource, workload)]
     if len(budgets) == 1:
-        fields |= _kept(budgets[0])
+        fields |= _read_budget(budgets[0])
     return fields
 
 
-def _beside(document: Document, kind: str, name: str, repository: Repository) -> Iterator[Document]:
-    """The objects of a kind in the file itself, else in its folder."""
-    here = [one for one in document.beside if one.get(("kind",)) == kind]
-    for one in here or repository.neighbours(kind, name, document.path):
-        if str(one.get(("apiVersion",))).startswith(f"{adapters.SCALERS[kind]}/") and _namespace(one) == _namespace(
-            document
-        ):
-            yield one
+def _find_objects(document: Document, kind: str, name: str, repository: Repository) -> Iterator[Document]:
+    """Yield the objects of a kind in the file itself, else in its folder."""
+    here = [resource for resource in document.beside if resource.get(("kind",)) == kind]
+    for resource in here or repository.neighbours(kind, name, document.path):
+        if str(resource.get(("apiVersion",))).startswith(f"{adapters.SCALERS[kind]}/") and _read_namespace(
+            resource
+        ) == _read_namespace(document):
+            yield resource
 
 
-def _namespace(document: Document) -> object:
+def _read_namespace(document: Document) -> object:
     return document.get(("metadata", "namespace"))
 
 
-def _scaled(scaler: Document) -> dict[str, Field]:
-    least, most = (Origin(scaler, ("spec", key)) for key in BOUNDS[str(scaler.get(("kind",)))])
-    low, high = scaler.get(least.path, 1), scaler.get(most.path)
+def _read_scaler(scaler: Document) -> dict[str, Field]:
+    minimum, maximum = (Origin(scaler, ("spec", key)) for key in BOUNDS[str(scaler.get(("kind",)))])
+    low, high = scaler.get(minimum.path, 1), scaler.get(maximum.path)
     same = isinstance(low, int) and low == high
-    replicas = Field(low if same else Unknown("an autoscaler decides", "another object"), (most,))  # type: ignore[arg-type]
+    replicas = Field(low if same else Unknown("an autoscaler decides", "another object"), (maximum,))  # type: ignore[arg-type]
     fields = {"replicas": replicas}
     if isinstance(low, int):
-        fields["replicas_least"] = Field(low, (least,))
+        fields["replicas_least"] = Field(low, (minimum,))
     if isinstance(high, int):
-        fields["replicas_most"] = Field(high, (most,))
-    return fields | _metric(scaler) | _running(scaler)
+        fields["replicas_most"] = Field(high, (maximum,))
+    return fields | _read_metric(scaler) | _read_running_target(scaler)
 
 
-def _metric(scaler: Document) -> dict[str, Field]:
-    """The one resource that every metric of a HorizontalPodAutoscaler measures; any other metric is what it should be."""
+def _read_metric(scaler: Document) -> dict[str, Field]:
+    """Return the one resource that every metric of a HorizontalPodAutoscaler measures.
+
+    Any other metric is a suitable one, and nothing is returned.
+    """
     path: Path = ("spec", "metrics")
     listed = scaler.get(path)
     named = [
@@ -112,8 +138,8 @@ def _metric(scaler: Document) -> dict[str, Field]:
     return {}
 
 
-def _running(scaler: Document) -> dict[str, Field]:
-    """How many running requests an autoscaler wants of each pod, by vLLM's own gauge."""
+def _read_running_target(scaler: Document) -> dict[str, Field]:
+    """Return the target of running requests per pod, by vLLM's own gauge."""
     path: Path = ("spec", "metrics")
     listed = scaler.get(path)
     for at in range(len(listed) if isinstance(listed, list) else 0):
@@ -125,7 +151,7 @@ def _running(scaler: Document) -> dict[str, Field]:
 
 
 def _covers(budget: Document, workload: Workload) -> bool:
-    """Whether every label that a budget selects by is one of the workload's pods."""
+    """Return whether every label that a budget selects is one of the workload's pods."""
     wanted = budget.get(("spec", "selector", "matchLabels"))
     labels = workload.document.get((*workload.path, "spec", "template", "metadata", "labels"))
     if not isinstance(wanted, dict) or not wanted or not isinstance(labels, dict):
@@ -133,8 +159,8 @@ def _covers(budget: Document, workload: Workload) -> bool:
     return wanted.items() <= labels.items() and budget.get(("spec", "selector", "matchExpressions")) is None
 
 
-def _kept(budget: Document) -> dict[str, Field]:
-    """How many pods a budget keeps, where it is written as a number."""
+def _read_budget(budget: Document) -> dict[str, Field]:
+    """Return how many pods a budget keeps, if it is a number."""
     origin = Origin(budget, ("spec", "minAvailable"))
     kept = budget.get(origin.path)
     return {"pods_kept": Field(kept, (origin,))} if isinstance(kept, int) and not isinstance(kept, bool) else {}

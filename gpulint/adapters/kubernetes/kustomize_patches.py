@@ -1,4 +1,7 @@
-"""Patches of kustomize: files that a Kustomization lays over an object, which are never the whole of one."""
+"""Patches of kustomize: files that a Kustomization applies to an object.
+
+A patch is never a whole object.
+"""
 
 from __future__ import annotations
 
@@ -17,25 +20,31 @@ SELECTING = frozenset({"Deployment", "StatefulSet", "ReplicaSet", "DaemonSet"})
 
 
 def is_one(document: Document, repository: Repository) -> bool:
-    """Whether an object is a patch: it lacks what an object needs, or a Kustomization near it names its file as one."""
-    return _incomplete(document) or _named_as_one(document, repository)
+    """Return whether an object is a patch.
+
+    A patch lacks what an object needs, or a Kustomization near it lists its file as one.
+    """
+    return _is_incomplete(document) or _is_listed(document, repository)
 
 
-def _incomplete(document: Document) -> bool:
-    """A workload of the group apps without a selector, none of whose containers has an image."""
+def _is_incomplete(document: Document) -> bool:
+    """Return whether a workload of the group apps has neither a selector nor any image."""
     if not str(document.get(("apiVersion",))).startswith("apps/") or document.get(("kind",)) not in SELECTING:
         return False
     containers = document.get(("spec", "template", "spec", "containers"))
     listed = containers if isinstance(containers, list) else []
-    whole = any(isinstance(one, dict) and "image" in one for one in listed)
+    whole = any(isinstance(container, dict) and "image" in container for container in listed)
     return bool(listed) and not whole and document.get(("spec", "selector")) is None
 
 
-def _named_as_one(document: Document, repository: Repository) -> bool:
-    """Whether a Kustomization of the same folder, or of one above, lists the file among its patches."""
+def _is_listed(document: Document, repository: Repository) -> bool:
+    """Return whether a Kustomization lists the file as a patch.
+
+    It may be in the same folder or in one above.
+    """
     folder = posixpath.dirname(document.path)
     for _ in range(FOLDERS_UP + 1):
-        if any(document.path in _patch_files(repository, folder, name) for name in FILES):
+        if any(document.path in _list_patch_files(repository, folder, name) for name in FILES):
             return True
         if not folder:
             return False
@@ -43,20 +52,20 @@ def _named_as_one(document: Document, repository: Repository) -> bool:
     return False
 
 
-def _patch_files(repository: Repository, folder: str, name: str) -> frozenset[str]:
+def _list_patch_files(repository: Repository, folder: str, name: str) -> frozenset[str]:
     path = posixpath.join(folder, name)
     content = repository.read(path) if repository.exists(path) else None
     if content is None:
         return frozenset()
-    found = documents.load(path, content).documents
-    named = (file for one in found for file in _named(one))
+    kustomizations = documents.load(path, content).documents
+    named = (file for kustomization in kustomizations for file in _find_names(kustomization))
     return frozenset(posixpath.normpath(posixpath.join(folder, file)) for file in named)
 
 
-def _named(kustomization: Document) -> Iterator[str]:
+def _find_names(kustomization: Document) -> Iterator[str]:
     for key in LISTS:
         listed = kustomization.get((key,))
-        for one in listed if isinstance(listed, list) else ():
-            file = one.get("path") if isinstance(one, dict) else one
+        for entry in listed if isinstance(listed, list) else ():
+            file = entry.get("path") if isinstance(entry, dict) else entry
             if isinstance(file, str) and "\n" not in file:
                 yield file

@@ -1,4 +1,7 @@
-"""A Facility of gpulint's own API: sites, rooms, racks, their feeds and servers; no workload, but what carries them."""
+"""A Facility of gpulint's own API: sites, rooms, racks, their feeds and servers.
+
+It has no workload; it describes the hardware that workloads run on.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,10 @@ from gpulint.workload import Workload
 
 MENTIONS = ("kind: Facility", '"Facility"', "'Facility'")
 UNIONS = frozenset({"int", "float", "str", "bool"})
-"""How pydantic calls the ways to write a value, behind the path of one that is none of them."""
+"""Names that pydantic adds to the path of a value that matches none of its types."""
 _MAPPING = "begin the entry with a key, as `- name:` or `- type:`"
 SEVERAL = frozenset({"server", "cable"})
-"""Kinds of which several entries may be called alike."""
+"""Kinds of components that may share a name."""
 
 
 def claims(document: Document) -> bool:
@@ -33,8 +36,11 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
 
 
 def facility(document: Document, repository: Repository | None = None) -> Part | None:
-    """The facility of a document, with what the inventories say that it names in a repository; None of one that is not one."""
-    if any(_shape(document)):
+    """Return the facility of a document, merged with the inventories that it names.
+
+    None if the document is not a valid facility.
+    """
+    if any(_check_shape(document)):
         return None
     stated = reader.read(document)
     if repository is None or inventories.NAMED not in stated.role.fields:
@@ -43,60 +49,68 @@ def facility(document: Document, repository: Repository | None = None) -> Part |
 
 
 def settled(document: Document, repository: Repository) -> Iterator[Problem]:
-    """What keeps the inventories that a file names from being read."""
+    """Yield the problems that keep the inventories of a file from being read."""
     named = document.get(("spec", inventories.KEY))
-    if isinstance(named, list) and all(isinstance(one, str) for one in named):
+    if isinstance(named, list) and all(isinstance(name, str) for name in named):
         yield from inventories.problems(document, repository)
 
 
 def problems(document: Document) -> Iterator[Problem]:
-    """What keeps a file from being a Facility, and values that cannot be read, each with its place."""
-    yield from (found := list(_shape(document)))
-    if not found:
-        yield from _unreadable(document, ("spec",), "facility")
+    """Yield what keeps a file from being a Facility, and the values that cannot be read."""
+    yield from (shape_problems := list(_check_shape(document)))
+    if not shape_problems:
+        yield from _find_unreadable(document, ("spec",), "facility")
         described = reader.read(document)
-        yield from _twice(described)
+        yield from _find_duplicates(described)
         if inventories.NAMED not in described.role.fields:
-            yield from _unnamed(described)
+            yield from _find_undefined(described)
 
 
-def _twice(whole: Part) -> Iterator[Problem]:
-    """Parts of one list that have one name: what was copied and not renamed counts twice."""
+def _find_duplicates(whole: Part) -> Iterator[Problem]:
+    """Yield components of one list that share a name.
+
+    A copied component that was not renamed counts twice.
+    """
     for holder in whole.all():
         seen: dict[tuple[str, str], Part] = {}
-        for one in holder.parts:
-            if one.kind not in SEVERAL and seen.setdefault((one.kind, one.role.name), one) is not one:
-                first = seen[one.kind, one.role.name].role.anchor.location().line
-                said = f"two {one.kind}s are called {one.role.name}; the first is in line {first}"
-                yield Problem("invalid-spec", said, one.role.anchor.location())
+        for component in holder.parts:
+            if (
+                component.kind not in SEVERAL
+                and seen.setdefault((component.kind, component.role.name), component) is not component
+            ):
+                first = seen[component.kind, component.role.name].role.anchor.location().line
+                message = (
+                    f"two {component.kind}s are named {component.role.name}; rename one (the first is in line {first})"
+                )
+                yield Problem("invalid-spec", message, component.role.anchor.location())
 
 
-def _unnamed(whole: Part) -> Iterator[Problem]:
-    """Parts that name a panel, a pool or another part that is none of the file's."""
+def _find_undefined(whole: Part) -> Iterator[Problem]:
+    """Yield components that name a panel, a pool or a component that the file does not define."""
     every = list(whole.all())
-    named = {kind: {one.role.name for one in every if one.kind == kind} for kind in NAMED}
-    for one in every:
+    named = {kind: {component.role.name for component in every if component.kind == kind} for kind in NAMED}
+    for component in every:
         for kind in sorted(NAMED):
-            field = one.role.fields.get(kind)
-            if one.kind != kind and field and isinstance(field.value, str) and field.value not in named[kind]:
-                known = ", ".join(sorted(named[kind])) or "none"
-                said = f"{kind} {field.value} is not among those of the file: {known}"
-                yield Problem("invalid-spec", said, field.origins[0].location())
+            field = component.role.fields.get(kind)
+            if component.kind != kind and field and isinstance(field.value, str) and field.value not in named[kind]:
+                defined = ", ".join(sorted(named[kind])) or "none"
+                message = f"{kind} {field.value} is not defined in this file; defined: {defined}"
+                yield Problem("invalid-spec", message, field.origins[0].location())
 
 
-def _shape(document: Document) -> Iterator[Problem]:
-    refused = () if shape.is_plain(document.data) else tuple(_refused(document))
+def _check_shape(document: Document) -> Iterator[Problem]:
+    refused = () if shape.is_plain(document.data) else tuple(_validate(document))
     yield from refused
     if refused:
         return
     described = reader.count(document.get(("spec",)))
     if described > reader.PARTS_MAX:
-        said = f"spec: {described:,} parts, and a file may describe {reader.PARTS_MAX:,}"
-        yield Problem("invalid-spec", said, document.locate(("spec",), key=True))
+        message = f"spec: {described:,} components, but a file may describe at most {reader.PARTS_MAX:,}"
+        yield Problem("invalid-spec", message, document.locate(("spec",), key=True))
 
 
-def _refused(document: Document) -> Iterator[Problem]:
-    """What keeps a file from being one that its contract accepts."""
+def _validate(document: Document) -> Iterator[Problem]:
+    """Yield the errors of a file that does not match the schema."""
     import pydantic
 
     from gpulint.facility import schema
@@ -104,30 +118,32 @@ def _refused(document: Document) -> Iterator[Problem]:
     try:
         schema.facility_model().model_validate(document.data)
     except pydantic.ValidationError as error:
-        found = (_problem(document, tuple(one["loc"]), one["type"], one["msg"]) for one in error.errors())
-        yield from dict.fromkeys(found)
+        shape_problems = (
+            _describe_error(document, tuple(detail["loc"]), detail["type"], detail["msg"]) for detail in error.errors()
+        )
+        yield from dict.fromkeys(shape_problems)
 
 
-def _problem(document: Document, path: Path, sort: str, message: str) -> Problem:
-    """A validation error in plain words."""
+def _describe_error(document: Document, path: Path, sort: str, message: str) -> Problem:
+    """Describe a validation error in plain words."""
     of_union = bool(path) and path[-1] in UNIONS
     path = path[:-1] if of_union else path
     if sort == "extra_forbidden":
         return Problem("invalid-spec", mistakes.unknown_key(path), document.locate(path, key=True))
     words = {
         "missing": "is missing",
-        "model_type": _MAPPING if path and isinstance(path[-1], int) else "is a mapping of keys",
-        "list_type": "is a list: begin each entry with `- `",
+        "model_type": _MAPPING if path and isinstance(path[-1], int) else "must be a mapping of keys",
+        "list_type": "must be a list: begin each entry with `- `",
         "string_type": "write text",
         "string_pattern_mismatch": f"write {reader.API_VERSION}",
     }
-    said = "write one number or text" if of_union else words.get(sort, message[:1].lower() + message[1:])
-    named = [one for one in path if isinstance(one, str)]
-    return Problem("invalid-spec", f"{named[-1] if named else 'the file'}: {said}", document.locate(path))
+    expected = "write one number or text" if of_union else words.get(sort, message[:1].lower() + message[1:])
+    named = [key for key in path if isinstance(key, str)]
+    return Problem("invalid-spec", f"{named[-1] if named else 'the file'}: {expected}", document.locate(path))
 
 
-def _unreadable(document: Document, path: Path, part: str) -> Iterator[Problem]:
-    """Values that are none of their quantity, at any depth."""
+def _find_unreadable(document: Document, path: Path, part: str) -> Iterator[Problem]:
+    """Yield values that do not match their quantity, at any depth."""
     stated = document.get(path)
     words = keys(part)
     for key, value in stated.items() if isinstance(stated, dict) else ():
@@ -138,4 +154,4 @@ def _unreadable(document: Document, path: Path, part: str) -> Iterator[Problem]:
                 yield Problem("invalid-spec", f"{key}: {error}", document.locate((*path, key)))
         elif key in LISTS and isinstance(value, list):
             for at in range(len(value)):
-                yield from _unreadable(document, (*path, key, at), LISTS[key])
+                yield from _find_unreadable(document, (*path, key, at), LISTS[key])

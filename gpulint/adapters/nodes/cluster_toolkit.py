@@ -1,7 +1,8 @@
-"""Blueprints of Google's Cluster Toolkit: node pools of GKE, and node sets with the partitions of Slurm that use them.
+"""Blueprints of Google's Cluster Toolkit: GKE node pools and Slurm partitions.
 
-GoogleCloudPlatform/cluster-toolkit v1.6x: docs/blueprints.md; modules/compute/gke-node-pool,
-community/modules/compute/schedmd-slurm-gcp-v6-nodeset and -partition.
+A partition uses node sets. Sources: GoogleCloudPlatform/cluster-toolkit v1.6x, docs/blueprints.md;
+modules/compute/gke-node-pool, community/modules/compute/schedmd-slurm-gcp-v6-nodeset and
+-partition.
 """
 
 from __future__ import annotations
@@ -33,42 +34,42 @@ def kind(document: Document) -> str:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """None: a blueprint says what a cluster is made of."""
+    """Yield nothing: a blueprint describes a cluster and runs no workload."""
     yield from ()
 
 
-def pools(found: Iterable[Document]) -> Iterator[Pool]:
-    """The pools of all blueprints among the documents."""
-    for document in found:
+def pools(documents: Iterable[Document]) -> Iterator[Pool]:
+    """Yield the pools of all blueprints among the documents."""
+    for document in documents:
         if claims(document):
-            yield from _of_blueprint(document)
+            yield from _read_blueprint(document)
 
 
 def modules(document: Document) -> Iterator[tuple[str, Path]]:
-    """The last word of each module's source, and where the module stands."""
+    """Yield the last word of each module's source, and the path of the module."""
     for group in instance.items(document, ("deployment_groups",)):
         for path in instance.items(document, (*group, "modules")):
             yield posixpath.basename(str(document.get((*path, "source"))).partition("?")[0]), path
 
 
-def _of_blueprint(document: Document) -> Iterator[Pool]:
+def _read_blueprint(document: Document) -> Iterator[Pool]:
     listed = list(modules(document))
     by_id = {str(document.get((*path, "id"))): (source, path) for source, path in listed}
     for source, path in listed:
         if source == "gke-node-pool":
-            yield _node_pool(document, path)
+            yield _read_node_pool(document, path)
         elif source.endswith("-partition"):
             name = field(document, (*path, "settings", "partition_name"))
             used = document.get((*path, "use"))
-            for one in used if isinstance(used, list) else ():
-                kind, inner = by_id.get(str(one), ("", ()))
+            for module in used if isinstance(used, list) else ():
+                kind, inner = by_id.get(str(module), ("", ()))
                 if "nodeset" in kind and name is not None and isinstance(name.value, str):
-                    yield _partition(document, name.value, path, inner)
+                    yield _read_partition(document, name.value, path, inner)
 
 
-def _node_pool(document: Document, path: Path) -> Pool:
-    card, count, machine = _machine(document, path)
-    name = _name(document, path, machine)
+def _read_node_pool(document: Document, path: Path) -> Pool:
+    accelerator, count, machine = _read_machine(document, path)
+    name = _name_pool(document, path, machine)
     labels = {}
     if name is not None and isinstance(name.value, str):
         labels["cloud.google.com/gke-nodepool"] = frozenset({name.value})
@@ -78,12 +79,15 @@ def _node_pool(document: Document, path: Path) -> Pool:
     if machine is not None and isinstance(machine.value, str):
         labels["node.kubernetes.io/instance-type"] = frozenset({machine.value})
     called = str(document.get((*path, "id")))
-    pool = Pool(called, Origin(document, (*path, "id")), labels, card, count, _listed(machine), (), True)
+    pool = Pool(called, Origin(document, (*path, "id")), labels, accelerator, count, _keep_listed(machine), (), True)
     return pool._replace(naming=("cloud.google.com/gke-nodepool",))
 
 
-def _name(document: Document, path: Path, machine: Field | None) -> Field | None:
-    """The name of a node pool: as set, else its machine type and the module's id; each of several has a number behind it."""
+def _name_pool(document: Document, path: Path, machine: Field | None) -> Field | None:
+    """Return the name of a node pool: as set, else its machine type and the module's id.
+
+    Several pools of one module have numbered names, which are unknown.
+    """
     if any(document.get((*path, "settings", key), 1) != 1 for key in ("num_node_pools", "num_slices")):
         return None
     stated = field(document, (*path, "settings", "name"))
@@ -93,23 +97,23 @@ def _name(document: Document, path: Path, machine: Field | None) -> Field | None
     return Field(f"{machine.value}-{module}", (Origin(document, (*path, "id")),))
 
 
-def _partition(document: Document, name: str, path: Path, inner: Path) -> Pool:
-    card, count, machine = _machine(document, inner)
+def _read_partition(document: Document, name: str, path: Path, inner: Path) -> Pool:
+    accelerator, count, machine = _read_machine(document, inner)
     origin = Origin(document, (*path, "settings", "partition_name"))
-    return Pool(name, origin, {"partition": frozenset({name})}, card, count, _listed(machine), (), True)
+    return Pool(name, origin, {"partition": frozenset({name})}, accelerator, count, _keep_listed(machine), (), True)
 
 
-def _machine(document: Document, path: Path) -> tuple[Field, Field | None, Field | None]:
-    """The card, count and machine type of a module's settings."""
+def _read_machine(document: Document, path: Path) -> tuple[Field, Field | None, Field | None]:
+    """Return the accelerator, count and machine type of a module's settings."""
     machine = field(document, (*path, "settings", "machine_type"))
     guest, count = guests(document, path)
     holds = machine is not None and machines.of_type(str(machine.value), "gcp") is not None
-    card, held = machines.held(machine, None if holds else guest, None if holds else count, "gcp")
-    return card, held, machine
+    accelerator, held_count = machines.held(machine, None if holds else guest, None if holds else count, "gcp")
+    return accelerator, held_count, machine
 
 
 def guests(document: Document, path: Path) -> tuple[Field | None, Field | None]:
-    """The type and count of the GPUs that a module attaches."""
+    """Return the type and count of the GPUs that a module attaches."""
     at = (*path, "settings", "guest_accelerator", 0)
     guest, count = (field(document, (*at, key)) for key in ("type", "count"))
     if count is not None and isinstance(count.value, str) and count.value.isdecimal():
@@ -118,21 +122,25 @@ def guests(document: Document, path: Path) -> tuple[Field | None, Field | None]:
 
 
 def field(document: Document, path: Path, depth: int = 0) -> Field | None:
-    """A setting as text, through the blueprint's variables; an expression of another kind is unknown."""
+    """Return a setting as text, resolved through the blueprint's variables.
+
+    Any other expression is unknown.
+    """
     value = document.get(path)
     if value is None or isinstance(value, dict | list):
         return None
     origin = (Origin(document, path),)
     text = str(value)
     if (match := VARIABLE.fullmatch(text)) and depth < DEPTH_MAX:
-        found = field(document, ("vars", match[1]), depth + 1)
-        if found is None:
+        setting = field(document, ("vars", match[1]), depth + 1)
+        if setting is None:
             return Field(Unknown(f"{match[1]} is set when the blueprint is deployed", "caller's variable"), origin)
-        return Field(found.value, (*found.origins, *origin))
+        return Field(setting.value, (*setting.origins, *origin))
     if "$(" in text or "((" in text:
         return Field(Unknown(f"{text} is computed"), origin)
     return Field(text, origin)
 
 
-def _listed(machine: Field | None) -> Field | None:
+def _keep_listed(machine: Field | None) -> Field | None:
+    """Return the machine type if the catalog lists it."""
     return machine if machine is not None and machines.of_type(str(machine.value), "gcp") else None

@@ -1,4 +1,7 @@
-"""Joined: objects that an operator merges, read as the one it makes of them, each part at the place that states it."""
+"""Merged objects: what an operator merges, read as its result.
+
+Each part keeps the location that states it.
+"""
 
 from __future__ import annotations
 
@@ -14,30 +17,39 @@ NAMED_BY = {
     **dict.fromkeys(("containers", "initContainers", "env", "volumes", "resourceClaims"), "name"),
     "volumeMounts": "mountPath",
 }
-"""Lists of a pod whose items a strategic merge joins by a key (k8s.io/api/core/v1 types.go, patchMergeKey)."""
+"""Lists of a pod whose items a strategic merge patch matches by a key.
+
+Source: k8s.io/api/core/v1 types.go, patchMergeKey.
+"""
 DEPTH = 24
 NODES_MAX = 20_000
-"""Beyond these nothing more is copied: aliases may make a small file a large object."""
+"""The number of nodes after which nothing more is copied.
+
+Aliases may turn a small file into a large object.
+"""
 Parts = dict[str | Node, tree.Part]
 """A mapping that an operator writes."""
 
 
 class Copy(NamedTuple):
-    """Where a copied value really stands, and where it is referred to."""
+    """The location that states a copied value, and the location that refers to it."""
 
     stated: Origin
     reference: Origin
 
 
 class Places:
-    """Where the copied nodes of other objects really stand."""
+    """The original locations of nodes that were copied from other objects."""
 
     def __init__(self) -> None:
         self._copies: dict[int, Copy] = {}
         self._kept: list[Node] = []
 
     def copied(self, document: Document, path: Path, reference: Origin, depth: int = DEPTH) -> Node | None:
-        """A value of another object, as a node that stands where it is referred to; None where there is none."""
+        """Copy a value of another object as a node at the place that refers to it.
+
+        None if there is no value.
+        """
         node, value = document.node(path), document.get(path)
         if node is None or depth == 0 or len(self._kept) > NODES_MAX:
             return None
@@ -53,37 +65,40 @@ class Places:
         else:
             source = node.target or node
             copy = Node("scalar", at.start, at.end, source.value, source.style and tree.WRITTEN, source.tag)
-        return self._placed(copy, Copy(Origin(document, path), reference))
+        return self._register(copy, Copy(Origin(document, path), reference))
 
     def word(self, text: str, copy: Copy, span: tuple[int, int]) -> Node:
-        """A word of a copied text, standing where that is referred to."""
+        """Return a word of a copied text, located where that text is referred to."""
         at = tree.place(copy.reference.document, copy.reference.path)
-        return self._placed(tree.word(text, at), copy._replace(stated=copy.stated._replace(span=span)))
+        return self._register(tree.word(text, at), copy._replace(stated=copy.stated._replace(span=span)))
 
     def of(self, origin: Origin) -> Copy | None:
-        """The copy that stands at a place of a joined object; None when the place is its own."""
+        """Return the copy at a location of a merged object; None if the location is its own."""
         node = origin.document.node(origin.path)
         return self._copies.get(id(node)) if node is not None else None
 
     def resolved(self, role: Role) -> Role:
-        """The role with the places of copied values: the reference first where another file states them."""
-        fields = {name: self._field(field) for name, field in role.fields.items()}
+        """Return the role with the locations of copied values.
+
+        If another file states a value, the reference comes first.
+        """
+        fields = {name: self._resolve_field(field) for name, field in role.fields.items()}
         arguments = role.arguments if role.arguments and not self.of(role.arguments) else None
         copy = self.of(role.anchor)
         return replace(role, fields=fields, anchor=copy.reference if copy else role.anchor, arguments=arguments)
 
-    def _placed(self, node: Node, copy: Copy) -> Node:
+    def _register(self, node: Node, copy: Copy) -> Node:
         self._copies[id(node)] = copy
         self._kept.append(node)
         return node
 
-    def _field(self, field: Field) -> Field:
+    def _resolve_field(self, field: Field) -> Field:
         if not any(self.of(origin) for origin in field.origins):
             return field
-        found = [place for origin in field.origins for place in self._origins(origin)]
-        return replace(field, origins=tuple(dict.fromkeys(found)))
+        origins = [place for origin in field.origins for place in self._resolve_origins(origin)]
+        return replace(field, origins=tuple(dict.fromkeys(origins)))
 
-    def _origins(self, origin: Origin) -> tuple[Origin, ...]:
+    def _resolve_origins(self, origin: Origin) -> tuple[Origin, ...]:
         copy = self.of(origin)
         if copy is None:
             return (origin,)
@@ -92,18 +107,21 @@ class Places:
 
 
 def merged(base: Node | None, over: Node | None, key: str = "") -> Node | None:
-    """Two values as a strategic merge patch joins them: mappings by key, the lists of a pod by name, else the latter."""
+    """Merge two values as a strategic merge patch does.
+
+    Mappings merge by key and a pod's lists by name; otherwise the latter value wins.
+    """
     if base is None or over is None:
         return over or base
     if (base.kind, over.kind) == ("mapping", "mapping"):
-        return Node("mapping", over.start, over.end, list(_entries_merged(base, over)))
+        return Node("mapping", over.start, over.end, list(_merge_entries(base, over)))
     if (base.kind, over.kind) == ("sequence", "sequence") and key in NAMED_BY:
-        return Node("sequence", over.start, over.end, list(_items_merged(base, over, NAMED_BY[key])))
+        return Node("sequence", over.start, over.end, list(_merge_items(base, over, NAMED_BY[key])))
     return over
 
 
 def entries(node: Node | None) -> Mapping[str, tuple[Node, Node]]:
-    """The keys and values of a mapping by name, those of its merge keys among them."""
+    """Return the keys and values of a mapping by name, those of its merge keys included."""
     if node is None or node.kind != "mapping":
         return {}
     own = {values.key_text(key): (key, value) for key, value in node.value if not values.merges(key)}
@@ -113,23 +131,23 @@ def entries(node: Node | None) -> Mapping[str, tuple[Node, Node]]:
 
 
 def value(node: Node | None, *path: str) -> Node | None:
-    """The value below a mapping along keys."""
+    """Return the value below a mapping along keys."""
     for key in path:
         node = entries(node).get(key, (None, None))[1]
     return node
 
 
 def items(node: Node | None) -> Sequence[Node]:
-    """The items of a list."""
+    """Return the items of a list."""
     return node.value if node is not None and node.kind == "sequence" else ()
 
 
 def text(node: Node | None) -> str:
-    """The text of a scalar; empty where there is none."""
+    """Return the text of a scalar; empty if there is none."""
     return str(node.value) if node is not None and node.kind == "scalar" else ""
 
 
-def _entries_merged(base: Node, over: Node) -> Iterator[tuple[Node, Node]]:
+def _merge_entries(base: Node, over: Node) -> Iterator[tuple[Node, Node]]:
     below, above = entries(base), entries(over)
     for name in {**below, **above}:
         key, _ = above.get(name) or below[name]
@@ -138,7 +156,7 @@ def _entries_merged(base: Node, over: Node) -> Iterator[tuple[Node, Node]]:
             yield key, both
 
 
-def _items_merged(base: Node, over: Node, key: str) -> Iterator[Node]:
+def _merge_items(base: Node, over: Node, key: str) -> Iterator[Node]:
     above = {text(value(item, key)): item for item in items(over)}
     for item in items(base):
         joined = merged(item, above.pop(text(value(item, key)), None))
@@ -151,7 +169,7 @@ def _items_merged(base: Node, over: Node, key: str) -> Iterator[Node]:
 
 
 def pod(of: Document, spec: Node, metadata: Path = ("metadata",)) -> Document:
-    """A pod that an operator makes of an object, as a document of that object's file."""
+    """Return a pod that an operator creates from an object, as a document of that object's file."""
     made = tree.document(of, {"metadata": of.node(metadata), "spec": spec}, spec)
     made.beside = of.beside
     return made

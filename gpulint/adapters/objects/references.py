@@ -1,4 +1,4 @@
-"""Joins: the objects of other files that a document refers to, put beside it before it is read."""
+"""Referenced objects: those of other files that a document names, added before it is read."""
 
 from __future__ import annotations
 
@@ -18,20 +18,32 @@ REFERENCES = frozenset({"configMapRef", "configMapKeyRef", "configMap"})
 
 
 def complete(document: Document, repository: Repository) -> None:
-    """Put the ConfigMaps that a document names, and that its own file does not hold, beside it."""
+    """Add the ConfigMaps of other files that a document names to its neighbours."""
     if "configMap" not in document.text or document.get(("apiVersion",)) is None:
         return
-    here = {str(one.get(("metadata", "name"))) for one in document.beside if one.get(("kind",)) == "ConfigMap"}
-    wanted = sorted(set(_named(document.data, DEPTH)) - here)
+    here = {
+        str(config_map.get(("metadata", "name")))
+        for config_map in document.beside
+        if config_map.get(("kind",)) == "ConfigMap"
+    }
+    wanted = sorted(set(_find_names(document.data, DEPTH)) - here)
     if not wanted:
         return
-    found = [one for name in wanted for one in repository.objects("ConfigMap", name, document.path)]
-    generated = [one for one in _generated(document, repository) if one.get(("metadata", "name")) in wanted]
-    document.beside = (*document.beside, *generated, *(one for one in found if one.path != document.path))
+    config_maps = [config_map for name in wanted for config_map in repository.objects("ConfigMap", name, document.path)]
+    generated = [
+        config_map
+        for config_map in _find_generated(document, repository)
+        if config_map.get(("metadata", "name")) in wanted
+    ]
+    document.beside = (
+        *document.beside,
+        *generated,
+        *(config_map for config_map in config_maps if config_map.path != document.path),
+    )
 
 
-def _generated(document: Document, repository: Repository) -> Iterator[Document]:
-    """The ConfigMaps that kustomize makes of literals in the folder of a document."""
+def _find_generated(document: Document, repository: Repository) -> Iterator[Document]:
+    """Yield the ConfigMaps that kustomize creates from literals in the folder of a document."""
     folder = posixpath.dirname(document.path)
     for name in KUSTOMIZATIONS:
         path = posixpath.join(folder, name)
@@ -39,10 +51,10 @@ def _generated(document: Document, repository: Repository) -> Iterator[Document]
         for instructions in documents.load(path, content).documents if content is not None else ():
             listed = instructions.get(("configMapGenerator",))
             for at in range(len(listed) if isinstance(listed, list) else 0):
-                yield _config_map(instructions, at)
+                yield _build_config_map(instructions, at)
 
 
-def _config_map(instructions: Document, at: int) -> Document:
+def _build_config_map(instructions: Document, at: int) -> Document:
     generator = ("configMapGenerator", at)
     literals = instructions.node((*generator, "literals"))
     items: Sequence[Node] = literals.value if literals is not None and literals.kind == "sequence" else ()
@@ -53,13 +65,13 @@ def _config_map(instructions: Document, at: int) -> Document:
     return tree.document(instructions, made, tree.place(instructions, generator))
 
 
-def _named(value: object, depth: int) -> Iterator[str]:
+def _find_names(value: object, depth: int) -> Iterator[str]:
     if isinstance(value, list) and depth:
         for inner in value:
-            yield from _named(inner, depth - 1)
+            yield from _find_names(inner, depth - 1)
     if isinstance(value, dict) and depth:
         for key, inner in value.items():
             name = inner.get("name") if key in REFERENCES and isinstance(inner, dict) else None
             if isinstance(name, str):
                 yield name
-            yield from _named(inner, depth - 1)
+            yield from _find_names(inner, depth - 1)

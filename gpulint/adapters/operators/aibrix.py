@@ -1,4 +1,7 @@
-"""AIBrix and RoleBasedGroup: roles of one service, each with its template, its replicas and the pods of one instance."""
+"""AIBrix and RoleBasedGroup: the roles of one service.
+
+Each role has its template, its replicas and the pods of one instance.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ STORM, ROLE_SET = (AIBRIX, "StormService"), (AIBRIX, "RoleSet")
 FLEETS = frozenset({(AIBRIX, "RayClusterFleet"), (AIBRIX, "RayClusterReplicaSet")})
 ROLE_BASED, ROLE_BASED_SET = (GROUPS, "RoleBasedGroup"), (GROUPS, "RoleBasedGroupSet")
 KINDS = frozenset({STORM, ROLE_SET, *FLEETS, ROLE_BASED, ROLE_BASED_SET})
-ONE = Field(1, source="one a service")
+ONE = Field(1, source="one per service")
 MOUNTED = "KubeRay mounts /dev/shm (kuberay v1.7.0 ray-operator/controllers/ray/common/pod.go)"
 
 
@@ -31,110 +34,117 @@ def claims(document: Document) -> bool:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """One workload: the roles that have GPUs or run an engine."""
-    roles = tuple(_roles(document))
+    """Yield one workload of the roles that have GPUs or run an engine."""
+    roles = tuple(_read_roles(document))
     if roles:
         name = str(document.get(("metadata", "name")) or document.get(("kind",)))
         yield Workload(name, "inference", "aibrix", document, (), roles)
 
 
-def _roles(document: Document) -> Iterator[Role]:
+def _read_roles(document: Document) -> Iterator[Role]:
     data = document.data
     kind = kubernetes.group_and_kind(data) if isinstance(data, dict) else ("", "")
     services = instance.count(document, ("spec", "replicas"), 1)
     if kind == STORM:
-        yield from _storm(document, ("spec", "template", "spec"), services)
+        yield from _read_storm(document, ("spec", "template", "spec"), services)
     elif kind == ROLE_SET:
-        yield from _storm(document, ("spec",), ONE)
+        yield from _read_storm(document, ("spec",), ONE)
     elif kind in FLEETS:
-        yield from _fleet(document, ("spec", "template", "spec"), services)
+        yield from _read_fleet(document, ("spec", "template", "spec"), services)
     elif kind == ROLE_BASED_SET:
         template = (
             ("spec", "template", "spec") if document.get(("spec", "template")) else ("spec", "groupTemplate", "spec")
         )
-        yield from _groups(document, template, services)
+        yield from _read_groups(document, template, services)
     else:
-        yield from _groups(document, ("spec",), ONE)
+        yield from _read_groups(document, ("spec",), ONE)
 
 
 # ---- AIBrix
 
 
-def _storm(document: Document, spec: Path, services: Field) -> Iterator[Role]:
-    """`replicas` instances of a role in each service, of `podGroupSize` pods each."""
+def _read_storm(document: Document, spec: Path, services: Field) -> Iterator[Role]:
+    """Yield the roles of a service: `replicas` instances of `podGroupSize` pods each."""
     for at in instance.items(document, (*spec, "roles")):
         pods = instance.count(document, (*at, "podGroupSize"), 1, "default of AIBrix")
         replicas = instance.product(services, instance.count(document, (*at, "replicas"), 1))
-        for role in _of_template(document, _name(document, at), document.node((*at, "template", "spec")), at):
+        for role in _read_template(document, _read_name(document, at), document.node((*at, "template", "spec")), at):
             yield instance.counted(role, pods, replicas)
 
 
-def _fleet(document: Document, spec: Path, fleets: Field) -> Iterator[Role]:
-    """Ray clusters: the head and its worker groups form one instance."""
+def _read_fleet(document: Document, spec: Path, fleets: Field) -> Iterator[Role]:
+    """Yield the roles of Ray clusters: the head and its worker groups form one instance."""
     head = document.node((*spec, "headGroupSpec", "template", "spec"))
-    found = _parts(_of_template(document, "head", head, (*spec, "headGroupSpec")), instance.ONE_POD, fleets)
+    roles = _count_roles(_read_template(document, "head", head, (*spec, "headGroupSpec")), instance.ONE_POD, fleets)
     for at in instance.items(document, (*spec, "workerGroupSpecs")):
         pods = instance.product(
             instance.count(document, (*at, "replicas"), 1), instance.count(document, (*at, "numOfHosts"), 1)
         )
         name = str(document.get((*at, "groupName")) or "worker")
-        found += _parts(_of_template(document, name, document.node((*at, "template", "spec")), at), pods, fleets)
+        roles += _count_roles(
+            _read_template(document, name, document.node((*at, "template", "spec")), at), pods, fleets
+        )
     mounted = {"shared_memory_default": Field(False, source=MOUNTED)}
-    yield from instance.joined([role.having(**mounted) for role in found], "one Ray cluster")
+    yield from instance.joined([role.having(**mounted) for role in roles], "one Ray cluster")
 
 
 # ---- RoleBasedGroup
 
 
-def _groups(document: Document, spec: Path, groups: Field) -> Iterator[Role]:
-    """A role's pods by its pattern: alone, a leader with workers, or components of several templates."""
+def _read_groups(document: Document, spec: Path, groups: Field) -> Iterator[Role]:
+    """Yield the roles of a group by their pattern.
+
+    A role is a single pod, a leader with workers, or components of several templates.
+    """
     for at in instance.items(document, (*spec, "roles")):
-        name = _name(document, at)
+        name = _read_name(document, at)
         replicas = instance.product(groups, instance.count(document, (*at, "replicas"), 1))
         components = list(instance.items(document, (*at, "customComponentsPattern", "components")))
         pattern = next((key for key in ("leaderWorkerPattern", "leaderWorkerSet") if document.get((*at, key))), None)
         if components:
-            yield from _composed(document, name, components, replicas)
+            yield from _read_components(document, name, components, replicas)
         elif pattern:
-            yield from _led(document, spec, name, at, pattern, replicas)
+            yield from _read_leader_group(document, spec, name, at, pattern, replicas)
         else:
             base = (*at, "standalonePattern") if document.get((*at, "standalonePattern")) else at
-            for role in _of_template(document, name, _template(document, spec, base), base):
+            for role in _read_template(document, name, _resolve_template(document, spec, base), base):
                 yield instance.counted(role, instance.ONE_POD, replicas)
 
 
-def _composed(document: Document, name: str, components: list[Path], replicas: Field) -> Iterator[Role]:
-    """One instance of several kinds of pods, `size` of each."""
-    found: list[Role] = []
+def _read_components(document: Document, name: str, components: list[Path], replicas: Field) -> Iterator[Role]:
+    """Yield the roles of one instance that has several kinds of pods, `size` of each."""
+    counted: list[Role] = []
     for at in components:
-        label = f"{name}/{_name(document, at)}"
-        roles = _of_template(document, label, document.node((*at, "template", "spec")), at)
-        found += _parts(roles, instance.count(document, (*at, "size"), 1), replicas)
-    yield from instance.joined(found, "one instance")
+        label = f"{name}/{_read_name(document, at)}"
+        roles = _read_template(document, label, document.node((*at, "template", "spec")), at)
+        counted += _count_roles(roles, instance.count(document, (*at, "size"), 1), replicas)
+    yield from instance.joined(counted, "one instance")
 
 
-def _led(document: Document, spec: Path, name: str, at: Path, key: str, replicas: Field) -> Iterator[Role]:
-    """`size` pods: one with the leader's patch, the others with the workers'."""
+def _read_leader_group(
+    document: Document, spec: Path, name: str, at: Path, key: str, replicas: Field
+) -> Iterator[Role]:
+    """Yield the roles of `size` pods: one with the leader's patch, the others with the workers'."""
     base = (*at, key)
     size = instance.count(document, (*base, "size"), 1)
-    template = _template(document, spec, base) or _template(document, spec, at)
+    template = _resolve_template(document, spec, base) or _resolve_template(document, spec, at)
     patches = [
         next((node for patch in names if (node := document.node((*base, patch, "spec")))), None)
         for names in (("leaderTemplatePatch", "patchLeaderTemplate"), ("workerTemplatePatch", "patchWorkerTemplate"))
     ]
     if not any(patches):
-        yield from _parts(_of_template(document, name, template, at), size, replicas)
+        yield from _count_roles(_read_template(document, name, template, at), size, replicas)
         return
     others = Field(size.value - 1 if isinstance(size.value, int) else size.value, size.origins)
     leader, worker = (joined.merged(template, patch) for patch in patches)
-    found = _parts(_of_template(document, f"{name}/leader", leader, at), instance.ONE_POD, replicas)
+    roles = _count_roles(_read_template(document, f"{name}/leader", leader, at), instance.ONE_POD, replicas)
     if others.value != 0:
-        found += _parts(_of_template(document, f"{name}/worker", worker, at), others, replicas)
-    yield from instance.joined(found, "one group")
+        roles += _count_roles(_read_template(document, f"{name}/worker", worker, at), others, replicas)
+    yield from instance.joined(roles, "one group")
 
 
-def _template(document: Document, spec: Path, at: Path) -> Node | None:
-    """The pod of a role: its own, or one of the group's templates with the role's patch over it."""
+def _resolve_template(document: Document, spec: Path, at: Path) -> Node | None:
+    """Return the pod of a role: its own, or a group template with the role's patch applied."""
     own = document.node((*at, "template", "spec"))
     name = document.get((*at, "templateRef", "name"))
     if own is not None or not isinstance(name, str):
@@ -149,21 +159,27 @@ def _template(document: Document, spec: Path, at: Path) -> Node | None:
 # ---- pods
 
 
-def _name(document: Document, at: Path) -> str:
+def _read_name(document: Document, at: Path) -> str:
     return str(document.get((*at, "name")) or at[-1])
 
 
-def _of_template(document: Document, name: str, template: Node | None, at: Path) -> Iterator[Role]:
-    """The containers of a pod with GPUs or an engine; several are told apart by their names."""
+def _read_template(document: Document, name: str, template: Node | None, at: Path) -> Iterator[Role]:
+    """Yield the containers of a pod with GPUs or an engine.
+
+    Several containers get their names as a suffix.
+    """
     if template is None or template.kind != "mapping":
         return
     made = joined.pod(document, template)
     given = pod.hints(document, ("metadata",), (*at, "template", "metadata"))
-    found = list(pod.roles(made, ("spec",), given))
-    for role in found:
-        yield replace(role, name=name if len(found) == 1 else f"{name}/{role.name}")
+    roles = list(pod.roles(made, ("spec",), given))
+    for role in roles:
+        yield replace(role, name=name if len(roles) == 1 else f"{name}/{role.name}")
 
 
-def _parts(roles: Iterator[Role], pods: Field, replicas: Field) -> list[Role]:
-    """Roles of an instance all of whose pods are known, whatever their arguments say of others."""
+def _count_roles(roles: Iterator[Role], pods: Field, replicas: Field) -> list[Role]:
+    """Return the roles of an instance whose pods are all known.
+
+    Their arguments may mention GPUs of other pods, which are counted here already.
+    """
     return [instance.counted(role.having(multi_node=Field(False)), pods, replicas) for role in roles]

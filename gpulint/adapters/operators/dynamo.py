@@ -1,4 +1,4 @@
-"""Dynamo: graphs of components, each a pod that the operator makes, over several nodes where it says so."""
+"""Dynamo: graphs of components, each a pod that the operator creates, on one or several nodes."""
 
 from __future__ import annotations
 
@@ -33,11 +33,14 @@ MAIN = "main"
 MOUNTED = "the Dynamo operator mounts /dev/shm, 8 GiB unless a size is stated (dynamo deploy/operator/api/v1beta1)"
 RESOURCES = ("cpu", "memory")
 GPU = "nvidia.com/gpu"
-"""What `gpu` asks for where no gpuType is stated (dynamo deploy/operator/api/v1alpha1/common.go)."""
+"""The resource that `gpu` requests without a gpuType.
+
+Source: dynamo deploy/operator/api/v1alpha1/common.go.
+"""
 
 
 class Component(NamedTuple):
-    """One component: its name, where it stands, and the variables that the graph gives all of them."""
+    """One component: its name, its path, and the variables that the graph gives all components."""
 
     name: str
     path: Path
@@ -50,17 +53,17 @@ def claims(document: Document) -> bool:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """One workload: a role for each component that has GPUs or runs an engine."""
-    roles = tuple(role for component in _components(document) for role in _roles(document, component))
+    """Yield one workload with a role for each component that has GPUs or runs an engine."""
+    roles = tuple(role for component in _find_components(document) for role in _read_roles(document, component))
     if roles:
         name = str(document.get(("metadata", "name")) or document.get(("kind",)))
-        aims = stated_objectives.of_planner(document)
-        aimed = tuple(replace(role, fields={**aims, **role.fields}) for role in roles)
-        yield Workload(name, "inference", "dynamo", document, (), aimed)
+        objectives = stated_objectives.of_planner(document)
+        roles_with_objectives = tuple(replace(role, fields={**objectives, **role.fields}) for role in roles)
+        yield Workload(name, "inference", "dynamo", document, (), roles_with_objectives)
 
 
-def _components(document: Document) -> Iterator[Component]:
-    """The services of v1alpha1, the list of v1beta1, or the one component that the object is."""
+def _find_components(document: Document) -> Iterator[Component]:
+    """Yield the services of v1alpha1, the list of v1beta1, or the object's one component."""
     if document.get(("kind",)) == COMPONENT:
         name = document.get(("spec", "serviceName")) or document.get(("metadata", "name"))
         yield Component(str(name or COMPONENT), ("spec",), None)
@@ -77,17 +80,23 @@ def _components(document: Document) -> Iterator[Component]:
             yield Component(str(component.get("name") or at), ("spec", "components", at), shared)
 
 
-def _roles(document: Document, component: Component) -> Iterator[Role]:
-    """The containers of a component's pod with GPUs or an engine, on as many nodes as it states."""
+def _read_roles(document: Document, component: Component) -> Iterator[Role]:
+    """Yield the containers of a component's pod with GPUs or an engine, on its number of nodes."""
     path = component.path
-    spec = _template_spec(document, component) if _is_template(document, path) else _extra_spec(document, component)
+    spec = (
+        _build_template_spec(document, component)
+        if _is_template(document, path)
+        else _build_extra_spec(document, component)
+    )
     if spec is None:
         return
     made = joined.pod(document, spec)
     given = pod.hints(document, ("metadata",), path, (*path, "extraPodMetadata"), (*path, "podTemplate", "metadata"))
     for role in pod.roles(made, ("spec",), given):
         name = component.name if role.name in (MAIN, "0") else f"{component.name}/{role.name}"
-        whole = instance.counted(_completed(document, path, role), _nodes(document, path), _replicas(document, path))
+        whole = instance.counted(
+            _complete_role(document, path, role), _count_nodes(document, path), _count_replicas(document, path)
+        )
         yield replace(whole, name=name)
 
 
@@ -95,8 +104,8 @@ def _is_template(document: Document, path: Path) -> bool:
     return isinstance(document.get((*path, "podTemplate")), dict)
 
 
-def _template_spec(document: Document, component: Component) -> Node | None:
-    """v1beta1: the pod as written, with the graph's variables in its main container."""
+def _build_template_spec(document: Document, component: Component) -> Node | None:
+    """Return the pod of v1beta1: as written, with the graph's variables in its main container."""
     spec = document.node((*component.path, "podTemplate", "spec"))
     if component.shared is None or spec is None:
         return spec
@@ -104,15 +113,18 @@ def _template_spec(document: Document, component: Component) -> Node | None:
     return joined.merged(tree.written({"containers": [{"name": MAIN, "env": component.shared}]}, at), spec)
 
 
-def _extra_spec(document: Document, component: Component) -> Node | None:
-    """v1alpha1: the main container under the resources and variables that the service states beside it."""
+def _build_extra_spec(document: Document, component: Component) -> Node | None:
+    """Return the pod of v1alpha1.
+
+    The main container gets the resources and variables that the service states.
+    """
     path = component.path
     extra = joined.entries(document.node((*path, "extraPodSpec")))
     at = tree.place(document, path)
     stated: joined.Parts = {
         "name": MAIN,
-        "resources": _resources(document, path),
-        "env": _environment(document, component),
+        "resources": _build_resources(document, path),
+        "env": _build_environment(document, component),
     }
     if secret := document.node((*path, "envFromSecret")):
         stated["envFrom"] = [{"secretRef": {"name": secret}}]
@@ -124,10 +136,10 @@ def _extra_spec(document: Document, component: Component) -> Node | None:
     return Node("mapping", at.start, at.end, [*rest, containers])
 
 
-def _resources(document: Document, path: Path) -> joined.Parts:
-    """The resources as Kubernetes names them; claims as they stand."""
+def _build_resources(document: Document, path: Path) -> joined.Parts:
+    """Return the resources with Kubernetes' names; claims are passed on unchanged."""
     sides: joined.Parts = {
-        side: _amounts(document, (*path, "resources", side))
+        side: _build_amounts(document, (*path, "resources", side))
         for side in ("limits", "requests")
         if isinstance(document.get((*path, "resources", side)), dict)
     }
@@ -136,7 +148,7 @@ def _resources(document: Document, path: Path) -> joined.Parts:
     return sides
 
 
-def _amounts(document: Document, path: Path) -> joined.Parts:
+def _build_amounts(document: Document, path: Path) -> joined.Parts:
     amounts: joined.Parts = {name: document.node((*path, name)) for name in RESOURCES}
     kind = document.get((*path, "gpuType"))
     key, gpus = document.key_node((*path, "gpu")), document.node((*path, "gpu"))
@@ -147,7 +159,7 @@ def _amounts(document: Document, path: Path) -> joined.Parts:
     return {name: amount for name, amount in amounts.items() if amount is not None}
 
 
-def _environment(document: Document, component: Component) -> tree.Part:
+def _build_environment(document: Document, component: Component) -> tree.Part:
     own = joined.items(document.node((*component.path, "envs")))
     return [*joined.items(component.shared), *own] or None
 
@@ -155,10 +167,10 @@ def _environment(document: Document, component: Component) -> tree.Part:
 # ---- what the operator decides
 
 
-def _completed(document: Document, path: Path, role: Role) -> Role:
-    """A role with the memory that is mounted, and the model that the component is said to serve."""
+def _complete_role(document: Document, path: Path, role: Role) -> Role:
+    """Return a role with the mounted memory and the model that the component serves."""
     fields: dict[str, Field] = dict(role.fields)
-    if fields["shared_memory_default"].value and not _shared_memory_off(document, path):
+    if fields["shared_memory_default"].value and not _is_shared_memory_off(document, path):
         fields["shared_memory_default"] = Field(False, source=MOUNTED)
     reference = Origin(document, (*path, "modelRef", "name"))
     stated = document.get(reference.path)
@@ -167,19 +179,19 @@ def _completed(document: Document, path: Path, role: Role) -> Role:
     return replace(role, fields=fields)
 
 
-def _shared_memory_off(document: Document, path: Path) -> bool:
+def _is_shared_memory_off(document: Document, path: Path) -> bool:
     size = document.get((*path, "sharedMemorySize"))
     return document.get((*path, "sharedMemory", "disabled")) is True or str(size) == "0"
 
 
-def _nodes(document: Document, path: Path) -> Field:
+def _count_nodes(document: Document, path: Path) -> Field:
     if document.get((*path, "multinode")) is None:
         return instance.ONE_POD
     return instance.count(document, (*path, "multinode", "nodeCount"), 2, "default of Dynamo")
 
 
-def _replicas(document: Document, path: Path) -> Field:
-    """A scaling adapter moves the replicas from what is stated."""
+def _count_replicas(document: Document, path: Path) -> Field:
+    """Return the replicas; a scaling adapter changes them from the stated number."""
     adapter = document.get((*path, "scalingAdapter"))
     if isinstance(adapter, Mapping) and (adapter.get("enabled") is True or _is_template(document, path)):
         at = Origin(document, (*path, "scalingAdapter"))

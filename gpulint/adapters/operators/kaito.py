@@ -1,4 +1,7 @@
-"""KAITO: objects that name a machine type and the preset of a model; KAITO decides how it is spread."""
+"""KAITO: objects that name a machine type and a model preset.
+
+KAITO decides how the model is spread over GPUs.
+"""
 
 from __future__ import annotations
 
@@ -37,30 +40,34 @@ def claims(document: Document) -> bool:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """A workspace states its parts at the top, a set in its template, roles each in an entry of a list."""
+    """Yield one workload.
+
+    A workspace has its parts at the top, a set in its template, and roles each in an entry of a
+    list.
+    """
     kind = document.get(("kind",))
     base: Path = ("spec", "template") if kind == SET else ()
     purpose = "training" if document.get((*base, "tuning")) else "inference"
     if kind == ROLES:
-        roles = tuple(_listed(document, repository))
+        roles = tuple(_read_listed_roles(document, repository))
     elif kind == RAG:
-        roles = tuple(_retrieving(document))
+        roles = tuple(_read_rag_engine(document))
     else:
-        roles = tuple(_of_template(document, base, repository))
+        roles = tuple(_read_template(document, base, repository))
     if roles:
         name = str(document.get(("metadata", "name")) or kind)
         yield Workload(name, purpose, "kaito", document, (), roles)
 
 
-def _of_template(document: Document, base: Path, repository: Repository) -> Iterator[Role]:
-    """The preset of a workspace, else the pod that it states itself."""
-    machine = _machine(document, (*base, "resource"))
-    if preset := _preset(document, base):
+def _read_template(document: Document, base: Path, repository: Repository) -> Iterator[Role]:
+    """Yield the preset of a workspace, else the pod that it states itself."""
+    machine = _read_machine(document, (*base, "resource"))
+    if preset := _read_preset(document, base):
         config = Origin(document, (*base, "inference", "config"))
-        fields = {**machine, **_asked(document, (*base, "resource")), **preset}
-        engine, unread = _engine(document, base, config, repository)
+        fields = {**machine, **_read_gpus(document, (*base, "resource")), **preset}
+        engine, unread = _read_engine(document, base, config, repository)
         anchor = next(iter(preset.values())).origins[0]
-        role = _counted(Role("preset", anchor, {**fields, **engine}, None, unread))
+        role = _open_counts(Role("preset", anchor, {**fields, **engine}, None, unread))
         in_set = document.get(("kind",)) == SET
         yield role.having(replicas=instance.count(document, ("spec", "replicas"), 1)) if in_set else role
         return
@@ -69,12 +76,12 @@ def _of_template(document: Document, base: Path, repository: Repository) -> Iter
         yield instance.counted(role.having(**machine), instance.ONE_POD, replicas)
 
 
-def _listed(document: Document, repository: Repository) -> Iterator[Role]:
-    """Prefill and decode of one model, each on machines of its own."""
+def _read_listed_roles(document: Document, repository: Repository) -> Iterator[Role]:
+    """Yield prefill and decode of one model, each on machines of its own."""
     model = Origin(document, ("spec", "model", "name"))
     for at in instance.items(document, ("spec", "roles")):
-        fields = {**_machine(document, at), **_asked(document, at), **_named(model)}
-        engine, unread = _engine(document, (), Origin(document, (*at, "runtimeConfig")), repository)
+        fields = {**_read_machine(document, at), **_read_gpus(document, at), **_resolve_preset(model)}
+        engine, unread = _read_engine(document, (), Origin(document, (*at, "runtimeConfig")), repository)
         role = Role(
             str(document.get((*at, "type")) or at[-1]),
             Origin(document, (*at, "type")),
@@ -82,27 +89,27 @@ def _listed(document: Document, repository: Repository) -> Iterator[Role]:
             None,
             unread,
         )
-        yield _counted(role).having(replicas=instance.count(document, (*at, "replicas"), 1, "default of KAITO"))
+        yield _open_counts(role).having(replicas=instance.count(document, (*at, "replicas"), 1, "default of KAITO"))
 
 
-def _retrieving(document: Document) -> Iterator[Role]:
-    """The engine of a RAGEngine, whose embedding model runs on the machine that is asked for."""
+def _read_rag_engine(document: Document) -> Iterator[Role]:
+    """Yield the engine of a RAGEngine, whose embedding model runs on the requested machine."""
     compute = ("spec", "compute")
-    machine = _machine(document, compute)
+    machine = _read_machine(document, compute)
     if "instance_type" not in machine:
         return
     model = Origin(document, ("spec", "embedding", "local", "modelID"))
     at = Origin(document, (*compute, "instanceType"))
-    fields = {**machine, **_asked(document, compute), **_named(model)}
+    fields = {**machine, **_read_gpus(document, compute), **_resolve_preset(model)}
     fields["program"] = Field("ragengine", (at,))
-    yield _counted(Role("ragengine", at, fields, None, WRITTEN))
+    yield _open_counts(Role("ragengine", at, fields, None, WRITTEN))
 
 
 # ---- the machine
 
 
-def _machine(document: Document, resource: Path) -> dict[str, Field]:
-    """The machine type, and the accelerators that it holds; else the labels that choose the nodes."""
+def _read_machine(document: Document, resource: Path) -> dict[str, Field]:
+    """Return the machine type and its accelerators, else the labels that select the nodes."""
     origin = Origin(document, (*resource, "instanceType"))
     name = document.get(origin.path)
     node = hardware.node(name) if isinstance(name, str) else None
@@ -119,25 +126,25 @@ def _machine(document: Document, resource: Path) -> dict[str, Field]:
     return {"accelerator": Field(Unknown("the labels choose the nodes", "queue or partition"), (labels,))}
 
 
-def _asked(document: Document, resource: Path) -> dict[str, Field]:
-    """The GPUs of one pod: those of a whole machine."""
+def _read_gpus(document: Document, resource: Path) -> dict[str, Field]:
+    """Return the GPUs of one pod: those of a whole machine."""
     origin = Origin(document, (*resource, "instanceType"))
     name = document.get(origin.path)
     node = hardware.node(name) if isinstance(name, str) else None
     partition = Origin(document, (*resource, "partition"))
-    count = Field(node.node_gpus, (origin,)) if node else Field(_unnamed(document, resource), (origin,))
+    count = Field(node.node_gpus, (origin,)) if node else Field(_explain_unnamed(document, resource), (origin,))
     if document.get(partition.path):
-        count = Field(Unknown("a part of the machine is asked for", "operator preset"), (partition,))
+        count = Field(Unknown("only part of the machine is requested", "operator preset"), (partition,))
     return {"gpus_per_pod": count, "shared_memory_default": Field(False, source=MOUNTED)}
 
 
-def _unnamed(document: Document, resource: Path) -> Unknown:
+def _explain_unnamed(document: Document, resource: Path) -> Unknown:
     return Unknown(
         "the machines are not named", "" if document.get((*resource, "instanceType")) else "queue or partition"
     )
 
 
-def _counted(role: Role) -> Role:
+def _open_counts(role: Role) -> Role:
     spread = Field(SPREAD, (role.anchor,))
     return role.having(pods_per_replica=spread, replicas=spread, gpus_per_replica=spread)
 
@@ -145,27 +152,29 @@ def _counted(role: Role) -> Role:
 # ---- the model and its engine
 
 
-def _preset(document: Document, base: Path) -> dict[str, Field]:
-    """The checkpoint of a preset: one of KAITO's own names, or an id of Hugging Face."""
+def _read_preset(document: Document, base: Path) -> dict[str, Field]:
+    """Return the checkpoint of a preset: one of KAITO's own names, or an id of Hugging Face."""
     for part in ("inference", "tuning"):
         origin = Origin(document, (*base, part, "preset", "name"))
         if isinstance(document.get(origin.path), str):
-            return _named(origin)
+            return _resolve_preset(origin)
     return {}
 
 
-def _named(origin: Origin) -> dict[str, Field]:
+def _resolve_preset(origin: Origin) -> dict[str, Field]:
     name = origin.document.get(origin.path)
     if not isinstance(name, str):
         return {}
-    held = catalog.by("kaito_presets", "preset").get(name)
-    known = held["checkpoint"] if held else name if "/" in name else None
-    value = known or Unknown(f"the catalog does not know the preset {name}", "operator preset")
+    row = catalog.by("kaito_presets", "preset").get(name)
+    checkpoint = row["checkpoint"] if row else name if "/" in name else None
+    value = checkpoint or Unknown(f"the catalog does not know the preset {name}", "operator preset")
     return {"checkpoint": Field(value, (origin,))}
 
 
-def _engine(document: Document, base: Path, config: Origin, repository: Repository) -> tuple[dict[str, Field], str]:
-    """vLLM, with the arguments that a ConfigMap states to it; what tunes a model is KAITO's own program."""
+def _read_engine(
+    document: Document, base: Path, config: Origin, repository: Repository
+) -> tuple[dict[str, Field], str]:
+    """Return vLLM with the arguments in a ConfigMap; KAITO's own program tunes models."""
     at = Origin(document, (*base, "inference", "preset") if document.get((*base, "inference")) else ("kind",))
     runtime = document.get(RUNTIME)
     if document.get((*base, "tuning")):
@@ -173,26 +182,33 @@ def _engine(document: Document, base: Path, config: Origin, repository: Reposito
         return {"engine": Field(Unknown("KAITO's own program tunes the model", "operator preset"), (tuned,))}, WRITTEN
     if runtime not in (None, "vllm"):
         place = Origin(document, RUNTIME)
-        return {"engine": Field(Unknown(f"the runtime {runtime} serves", "operator preset"), (place,))}, WRITTEN
+        return {
+            "engine": Field(Unknown(f"the runtime {runtime} serves the model", "operator preset"), (place,))
+        }, WRITTEN
     spread = {name: Field(SPREAD, (at,)) for name in ("tensor_parallel", "pipeline_parallel")}
-    return {**_stated(config, repository), **spread, "engine": Field("vllm", (at,), assumption=SERVED)}, WRITTEN
+    return {**_read_config(config, repository), **spread, "engine": Field("vllm", (at,), assumption=SERVED)}, WRITTEN
 
 
-def _stated(config: Origin, repository: Repository) -> dict[str, Field]:
-    """The fields that the `vllm` part of a ConfigMap states, read as the arguments that it becomes.
+def _read_config(config: Origin, repository: Repository) -> dict[str, Field]:
+    """Return the fields in the `vllm` part of a ConfigMap, read as the arguments that they become.
 
-    KAITO's own command states the parallelism, which counts more (kaito v0.12.0 pkg/model/interface.go).
+    KAITO's own command sets the parallelism and takes precedence (kaito v0.12.0
+    pkg/model/interface.go).
     """
     name = config.document.get(config.path)
     if not isinstance(name, str):
         return {}
-    beside = [one for one in config.document.beside if _holds(one, name)]
-    found = beside or [one for one in repository.objects("ConfigMap", name, config.document.path) if _holds(one, name)]
-    inner = nested.document(found[0], ("data", CONFIG_KEY)) if len(found) == 1 else None
+    beside = [candidate for candidate in config.document.beside if _is_config_map(candidate, name)]
+    config_maps = beside or [
+        candidate
+        for candidate in repository.objects("ConfigMap", name, config.document.path)
+        if _is_config_map(candidate, name)
+    ]
+    inner = nested.document(config_maps[0], ("data", CONFIG_KEY)) if len(config_maps) == 1 else None
     keywords = inner.get(("vllm",)) if inner else None
     if inner is None or not isinstance(keywords, dict):
         return {}
-    words = tuple(word for key in keywords for word in _words(inner, str(key)))
+    words = tuple(word for key in keywords for word in _render_words(inner, str(key)))
     start = Argument("", config)
     program = (Argument("vllm", config), Argument("serve", config))
     reading = engines.read(Invocation(start, (*program, *words), command.Environment(), entrypoint=False))
@@ -201,18 +217,18 @@ def _stated(config: Origin, repository: Repository) -> dict[str, Field]:
     kept = {
         key: field for key, field in reading.fields.items() if field.origins and key not in ("engine", "checkpoint")
     }
-    if found[0].path == config.document.path:
+    if config_maps[0].path == config.document.path:
         return kept
     return {key: replace(field, origins=(config, *field.origins)) for key, field in kept.items()}
 
 
-def _holds(document: Document, name: str) -> bool:
+def _is_config_map(document: Document, name: str) -> bool:
     is_map = (document.get(("apiVersion",)), document.get(("kind",))) == ("v1", "ConfigMap")
     return is_map and document.get(("metadata", "name")) == name
 
 
-def _words(inner: Document, key: str) -> Iterator[Argument]:
-    """A key and its value as the argument that states them."""
+def _render_words(inner: Document, key: str) -> Iterator[Argument]:
+    """Yield a key and its value as the equivalent argument."""
     value = inner.get(("vllm", key))
     flag = f"--{key.replace('_', '-')}"
     if isinstance(value, bool):

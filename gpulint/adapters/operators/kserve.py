@@ -1,4 +1,4 @@
-"""KServe: inference services of a model format and its serving runtime, or of containers of their own."""
+"""KServe: inference services of a model format and its serving runtime, or of own containers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MENTIONS = ("serving.kserve.io", "serving.kubeflow.org")
 
 GROUPS = ("serving.kserve.io", "serving.kubeflow.org")
 TEMPLATES = ("ServingRuntime", "ClusterServingRuntime", kserve_llm.CONFIG)
-"""Kinds that other objects are made from: known, and no workloads themselves."""
+"""Kinds that other objects are created from; they are known and are no workloads themselves."""
 KINDS = frozenset((group, kind) for group in GROUPS for kind in (*TEMPLATES, "InferenceService", kserve_llm.KIND))
 
 
@@ -24,7 +24,10 @@ def claims(document: Document) -> bool:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """The workload of a service; runtimes and configurations are read where a service names them."""
+    """Yield the workload of a service.
+
+    Runtimes and configurations are read where a service names them.
+    """
     kind = document.get(("kind",))
     if kind == kserve_llm.KIND:
         yield from kserve_llm.workloads(document, repository)

@@ -1,4 +1,7 @@
-"""KServe's LLMInferenceService: decode and prefill workloads on the configurations that the operator keeps for them."""
+"""KServe's LLMInferenceService: decode and prefill workloads.
+
+They are read together with the configurations that the operator keeps for them.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ GROUP = "serving.kserve.io"
 MAIN = "main"
 ADDITIONAL = "VLLM_ADDITIONAL_ARGS"
 OWN = "kserve-config-"
-"""Begins the names of the operator's own configurations, which are read here by what they say."""
+"""Prefix of the operator's own configurations, whose content is built in here."""
 MOUNTS = {
     "/home": "home",
     "/tmp": "tmp-dir",
@@ -39,7 +42,7 @@ GPU_CLASSES = frozenset({"gpu.nvidia.com", "gpu.amd.com", "gpu.intel.com"})
 
 
 class Section(NamedTuple):
-    """One workload of a service: where it stands, its merged settings, and the places of what other objects give it."""
+    """One workload of a service: its path, merged settings, and locations in other objects."""
 
     document: Document
     base: Path
@@ -49,20 +52,20 @@ class Section(NamedTuple):
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """One workload: decode and prefill where they are apart, else one role."""
-    found = list(_sections(document, repository))
-    names = ("decode", "prefill") if len(found) > 1 else (MAIN,)
-    roles = tuple(role for name, section in zip(names, found, strict=False) for role in _roles(name, section))
+    """Yield one workload: decode and prefill if they are separate, else one role."""
+    sections = list(_find_sections(document, repository))
+    names = ("decode", "prefill") if len(sections) > 1 else (MAIN,)
+    roles = tuple(role for name, section in zip(names, sections, strict=False) for role in _read_roles(name, section))
     name = str(document.get(("metadata", "name")) or KIND)
     if roles:
         yield Workload(name, "inference", "kserve", document, (), roles)
 
 
-def _sections(document: Document, repository: Repository) -> Iterator[Section]:
+def _find_sections(document: Document, repository: Repository) -> Iterator[Section]:
     places = Places()
     settings, unread = document.node(("spec",)), ""
     base: Node | None = None
-    for config, reference in _configurations(document, repository):
+    for config, reference in _find_configurations(document, repository):
         if config is None:
             unread = unread or f"the configuration {reference.text()} may add arguments"
         else:
@@ -83,29 +86,34 @@ def _sections(document: Document, repository: Repository) -> Iterator[Section]:
         )
 
 
-def _configurations(document: Document, repository: Repository) -> Iterator[tuple[Document | None, Origin]]:
-    """The configurations that a service names, in order; None for one that is not in the repository, or not surely."""
+def _find_configurations(document: Document, repository: Repository) -> Iterator[tuple[Document | None, Origin]]:
+    """Yield the configurations that a service names, in order.
+
+    None replaces one that is missing from the repository or ambiguous.
+    """
     for at in instance.items(document, ("spec", "baseRefs")):
         name = document.get((*at, "name"))
         if isinstance(name, str) and not name.startswith(OWN):
-            found = _held(document, name, repository)
-            yield (found[0] if len(found) == 1 else None), Origin(document, (*at, "name"))
+            objects = _find_objects(document, name, repository)
+            yield (objects[0] if len(objects) == 1 else None), Origin(document, (*at, "name"))
 
 
-def _held(document: Document, name: str, repository: Repository) -> Sequence[Document]:
+def _find_objects(document: Document, name: str, repository: Repository) -> Sequence[Document]:
     same_file = [
-        one for one in document.beside if (one.get(("kind",)), one.get(("metadata", "name"))) == (CONFIG, name)
+        candidate
+        for candidate in document.beside
+        if (candidate.get(("kind",)), candidate.get(("metadata", "name"))) == (CONFIG, name)
     ]
-    found = same_file or repository.objects(CONFIG, name, document.path)
-    return [one for one in found if str(one.get(("apiVersion",))).startswith(f"{GROUP}/")]
+    candidates = same_file or repository.objects(CONFIG, name, document.path)
+    return [candidate for candidate in candidates if str(candidate.get(("apiVersion",))).startswith(f"{GROUP}/")]
 
 
 # ---- the pods of one workload
 
 
-def _roles(name: str, section: Section) -> Iterator[Role]:
-    """The containers with GPUs, each on as many pods as the service spreads one instance over."""
-    spec = joined.merged(joined.merged(_mounting(section), _template(section)), _main(section))
+def _read_roles(name: str, section: Section) -> Iterator[Role]:
+    """Yield the containers with GPUs, each on the pods that one instance is spread over."""
+    spec = joined.merged(joined.merged(_build_mounts(section), _find_template(section)), _build_main(section))
     if spec is None:
         return
     made = joined.pod(section.document, spec)
@@ -113,62 +121,75 @@ def _roles(name: str, section: Section) -> Iterator[Role]:
     for role in pod.roles(made, ("spec",), given):
         is_main = role.name == MAIN
         if is_main or role.value("gpus_per_pod"):
-            whole = _counted(section, section.places.resolved(_completed(section, role) if is_main else role))
+            whole = _count_instance(
+                section, section.places.resolved(_complete_role(section, role) if is_main else role)
+            )
             yield replace(whole, name=name if is_main else f"{name}/{role.name}")
 
 
-def _template(section: Section) -> Node | None:
+def _find_template(section: Section) -> Node | None:
     return joined.value(section.settings, "template")
 
 
-def _mounting(section: Section) -> Node:
-    """The mounts of the operator's configuration, whose volumes a template may state anew."""
+def _build_mounts(section: Section) -> Node:
+    """Return the mounts of the operator's configuration, whose volumes a template may replace."""
     at = tree.place(section.document, (*section.base, "template"))
     mounts: list[tree.Part] = [{"mountPath": path, "name": name} for path, name in MOUNTS.items()]
-    name = joined.value(_container(section), "name") or MAIN
+    name = joined.value(_find_container(section), "name") or MAIN
     return tree.written({"containers": [{"name": name, "volumeMounts": mounts}]}, at)
 
 
-def _main(section: Section) -> Node:
-    """What the operator's configuration adds to the main container: the command, unless another is stated."""
+def _build_main(section: Section) -> Node:
+    """Return what the operator's configuration adds to the main container.
+
+    It adds the command, unless another one is stated.
+    """
     at = tree.place(section.document, (*section.base, "template"))
-    container = _container(section)
+    container = _find_container(section)
     main: joined.Parts = {"name": joined.value(container, "name") or MAIN}
     if joined.value(container, "command") is None:
-        main["command"] = [tree.word("vllm", at), tree.word("serve", at), *_served(section, at)]
-        main["args"] = [*_parallel(section), *_adapters(section), *_additional(section), *_own(container)]
+        main["command"] = [tree.word("vllm", at), tree.word("serve", at), *_build_model_word(section, at)]
+        main["args"] = [
+            *_build_parallel_arguments(section),
+            *_build_adapter_arguments(section),
+            *_split_additional(section),
+            *_read_own_arguments(container),
+        ]
     return tree.written({"containers": [main]}, at)
 
 
-def _container(section: Section) -> Node | None:
-    listed = joined.items(joined.value(_template(section), "containers"))
-    return next((one for one in listed if joined.text(joined.value(one, "name")) == MAIN), None)
+def _find_container(section: Section) -> Node | None:
+    listed = joined.items(joined.value(_find_template(section), "containers"))
+    return next((container for container in listed if joined.text(joined.value(container, "name")) == MAIN), None)
 
 
-def _own(container: Node | None) -> Sequence[Node]:
+def _read_own_arguments(container: Node | None) -> Sequence[Node]:
     return joined.items(joined.value(container, "args"))
 
 
-def _served(section: Section, at: Node) -> Iterator[Node]:
-    """The model as a word: the id of a hub, else the folder that the weights are put into."""
+def _build_model_word(section: Section, at: Node) -> Iterator[Node]:
+    """Yield the model as a word: the id of a hub, else the folder with the weights."""
     uri = joined.value(section.settings, "model", "uri")
     scheme, separator, name = joined.text(uri).partition("://")
     if uri is not None and scheme == "hf" and separator and name:
-        yield _part(section.document, ("spec", "model", "uri"), uri, len(scheme) + len(separator))
+        yield _cut_scalar(section.document, ("spec", "model", "uri"), uri, len(scheme) + len(separator))
     elif uri is not None:
         yield tree.word("/mnt/models", uri)
 
 
-def _part(document: Document, path: Path, node: Node, start: int) -> Node:
-    """The rest of a scalar of the file from a character on."""
+def _cut_scalar(document: Document, path: Path, node: Node, start: int) -> Node:
+    """Return the rest of a scalar of the file from a character on."""
     name = str(node.value)[start:]
     if document.node(path) is not node:
         return tree.word(name, node)
     return Node("scalar", document.offset(path, start), document.offset(path, start + len(name)), name, tree.WRITTEN)
 
 
-def _parallel(section: Section) -> Iterator[Node]:
-    """The sizes that the configurations turn into arguments; of several nodes also copies, stages and experts."""
+def _build_parallel_arguments(section: Section) -> Iterator[Node]:
+    """Yield the sizes that the configurations turn into arguments.
+
+    On several nodes, these include data, pipeline and expert parallelism.
+    """
     flags = {"tensor": "--tensor-parallel-size"}
     if joined.value(section.settings, "worker"):
         flags |= {"data": "--data-parallel-size", "pipeline": "--pipeline-parallel-size"}
@@ -180,7 +201,7 @@ def _parallel(section: Section) -> Iterator[Node]:
             yield from (tree.word(flag, size), size)
 
 
-def _adapters(section: Section) -> Iterator[Node]:
+def _build_adapter_arguments(section: Section) -> Iterator[Node]:
     lora = joined.value(section.settings, "model", "lora")
     if lora is None or not joined.items(joined.value(lora, "adapters")):
         return
@@ -190,15 +211,15 @@ def _adapters(section: Section) -> Iterator[Node]:
             yield from (tree.word(flag, size), size)
 
 
-def _additional(section: Section) -> Iterator[Node]:
-    """The words of the variable that the command ends with, each at its place in it."""
-    held = _variable(section)
-    if held is None:
+def _split_additional(section: Section) -> Iterator[Node]:
+    """Yield the words of the variable that the command ends with, each at its location."""
+    variable = _find_variable(section)
+    if variable is None:
         return
-    made = joined.pod(section.document, tree.written({"value": held}, held))
+    made = joined.pod(section.document, tree.written({"value": variable}, variable))
     path: Path = ("spec", "value")
     copy = section.places.of(Origin(made, path))
-    for command in shell.commands(str(held.value)):
+    for command in shell.commands(str(variable.value)):
         for word in command.words:
             text = word.raw if word.text is None else word.text
             if copy is not None:
@@ -208,8 +229,8 @@ def _additional(section: Section) -> Iterator[Node]:
                 yield Node("scalar", start, end, text, tree.WRITTEN)
 
 
-def _variable(section: Section) -> Node | None:
-    for entry in joined.items(joined.value(_container(section), "env")):
+def _find_variable(section: Section) -> Node | None:
+    for entry in joined.items(joined.value(_find_container(section), "env")):
         if joined.text(joined.value(entry, "name")) == ADDITIONAL:
             return joined.value(entry, "value")
     return None
@@ -218,82 +239,97 @@ def _variable(section: Section) -> Node | None:
 # ---- what the operator decides
 
 
-def _completed(section: Section, role: Role) -> Role:
-    """The main container with what the operator mounts, downloads and claims for it."""
+def _complete_role(section: Section, role: Role) -> Role:
+    """Return the main container with what the operator mounts, downloads and claims for it."""
     fields = {key: field for key, field in role.fields.items() if key not in ("model_volume_bytes", "multi_node")}
     fields |= {"shared_memory_default": Field(False, source=MOUNTED), "engine_image": Field(None)}
     if section.unread:
         fields["unmounted_memory_volume"] = Field(None)
-    preset = joined.value(_container(section), "command") is None
+    preset = joined.value(_find_container(section), "command") is None
     if preset and role.text("engine") == "vllm":
         at = Origin(section.document, (*section.base, "template"))
         fields["engine"] = Field("vllm", (at,), assumption=PRESET)
     if str(fields.get("checkpoint", Field("/mnt/models")).value) in ("/mnt/models", "/mnt/models/"):
-        fields |= _elsewhere(section)
-    fields |= _claimed(section) | _offloaded(section)
-    unread = section.unread or ("another object holds " + ADDITIONAL if _by_reference(section) else "")
+        fields |= _resolve_stored_weights(section)
+    fields |= _read_claim(section) | _read_offloading(section)
+    unread = section.unread or ("another object holds " + ADDITIONAL if _is_by_reference(section) else "")
     return replace(role, fields=fields, open_ended=role.open_ended or unread)
 
 
-def _by_reference(section: Section) -> bool:
-    listed = joined.items(joined.value(_container(section), "env"))
-    return any(joined.text(joined.value(one, "name")) == ADDITIONAL for one in listed) and _variable(section) is None
+def _is_by_reference(section: Section) -> bool:
+    listed = joined.items(joined.value(_find_container(section), "env"))
+    return (
+        any(joined.text(joined.value(entry, "name")) == ADDITIONAL for entry in listed)
+        and _find_variable(section) is None
+    )
 
 
-def _elsewhere(section: Section) -> dict[str, Field]:
-    """The model of weights that lie on a volume or in a bucket: the hub id that it is served under, as an assumption."""
-    document, name = section.document, _name(section)
+def _resolve_stored_weights(section: Section) -> dict[str, Field]:
+    """Return the model of weights on a volume or in a bucket.
+
+    It is assumed to be the hub id that the model is served under.
+    """
+    document, name = section.document, _read_name(section)
     origin = Origin(document, ("spec", "model", "name"))
     if name.count("/") == 1 and document.get(origin.path) == name:
         return {
-            "checkpoint": Field(name, (origin,), assumption=f"the weights are those of {name}, by the model's name")
+            "checkpoint": Field(
+                name, (origin,), assumption=f"the weights are assumed to be those of {name}, from the model's name"
+            )
         }
     uri = Origin(document, ("spec", "model", "uri"))
     reason = Unknown(f"what {document.get(uri.path)} holds is not stated", "another object")
     return {"checkpoint": Field(reason, (uri,))} if document.get(uri.path) else {}
 
 
-def _name(section: Section) -> str:
+def _read_name(section: Section) -> str:
     return joined.text(joined.value(section.settings, "model", "name"))
 
 
-def _claimed(section: Section) -> dict[str, Field]:
-    """The devices that annotations claim for the main container."""
+def _read_claim(section: Section) -> dict[str, Field]:
+    """Return the devices that annotations claim for the main container."""
     document = section.document
     key = ("metadata", "annotations")
     device_class = document.get((*key, DEVICE_CLASS))
     if not isinstance(device_class, str):
         return {}
     at = Origin(document, (*key, DEVICE_CLASS))
-    placed = Field(Unknown("the device class decides", "queue or partition"), (at,))
+    placed = Field(Unknown("the device class determines the GPU model", "queue or partition"), (at,))
     if device_class not in GPU_CLASSES:
-        return {"gpus_per_pod": Field(Unknown(f"what devices {device_class} are", "another object"), (at,))}
+        return {
+            "gpus_per_pod": Field(
+                Unknown(f"the devices of class {device_class} are not known", "another object"), (at,)
+            )
+        }
     count = instance.count(document, (*key, DEVICE_COUNT), 1, "default of KServe")
     return {"gpus_per_pod": replace(count, origins=count.origins or (at,)), "accelerator": placed}
 
 
-def _offloaded(section: Section) -> dict[str, Field]:
-    """Host memory of the KV cache's further tier."""
+def _read_offloading(section: Section) -> dict[str, Field]:
+    """Return the host memory of the KV cache's next tier."""
     path = (*section.base, "kvCacheOffloading", "cpu")
     size = section.document.get(path)
     if size is None:
         return {}
     try:
-        held = units.bytes_of(size)  # type: ignore[arg-type]
+        size_bytes = units.bytes_of(size)  # type: ignore[arg-type]
     except (ValueError, TypeError):
         return {"host_kv_bytes": Field(Unknown(f"{size} is not a quantity"), (Origin(section.document, path),))}
-    return {"host_kv_bytes": Field(held, (Origin(section.document, path),))}
+    return {"host_kv_bytes": Field(size_bytes, (Origin(section.document, path),))}
 
 
-def _counted(section: Section, role: Role) -> Role:
-    return instance.counted(role, _pods(section), _replicas(section))
+def _count_instance(section: Section, role: Role) -> Role:
+    return instance.counted(role, _count_pods(section), _count_replicas(section))
 
 
-def _pods(section: Section) -> Field:
-    """Nodes of one instance: data over local data parallel size, else the pipeline stages (ParallelismSpec.GetSize)."""
+def _count_pods(section: Section) -> Field:
+    """Return the nodes of one instance (ParallelismSpec.GetSize).
+
+    They are data over local data parallel size, else the pipeline stages.
+    """
     if joined.value(section.settings, "worker") is None:
         return instance.ONE_POD
-    sizes = {key: _size(section, key) for key in ("data", "dataLocal", "pipeline")}
+    sizes = {key: _read_size(section, key) for key in ("data", "dataLocal", "pipeline")}
     if unknown := next((size for size in sizes.values() if size and isinstance(size.value, Unknown)), None):
         return unknown
     data, local, pipeline = (sizes[key] for key in ("data", "dataLocal", "pipeline"))
@@ -305,8 +341,8 @@ def _pods(section: Section) -> Field:
     return pipeline or instance.ONE_POD
 
 
-def _size(section: Section, key: str) -> Field | None:
-    """A size of the parallelism; one that another object states stands there."""
+def _read_size(section: Section, key: str) -> Field | None:
+    """Return a size of the parallelism, also from another object."""
     node = joined.value(section.settings, "parallelism", key)
     if node is None:
         return None
@@ -318,12 +354,12 @@ def _size(section: Section, key: str) -> Field | None:
     return Field(int(value) if value.isdecimal() else Unknown(f"{key} is {value}"), (origin,))
 
 
-def _replicas(section: Section) -> Field:
+def _count_replicas(section: Section) -> Field:
     scaling = (*section.base, "scaling")
     if section.document.get(scaling) is not None:
-        least, most = (section.document.get((*scaling, key)) for key in ("minReplicas", "maxReplicas"))
-        if isinstance(most, int) and least == most:
-            return Field(most, (Origin(section.document, (*scaling, "maxReplicas")),))
+        minimum, maximum = (section.document.get((*scaling, key)) for key in ("minReplicas", "maxReplicas"))
+        if isinstance(maximum, int) and minimum == maximum:
+            return Field(maximum, (Origin(section.document, (*scaling, "maxReplicas")),))
         return Field(Unknown("an autoscaler decides", "another object"), (Origin(section.document, scaling),))
     stated = joined.value(section.settings, "replicas")
     path = (*section.base, "replicas")

@@ -1,4 +1,7 @@
-"""KServe's InferenceService: the predictor's container, on the serving runtime that is named or that its format has."""
+"""KServe's InferenceService: the predictor's container on its serving runtime.
+
+The runtime is the named one, or the one for the model format.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ FRAMEWORKS = (
     *("model", "huggingface", "triton", "pytorch", "tensorflow", "onnx"),
     *("sklearn", "xgboost", "lightgbm", "pmml", "paddle"),
 )
-"""Keys of a predictor that are containers (kserve v0.20.0 pkg/apis/serving/v1beta1/predictor.go)."""
+"""Keys of a predictor that are containers.
+
+Source: kserve v0.20.0 pkg/apis/serving/v1beta1/predictor.go.
+"""
 NO_POD = frozenset({*FRAMEWORKS, "workerSpec", "containers"})
 RUNTIME_KINDS = ("ServingRuntime", "ClusterServingRuntime")
 POD_KEYS = ("nodeSelector", "affinity", "tolerations", "volumes", "resourceClaims", "hostIPC")
@@ -38,7 +44,10 @@ SERVERS = {
     "paddle": "paddleserver",
     "pmml": "pmmlserver",
 }
-"""What KServe's own runtimes start for a format (kserve v0.20.0 config/runtimes, supportedModelFormats)."""
+"""The server that KServe's own runtimes start for a format.
+
+Source: kserve v0.20.0 config/runtimes, supportedModelFormats.
+"""
 READ = frozenset({"huggingfaceserver", "vllm-openai"})
 ENGINES = {"tritonserver": "triton", "torchserve": "torchserve"}
 OWN_RUNTIMES = {f"kserve-{server}": server for server in ("huggingfaceserver", "tritonserver", "torchserve")} | {
@@ -51,73 +60,79 @@ MOUNTED_HERE = "/mnt/models"
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """One workload: the predictor; transformers and explainers where they ask for GPUs."""
+    """Yield one workload: the predictor, and transformers and explainers that request GPUs."""
     roles = tuple(
         role
         for base in (("spec",), ("spec", "default"))
         for component in ("predictor", "transformer", "explainer")
-        for role in _component(document, (*base, component), repository)
+        for role in _read_component(document, (*base, component), repository)
     )
     if roles:
         name = str(document.get(("metadata", "name")) or "InferenceService")
         yield Workload(name, "inference", "kserve", document, (), roles)
 
 
-def _component(document: Document, path: Path, repository: Repository) -> Iterator[Role]:
+def _read_component(document: Document, path: Path, repository: Repository) -> Iterator[Role]:
     if not isinstance(document.get(path), dict):
         return
-    replicas = _replicas(document, path)
+    replicas = _count_replicas(document, path)
     given = pod.hints(document, ("metadata",), path)
     key = next((key for key in FRAMEWORKS if isinstance(document.get((*path, key)), dict)), None)
     if key is not None and path[-1] == "predictor":
-        yield from _model(document, path, key, given, repository, replicas)
+        yield from _read_model(document, path, key, given, repository, replicas)
         return
     for role in pod.roles(document, path, given):
-        yield _finished(document, path, role, replicas)
+        yield _count_role(document, path, role, replicas)
 
 
 # ---- a model on a runtime
 
 
-def _model(
+def _read_model(
     document: Document, path: Path, key: str, given: Mapping[str, Origin], repository: Repository, replicas: Field
 ) -> Iterator[Role]:
-    """The container of a model: the runtime's, with what the predictor states over it."""
+    """Yield the container of a model: the runtime's, with the predictor's values on top."""
     places = Places()
     at = tree.place(document, (*path, key))
     named = Origin(document, (*path, key, "runtime"))
-    held = _runtime(document, str(document.get(named.path)), repository) if document.get(named.path) else None
-    runtime = places.copied(held, ("spec",), named) if held else None
-    container = _on_runtime(document, path, key, runtime) if runtime else _on_server(document, path, key, at)
-    made = joined.pod(document, _pod(document, path, container, runtime, at))
+    runtime_object = (
+        _find_runtime(document, str(document.get(named.path)), repository) if document.get(named.path) else None
+    )
+    runtime = places.copied(runtime_object, ("spec",), named) if runtime_object else None
+    container = _merge_runtime(document, path, key, runtime) if runtime else _merge_server(document, path, key, at)
+    made = joined.pod(document, _build_pod(document, path, container, runtime, at))
     for role in pod.roles(made, ("spec",), given):
         resolved = replace(places.resolved(role), name=key if role.name in ("0", CONTAINER) else role.name)
-        yield _finished(document, path, _served(document, path, key, resolved, runtime is not None), replicas)
+        yield _count_role(document, path, _complete_role(document, path, key, resolved, runtime is not None), replicas)
 
 
-def _on_server(document: Document, path: Path, key: str, at: Node) -> Node | None:
-    """The model's container with the image of the server that KServe has for its format."""
-    container, server = document.node((*path, key)), _server(document, path, key)
+def _merge_server(document: Document, path: Path, key: str, at: Node) -> Node | None:
+    """Return the model's container with the image of KServe's server for its format."""
+    container, server = document.node((*path, key)), _identify_server(document, path, key)
     if server not in READ or joined.value(container, "image") is not None:
         return container
-    image = tree.word(server, _named_at(document, path, key))
+    image = tree.word(server, _locate_format(document, path, key))
     return joined.merged(tree.written({"image": image}, at), container)
 
 
 CONTAINER = "kserve-container"
 
 
-def _runtime(document: Document, name: str, repository: Repository) -> Document | None:
-    """The one runtime of that name, in the same file or the repository."""
+def _find_runtime(document: Document, name: str, repository: Repository) -> Document | None:
+    """Return the one runtime of that name, in the same file or the repository."""
     for kind in RUNTIME_KINDS:
-        beside = [one for one in document.beside if _is(one, kind, name)]
-        found = beside or [one for one in repository.objects(kind, name, document.path) if _is(one, kind, name)]
-        if found:
-            return found[0] if len(found) == 1 else None
+        beside = [candidate for candidate in document.beside if _is_runtime(candidate, kind, name)]
+        candidates = beside or [
+            candidate
+            for candidate in repository.objects(kind, name, document.path)
+            if _is_runtime(candidate, kind, name)
+        ]
+        if candidates:
+            return candidates[0] if len(candidates) == 1 else None
     return None
 
 
-def _is(document: Document, kind: str, name: str) -> bool:
+def _is_runtime(document: Document, kind: str, name: str) -> bool:
     group = str(document.get(("apiVersion",))).partition("/")[0]
     return (
         group in ("serving.kserve.io", "serving.kubeflow.org")
@@ -126,10 +141,13 @@ def _is(document: Document, kind: str, name: str) -> bool:
     )
 
 
-def _on_runtime(document: Document, path: Path, key: str, runtime: Node | None) -> Node | None:
-    """The runtime's container with the model's over it; their arguments one after the other (MergeRuntimeContainers)."""
+def _merge_runtime(document: Document, path: Path, key: str, runtime: Node | None) -> Node | None:
+    """Return the runtime's container with the model's on top.
+
+    The arguments of both are concatenated (MergeRuntimeContainers).
+    """
     listed = joined.items(joined.value(runtime, "containers"))
-    base = next((one for one in listed if joined.text(joined.value(one, "name")) == CONTAINER), None)
+    base = next((container for container in listed if joined.text(joined.value(container, "name")) == CONTAINER), None)
     own = document.node((*path, key))
     whole = joined.merged(base or (listed[0] if listed else None), own)
     words = [*joined.items(joined.value(base, "args")), *joined.items(joined.value(own, "args"))]
@@ -140,47 +158,51 @@ def _on_runtime(document: Document, path: Path, key: str, runtime: Node | None) 
     return Node("mapping", whole.start, whole.end, [*pairs, (name, Node("sequence", name.start, name.end, words))])
 
 
-def _pod(document: Document, path: Path, container: Node | None, runtime: Node | None, at: Node) -> Node:
-    """The predictor as a pod: its own settings over the runtime's, the model's container and those beside it."""
+def _build_pod(document: Document, path: Path, container: Node | None, runtime: Node | None, at: Node) -> Node:
+    """Return the predictor as a pod.
+
+    Its own settings precede the runtime's, and the model's container precedes its sidecars.
+    """
     own = {key: pair for key, pair in joined.entries(document.node(path)).items() if key not in NO_POD}
     spec: Node | None = Node("mapping", at.start, at.end, list(own.values()))
     of_runtime: joined.Parts = {key: joined.value(runtime, key) for key in POD_KEYS}
     spec = joined.merged(tree.written(of_runtime, at), spec)
     beside = [
-        one
-        for one in joined.items(document.node((*path, "containers")))
-        if joined.text(joined.value(one, "name")) != CONTAINER
+        sidecar
+        for sidecar in joined.items(document.node((*path, "containers")))
+        if joined.text(joined.value(sidecar, "name")) != CONTAINER
     ]
     whole = joined.merged(spec, tree.written({"containers": [container, *beside]}, at))
     return whole or at
 
 
-def _format(document: Document, path: Path, key: str) -> str:
-    """The format of the model: the framework's key, or the one that is named."""
+def _read_format(document: Document, path: Path, key: str) -> str:
+    """Return the format of the model: the framework's key, or the one that is named."""
     if key != "model":
         return key
     return str(document.get((*path, key, "modelFormat", "name")) or "").lower()
 
 
-def _server(document: Document, path: Path, key: str) -> str:
-    """The server of KServe's own runtime: the one named, else the one for the format, which a runtime of another name
-    is only believed to be where its arguments are those of an engine.
+def _identify_server(document: Document, path: Path, key: str) -> str:
+    """Return the server of KServe's own runtime: the named one, else the one for the format.
+
+    A runtime of another name is taken for that server only if its arguments are those of an engine.
     """
     named = document.get((*path, key, "runtime"))
     if named is not None:
-        of_format = SERVERS.get(_format(document, path, key), "")
+        of_format = SERVERS.get(_read_format(document, path, key), "")
         return OWN_RUNTIMES.get(str(named)) or (of_format if of_format in READ else "")
-    return SERVERS.get(_format(document, path, key), "")
+    return SERVERS.get(_read_format(document, path, key), "")
 
 
-def _named_at(document: Document, path: Path, key: str) -> Node:
+def _locate_format(document: Document, path: Path, key: str) -> Node:
     return tree.place(document, (*path, key, "modelFormat", "name") if key == "model" else (*path, key))
 
 
-def _served(document: Document, path: Path, key: str, role: Role, on_runtime: bool) -> Role:
-    """The role with the server, the weights and the mounts that KServe decides."""
-    fields: dict[str, Field] = {**role.fields, **_program(document, path, key, role, on_runtime)}
-    fields |= {"engine_image": Field(None), **_weights(document, path, key, role)}
+def _complete_role(document: Document, path: Path, key: str, role: Role, on_runtime: bool) -> Role:
+    """Return the role with the server, weights and mounts that KServe decides."""
+    fields: dict[str, Field] = {**role.fields, **_resolve_program(document, path, key, role, on_runtime)}
+    fields |= {"engine_image": Field(None), **_resolve_weights(document, path, key, role)}
     if not on_runtime:
         fields["shared_memory_default"] = Field(False, source="the runtime may mount it")
         fields["unmounted_memory_volume"] = Field(None)
@@ -189,12 +211,15 @@ def _served(document: Document, path: Path, key: str, role: Role, on_runtime: bo
     return replace(role, fields=fields, open_ended=role.open_ended or unread)
 
 
-def _program(document: Document, path: Path, key: str, role: Role, on_runtime: bool) -> dict[str, Field]:
-    """What runs where the container alone does not tell: by the format, or decided by a runtime elsewhere."""
+def _resolve_program(document: Document, path: Path, key: str, role: Role, on_runtime: bool) -> dict[str, Field]:
+    """Return what runs if the container alone does not state it.
+
+    The format decides it, or a runtime elsewhere.
+    """
     if on_runtime or role.text("engine"):
         return {}
     named = Origin(document, (*path, key, "runtime"))
-    server = _server(document, path, key)
+    server = _identify_server(document, path, key)
     if server and document.get(named.path, server) in (server, *OWN_RUNTIMES):
         at = Origin(document, (*path, key), key=True)
         if key == "model":
@@ -211,8 +236,11 @@ def _program(document: Document, path: Path, key: str, role: Role, on_runtime: b
     return {"engine": Field(Unknown("the cluster's runtimes decide what serves", "another object"), (at,))}
 
 
-def _weights(document: Document, path: Path, key: str, role: Role) -> dict[str, Field]:
-    """The model that is put where the server looks for it: of a hub, or of a volume or bucket, which does not tell."""
+def _resolve_weights(document: Document, path: Path, key: str, role: Role) -> dict[str, Field]:
+    """Return the model at the path where the server looks for it.
+
+    It comes from a hub; the content of a volume or bucket is not known.
+    """
     origin = Origin(document, (*path, key, "storageUri"))
     uri, stated = document.get(origin.path), role.value("checkpoint")
     local = stated is None or (isinstance(stated, str) and stated.startswith((MOUNTED_HERE, "hf://")))
@@ -221,7 +249,11 @@ def _weights(document: Document, path: Path, key: str, role: Role) -> dict[str, 
     if not isinstance(uri, str):
         storage = Origin(document, (*path, key, "storage"))
         kept = document.get(storage.path) is not None
-        return {"checkpoint": Field(Unknown("a storage secret tells", "another object"), (storage,))} if kept else {}
+        return (
+            {"checkpoint": Field(Unknown("the storage secret determines the model", "another object"), (storage,))}
+            if kept
+            else {}
+        )
     if uri.startswith("hf://"):
         return {"checkpoint": Field(uri, (origin,))}
     return {"checkpoint": Field(Unknown(f"what {uri} holds is not stated", "another object"), (origin,))}
@@ -230,10 +262,10 @@ def _weights(document: Document, path: Path, key: str, role: Role) -> dict[str, 
 # ---- counts
 
 
-def _finished(document: Document, path: Path, role: Role, replicas: Field) -> Role:
-    """The role with its multipliers, the sizes of a multi-node instance, and what scales it."""
+def _count_role(document: Document, path: Path, role: Role, replicas: Field) -> Role:
+    """Return the role with its multipliers, its multi-node sizes and its autoscaler."""
     fields = {**stated_objectives.of_predictor(document, path), **role.fields}
-    if metric := _metric(document, path):
+    if metric := _read_metric(document, path):
         fields["autoscaler_metric"] = metric
     fields["replicas_least"] = instance.count(document, (*path, "minReplicas"), 1, "default of KServe")
     worker = (*path, "workerSpec")
@@ -245,25 +277,29 @@ def _finished(document: Document, path: Path, role: Role, replicas: Field) -> Ro
     }
     fields.pop("multi_node", None)
     whole = replace(role, fields={**fields, **sizes})
-    return _spread(document, worker, whole, tuple(sizes.values())).having(replicas=replicas)
+    return _spread_over_nodes(document, worker, whole, tuple(sizes.values())).having(replicas=replicas)
 
 
-def _spread(document: Document, worker: Path, role: Role, sizes: Sequence[Field]) -> Role:
-    """Head and workers of one instance: together the GPUs of all ranks, in as many nodes as those take."""
+def _spread_over_nodes(document: Document, worker: Path, role: Role, sizes: Sequence[Field]) -> Role:
+    """Return one instance over head and workers: the GPUs of all ranks, and their nodes."""
     total = instance.product(*sizes)
     tensor = sizes[0]
-    head, each = role.fields["gpus_per_pod"], _gpus_of_worker(document, worker)
+    head, per_worker = role.fields["gpus_per_pod"], _count_worker_gpus(document, worker)
     if not isinstance(head.value, int):
-        head = each or tensor
-    nodes: Field = Field(Unknown("the nodes are not known"), total.origins)
+        head = per_worker or tensor
+    nodes: Field = Field(Unknown("the number of nodes is not known"), total.origins)
     if isinstance(total.value, int) and isinstance(head.value, int) and head.value > 0:
-        others = each.value if each and isinstance(each.value, int) and each.value > 0 else head.value
+        others = (
+            per_worker.value
+            if per_worker and isinstance(per_worker.value, int) and per_worker.value > 0
+            else head.value
+        )
         further = max(total.value - head.value, 0)
         nodes = Field(1 + math.ceil(further / others), total.origins)
     return role.having(gpus_per_pod=head, pods_per_replica=nodes, gpus_per_replica=total)
 
 
-def _gpus_of_worker(document: Document, worker: Path) -> Field | None:
+def _count_worker_gpus(document: Document, worker: Path) -> Field | None:
     for side in ("limits", "requests"):
         path = (*worker, "containers", 0, "resources", side)
         amounts = document.get(path)
@@ -274,22 +310,22 @@ def _gpus_of_worker(document: Document, worker: Path) -> Field | None:
     return None
 
 
-def _replicas(document: Document, path: Path) -> Field:
-    """KServe keeps at least the one and at most the other; nothing tells how many where they differ."""
-    least = instance.count(document, (*path, "minReplicas"), 1, "default of KServe")
-    most = document.get((*path, "maxReplicas"))
-    if isinstance(most, int) and most not in (0, least.value):
+def _count_replicas(document: Document, path: Path) -> Field:
+    """Return the replicas between KServe's two bounds; unknown if the bounds differ."""
+    minimum = instance.count(document, (*path, "minReplicas"), 1, "default of KServe")
+    maximum = document.get((*path, "maxReplicas"))
+    if isinstance(maximum, int) and maximum not in (0, minimum.value):
         return Field(Unknown("an autoscaler decides", "another object"), (Origin(document, (*path, "maxReplicas")),))
-    if least.value == 0:
-        return Field(Unknown("an autoscaler starts the first replica", "another object"), least.origins)
-    return least
+    if minimum.value == 0:
+        return Field(Unknown("an autoscaler starts the first replica", "another object"), minimum.origins)
+    return minimum
 
 
-def _metric(document: Document, path: Path) -> Field | None:
-    """What scales the replicas, where there may be several of them."""
-    least = document.get((*path, "minReplicas"), 1)
-    most = document.get((*path, "maxReplicas"))
-    if not (isinstance(least, int) and isinstance(most, int) and most > least):
+def _read_metric(document: Document, path: Path) -> Field | None:
+    """Return the metric that scales the replicas, if their number may change."""
+    minimum = document.get((*path, "minReplicas"), 1)
+    maximum = document.get((*path, "maxReplicas"))
+    if not (isinstance(minimum, int) and isinstance(maximum, int) and maximum > minimum):
         return None
     stated = Origin(document, (*path, "scaleMetric"))
     metric = document.get(stated.path)

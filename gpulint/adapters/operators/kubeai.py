@@ -21,7 +21,10 @@ URL: Path = ("spec", "url")
 PROFILE: Path = ("spec", "resourceProfile")
 MOUNTED = "KubeAI mounts /dev/shm (kubeai v0.21.0 internal/modelcontroller/engine_vllm.go, engine_ollama.go)"
 PROGRAMS = {"VLLM": ("python3", "-m", "vllm.entrypoints.openai.api_server"), "OLlama": ("ollama", "serve")}
-"""What KubeAI starts for an engine (kubeai v0.21.0 internal/modelcontroller/engine_vllm.go; of Ollama, its image does)."""
+"""The program that KubeAI starts for an engine; Ollama's image starts its own.
+
+Source: kubeai v0.21.0 internal/modelcontroller/engine_vllm.go.
+"""
 
 
 def claims(document: Document) -> bool:
@@ -30,38 +33,38 @@ def claims(document: Document) -> bool:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """One workload of one role: a pod of the chosen engine on the profile's GPUs."""
+    """Yield one workload of one role: a pod of the chosen engine on the profile's GPUs."""
     if not isinstance(document.get(URL), str):
         return
     name = str(document.get(("metadata", "name")) or "Model")
-    reading = engines.read(_invocation(document)) or Reading({}, None)
-    fields = {**_asked(document), **reading.fields, **_served(document, reading)}
+    reading = engines.read(_build_invocation(document)) or Reading({}, None)
+    fields = {**_read_profile(document), **reading.fields, **_read_model(document, reading)}
     fields["shared_memory_default"] = Field(False, source=MOUNTED)
     if served := fields.get("engine"):
         fields["engine"] = Field(served.value, (Origin(document, ("spec", "engine")),))
     arguments = reading.arguments if document.get(("spec", "args")) else None
     role = Role("server", Origin(document, ("spec", "engine")), fields, arguments, reading.open_ended)
-    yield Workload(name, "inference", "kubeai", document, (), (_counted(document, role),))
+    yield Workload(name, "inference", "kubeai", document, (), (_count_instance(document, role),))
 
 
-def _invocation(document: Document) -> Invocation:
-    """The command that KubeAI writes into the pod, each word at the place that states it."""
+def _build_invocation(document: Document) -> Invocation:
+    """Return the command that KubeAI writes into the pod, each word at its location."""
     engine = str(document.get(("spec", "engine")))
     named = Origin(document, ("spec", "engine"))
     image = document.get(("spec", "image"))
     own = Argument(image, Origin(document, ("spec", "image"))) if isinstance(image, str) else None
     program = tuple(Argument(word, named) for word in PROGRAMS.get(engine, ()))
     if engine == "VLLM":
-        program += (_checkpoint(document),)
+        program += (_build_model_argument(document),)
     return Invocation(
         own or Argument("", named, "the chart chooses the image"),
-        (*program, *_arguments(document)),
-        _environment(document),
+        (*program, *_read_arguments(document)),
+        _read_environment(document),
         entrypoint=False,
     )
 
 
-def _arguments(document: Document) -> Iterator[Argument]:
+def _read_arguments(document: Document) -> Iterator[Argument]:
     listed = document.get(("spec", "args"))
     for at, word in enumerate(listed if isinstance(listed, list) else ()):
         origin = Origin(document, ("spec", "args", at))
@@ -72,17 +75,20 @@ def _arguments(document: Document) -> Iterator[Argument]:
             yield Argument(node.value if node and isinstance(node.value, str) else str(word), origin)
 
 
-def _environment(document: Document) -> command.Environment:
+def _read_environment(document: Document) -> command.Environment:
     given = document.get(("spec", "env"))
-    known = command.Environment()
-    known.open_ended = bool(document.get(("spec", "envFrom")))
+    environment = command.Environment()
+    environment.open_ended = bool(document.get(("spec", "envFrom")))
     for name, value in given.items() if isinstance(given, dict) else ():
-        known[str(name)] = Argument(str(value), Origin(document, ("spec", "env", name)))
-    return known
+        environment[str(name)] = Argument(str(value), Origin(document, ("spec", "env", name)))
+    return environment
 
 
-def _checkpoint(document: Document) -> Argument:
-    """`--model` as KubeAI fills it in from the URL; weights on a volume or in a bucket have a path of their own."""
+def _build_model_argument(document: Document) -> Argument:
+    """Return `--model` as KubeAI fills it in from the URL.
+
+    Weights on a volume or in a bucket have a path of their own.
+    """
     url = str(document.get(URL))
     scheme, _, reference = url.partition("://")
     start = len(scheme) + len("://")
@@ -92,8 +98,8 @@ def _checkpoint(document: Document) -> Argument:
     return Argument(f"--model={url[start:end]}", Origin(document, URL, (start, end)))
 
 
-def _served(document: Document, reading: Reading) -> dict[str, Field]:
-    """The model of an engine whose command does not name it."""
+def _read_model(document: Document, reading: Reading) -> dict[str, Field]:
+    """Return the model of an engine whose command does not name it."""
     if "checkpoint" in reading.fields:
         return {}
     url = str(document.get(URL))
@@ -108,8 +114,8 @@ def _served(document: Document, reading: Reading) -> dict[str, Field]:
     return {"checkpoint": Field(Unknown(f"what {url} holds is not stated", "another object"), (Origin(document, URL),))}
 
 
-def _asked(document: Document) -> dict[str, Field]:
-    """The GPUs of a profile of the chart, times its count; a cluster may define its profiles anew."""
+def _read_profile(document: Document) -> dict[str, Field]:
+    """Return the GPUs of a chart profile times its count; a cluster may redefine its profiles."""
     text = document.get(PROFILE)
     if not isinstance(text, str):
         return {"gpus_per_pod": Field(Unknown("no resource profile is named"))}
@@ -125,19 +131,21 @@ def _asked(document: Document) -> dict[str, Field]:
     if not row["resource"]:
         return {"device": Field("cpu", (place,)), "gpus_per_pod": Field(0, (place,))}
     fields = {"accelerator_resource": Field(row["resource"])}
-    number = int(count) if count.isdecimal() else Unknown(f"the count of {text} is no number")
+    number = int(count) if count.isdecimal() else Unknown(f"the count of {text} is not a number")
     fields["gpus_per_pod"] = Field(number, (times,))
-    meant = f"the profile {name} is the one of KubeAI's chart"
-    product = row["accelerator"] or Unknown(f"the catalog has no accelerator for the profile {name}")
-    fields["accelerator"] = Field(product, (place,), assumption=meant if row["accelerator"] else "")
+    assumption = f"the profile {name} is assumed to be the one in KubeAI's chart"
+    accelerator = row["accelerator"] or Unknown(f"the catalog has no accelerator for the profile {name}")
+    fields["accelerator"] = Field(accelerator, (place,), assumption=assumption if row["accelerator"] else "")
     return fields
 
 
-def _counted(document: Document, role: Role) -> Role:
-    """One pod an instance; the autoscaler moves their number between a least and a most."""
-    least, most = (document.get(("spec", key)) for key in ("minReplicas", "maxReplicas"))
-    replicas = Field(Unknown("KubeAI scales the replicas with the requests"))
-    if isinstance(most, int) and least == most:
-        replicas = Field(most, (Origin(document, ("spec", "maxReplicas")),))
+def _count_instance(document: Document, role: Role) -> Role:
+    """Return the role with one pod per instance; the autoscaler sets the replicas in its bounds."""
+    minimum, maximum = (document.get(("spec", key)) for key in ("minReplicas", "maxReplicas"))
+    replicas = Field(Unknown("KubeAI's autoscaler decides the number of replicas"))
+    if isinstance(maximum, int) and minimum == maximum:
+        replicas = Field(maximum, (Origin(document, ("spec", "maxReplicas")),))
     gpus = role.fields["gpus_per_pod"]
-    return role.having(pods_per_replica=Field(1, source="one pod a replica"), gpus_per_replica=gpus, replicas=replicas)
+    return role.having(
+        pods_per_replica=Field(1, source="one pod per replica"), gpus_per_replica=gpus, replicas=replicas
+    )

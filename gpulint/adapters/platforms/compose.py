@@ -1,4 +1,4 @@
-"""docker-compose: each service that is given GPUs or runs an engine, as the file and the `.env` beside it state it."""
+"""docker-compose: each service that gets GPUs or runs an engine, from the file and its `.env`."""
 
 from __future__ import annotations
 
@@ -31,15 +31,18 @@ TELLING = frozenset(
     }
 )
 NAMED = re.compile(r"(?:^|/)(?:docker-)?compose(?:[.-][\w.-]+)?\.ya?ml$")
-"""How compose files are called, those that only name others among them (compose-spec, 03-compose-file.md)."""
+"""Names of compose files, also of those that only include others.
+
+Source: compose-spec, 03-compose-file.md.
+"""
 MEMORY = "/dev/shm"
 MEMORY_DEFAULT_BYTES = 64 * units.MIB
 """docs.docker.com/reference/cli/docker/container/run (--shm-size)."""
-UNASKED = "no GPU is asked for; the host's default runtime decides"
+UNASKED = "no GPU is requested; the host's default runtime decides"
 
 
 def claims(document: Document) -> bool:
-    """`services` of nothing but compose's keys, and no other top-level key than compose's and its extensions."""
+    """Return whether all keys of a document, and of its services, are compose's or extensions."""
     data = document.data
     if not isinstance(data, dict) or not data or not all(_is_key(str(key), TOP) for key in data):
         return False
@@ -47,13 +50,13 @@ def claims(document: Document) -> bool:
     if not isinstance(services, dict):
         return False
     stated = [service for service in services.values() if service is not None]
-    if not all(isinstance(one, dict) and all(_is_key(str(key), KEYS) for key in one) for one in stated):
+    if not all(isinstance(service, dict) and all(_is_key(str(key), KEYS) for key in service) for service in stated):
         return False
-    return any(TELLING & one.keys() for one in stated) or bool(NAMED.search(document.path))
+    return any(TELLING & service.keys() for service in stated) or bool(NAMED.search(document.path))
 
 
-def _is_key(name: str, known: frozenset[str]) -> bool:
-    return name in known or name.startswith("x-")
+def _is_key(name: str, keys: frozenset[str]) -> bool:
+    return name in keys or name.startswith("x-")
 
 
 def kind(document: Document) -> str:
@@ -61,67 +64,76 @@ def kind(document: Document) -> str:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """One workload of one role for each service that is whole and has GPUs or an engine; the others patch or prepare."""
+    """Yield one workload of one role for each complete service that has GPUs or an engine.
+
+    The other services patch a service or prepare something.
+    """
     services = document.get(("services",))
     for name in services if isinstance(services, dict) else ():
         service = compose_service.of(document, str(name), repository)
-        if not _is_whole(service) and _gives_gpus(service, repository):
+        if not _is_whole(service) and _has_gpus(service, repository):
             service = compose_service.completed(service, repository)
         if _is_whole(service):
-            yield from _workload(service, repository)
+            yield from _read_workload(service, repository)
 
 
 def _is_whole(service: Service) -> bool:
     return bool(service.stated("image") or service.stated("build"))
 
 
-def _gives_gpus(service: Service, repository: Repository) -> bool:
+def _has_gpus(service: Service, repository: Repository) -> bool:
     return bool(compose_devices.fields(service, compose_service.environment(service, repository)))
 
 
-def _workload(service: Service, repository: Repository) -> Iterator[Workload]:
+def _read_workload(service: Service, repository: Repository) -> Iterator[Workload]:
     environment = compose_service.environment(service, repository)
     given = {**compose_devices.fields(service, environment)}
-    find = functools.partial(_file, service, repository)
+    find = functools.partial(_find_file, service, repository)
     started = [
         *compose_program.invocations(service, environment, given.get("gpus_per_pod") or Field(None), find, repository)
     ]
-    invocations = tuple(config_file.expanded(one, find) for one in started)
-    readings = [(_placed(reading, one), one) for reading, one in task.read(invocations, find)]
-    if not given and not any(one.arguments and not _on_processors(reading) for reading, one in readings):
+    invocations = tuple(config_file.expanded(invocation, find) for invocation in started)
+    readings = [
+        (_hide_arguments(reading, invocation), invocation) for reading, invocation in task.read(invocations, find)
+    ]
+    if not given and not any(invocation.arguments and not _runs_on_cpu(reading) for reading, invocation in readings):
         return
     unasked = Field(Unknown(UNASKED, compose_devices.HOST), (service.origin,))
     given = given or compose_devices.rendering(service) or {"gpus_per_pod": unasked, "accelerator": unasked}
-    fields = {**given, **_settings(service, environment), **compose_devices.named(environment)}
-    fields |= _counted(service, fields["gpus_per_pod"])
+    fields = {**given, **_read_settings(service, environment), **compose_devices.named(environment)}
+    fields |= _count_replicas(service, fields["gpus_per_pod"])
     fields |= variables.fields(variables.exported(environment, invocations))
-    program = {} if readings else _program(service, invocations)
-    found = task.roles(service.name, service.origin, {**fields, **program}, readings)
-    roles = tuple(_spread(role) for role in found)
+    program = {} if readings else _read_program(service, invocations)
+    read_roles = task.roles(service.name, service.origin, {**fields, **program}, readings)
+    roles = tuple(_count_instance(role) for role in read_roles)
     path = service.origin.path
     yield Workload(service.name, task.purpose(roles), "compose", service.origin.document, path, roles)
 
 
-def _placed(reading: Reading, one: Invocation) -> Reading:
-    """A reading without the place of its arguments where the compose file only names the file that they stand in."""
-    last = one.arguments[-1] if one.arguments else None
+def _hide_arguments(reading: Reading, invocation: Invocation) -> Reading:
+    """Return a reading without the location of its arguments if they are in another file."""
+    last = invocation.arguments[-1] if invocation.arguments else None
     elsewhere = last is not None and last.behind is not None and last.behind.document is not last.origin.document
     return reading._replace(arguments=None) if elsewhere else reading
 
 
-def _on_processors(reading: Reading) -> bool:
-    """Whether an engine is told, or its image is built, to use no GPU."""
+def _runs_on_cpu(reading: Reading) -> bool:
+    """Return whether an engine, or its image, is set to use no GPU."""
     device = reading.fields.get("device")
     return device is not None and device.value == "cpu"
 
 
-def _program(service: Service, invocations: tuple[Invocation, ...]) -> dict[str, Field]:
-    """What runs where no engine that we read does."""
+def _read_program(service: Service, invocations: tuple[Invocation, ...]) -> dict[str, Field]:
+    """Return what runs if no known engine does."""
     if service.stated("build"):
         place = compose_devices.place_of(service, "build")
         unread = Field(Unknown(compose_program.BUILT, "own program"), (place,))
         named = task.program(
-            [one._replace(entrypoint=not one.image.text and one.entrypoint) for one in invocations], place
+            [
+                invocation._replace(entrypoint=not invocation.image.text and invocation.entrypoint)
+                for invocation in invocations
+            ],
+            place,
         )
         decided = isinstance(named["program"].value, Unknown)
         return {"checkpoint": unread, **named, **({"program": unread} if decided else {})}
@@ -131,12 +143,12 @@ def _program(service: Service, invocations: tuple[Invocation, ...]) -> dict[str,
 # ---- what it is given
 
 
-def _settings(service: Service, environment: Environment) -> dict[str, Field]:
-    """Memory, processors and shared memory of a container."""
+def _read_settings(service: Service, environment: Environment) -> dict[str, Field]:
+    """Read the memory, processors and shared memory of a container."""
     fields = {
         "shared_memory_default": Field(not _has_shared_memory(service), (service.origin,)),
         "service_links": Field(False, source="compose sets no variables for services"),
-        "engines_on_card": Field(Unknown("other services of the host may use the same cards"), (service.origin,)),
+        "engines_on_card": Field(Unknown("other services of the host may use the same GPUs"), (service.origin,)),
     }
     limits = ("deploy", "resources", "limits")
     for name, keys, read in (
@@ -145,11 +157,11 @@ def _settings(service: Service, environment: Environment) -> dict[str, Field]:
     ):
         for key in keys:
             if word := service.text(*key):
-                fields[name] = Field(_read(word, read), (word.origin,))
+                fields[name] = Field(_parse(word, read), (word.origin,))
     return fields
 
 
-def _read(word: Argument, read: Callable[[str], Value]) -> Value | Unknown:
+def _parse(word: Argument, read: Callable[[str], Value]) -> Value | Unknown:
     if word.text is None:
         return Unknown(word.why, word.category)
     try:
@@ -159,58 +171,58 @@ def _read(word: Argument, read: Callable[[str], Value]) -> Value | Unknown:
 
 
 def _has_shared_memory(service: Service) -> bool:
-    """Whether /dev/shm is, or may be, more than Docker's 64 MiB."""
+    """Return whether /dev/shm is, or may be, more than Docker's 64 MiB."""
     size = service.text("shm_size")
     if size is not None:
-        stated = _read(size, units.binary_bytes)
+        stated = _parse(size, units.binary_bytes)
         return not isinstance(stated, int) or stated > MEMORY_DEFAULT_BYTES
     shared = service.text("ipc")
     if shared is not None and shared.text not in ("private", "shareable", "none", ""):
         return True
     mounts = (*service.items("volumes"), *service.items("tmpfs"))
-    return any(_target(one.value) == MEMORY for one in mounts)
+    return any(_read_target(mount.value) == MEMORY for mount in mounts)
 
 
-def _file(service: Service, repository: Repository, name: str) -> Origin | None:
-    """A file of the repository that a bind mount brings into the container."""
+def _find_file(service: Service, repository: Repository, name: str) -> Origin | None:
+    """Return a file of the repository that a bind mount brings into the container."""
     folder = posixpath.dirname(service.origin.document.path)
     within = service.text("working_dir")
     name = posixpath.join((within and within.text) or "", name)
     for mount in service.items("volumes"):
-        source, target = _source(mount.value), posixpath.normpath(_target(mount.value) or "/")
+        source, target = _read_source(mount.value), posixpath.normpath(_read_target(mount.value) or "/")
         below = posixpath.relpath(posixpath.normpath(name), target) if name.startswith("/") else ".."
         if source.startswith(".") and not below.startswith(".."):
             return config_file.of_repository(repository, folder, posixpath.join(source, below))
     return None
 
 
-def _source(mount: object) -> str:
-    """What a mount brings: a path, or the name of a volume."""
+def _read_source(mount: object) -> str:
+    """Return the source of a mount: a path, or the name of a volume."""
     return str(mount.get("source") or "") if isinstance(mount, dict) else str(mount).partition(":")[0]
 
 
-def _target(mount: object) -> str:
-    """The folder of the container that a mount stands at."""
+def _read_target(mount: object) -> str:
+    """Return the folder of the container that a mount appears at."""
     if isinstance(mount, dict):
         return str(mount.get("target") or "")
     source, colon, rest = str(mount).partition(":")
     return rest.partition(":")[0] if colon and rest.startswith("/") else source
 
 
-def _counted(service: Service, gpus: Field) -> dict[str, Field]:
-    """How many containers run is `scale` or `deploy.replicas`."""
+def _count_replicas(service: Service, gpus: Field) -> dict[str, Field]:
+    """Return how many containers run: `scale` or `deploy.replicas`."""
     count = service.text("scale") or service.text("deploy", "replicas")
-    replicas = Field(1, source="one container a service")
+    replicas = Field(1, source="one container per service")
     if count is not None:
         text, unread = count.text or "", Unknown(count.why or f"replicas is {count.text}", count.category)
         replicas = Field(int(text) if text.isdecimal() else unread, (count.origin,))
     return {"replicas": replicas, "gpus_per_replica": gpus}
 
 
-def _spread(role: Role) -> Role:
-    """One container is an instance, unless its launcher joins others on further hosts to it."""
+def _count_instance(role: Role) -> Role:
+    """Return a role of one container per instance, unless its launcher uses further hosts."""
     nodes = role.fields.get("pods_per_replica")
     if nodes is None or nodes.value == 1:
-        return role.having(pods_per_replica=nodes or Field(1, source="one container an instance"))
-    unknown = Unknown("how many GPUs the other hosts give is not stated", compose_devices.HOST)
+        return role.having(pods_per_replica=nodes or Field(1, source="one container per instance"))
+    unknown = Unknown("how many GPUs the other hosts have is not stated", compose_devices.HOST)
     return role.having(gpus_per_replica=Field(unknown, nodes.origins))

@@ -1,6 +1,7 @@
-"""Interpolation: the values of a compose file with its `$NAME` and `${NAME:-default}` filled in, every character placed.
+"""Interpolation: a compose file's values with `$NAME` and `${NAME:-default}` filled in.
 
-compose-spec, 12-interpolation.md. What no file of the repository sets is the caller's to set: it is unknown, not empty.
+Every character keeps its location (compose-spec, 12-interpolation.md). A variable that no file of
+the repository sets is set by the caller: it is unknown, not empty.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ _DOLLAR = re.compile(r"\$(?:(?P<dollar>\$)|(?P<bare>[A-Za-z_]\w*)|\{(?P<braced>[
 
 
 class Hole(NamedTuple):
-    """Where a reference to a variable that nothing states is left in a text."""
+    """The position in a text of a reference to a variable that no file sets."""
 
     start: int
     end: int
@@ -25,7 +26,7 @@ class Hole(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a character is written: itself, and the whole of the outermost reference that it comes from."""
+    """The location of a character: its own, and that of the outermost reference it comes from."""
 
     start: int
     end: int
@@ -33,14 +34,17 @@ class Place(NamedTuple):
 
 
 class Text(NamedTuple):
-    """A value after interpolation: where each of its characters stands in the value as written, and what stayed open."""
+    """A value after interpolation, with the location of each character and its open variables."""
 
     text: str
     places: Sequence[Place]
     holes: tuple[Hole, ...] = ()
 
     def span(self, start: int, end: int) -> tuple[int, int]:
-        """The characters as written that stand for these: inside one reference, or with all of those they reach into."""
+        """Return the written characters that correspond to these.
+
+        They are inside one reference, or include all references that they overlap.
+        """
         if not self.text:
             return 0, 0
         if start >= len(self.text):
@@ -51,20 +55,25 @@ class Text(NamedTuple):
         return (first.reference or first)[0], (last.reference or last)[1]
 
     def part(self, places: Sequence[int], text: str) -> Text:
-        """A text made of some of the characters, one for each place."""
+        """Return a text made of some of the characters, one for each place."""
         within = (hole for hole in self.holes if places and places[0] <= hole.start <= places[-1])
         holes = tuple(
-            Hole(at, at + hole.end - hole.start, hole.name) for hole in within if (at := _at(places, hole)) >= 0
+            Hole(at, at + hole.end - hole.start, hole.name)
+            for hole in within
+            if (at := _locate_hole(places, hole)) >= 0
         )
         return Text(text, [self.places[at] for at in places], holes)
 
 
 def filled(text: str, variables: Mapping[str, str | None]) -> Text:
-    """A value with its references filled in; a variable without a value here is left open unless it has a default."""
+    """Return a value with its references filled in.
+
+    A variable without a value stays open unless it has a default.
+    """
     characters: list[str] = []
     places: list[Place] = []
     holes: list[Hole] = []
-    for piece in _pieces(text, 0, len(text), variables, None):
+    for piece in _split_pieces(text, 0, len(text), variables, None):
         if len(characters) + len(piece.text) > CHARACTERS_MAX:
             break
         if piece.unknown:
@@ -74,7 +83,7 @@ def filled(text: str, variables: Mapping[str, str | None]) -> Text:
     return Text("".join(characters), places, tuple(holes))
 
 
-def _at(places: Sequence[int], hole: Hole) -> int:
+def _locate_hole(places: Sequence[int], hole: Hole) -> int:
     try:
         return places.index(hole.start)
     except ValueError:
@@ -82,7 +91,10 @@ def _at(places: Sequence[int], hole: Hole) -> int:
 
 
 class _Piece(NamedTuple):
-    """A run of characters: as written, or standing for all of a reference, which may be to an unknown variable."""
+    """A run of characters, either as written or replacing a whole reference.
+
+    The reference may be to an unknown variable.
+    """
 
     text: str
     start: int
@@ -97,7 +109,7 @@ class _Piece(NamedTuple):
         return (Place(self.start + at, self.start + at + 1, self.reference) for at in range(len(self.text)))
 
 
-def _pieces(
+def _split_pieces(
     text: str,
     start: int,
     end: int,
@@ -105,21 +117,24 @@ def _pieces(
     reference: tuple[int, int] | None,
     depth: int = 0,
 ) -> Iterator[_Piece]:
-    """The runs from one character to another; `reference` is the outermost one that they are the default of."""
+    """Yield the runs between two characters.
+
+    `reference` is the outermost reference that they are the default of.
+    """
     at = start
     while match := _DOLLAR.search(text, at, end):
         yield _Piece(text[at : match.start()], at, match.start(), reference)
-        at = match.end() if match["braced"] is None else _closing(text, match.end(), end)
+        at = match.end() if match["braced"] is None else _find_closing(text, match.end(), end)
         if at < 0 or depth > DEPTH_MAX:
             yield _Piece(text[match.start() : match.end()], match.start(), match.end(), reference)
             at = match.end()
         else:
-            yield from _value(text, match, at, variables, reference or (match.start(), at), depth)
+            yield from _resolve_reference(text, match, at, variables, reference or (match.start(), at), depth)
     yield _Piece(text[at:end], at, end, reference)
 
 
-def _closing(text: str, at: int, end: int) -> int:
-    """The place behind the brace that closes the one open before a place; -1 where none does."""
+def _find_closing(text: str, at: int, end: int) -> int:
+    """Return the position after the brace that closes the one open before `at`; -1 if none does."""
     open_braces = 1
     for place in range(at, end):
         if text[place] == "{" and text[place - 1] == "$":
@@ -131,7 +146,7 @@ def _closing(text: str, at: int, end: int) -> int:
     return -1
 
 
-def _value(
+def _resolve_reference(
     text: str,
     match: re.Match[str],
     end: int,
@@ -139,7 +154,7 @@ def _value(
     reference: tuple[int, int],
     depth: int,
 ) -> Iterator[_Piece]:
-    """What one reference stands for; its default where that decides."""
+    """Yield what one reference is replaced by, which may be its default."""
     start = match.start()
     if match["dollar"]:
         yield _Piece("$", start, end, None if reference == (start, end) else reference, written=False)
@@ -147,7 +162,7 @@ def _value(
     name, operator = match["bare"] or match["braced"], match["operator"] or ""
     given = variables.get(name)
     stated = bool(given) if operator.startswith(":") else given is not None
-    inner = _pieces(text, match.end(), end - 1, variables, reference, depth + 1)
+    inner = _split_pieces(text, match.end(), end - 1, variables, reference, depth + 1)
     if operator.endswith("+"):
         yield from inner if stated else ()
     elif stated:

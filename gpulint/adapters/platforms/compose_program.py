@@ -1,4 +1,7 @@
-"""Compose program: what a service of a compose file starts, by its own words, its Dockerfile or a script that is mounted."""
+"""Compose program: what a service of a compose file starts.
+
+It is stated by its own words, its Dockerfile, or a script that is mounted.
+"""
 
 from __future__ import annotations
 
@@ -28,51 +31,64 @@ def invocations(
     find: Callable[[str], Origin | None],
     repository: Repository,
 ) -> Iterator[Invocation]:
-    """The programs of a service: its entry point's and command's words after one another, or the script they start."""
+    """Yield the programs of a service.
+
+    They are the words of its entry point and command in order, or the script that they start.
+    """
     build = compose_service.built(service, repository)
     built = build.image if build else None
     own = service.stated("entrypoint")
     overridden = own is not None and own.value is not None
-    image = _image(service, built)
-    known = _with(environment, {}, _of_image(service, built))
-    if build and not overridden and (text := _shell_text(service, build.image)).script:
+    image = _resolve_image(service, built)
+    variables = _merge_variables(environment, {}, _read_image_variables(service, built))
+    if build and not overridden and (text := _find_shell_text(service, build.image)).script:
         place, file = compose_devices.place_of(service, "build"), build.file
         script = Script(text.script, lambda start, end: Origin(file, (), (text.at + start, text.at + end)))
-        for one in command.scripted(image, script, known):
-            yield one._replace(arguments=tuple(_referred(word, place) for word in one.arguments))
+        for invocation in command.scripted(image, script, variables):
+            yield invocation._replace(arguments=tuple(_refer(word, place) for word in invocation.arguments))
         return
-    given = _words(service, build if not overridden else None)
+    given = _read_words(service, build if not overridden else None)
     words = tuple(command.placeheld(word) for word, _ in given)
-    texts, counts = _counted(given, gpus)
+    texts, counts = _replace_counts(given, gpus)
     holes = {hole.name for _, text in given for hole in text.holes}
-    known = _with(_without(known, holes), counts)
-    if held := command.script_file(words, find):
-        for one in command.scripted(image, held.script, known, held.given):
-            yield one._replace(arguments=tuple(_referred(word, held.named.origin) for word in one.arguments))
+    variables = _merge_variables(_hide_variables(variables, holes), counts)
+    if file_script := command.script_file(words, find):
+        for invocation in command.scripted(image, file_script.script, variables, file_script.given):
+            yield invocation._replace(
+                arguments=tuple(_refer(word, file_script.named.origin) for word in invocation.arguments)
+            )
         return
     of_image = not overridden and (built is None or built.entrypoint is None)
-    yield from command.programs(image, words, known, _written(texts), of_image)
+    yield from command.programs(image, words, variables, _make_script_reader(texts), of_image)
 
 
-def _words(service: Service, build: Build | None) -> list[tuple[Argument, Text]]:
-    """The words of the entry point and the command; those of a Dockerfile where the service states none."""
+def _read_words(service: Service, build: Build | None) -> list[tuple[Argument, Text]]:
+    """Return the words of the entry point and the command.
+
+    Those of a Dockerfile are used if the service states none.
+    """
     entrypoint, arguments = (compose_service.words(service, key) for key in ("entrypoint", "command"))
     if build is None:
         return [*entrypoint, *arguments]
     start, left = build.image.entrypoint or dockerfile.Starts(), build.image.command or dockerfile.Starts()
-    stated = arguments if service.stated("command") else _of_build(service, left, build.file)
-    return [*_of_build(service, start, build.file), *stated]
+    stated = arguments if service.stated("command") else _read_build_words(service, left, build.file)
+    return [*_read_build_words(service, start, build.file), *stated]
 
 
-def _shell_text(service: Service, built: Built) -> dockerfile.Starts:
-    """The text that a Dockerfile hands to a shell, as far as the service's own command leaves it to run."""
+def _find_shell_text(service: Service, built: Built) -> dockerfile.Starts:
+    """Return the text that a Dockerfile passes to a shell.
+
+    The service's own command replaces that of the Dockerfile.
+    """
     if built.entrypoint is not None and (built.entrypoint.script or built.entrypoint.words):
         return built.entrypoint
     return built.command if built.command and not service.stated("command") else dockerfile.Starts()
 
 
-def _counted(given: Sequence[tuple[Argument, Text]], gpus: Field) -> tuple[dict[Origin, Text], dict[str, Argument]]:
-    """The texts by their places, with what counts the GPUs in them replaced by variables, and those variables."""
+def _replace_counts(
+    given: Sequence[tuple[Argument, Text]], gpus: Field
+) -> tuple[dict[Origin, Text], dict[str, Argument]]:
+    """Return the texts by location, with GPU counts replaced by variables, and those variables."""
     texts: dict[Origin, Text] = {}
     counts: dict[str, Argument] = {}
     for word, text in given:
@@ -82,8 +98,8 @@ def _counted(given: Sequence[tuple[Argument, Text]], gpus: Field) -> tuple[dict[
     return texts, counts
 
 
-def _of_build(service: Service, starts: dockerfile.Starts, file: Document) -> list[tuple[Argument, Text]]:
-    """Words of a Dockerfile, at the place in the compose file that names it."""
+def _read_build_words(service: Service, starts: dockerfile.Starts, file: Document) -> list[tuple[Argument, Text]]:
+    """Return words of a Dockerfile, located where the compose file names it."""
     place = compose_devices.place_of(service, "build")
     pairs = zip(starts.words, starts.places, strict=True)
     return [
@@ -92,13 +108,16 @@ def _of_build(service: Service, starts: dockerfile.Starts, file: Document) -> li
     ]
 
 
-def _of_image(service: Service, built: Built | None) -> dict[str, Argument]:
+def _read_image_variables(service: Service, built: Built | None) -> dict[str, Argument]:
     place = compose_devices.place_of(service, "build")
     return {name: Argument(value, place) for name, value in (built.variables if built else {}).items()}
 
 
-def _image(service: Service, built: Built | None) -> Argument:
-    """The image, or the one it is built on; one whose name is stated keeps it where only registry or tag is the caller's."""
+def _resolve_image(service: Service, built: Built | None) -> Argument:
+    """Return the image, or the base image of a build.
+
+    An image keeps its name if only its registry or tag comes from the caller.
+    """
     if built is not None:
         return Argument(built.image, compose_devices.place_of(service, "build"))
     stated, image = service.stated("image"), service.text("image")
@@ -109,8 +128,8 @@ def _image(service: Service, built: Built | None) -> Argument:
     return image._replace(text=written, why="", category="") if image.text is None and "$" not in name else image
 
 
-def _referred(word: Argument, named: Origin) -> Argument:
-    """A word of a script in another file, at the place in the compose file that brings it there."""
+def _refer(word: Argument, named: Origin) -> Argument:
+    """Return a word of another file's script, located where the compose file includes it."""
     if word.origin.document is named.document:
         return word
     if word.behind is not None and word.behind.document is named.document:
@@ -118,30 +137,30 @@ def _referred(word: Argument, named: Origin) -> Argument:
     return word._replace(origin=named, behind=word.origin)
 
 
-def _without(environment: Environment, names: set[str]) -> Environment:
-    """The variables of a container but for those that a script shares a name with one of the caller's."""
+def _hide_variables(environment: Environment, names: set[str]) -> Environment:
+    """Return the variables of a container with those unknown that the caller also sets."""
     if not names & environment.keys():
         return environment
-    known = Environment(environment)
-    known.open_ended = environment.open_ended
+    visible = Environment(environment)
+    visible.open_ended = environment.open_ended
     for name in names & environment.keys():
         unknown = environment[name]._replace(
-            text=None, why=f"{name} is the caller's to set", category=compose_service.CALLER
+            text=None, why=f"{name} is set by the caller", category=compose_service.CALLER
         )
-        known[name] = unknown
-    return known
+        visible[name] = unknown
+    return visible
 
 
-def _with(
+def _merge_variables(
     environment: Environment, counts: Mapping[str, Argument], beneath: Mapping[str, Argument] = {}
 ) -> Environment:
-    known = Environment({**beneath, **environment, **counts})
-    known.open_ended = environment.open_ended
-    return known
+    merged = Environment({**beneath, **environment, **counts})
+    merged.open_ended = environment.open_ended
+    return merged
 
 
-def _written(texts: Mapping[Origin, Text]) -> Callable[[Argument], Script]:
-    """The script that a word is, after compose has filled in its variables."""
+def _make_script_reader(texts: Mapping[Origin, Text]) -> Callable[[Argument], Script]:
+    """Return a reader of the script in a word, with compose's variables filled in."""
 
     def script(word: Argument) -> Script:
         text = texts[word.origin]

@@ -1,4 +1,7 @@
-"""Compose service: what one service of a compose file states, its own keys before those of the services it extends."""
+"""Compose service: one service of a compose file.
+
+Its own keys take precedence over those of the services that it extends.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +26,22 @@ FILES_HELD_MAX = 16
 CALLER = "caller's variable"
 _DEFAULT = re.compile(r"(?:^|/)(?:docker-)?compose(?P<suffix>\.ya?ml)$")
 _FURTHER = re.compile(r"(?:docker-)?compose[.-](?P<purpose>[\w.-]+)\.ya?ml")
-"""Files that are given with `-f` behind the default one, by the name that their authors choose."""
+"""Files that are passed with `-f` after the default one, by names that their authors choose."""
 _LINE = re.compile(r"""(?m)^[ \t]*(?:export[ \t]+)?([A-Za-z_][\w.-]*)[ \t]*=[ \t]*("(?:\\.|[^"\\])*"|'[^']*'|[^\n]*)""")
 _COMMENT = re.compile(r"(?:^|\s)#.*")
 _BREAKS = frozenset(";&|<>")
-"""Where go-shellwords, which splits the strings of a compose file, stops reading (mattn/go-shellwords v1.0.12 shellwords.go)."""
+"""Characters at which go-shellwords, which splits the strings of a compose file, stops reading.
+
+Source: mattn/go-shellwords v1.0.12 shellwords.go.
+"""
 _ESCAPED = {"t": "\t", "n": "\n"}
 
 
 class Layer(NamedTuple):
-    """One mapping that a service is made of; `reference` is where the checked file names it, if it stands in another."""
+    """One mapping that a service consists of.
+
+    `reference` is where the checked file names it, if it is in another file.
+    """
 
     document: Document
     path: Path
@@ -40,7 +49,7 @@ class Layer(NamedTuple):
 
 
 class Stated(NamedTuple):
-    """A value as written, where it stands, and what the checked file refers to it by."""
+    """A value as written, its location, and where the checked file refers to it."""
 
     value: object
     origin: Origin
@@ -49,7 +58,7 @@ class Stated(NamedTuple):
     def argument(
         self, text: str | None, why: str = "", category: str = "", span: tuple[int, int] | None = None
     ) -> Argument:
-        """A word made of it."""
+        """Return a word made of the value."""
         place = self.origin._replace(span=span)
         flag, equals, _ = str(self.value).partition("=") if text is None else ("", "", "")
         named = flag if equals and flag.startswith("-") else ""
@@ -59,7 +68,7 @@ class Stated(NamedTuple):
 
 
 class Service(NamedTuple):
-    """A service: its layers, the most special first, and the variables that the project's `.env` states."""
+    """A service: its layers, the most specific first, and the variables of the project's `.env`."""
 
     name: str
     layers: tuple[Layer, ...]
@@ -67,45 +76,50 @@ class Service(NamedTuple):
     origin: Origin
 
     def stated(self, *keys: str) -> Stated | None:
-        """The value of a key, by the most special layer that has it."""
+        """Return the value of a key, from the most specific layer that has it."""
         return next(self.all_stated(*keys), None)
 
     def all_stated(self, *keys: str) -> Iterator[Stated]:
-        """The values of a key in every layer."""
+        """Yield the values of a key in every layer."""
         for layer in self.layers:
             path = (*layer.path, *keys)
             if (value := layer.document.get(path, ...)) is not ...:
                 yield Stated(value, Origin(layer.document, path), layer.reference)
 
     def items(self, *keys: str) -> Iterator[Stated]:
-        """The items of a list that the layers add up to."""
+        """Yield the items of a list that the layers concatenate."""
         for stated in self.all_stated(*keys):
             for at, item in enumerate(stated.value if isinstance(stated.value, list) else ()):
                 yield Stated(item, stated.origin._replace(path=(*stated.origin.path, at)), stated.reference)
 
     def text(self, *keys: str) -> Argument | None:
-        """The text of a scalar, with its variables filled in."""
+        """Return the text of a scalar, with its variables filled in."""
         stated = self.stated(*keys)
         return self.word(stated) if stated and not isinstance(stated.value, dict | list | None) else None
 
     def word(self, stated: Stated) -> Argument:
-        """A scalar as one word."""
-        return _word(stated, self.filled(stated), command.spelled(stated.origin, stated.value))
+        """Return a scalar as one word."""
+        return _make_word(stated, self.filled(stated), command.spelled(stated.origin, stated.value))
 
     def filled(self, stated: Stated) -> Text:
-        """A scalar with its variables filled in."""
+        """Return a scalar with its variables filled in."""
         return interpolation.filled(command.spelled(stated.origin, stated.value), self.variables)
 
 
 def of(document: Document, name: str, repository: Repository) -> Service:
-    """A service of a compose file: what the override file beside it states, its own, and what it extends."""
-    own = tuple(_layers(document, ("services", name), repository, None, EXTENDS_MAX))
-    over = tuple(_overriding(document, name, repository))
-    return Service(name, (*over, *own), _variables(document.path, repository), Origin(document, ("services", name)))
+    """Return a service of a compose file, with its override file and what it extends."""
+    own = tuple(_find_layers(document, ("services", name), repository, None, EXTENDS_MAX))
+    over = tuple(_find_overriding(document, name, repository))
+    return Service(
+        name, (*over, *own), _read_variables(document.path, repository), Origin(document, ("services", name))
+    )
 
 
 def completed(service: Service, repository: Repository) -> Service:
-    """A service with what the project's default file states of it, where its own file is one to be read on top of that."""
+    """Return a service with the project's default file below it.
+
+    This applies if its own file is one to be read on top of the default file.
+    """
     document, place = service.origin.document, ("services", service.name)
     folder, name = posixpath.split(document.path)
     match = _FURTHER.fullmatch(name)
@@ -113,26 +127,29 @@ def completed(service: Service, repository: Repository) -> Service:
         return service
     for default in (f"{stem}.{suffix}" for stem in ("compose", "docker-compose") for suffix in ("yaml", "yml")):
         shown = posixpath.join(folder, default)
-        for other in _loaded(shown, repository.read(shown)):
+        for other in _load(shown, repository.read(shown)):
             if isinstance(other.get(place), dict):
                 return service._replace(
-                    layers=(*service.layers, *_layers(other, place, repository, service.origin, EXTENDS_MAX))
+                    layers=(*service.layers, *_find_layers(other, place, repository, service.origin, EXTENDS_MAX))
                 )
     return service
 
 
-def _overriding(document: Document, name: str, repository: Repository) -> Iterator[Layer]:
-    """The service in the file that compose reads on top of its default one (compose-spec, 03-compose-file.md)."""
+def _find_overriding(document: Document, name: str, repository: Repository) -> Iterator[Layer]:
+    """Yield the service in the file that compose reads on top of its default one.
+
+    Source: compose-spec, 03-compose-file.md.
+    """
     match = _DEFAULT.search(document.path)
     for suffix in ("yml", "yaml") if match else ():
         shown = f"{document.path[: match.start('suffix')]}.override.{suffix}" if match else ""
         content = repository.read(shown)
-        for other in _loaded(shown, content):
+        for other in _load(shown, content):
             if isinstance(other.get(("services", name)), dict):
                 yield Layer(other, ("services", name), Origin(document, ("services", name)))
 
 
-def _layers(
+def _find_layers(
     document: Document, path: Path, repository: Repository, reference: Origin | None, left: int
 ) -> Iterator[Layer]:
     yield Layer(document, path, reference)
@@ -143,32 +160,35 @@ def _layers(
     file = extended.get("file") if isinstance(extended, dict) else None
     place = reference or Origin(document, (*path, "extends"))
     if not isinstance(file, str):
-        yield from _layers(document, ("services", named), repository, reference, left - 1)
+        yield from _find_layers(document, ("services", named), repository, reference, left - 1)
         return
     shown = posixpath.normpath(posixpath.join(posixpath.dirname(document.path), file))
     content = repository.read(shown)
-    for other in _loaded(shown, content):
+    for other in _load(shown, content):
         if isinstance(other.get(("services", named)), dict):
-            yield from _layers(other, ("services", named), repository, place, left - 1)
+            yield from _find_layers(other, ("services", named), repository, place, left - 1)
 
 
 @functools.lru_cache(maxsize=FILES_HELD_MAX)
-def _loaded(path: str, content: bytes | None) -> tuple[Document, ...]:
-    """The one document of another compose file; none where there is no such file."""
+def _load(path: str, content: bytes | None) -> tuple[Document, ...]:
+    """Load the one document of another compose file; empty if there is no such file."""
     return documents.load(path, content).documents[:1] if content is not None else ()
 
 
 # ---- variables
 
 
-def _variables(path: str, repository: Repository) -> Mapping[str, str | None]:
-    """What the `.env` of the project states; the caller's environment comes before it."""
+def _read_variables(path: str, repository: Repository) -> Mapping[str, str | None]:
+    """Return the variables of the project's `.env`; the caller's environment precedes them."""
     content = repository.read(posixpath.join(posixpath.dirname(path), ".env"))
-    return dict(dotenv(content.decode("utf-8", "replace"))) if content is not None else {}
+    return dict(parse_dotenv(content.decode("utf-8", "replace"))) if content is not None else {}
 
 
-def dotenv(text: str) -> Iterator[tuple[str, str]]:
-    """The variables of a `.env` file (docs.docker.com/compose/how-tos/environment-variables/variable-interpolation)."""
+def parse_dotenv(text: str) -> Iterator[tuple[str, str]]:
+    """Yield the variables of a `.env` file.
+
+    Source: docs.docker.com/compose/how-tos/environment-variables/variable-interpolation.
+    """
     for match in _LINE.finditer(text):
         name, value = match[1], match[2].strip()
         quote = value[:1] if value[:1] in ("'", '"') and value[-1:] == value[:1] and len(value) > 1 else ""
@@ -178,50 +198,53 @@ def dotenv(text: str) -> Iterator[tuple[str, str]]:
 
 
 def environment(service: Service, repository: Repository) -> command.Environment:
-    """The variables of a container: of its files, then of its own list or map, which win."""
-    known = command.Environment()
+    """Return the variables of a container: of its files, then of its own list or map.
+
+    The latter take precedence.
+    """
+    variables = command.Environment()
     for stated in [*service.items("env_file"), *filter(_is_text, service.all_stated("env_file"))]:
-        _from_file(service, stated, repository, known)
+        _read_file(service, stated, repository, variables)
     for stated in reversed(tuple(service.all_stated("environment"))):
-        known.update(_listed(service, stated))
-    return known
+        variables.update(_read_entries(service, stated))
+    return variables
 
 
 def _is_text(stated: Stated) -> bool:
     return isinstance(stated.value, str)
 
 
-def _from_file(service: Service, stated: Stated, repository: Repository, known: command.Environment) -> None:
+def _read_file(service: Service, stated: Stated, repository: Repository, variables: command.Environment) -> None:
     file = stated.value.get("path") if isinstance(stated.value, dict) else stated.value
     filled = interpolation.filled(str(file), service.variables)
     folder = posixpath.dirname(stated.origin.document.path)
     content = None if filled.holes else repository.read(posixpath.normpath(posixpath.join(folder, filled.text)))
     if content is None:
-        known.open_ended = True
+        variables.open_ended = True
         return
-    for name, value in dotenv(content.decode("utf-8", "replace")):
-        known[name] = stated.argument(value)
+    for name, value in parse_dotenv(content.decode("utf-8", "replace")):
+        variables[name] = stated.argument(value)
 
 
-def _listed(service: Service, stated: Stated) -> Iterator[tuple[str, Argument]]:
-    """The entries of `environment`, a map or a list of NAME=value."""
+def _read_entries(service: Service, stated: Stated) -> Iterator[tuple[str, Argument]]:
+    """Yield the entries of `environment`, a map or a list of NAME=value."""
     entries = stated.value.items() if isinstance(stated.value, dict) else ()
     for name, value in entries:
-        one = Stated(value, stated.origin._replace(path=(*stated.origin.path, name)), stated.reference)
-        yield str(name), _passed(service, str(name), one) if value is None else service.word(one)
+        setting = Stated(value, stated.origin._replace(path=(*stated.origin.path, name)), stated.reference)
+        yield str(name), _read_passed(service, str(name), setting) if value is None else service.word(setting)
     for at, entry in enumerate(stated.value if isinstance(stated.value, list) else ()):
-        one = Stated(entry, stated.origin._replace(path=(*stated.origin.path, at)), stated.reference)
-        text = service.filled(one)
+        setting = Stated(entry, stated.origin._replace(path=(*stated.origin.path, at)), stated.reference)
+        text = service.filled(setting)
         name, equals, value = text.text.partition("=")
         if not equals:
-            yield name, _passed(service, name, one)
+            yield name, _read_passed(service, name, setting)
             continue
         places = range(len(name) + 1, len(text.text))
-        yield name, _word(one, text.part(places, value), "")
+        yield name, _make_word(setting, text.part(places, value), "")
 
 
-def _passed(service: Service, name: str, stated: Stated) -> Argument:
-    """A name without a value: what the caller's environment, or the project's `.env`, holds."""
+def _read_passed(service: Service, name: str, stated: Stated) -> Argument:
+    """Return a name without a value, from the project's `.env` or the caller's environment."""
     given = service.variables.get(name)
     if given is not None:
         return stated.argument(given)
@@ -232,21 +255,21 @@ def _passed(service: Service, name: str, stated: Stated) -> Argument:
 
 
 class Build(NamedTuple):
-    """What a Dockerfile states of a service's image, and the Dockerfile."""
+    """What a Dockerfile states about a service's image, and the Dockerfile."""
 
     image: dockerfile.Built
     file: Document
 
 
 def built(service: Service, repository: Repository) -> Build | None:
-    """What the Dockerfile of a service says, where the repository has it."""
+    """Read the Dockerfile of a service if the repository has it."""
     stated = service.stated("build")
     if stated is None:
         return None
     own = stated.value if isinstance(stated.value, dict) else {"context": stated.value}
     named = [own.get("context") or ".", own.get("dockerfile") or "Dockerfile", own.get("target") or ""]
-    filled = [interpolation.filled(str(one), service.variables) for one in named]
-    if any(one.holes for one in filled) or "://" in filled[0].text or "dockerfile_inline" in own:
+    filled = [interpolation.filled(str(name), service.variables) for name in named]
+    if any(name.holes for name in filled) or "://" in filled[0].text or "dockerfile_inline" in own:
         return None
     folder = posixpath.dirname(stated.origin.document.path)
     shown = posixpath.normpath(posixpath.join(folder, filled[0].text, filled[1].text))
@@ -254,15 +277,15 @@ def built(service: Service, repository: Repository) -> Build | None:
     if content is None:
         return None
     text = content.decode("utf-8", "replace")
-    image = dockerfile.read(text, _arguments(service, own.get("args")), filled[2].text)
+    image = dockerfile.read(text, _read_arguments(service, own.get("args")), filled[2].text)
     root = Node("scalar", 0, len(text), text)
     return Build(image, Document(shown, 0, text, root, "shell", text)) if image else None
 
 
-def _arguments(service: Service, stated: object) -> dict[str, str]:
-    """The arguments of a build that are stated."""
+def _read_arguments(service: Service, stated: object) -> dict[str, str]:
+    """Return the arguments of a build that are stated."""
     pairs = stated.items() if isinstance(stated, dict) else ()
-    listed = (str(one).partition("=") for one in (stated if isinstance(stated, list) else ()))
+    listed = (str(entry).partition("=") for entry in (stated if isinstance(stated, list) else ()))
     given = {**{str(name): str(value) for name, value in pairs}, **{name: value for name, _, value in listed if value}}
     filled = {name: interpolation.filled(value, service.variables) for name, value in given.items()}
     return {name: text.text if not text.holes else "$" for name, text in filled.items()}
@@ -272,41 +295,47 @@ def _arguments(service: Service, stated: object) -> dict[str, str]:
 
 
 def words(service: Service, key: str) -> list[tuple[Argument, Text]]:
-    """The words of `command` or `entrypoint`, each with its text as its characters are placed."""
+    """Return the words of `command` or `entrypoint`, each with the location of its characters."""
     stated = service.stated(key)
     if stated is None or stated.value is None or isinstance(stated.value, dict):
         return []
     if isinstance(stated.value, list):
-        return [_item(service, one) for one in _items(stated)]
-    return [(_word(stated, part, ""), part) for part in _split(service.filled(stated))]
+        return [_read_item(service, item) for item in _iterate_items(stated)]
+    return [(_make_word(stated, part, ""), part) for part in _split(service.filled(stated))]
 
 
-def _item(service: Service, stated: Stated) -> tuple[Argument, Text]:
-    """An item of a list; one that a variable leaves empty is the caller's to set."""
+def _read_item(service: Service, stated: Stated) -> tuple[Argument, Text]:
+    """Return an item of a list; an item that a variable leaves empty is set by the caller."""
     written, text = command.spelled(stated.origin, stated.value), service.filled(stated)
     if written and not text.text:
-        return stated.argument(None, f"{written} is the caller's to set", CALLER), text
-    return _word(stated, text, written), text
+        return stated.argument(None, f"{written} is set by the caller", CALLER), text
+    return _make_word(stated, text, written), text
 
 
-def _items(stated: Stated) -> Iterator[Stated]:
+def _iterate_items(stated: Stated) -> Iterator[Stated]:
     for at, item in enumerate(stated.value if isinstance(stated.value, list) else ()):
         yield Stated(
             "" if item is None else item, stated.origin._replace(path=(*stated.origin.path, at)), stated.reference
         )
 
 
-def _word(stated: Stated, text: Text, written: str) -> Argument:
-    """A text as one word, whose value is the caller's where a variable in it is; `written` is all of the value as it stands."""
+def _make_word(stated: Stated, text: Text, written: str) -> Argument:
+    """Return a text as one word, which is unknown if the caller sets a variable in it.
+
+    `written` is the whole value as it is in the file.
+    """
     span = None if text.text == written and written else text.span(0, len(text.text))
     if text.holes:
-        why = f"{text.holes[0].name} is the caller's to set"
+        why = f"{text.holes[0].name} is set by the caller"
         return stated._replace(value=text.text).argument(None, why, CALLER, span)
     return stated.argument(text.text, span=span)
 
 
 def _split(text: Text) -> Iterator[Text]:
-    """The words of a string, as compose takes it apart: with quotes and backslashes, but no shell."""
+    """Yield the words of a string as compose splits it.
+
+    Quotes and backslashes apply, but no shell does.
+    """
     places: list[int] = []
     characters: list[str] = []
     quote, escaped, started = "", False, False

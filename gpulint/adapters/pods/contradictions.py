@@ -1,4 +1,4 @@
-"""Hazards: settings of a pod that work against what it asks for."""
+"""Contradictory pod settings."""
 
 from __future__ import annotations
 
@@ -14,39 +14,42 @@ from gpulint.workload import Field, Origin
 
 DEVICES = re.compile(r"(?:\d+|GPU-[\w-]+)(?:,(?:\d+|GPU-[\w-]+))*")
 INFINIBAND = re.compile(r"rdma/|nvidia\.com/hostdev|/rdma")
-"""Resources of NICs that NCCL drives through verbs, which NCCL_IB_DISABLE turns off; Amazon's EFA is not one."""
+"""Resources of NICs that NCCL uses through verbs, which NCCL_IB_DISABLE turns off.
+
+Amazon's EFA is not one of them.
+"""
 SIDECAR_VOLUMES = ("gke-gcsfuse", "istio-")
-"""Volumes of these names are for containers that a webhook adds."""
+"""Name prefixes of volumes for containers that a webhook adds."""
 SHARES = ("gpu-fraction", "gpu-memory", "runai/")
-"""Annotations by which a scheduler of its own hands out shares of cards."""
+"""Annotations by which a scheduler of its own assigns shares of GPUs."""
 
 
 def of(
     document: Document, spec: Path, path: Path, environment: Mapping[str, Argument], asked: bool
 ) -> dict[str, Field]:
-    """The hazards of a container; `asked` says that it asks for GPUs."""
+    """Return the contradictory settings of a container; `asked` is true if it requests GPUs."""
     fields: dict[str, Field] = {}
     privileged = Origin(document, (*path, "securityContext", "privileged"))
     if asked and document.get(privileged.path) is True:
         fields["privileged"] = Field(True, (privileged,))
-    if variable := _rdma_off(document, path, environment):
+    if variable := _find_rdma_switch(document, path, environment):
         fields["rdma_switched_off"] = Field(variable, (environment[variable].origin,))
-    if not asked and (devices := _unscheduled(document, spec, path, environment)):
+    if not asked and (devices := _find_unscheduled(document, spec, path, environment)):
         fields["devices_unscheduled"] = devices
         fields["gpus_per_pod"] = Field(len(str(devices.value).split(",")), devices.origins)
-    if asked and (visible := _first(environment)):
+    if asked and (visible := _read_first_device(environment)):
         fields["first_visible_device"] = visible
     return fields
 
 
 def of_pod(document: Document, spec: Path) -> dict[str, Field]:
-    """The hazards of a pod's volumes."""
-    volume = next(_unmounted(document, spec), None)
+    """Return the contradictory settings of a pod's volumes."""
+    volume = next(_find_unmounted(document, spec), None)
     return {"unmounted_memory_volume": volume} if volume else {}
 
 
-def _rdma_off(document: Document, path: Path, environment: Mapping[str, Argument]) -> str | None:
-    """The variable that keeps NCCL off the RDMA devices that a container asks for."""
+def _find_rdma_switch(document: Document, path: Path, environment: Mapping[str, Argument]) -> str | None:
+    """Return the variable that keeps NCCL off the RDMA devices that a container requests."""
     limits = document.get((*path, "resources", "limits"))
     names = [str(name) for name in limits] if isinstance(limits, dict) else []
     verbs = any(INFINIBAND.search(name) for name in names)
@@ -58,8 +61,11 @@ def _rdma_off(document: Document, path: Path, environment: Mapping[str, Argument
     return "NCCL_IB_DISABLE" if verbs and variables.is_set(environment, "NCCL_IB_DISABLE", variables.ON) else None
 
 
-def _first(environment: Mapping[str, Argument]) -> Field | None:
-    """The number that CUDA_VISIBLE_DEVICES lists first, unless the container runtime is told what to show."""
+def _read_first_device(environment: Mapping[str, Argument]) -> Field | None:
+    """Return the first number in CUDA_VISIBLE_DEVICES.
+
+    None if NVIDIA_VISIBLE_DEVICES limits what the container runtime shows.
+    """
     visible = environment.get("CUDA_VISIBLE_DEVICES")
     if (
         visible is None
@@ -70,8 +76,8 @@ def _first(environment: Mapping[str, Argument]) -> Field | None:
     return Field(int((visible.text or "").partition(",")[0]), (visible.origin,))
 
 
-def _unscheduled(document: Document, spec: Path, path: Path, environment: Mapping[str, Argument]) -> Field | None:
-    """Devices that a container without any claim to a GPU makes visible to itself."""
+def _find_unscheduled(document: Document, spec: Path, path: Path, environment: Mapping[str, Argument]) -> Field | None:
+    """Return the devices that a container without a GPU request makes visible to itself."""
     visible = environment.get("CUDA_VISIBLE_DEVICES")
     if (
         visible is None
@@ -82,19 +88,23 @@ def _unscheduled(document: Document, spec: Path, path: Path, environment: Mappin
     asked = [document.get((*path, "resources", side)) for side in ("limits", "requests", "claims")]
     if any("/" in str(name) for amounts in asked if isinstance(amounts, dict) for name in amounts) or asked[2]:
         return None
-    if any(document.get((*spec, key)) for key in ("runtimeClassName", "resourceClaims")) or _fractional(document, spec):
+    if any(document.get((*spec, key)) for key in ("runtimeClassName", "resourceClaims")) or _has_fraction(
+        document, spec
+    ):
         return None
     return Field(str(visible.text), (visible.origin,))
 
 
-def _fractional(document: Document, spec: Path) -> bool:
-    found = (document.get(path) for path in (("metadata", "annotations"), (*spec[:-1], "metadata", "annotations")))
-    return any(str(key).startswith(SHARES) for given in found if isinstance(given, dict) for key in given)
+def _has_fraction(document: Document, spec: Path) -> bool:
+    annotations = (
+        document.get(path) for path in (("metadata", "annotations"), (*spec[:-1], "metadata", "annotations"))
+    )
+    return any(str(key).startswith(SHARES) for given in annotations if isinstance(given, dict) for key in given)
 
 
-def _unmounted(document: Document, spec: Path) -> Iterator[Field]:
-    """Memory volumes that no container mounts."""
-    mounted = {name for key in ("containers", "initContainers") for name in _mounted(document.get((*spec, key)))}
+def _find_unmounted(document: Document, spec: Path) -> Iterator[Field]:
+    """Yield memory volumes that no container mounts."""
+    mounted = {name for key in ("containers", "initContainers") for name in _list_mounts(document.get((*spec, key)))}
     for at in kinds.items(document, (*spec, "volumes")):
         name = document.get((*at, "name"))
         if document.get((*at, "emptyDir", "medium")) != "Memory" or not isinstance(name, str):
@@ -103,7 +113,9 @@ def _unmounted(document: Document, spec: Path) -> Iterator[Field]:
             yield Field(name, (Origin(document, (*at, "name")),))
 
 
-def _mounted(containers: object) -> Sequence[str]:
-    listed = [one for one in containers if isinstance(one, dict)] if isinstance(containers, list) else []
-    given = [mounts for one in listed if isinstance(mounts := one.get("volumeMounts"), list)]
+def _list_mounts(containers: object) -> Sequence[str]:
+    listed = (
+        [container for container in containers if isinstance(container, dict)] if isinstance(containers, list) else []
+    )
+    given = [mounts for container in listed if isinstance(mounts := container.get("volumeMounts"), list)]
     return [str(mount.get("name")) for mounts in given for mount in mounts if isinstance(mount, dict)]

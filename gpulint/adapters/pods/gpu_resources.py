@@ -1,7 +1,7 @@
-"""Accelerator resources: the names under which nodes offer GPUs, and the product that a cluster of its own naming means.
+"""Accelerator resources: the names under which nodes offer GPUs, and the GPU model they mean.
 
-The device plugin lets a cluster rename what it offers: `resources.gpus[].name`, NVIDIA/k8s-device-plugin v0.20.0
-api/config/v1/resources.go.
+The device plugin lets a cluster rename what it offers: `resources.gpus[].name`,
+NVIDIA/k8s-device-plugin v0.20.0 api/config/v1/resources.go.
 """
 
 from __future__ import annotations
@@ -17,7 +17,10 @@ RENAMED = (
     r"(?P<product>(?i:gpu-)?(?i:(?:tesla|quadro|geforce|titan|rtx|gtx)[\w-]*\d[\w-]*|(?:[abhlptv]|gh|gb)\d+[\w-]*))"
     r"(?:\.shared)?"
 )
-"""Names that are those of products, as the National Research Platform's; a virtual GPU's end in its profile (A100-10C)."""
+"""Names that contain a GPU model, as those of the National Research Platform do.
+
+The name of a virtual GPU ends in its profile (A100-10C) and is not one of them.
+"""
 GPU = re.compile(
     r"nvidia\.com/(?:gpu(?:\.shared)?|pgpu|mig-[\w.-]+)|amd\.com/gpu|habana\.ai/gaudi|gpu\.intel\.com/(?:i915|xe)|"
     + RENAMED
@@ -27,28 +30,33 @@ SLICE = "nvidia.com/mig-"
 
 
 def fields(name: str, origins: Sequence[Origin]) -> dict[str, Field]:
-    """What the name of a resource tells of the cards behind it: a product, a slice, or that they are shared."""
+    """Return what a resource's name states: a GPU model, a MIG slice, or time-slicing."""
     at = tuple(origin._replace(key=True) for origin in origins)
-    found: dict[str, Field] = {}
-    if product := re.fullmatch(RENAMED, name):
-        listed = hardware.labels().get(("resource", f"nvidia.com/{product['product']}"))
-        decided = Unknown(f"the nodes that offer {name} decide the card", "queue or partition")
-        found["accelerator"] = Field(listed or decided, at)
+    stated: dict[str, Field] = {}
+    if renamed := re.fullmatch(RENAMED, name):
+        listed = hardware.labels().get(("resource", f"nvidia.com/{renamed['product']}"))
+        decided = Unknown(f"the nodes that offer {name} determine the GPU model", "queue or partition")
+        stated["accelerator"] = Field(listed or decided, at)
     if mig := MIG.fullmatch(name):
-        found["mig_profile"] = Field(mig["profile"], at)
+        stated["mig_profile"] = Field(mig["profile"], at)
     elif name.startswith(SLICE):
-        found["accelerator"] = Field(Unknown(f"the cluster decides which slice {name} is", "queue or partition"), at)
+        stated["accelerator"] = Field(
+            Unknown(f"the cluster decides which MIG slice {name} is", "queue or partition"), at
+        )
     if name.endswith(".shared"):
-        found["sharing"] = Field("time-slicing", at)
-        found["gpus_per_pod"] = Field(Unknown("the count is of shares of cards"), tuple(origins))
-    return found
+        stated["sharing"] = Field("time-slicing", at)
+        stated["gpus_per_pod"] = Field(Unknown("the count is of GPU shares, not of whole GPUs"), tuple(origins))
+    return stated
 
 
 def chosen(asked: Mapping[str, Field], placed: Mapping[str, Field]) -> dict[str, Field]:
-    """The accelerator where both a resource's name and node labels may tell it: a product before what leaves it open."""
+    """Return the accelerator where a resource name and node labels may both state it.
+
+    A stated GPU model takes precedence over an unresolved one.
+    """
     stated = [given["accelerator"] for given in (placed, asked) if "accelerator" in given]
     name = asked.get("accelerator_resource")
     if name and str(name.value).startswith(SLICE) and "mig_profile" not in {**asked, **placed}:
         stated = stated[-1:]
-    known = (field for field in stated if not isinstance(field.value, Unknown))
-    return {"accelerator": next(known, stated[0])} if stated else {}
+    resolved = (field for field in stated if not isinstance(field.value, Unknown))
+    return {"accelerator": next(resolved, stated[0])} if stated else {}

@@ -10,13 +10,13 @@ from gpulint.workload import Field, Origin
 
 MOVED = frozenset({"latest", "nightly", "main", "master", "stable", "dev", "develop", "edge", "head"})
 BUILDS = frozenset({"cpu", "gpu", "cuda", "rocm", "xpu", "hpu", "slim", "runtime", "server"})
-"""Words that may stand beside one that says that a tag moves: latest-cuda; nightly-2025-08-25 is one build."""
+"""Words that may accompany a moving tag: latest-cuda; nightly-2025-08-25 is a single build."""
 OF_A_RELEASE = re.compile(r"[-_.]\d+[-_.]\d+[-_.]")
-"""A repository that is made for one release: huggingface-text-generation-inference-cu121.2-2.ubuntu2204."""
+"""A repository for one release: huggingface-text-generation-inference-cu121.2-2.ubuntu2204."""
 
 
 def fields(document: Document, path: Path) -> dict[str, Field]:
-    """The image as a field where its tag is one that moves; one that is left out may be filled in by another tool."""
+    """Return the image as a field if its tag moves; another tool may fill in a missing tag."""
     image = document.get(path)
     if not isinstance(image, str) or "@" in image:
         return {}

@@ -1,4 +1,4 @@
-"""The maker of the cards that an image is built for, as far as words of its name tell."""
+"""The vendor of the GPUs that an image is built for, from words in its name."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ WORDS = {
     "amd": re.compile(r"(?:^|[/_:.-])rocm[\d.]*(?:$|[/_.:-])"),
     "nvidia": re.compile(r"(?:^|[/_:.-])(?:cuda[\d.]*|cu1[1-3]\d)(?:$|[/_.:-])|^nvcr\.io/nim/"),
 }
-"""Words with which makers and projects tag their builds: vault.habana.ai, intel/vllm:…-xpu, vllm-openai-rocm, …-cu129. A
-folder of a registry that is called xpu may hold the images of any maker."""
+"""Words with which vendors and projects tag their builds.
+
+Examples: vault.habana.ai, intel/vllm:…-xpu, vllm-openai-rocm, …-cu129. A folder of a registry with
+the name xpu may have images of any vendor.
+"""
 
 
 def fields(document: Document, path: Path) -> dict[str, Field]:
-    """The maker as a field; nothing where no word, or words of several, stand in the image's name."""
+    """Return the vendor as a field; empty if the image's name has words of none or of several."""
     image = document.get(path)
     named = [vendor for vendor, word in WORDS.items() if isinstance(image, str) and word.search(image.lower())]
     return {"image_vendor": Field(named[0], (Origin(document, path),))} if len(named) == 1 else {}

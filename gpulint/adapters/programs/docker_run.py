@@ -1,4 +1,4 @@
-"""docker run: the GPUs, the shared memory and the limits that its options give a container."""
+"""docker run: the GPUs, shared memory and limits that its options give a container."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from gpulint.adapters.programs.processes import Step
 from gpulint.engines import Argument
 from gpulint.workload import Field, Unknown
 
-ALL = "every GPU of the machine is given"
+ALL = "the container gets every GPU of the machine, and their number is not stated"
 MACHINE = "any host"
 DEVICE = re.compile(r"\"?device=(?P<ids>[\w,.:-]+)\"?")
 CDI = re.compile(r"(?:nvidia|amd)\.com/gpu=(?P<id>[\w.:-]+)")
@@ -21,27 +21,27 @@ SHARED_MEMORY = "/dev/shm"
 
 
 def fields(step: Step, environment: Mapping[str, Argument]) -> dict[str, Field]:
-    """What a container is given; no `gpus_per_pod` where nothing gives it any GPU."""
-    found: dict[str, Field] = {}
-    if (gpus := _gpus(step, environment)) is not None:
-        found["gpus_per_pod"] = gpus
+    """Return what a container gets; `gpus_per_pod` is absent if nothing gives it a GPU."""
+    granted: dict[str, Field] = {}
+    if (gpus := _resolve_gpus(step, environment)) is not None:
+        granted["gpus_per_pod"] = gpus
     if step.launcher == "docker run":
-        found["shared_memory_default"] = _small_shared_memory(step)
+        granted["shared_memory_default"] = _has_small_shared_memory(step)
     if (memory := step.last("memory")) is not None:
-        found["host_memory_bytes"] = _bytes(memory)
+        granted["host_memory_bytes"] = _parse_bytes(memory)
     if privileged := step.stated.get("privileged"):
-        found["privileged"] = Field(True, ranks.origins(privileged[-1]))
-    return found
+        granted["privileged"] = Field(True, ranks.origins(privileged[-1]))
+    return granted
 
 
-def _gpus(step: Step, environment: Mapping[str, Argument]) -> Field | None:
+def _resolve_gpus(step: Step, environment: Mapping[str, Argument]) -> Field | None:
     if (asked := step.last("gpus")) is not None:
-        return _requested(asked)
+        return _parse_request(asked)
     if passed := step.stated.get("every_gpu"):
         return Field(Unknown(ALL, MACHINE), ranks.origins(passed[-1]))
     devices = step.stated.get("device", ())
     if named := [word for word in devices if CDI.fullmatch(word.text or "")]:
-        return _named(named)
+        return _count_named(named)
     if kfd := [word for word in devices if (word.text or "").partition(":")[0] == KFD]:
         return Field(Unknown(ALL, MACHINE), ranks.origins(kfd[0]))
     runtime = step.last("runtime")
@@ -49,14 +49,14 @@ def _gpus(step: Step, environment: Mapping[str, Argument]) -> Field | None:
         return None
     visible = environment.get("NVIDIA_VISIBLE_DEVICES")
     if visible is None:
-        return Field(Unknown("the image says which devices are visible", "image default"), ranks.origins(runtime))
+        return Field(Unknown("the image decides which devices are visible", "image default"), ranks.origins(runtime))
     if LISTED.fullmatch(visible.text or ""):
         return Field(len((visible.text or "").split(",")), ranks.origins(visible))
     return Field(Unknown(visible.why or ALL, ranks.category(visible) or MACHINE), ranks.origins(visible))
 
 
-def _requested(word: Argument) -> Field:
-    """`--gpus all`, a count, or `"device=0,1"`; of other keys (`count=2,capabilities=…`) the count."""
+def _parse_request(word: Argument) -> Field:
+    """Parse `--gpus all`, a count, or `"device=0,1"`; of other keys, `count=` is read."""
     text = (word.text or "").strip("'\"")
     if word.text is None:
         return Field(Unknown(word.why, ranks.category(word)), ranks.origins(word))
@@ -67,17 +67,20 @@ def _requested(word: Argument) -> Field:
     if match := re.search(r"(?:^|,)count=(\d+)(?:,|$)", text):
         return Field(int(match[1]), ranks.origins(word))
     everything = "all" in text.split(",") or text in ("-1", "count=all")
-    return Field(Unknown(ALL, MACHINE) if everything else Unknown(f"{text} names no count"), ranks.origins(word))
+    return Field(Unknown(ALL, MACHINE) if everything else Unknown(f"{text} does not name a count"), ranks.origins(word))
 
 
-def _named(words: Sequence[Argument]) -> Field:
+def _count_named(words: Sequence[Argument]) -> Field:
     ids = [match["id"] for word in words if (match := CDI.fullmatch(word.text or ""))]
     count = Unknown(ALL, MACHINE) if "all" in ids else len(ids)
     return Field(count, tuple(origin for word in words for origin in ranks.origins(word)))
 
 
-def _small_shared_memory(step: Step) -> Field:
-    """Whether /dev/shm is Docker's 64 MiB: no size, no host's namespace, and no volume in its place."""
+def _has_small_shared_memory(step: Step) -> Field:
+    """Return whether /dev/shm is Docker's 64 MiB.
+
+    That is so without a size, the host's IPC namespace, or a volume in its place.
+    """
     given = [word for name in ("shared_memory", "ipc") for word in step.stated.get(name, ())]
     mounted = [word for word in step.stated.get("volume", ()) if SHARED_MEMORY in (word.text or SHARED_MEMORY)]
     larger = [word for word in given if word.text not in ("private", "shareable", "none", "64m")]
@@ -85,10 +88,10 @@ def _small_shared_memory(step: Step) -> Field:
     return Field(not deciding, ranks.origins(deciding[0] if deciding else step.word))
 
 
-def _bytes(word: Argument) -> Field:
-    """`16g`: Docker's suffixes count by 1024."""
+def _parse_bytes(word: Argument) -> Field:
+    """Parse `16g`; Docker's suffixes are powers of 1024."""
     match = re.fullmatch(r"(\d+)([bkmg]?)b?", (word.text or "").lower())
     if match is None:
-        return Field(Unknown(word.why or f"{word.text} is no size", ranks.category(word)), ranks.origins(word))
+        return Field(Unknown(word.why or f"{word.text} is not a size", ranks.category(word)), ranks.origins(word))
     scale = {"": 1, "b": 1, "k": units.KIB, "m": units.MIB, "g": units.GIB}[match[2]]
     return Field(int(match[1]) * scale, ranks.origins(word))

@@ -1,4 +1,4 @@
-"""Dockerfile: what an image that the repository builds itself is built on, and what it starts."""
+"""Dockerfile: the base of an image that the repository builds, and what it starts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from typing import NamedTuple
 BYTES_MAX = 262_144
 STAGES_MAX = 16
 BUILT = "@built"
-"""Stands behind the image that another is built on, as a digest: the build is this one, whatever the tag moves to."""
+"""A mark after the base image, in place of a digest.
+
+The build is this one, wherever the tag moves.
+"""
 INSTALLS = re.compile(
     r"\b(?:pip3?|uv|conda|mamba)\b.*\binstall\b.*\b(?:vllm|sglang|lmdeploy|llama[-_]cpp[-_]python)\b", re.S
 )
@@ -25,7 +28,7 @@ _PAIR = re.compile(r"""(\w+)=("(?:\\.|[^"\\])*"|'[^']*'|[^\s"']*)""")
 
 
 class Starts(NamedTuple):
-    """ENTRYPOINT or CMD: words, each with its place, or one text for a shell, which stands `at` a place."""
+    """ENTRYPOINT or CMD: words with their locations, or one text for a shell at position `at`."""
 
     words: tuple[str, ...] = ()
     script: str = ""
@@ -34,7 +37,7 @@ class Starts(NamedTuple):
 
 
 class Built(NamedTuple):
-    """An image as its Dockerfile states it; None where that leaves the base image's."""
+    """An image as its Dockerfile states it; None means the base image's value."""
 
     image: str
     entrypoint: Starts | None
@@ -49,11 +52,12 @@ class _Stage(NamedTuple):
 
 
 def read(text: str, arguments: Mapping[str, str], target: str = "") -> Built | None:
-    """The image of the target stage, else of the last; None where the image that it is built on is not stated.
+    """Read the image of the target stage, else of the last.
 
-    An entry point of its own takes the base's command away (docs.docker.com/reference/dockerfile, ENTRYPOINT).
+    None if its base image is not stated. An entry point of its own removes the base's command
+    (docs.docker.com/reference/dockerfile, ENTRYPOINT).
     """
-    stages = _stages(text, arguments)
+    stages = _parse_stages(text, arguments)
     named = [stage for stage in stages if stage.name == target] if target else stages
     if not named or len(text) > BYTES_MAX:
         return None
@@ -61,71 +65,74 @@ def read(text: str, arguments: Mapping[str, str], target: str = "") -> Built | N
     command: Starts | None = None
     variables: dict[str, str] = {}
     installs = False
-    for stage in (chain := _chain(stages, named[-1])):
+    for stage in (chain := _find_chain(stages, named[-1])):
         stated = {name: (rest, at) for name, rest, at in stage.steps}
-        command = command or (_starts(*stated["CMD"]) if "CMD" in stated else None)
+        command = command or (_parse_start(*stated["CMD"]) if "CMD" in stated else None)
         if entrypoint is None and "ENTRYPOINT" in stated:
-            entrypoint, command = _starts(*stated["ENTRYPOINT"]), command or Starts()
+            entrypoint, command = _parse_start(*stated["ENTRYPOINT"]), command or Starts()
         variables = {
-            **{key: value for name, rest, _ in stage.steps if name == "ENV" for key, value in _pairs(rest)},
+            **{key: value for name, rest, _ in stage.steps if name == "ENV" for key, value in _parse_pairs(rest)},
             **variables,
         }
         installs = installs or any(name == "RUN" and INSTALLS.search(rest) for name, rest, _ in stage.steps)
     image = chain[-1].base
     if "$" in image or image == "scratch":
         return None
-    image = _without_tag(image) + ":$built" if installs else image
+    image = _strip_tag(image) + ":$built" if installs else image
     return Built(image + BUILT, entrypoint, command, variables)
 
 
-def _chain(stages: list[_Stage], stage: _Stage) -> list[_Stage]:
-    """A stage and those that it is built on, the last one on an image of elsewhere."""
+def _find_chain(stages: list[_Stage], stage: _Stage) -> list[_Stage]:
+    """Return a stage and those that it is built on, the last one on an external image."""
     chain = [stage]
     while len(chain) < STAGES_MAX:
         before = stages[: stages.index(chain[-1])]
-        earlier = [one for one in before if one.name and one.name == chain[-1].base.lower()]
+        earlier = [candidate for candidate in before if candidate.name and candidate.name == chain[-1].base.lower()]
         if not earlier:
             break
         chain.append(earlier[-1])
     return chain
 
 
-def _stages(text: str, arguments: Mapping[str, str]) -> list[_Stage]:
-    """The stages in order, the arguments of their base images filled in."""
-    known: dict[str, str] = {}
+def _parse_stages(text: str, arguments: Mapping[str, str]) -> list[_Stage]:
+    """Parse the stages in order, with the arguments of their base images filled in."""
+    values: dict[str, str] = {}
     stages: list[_Stage] = []
-    for name, rest, at in _instructions(text):
+    for name, rest, at in _parse_instructions(text):
         if name == "ARG" and not stages:
             key, equals, value = rest.partition("=")
             if equals or key.strip() in arguments:
-                known[key.strip()] = arguments.get(key.strip(), value.strip().strip("\"'"))
+                values[key.strip()] = arguments.get(key.strip(), value.strip().strip("\"'"))
         elif name == "FROM" and (match := _FROM.fullmatch(rest)):
-            stages.append(_Stage(_filled(match["image"], known), (match["stage"] or "").lower(), ()))
+            stages.append(_Stage(_fill(match["image"], values), (match["stage"] or "").lower(), ()))
         elif stages:
             stages[-1] = stages[-1]._replace(steps=(*stages[-1].steps, (name, rest, at)))
     return stages
 
 
-def _instructions(text: str) -> Iterator[tuple[str, str, int]]:
-    """Each instruction, what it is given, and where that stands; continued lines are joined, every character in place."""
+def _parse_instructions(text: str) -> Iterator[tuple[str, str, int]]:
+    """Yield each instruction, its text, and the position of that text.
+
+    Continued lines are joined, and every character keeps its position.
+    """
     joined = _JOINED.sub(_blank, _COMMENT.sub(_blank, text))
     for match in re.finditer(r"[^\n]+", joined):
-        if one := _INSTRUCTION.fullmatch(match[0].rstrip()):
-            yield one["name"].upper(), one["rest"], match.start() + one.start("rest")
+        if instruction := _INSTRUCTION.fullmatch(match[0].rstrip()):
+            yield instruction["name"].upper(), instruction["rest"], match.start() + instruction.start("rest")
 
 
 def _blank(match: re.Match[str]) -> str:
     return " " * len(match[0])
 
 
-def _filled(text: str, known: Mapping[str, str]) -> str:
+def _fill(text: str, values: Mapping[str, str]) -> str:
     def value(match: re.Match[str]) -> str:
-        return known.get(match[1] or match[2]) or match[3] or match[0]
+        return values.get(match[1] or match[2]) or match[3] or match[0]
 
     return _VARIABLE.sub(value, text)
 
 
-def _starts(rest: str, at: int) -> Starts:
+def _parse_start(rest: str, at: int) -> Starts:
     try:
         words = json.loads(rest) if rest.startswith("[") else None
     except ValueError:
@@ -136,8 +143,11 @@ def _starts(rest: str, at: int) -> Starts:
     return Starts(tuple(words), places=tuple(quoted))
 
 
-def _pairs(rest: str) -> Iterator[tuple[str, str]]:
-    """The variables of ENV: `NAME=value …`, or the older `NAME value`; one that refers to another is left out."""
+def _parse_pairs(rest: str) -> Iterator[tuple[str, str]]:
+    """Yield the variables of ENV: `NAME=value …`, or the older `NAME value`.
+
+    A variable that refers to another is left out.
+    """
     if "=" not in rest.split(None, 1)[0]:
         name, _, value = rest.partition(" ")
         yield from ((name, value.strip()),) if "$" not in value else ()
@@ -148,6 +158,6 @@ def _pairs(rest: str) -> Iterator[tuple[str, str]]:
             yield match[1], value
 
 
-def _without_tag(image: str) -> str:
+def _strip_tag(image: str) -> str:
     path, slash, last = image.partition("@")[0].rpartition("/")
     return f"{path}{slash}{last.partition(':')[0]}"

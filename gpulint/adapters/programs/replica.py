@@ -1,4 +1,4 @@
-"""Instance: how many pods and GPUs form one instance of a program, and how many instances there are."""
+"""Instance: the pods and GPUs of one instance of a program, and the number of instances."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import replace
 from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin, Role, Unknown
 
-ONE_POD = Field(1, source="one pod a replica")
+ONE_POD = Field(1, source="one pod per replica")
 
 
 def count(document: Document, path: Path, absent: int, source: str = "default of Kubernetes") -> Field:
-    """A count as written; what its absence means."""
+    """Return a count as written, or its default."""
     value = document.get(path)
     if value is None:
         return Field(absent, source=source)
@@ -26,7 +26,7 @@ def count(document: Document, path: Path, absent: int, source: str = "default of
 
 
 def items(document: Document, path: Path) -> Iterator[Path]:
-    """Where the mappings of a list stand."""
+    """Yield the paths of the mappings in a list."""
     listed = document.get(path)
     for at, item in enumerate(listed if isinstance(listed, list) else ()):
         if isinstance(item, dict):
@@ -34,7 +34,7 @@ def items(document: Document, path: Path) -> Iterator[Path]:
 
 
 def product(*factors: Field) -> Field:
-    """Counts multiplied; unknown as the first of them that is."""
+    """Multiply counts; an unknown count makes the result unknown, for the same reason."""
     origins = tuple(dict.fromkeys(origin for factor in factors for origin in factor.origins))
     total = 1
     for factor in factors:
@@ -47,27 +47,33 @@ def product(*factors: Field) -> Field:
 
 
 def counted(role: Role, pods: Field, replicas: Field) -> Role:
-    """A role with its multipliers and the GPUs of one instance."""
+    """Return a role with its multipliers and the GPUs of one instance."""
     gpus = product(role.fields["gpus_per_pod"], pods)
-    return _settled(role.having(pods_per_replica=pods, replicas=replicas, gpus_per_replica=gpus), pods)
+    return _resolve_multi_node(role.having(pods_per_replica=pods, replicas=replicas, gpus_per_replica=gpus), pods)
 
 
-def _settled(role: Role, pods: Field) -> Role:
-    """A role whose arguments let GPUs of other pods join: of an instance of several pods they are counted, else unknown."""
+def _resolve_multi_node(role: Role, pods: Field) -> Role:
+    """Resolve a role whose arguments let GPUs of other pods take part.
+
+    The GPUs of an instance of several pods are counted; otherwise they are unknown.
+    """
     if not role.value("multi_node"):
         return role
     if pods.value != 1:
         return replace(role, fields={name: field for name, field in role.fields.items() if name != "multi_node"})
-    reason = Unknown(f"which GPUs join is decided elsewhere ({role.fields['multi_node'].source})")
+    reason = Unknown(f"which other GPUs take part is decided elsewhere ({role.fields['multi_node'].source})")
     return role.having(gpus_per_replica=Field(reason, role.fields["gpus_per_pod"].origins))
 
 
 def joined(roles: Sequence[Role], source: str) -> tuple[Role, ...]:
-    """Roles whose pods form one instance: the first that runs an engine counts the GPUs of them all."""
+    """Merge roles whose pods form one instance.
+
+    The first role that runs an engine counts the GPUs of all of them.
+    """
     if len(roles) < 2:
         return tuple(roles)
     counts = [role.fields["gpus_per_replica"] for role in roles]
-    total = _sum(counts)
+    total = _add_counts(counts)
     serving = next((role for role in roles if role.text("engine")), roles[0])
     return tuple(
         role.having(gpus_per_replica=total)
@@ -77,7 +83,7 @@ def joined(roles: Sequence[Role], source: str) -> tuple[Role, ...]:
     )
 
 
-def _sum(counts: Sequence[Field]) -> Field:
-    origins = tuple(dict.fromkeys(origin for one in counts for origin in one.origins))
-    unknown = next((one.value for one in counts if isinstance(one.value, Unknown)), None)
-    return Field(unknown or sum(one.value for one in counts if isinstance(one.value, int | float)), origins)
+def _add_counts(counts: Sequence[Field]) -> Field:
+    origins = tuple(dict.fromkeys(origin for count in counts for origin in count.origins))
+    unknown = next((count.value for count in counts if isinstance(count.value, Unknown)), None)
+    return Field(unknown or sum(count.value for count in counts if isinstance(count.value, int | float)), origins)

@@ -1,4 +1,4 @@
-"""Counted: a script that counts the GPUs it sees gets the number that the machine is given."""
+"""Device counts that a script reads at run time (nvidia-smi, torch.cuda.device_count)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,10 @@ NAME = "GPUS_SEEN"
 
 
 def filled(text: str, gpus: Field, place: Origin) -> tuple[str, dict[str, Argument]]:
-    """The script with a variable of the same length in place of each count, and those variables."""
+    """Return a script with each GPU count replaced by a variable, and the variables.
+
+    A variable has the length of the text that it replaces.
+    """
     if not isinstance(gpus.value, int) or not COUNTING.search(text):
         return text, {}
     number = Argument(str(gpus.value), gpus.origins[0] if gpus.origins else place)

@@ -1,4 +1,4 @@
-"""Idle: the programs of a script that compute nothing on GPUs: tools, clients of servers, preparation, and monitors."""
+"""CPU-only programs of a script: tools, clients of servers, data preparation and monitors."""
 
 from __future__ import annotations
 
@@ -38,21 +38,21 @@ PREPARATION = re.compile(
     re.IGNORECASE,
 )
 MONITOR = re.compile(r"(?:^|[/-])(?:dcgm|[\w-]*exporter|k8s-device-plugin|gpu-feature-discovery)(?:[:@-]|$)")
-"""Images that watch or announce GPUs and compute nothing on them."""
+"""Images that monitor or announce GPUs and do not compute on them."""
 
 
-def is_client(one: Started) -> bool:
-    """Whether a command only sends requests to a server."""
-    words = [word.text or launch.base(word) for word in one.words[:4]]
+def is_client(program: Started) -> bool:
+    """Return whether a command only sends requests to a server."""
+    words = [word.text or launch.base(word) for word in program.words[:4]]
     return words[1:2] == ["bench"] or any(CLIENTS.fullmatch(word) for word in words[:3])
 
 
-def is_monitor(one: Started) -> bool:
-    """Whether a container only watches or announces the GPUs that it sees."""
-    image = one.launch.image
+def is_monitor(program: Started) -> bool:
+    """Return whether a container only monitors or announces the GPUs that it sees."""
+    image = program.launch.image
     return image is not None and MONITOR.search(image.written) is not None
 
 
-def prepares(one: Started) -> bool:
-    """Whether the name of a program says that it works on data or files."""
-    return any(PREPARATION.fullmatch(word.text or launch.base(word)) for word in one.words[:3])
+def prepares(program: Started) -> bool:
+    """Return whether a program's name implies that it works on data or files."""
+    return any(PREPARATION.fullmatch(word.text or launch.base(word)) for word in program.words[:3])

@@ -1,7 +1,8 @@
-"""Configured: a trainer's configuration file, by itself as a workload, and as what a command that names it states.
+"""Configured: a trainer's configuration file, alone as a workload or named by a command.
 
-An adapter of such files has `ENGINE`, `claims(document)`, `kind(document)` and `stated(document, find)`: its fields by glossary
-name, where `find` gives the document of a file that this one names.
+An adapter of such files has `ENGINE`, `claims(document)`, `kind(document)` and `stated(document,
+find)`, which returns fields by fact name. `find` returns the document of a file that this one
+names.
 """
 
 from __future__ import annotations
@@ -28,50 +29,54 @@ from gpulint.workload import Field, Origin, Role, Unknown, Workload
 Find = Callable[[str], Document | None]
 
 FOLDERS_MAX = 6
-LAUNCHER = Unknown("whatever starts it decides on how many GPUs it runs", "caller's variable")
+LAUNCHER = Unknown("the launcher decides how many GPUs it runs on", "caller's variable")
 CONFIGURED = "the training configuration states more"
-"""Why a reading is open that names a configuration file (engines/training.py)."""
+"""The reason why a reading that names a configuration file is open (engines/training.py)."""
 NAMED = ("training_config", "deepspeed_config")
-"""Quantities whose value is the path of a file that states more."""
+"""Quantities whose value is the path of a file with more settings."""
 RECIPES: Mapping[str, tuple[str, ...]] = {
     "torchtune": ("recipes/configs/{name}.yaml",),
     "nemo": ("conf/{name}.yaml", "launcher_scripts/conf/{name}.yaml"),
 }
-"""Where a trainer's own repository keeps what commands call by name (torchtune _recipe_registry.py; NeMo main.py)."""
+"""Folders of a trainer's repository with the recipes that commands name.
+
+Sources: torchtune _recipe_registry.py; NeMo main.py.
+"""
 STARTING = frozenset({"nemo"})
-"""Trainers whose command starts the nodes and processes that its recipe states."""
+"""Trainers whose command starts the nodes and processes in its recipe."""
 SEVERAL: Mapping[str, str] = {"gpt-neox": "gpt_neox"}
-"""Trainers that take several files for one run, in any order, and what reads a part of it."""
+"""Trainers that take several files for one run, in any order, and the adapter of each file."""
 SUFFIXED = re.compile(r"\.(?:ya?ml|json|toml)$")
 OWN_WORLD = frozenset({"pods_per_replica", "processes_per_pod", "gpus_per_pod", "gpus_per_replica"})
-"""What a file says of the machines it is meant for; where a command runs it there, that counts."""
+"""Values in a file about the machines it is meant for; a command that runs it replaces them."""
 
 
 def workload(module: ModuleType, document: Document, repository: Repository, sections: Iterable[str] = ()) -> Workload:
-    """A configuration file by itself: a training run whose hardware only a launcher knows, unless the file says it.
+    """Return the training run of a configuration file, whose launcher decides the hardware.
 
-    sections: keys of runs that the file starts together, each a role that the adapter reads below that key.
+    sections: keys of runs that the file starts together, each a role that the adapter reads below
+    that key.
     """
     name = task.stem(document.path)
-    roles = tuple(_role(module, document, repository, section) for section in sections)
+    roles = tuple(_read_role(module, document, repository, section) for section in sections)
     return Workload(
-        name, "training", adapters.name(module), document, (), roles or (_role(module, document, repository),)
+        name, "training", adapters.name(module), document, (), roles or (_read_role(module, document, repository),)
     )
 
 
-def _role(module: ModuleType, document: Document, repository: Repository, section: str = "") -> Role:
-    """One run that a configuration file states: all of the file, or what stands below a key."""
+def _read_role(module: ModuleType, document: Document, repository: Repository, section: str = "") -> Role:
+    """Read one run of a configuration file: the whole file, or the part below a key."""
     find = functools.partial(beside, repository, document.path)
-    found: dict[str, Field] = dict(
+    stated: dict[str, Field] = dict(
         module.stated(document, find, (section,)) if section else module.stated(document, find)
     )
     anchor = Origin(document, (section,) if section else (), key=bool(section))
-    if not OWN_WORLD & found.keys():
+    if not OWN_WORLD & stated.keys():
         from gpulint.adapters.scripts import launch_command as launched_by
 
-        found |= launched_by.fields(document, repository)
-    pods = found.get("pods_per_replica", Field(1, source="one node unless said otherwise"))
-    gpus = found.get("gpus_per_pod") or found.get("processes_per_pod") or Field(LAUNCHER, (anchor,))
+        stated |= launched_by.fields(document, repository)
+    pods = stated.get("pods_per_replica", Field(1, source="one node unless stated otherwise"))
+    gpus = stated.get("gpus_per_pod") or stated.get("processes_per_pod") or Field(LAUNCHER, (anchor,))
     counts = {
         "gpus_per_pod": gpus,
         "pods_per_replica": pods,
@@ -79,33 +84,36 @@ def _role(module: ModuleType, document: Document, repository: Repository, sectio
         "replicas": Field(1, source="one run"),
     }
     engine = {"engine": Field(module.ENGINE, (anchor,))} if module.ENGINE else {}
-    fields = {**counts, **engine, "task": Field("training"), **_left_open(module, document, found), **found}
-    return Role(section or task.stem(document.path), anchor if section else _anchor(document), fields)
+    fields = {**counts, **engine, "task": Field("training"), **_find_undecided(module, document, stated), **stated}
+    return Role(section or task.stem(document.path), anchor if section else _find_anchor(document), fields)
 
 
 def joined(reading: Reading, find: Find) -> Reading:
-    """A command with what the configuration files say that it names: what it states itself counts."""
-    found = dict(reading.fields)
+    """Return a command's reading with its configuration files; the command takes precedence."""
+    merged = dict(reading.fields)
     open_ended, read = reading.open_ended, False
     for name in NAMED:
-        more = _of_files(found.get(name), find, _engine(reading))
+        more = _read_files(merged.get(name), find, _read_engine(reading))
         if more is None:
             continue
-        unread = {key for key, field in found.items() if training_words.deferred(field)}
+        unread = {key for key, field in merged.items() if training_words.deferred(field)}
         decided = training.CONFIGURING.get(name, frozenset())
-        found = {key: field for key, field in found.items() if key not in decided & unread - more.keys()}
-        found = {**more, **{key: field for key, field in found.items() if key not in unread or key not in more}}
+        merged = {key: field for key, field in merged.items() if key not in decided & unread - more.keys()}
+        merged = {**more, **{key: field for key, field in merged.items() if key not in unread or key not in more}}
         read = read or name == "training_config"
     if not read:
-        return reading._replace(fields=found) if found != reading.fields else reading
+        return reading._replace(fields=merged) if merged != reading.fields else reading
     kept = {
-        name: field for name, field in found.items() if not (training_words.deferred(field) and name != "checkpoint")
+        name: field for name, field in merged.items() if not (training_words.deferred(field) and name != "checkpoint")
     }
     return reading._replace(fields=kept, open_ended="" if open_ended == CONFIGURED else open_ended)
 
 
 def beside(repository: Repository, path: str, name: str) -> Document | None:
-    """A file that another one names: from its own folder, or from one above it, where commands are often run."""
+    """Return a file that another one names, from its folder or from one above.
+
+    Commands are often run from a folder above the file.
+    """
     if name.startswith(("/", "~")) or "://" in name or not name.strip():
         return None
     folder = posixpath.dirname(path)
@@ -122,65 +130,68 @@ def beside(repository: Repository, path: str, name: str) -> Document | None:
     return None
 
 
-def _engine(reading: Reading) -> str:
+def _read_engine(reading: Reading) -> str:
     engine = reading.fields.get("engine")
     return str(engine.value) if engine is not None else ""
 
 
-def _of_files(named: Field | None, find: Find, engine: str) -> Mapping[str, Field] | None:
-    """What the files that a field names state together; None where one of them cannot be read as a trainer's."""
+def _read_files(named: Field | None, find: Find, engine: str) -> Mapping[str, Field] | None:
+    """Return the fields of all files that a field names; None if one of them cannot be read."""
     if named is None or not isinstance(named.value, str):
         return None
     together: dict[str, Field] = {}
     for name in named.value.split() if engine in SEVERAL else (named.value,):
-        more = _of_file(name, named, find, engine)
+        more = _read_file(name, named, find, engine)
         if more is None:
             return None
         together |= more
     return together
 
 
-def _of_file(name: str, named: Field, find: Find, engine: str) -> Mapping[str, Field] | None:
-    """What one file states, found as the trainer finds it: by its path, or by the name of a recipe among its own."""
+def _read_file(name: str, named: Field, find: Find, engine: str) -> Mapping[str, Field] | None:
+    """Return the fields of one file, found by its path or by the name of a trainer's recipe."""
     own = [pattern.format(name=name) for pattern in RECIPES.get(engine, ()) if not SUFFIXED.search(name)]
-    held = next((document for path in (*own, name) if (document := find(path)) is not None), None)
-    module = _reads(held, engine) if held is not None else None
-    if held is None or module is None:
+    document = next((file for path in (*own, name) if (file := find(path)) is not None), None)
+    module = _find_adapter(document, engine) if document is not None else None
+    if document is None or module is None:
         return None
     starts = bool(own) and engine in STARTING
-    within = dict(module.stated(held, find))
+    within = dict(module.stated(document, find))
     if module.ENGINE or "engine" in within:
-        within = {**_left_open(module, held, within), **within}
+        within = {**_find_undecided(module, document, within), **within}
     fields = {quantity: field for quantity, field in within.items() if starts or quantity not in OWN_WORLD}
-    return {quantity: _placed(field, named) for quantity, field in fields.items()}
+    return {quantity: _add_reference(field, named) for quantity, field in fields.items()}
 
 
-def _reads(document: Document, engine: str) -> ModuleType | None:
-    """The adapter that reads a document; of a run that is spread over several files, the trainer's own for each of them."""
+def _find_adapter(document: Document, engine: str) -> ModuleType | None:
+    """Return the adapter that reads a document.
+
+    If a run is spread over several files, it is the trainer's own for each of them.
+    """
     module = adapters.claiming(document)
     if engine in SEVERAL and isinstance(document.data, dict):
         return importlib.import_module(f"{__name__}.{SEVERAL[engine]}")
     return module if module is not None and hasattr(module, "stated") else None
 
 
-def _placed(field: Field, named: Field) -> Field:
-    """A field of another file: the word that names the file first, then where it really stands."""
+def _add_reference(field: Field, named: Field) -> Field:
+    """Put the word that names a file before the locations of a field of that file."""
     origins = (*named.origins[:1], *field.origins)
     return Field(field.value, tuple(dict.fromkeys(origins)), field.source, field.assumption)
 
 
-def _left_open(module: ModuleType, document: Document, found: Mapping[str, Field]) -> dict[str, Field]:
-    """What decides memory and may stand in the file under keys that are not read."""
-    return training_words.undecided(found, getattr(module, "SETTLES", ()), adapters.kind(module, document))
+def _find_undecided(module: ModuleType, document: Document, stated: Mapping[str, Field]) -> dict[str, Field]:
+    """Return values that decide memory and may be in the file under keys that are not read."""
+    return training_words.undecided(stated, getattr(module, "SETTLES", ()), adapters.kind(module, document))
 
 
-def _anchor(document: Document) -> Origin:
+def _find_anchor(document: Document) -> Origin:
     first = next(iter(document.data), None) if isinstance(document.data, dict) else None
     return Origin(document, (str(first),) if first is not None else (), key=first is not None)
 
 
 def deepspeed_fields(document: Document, path: tuple[str | int, ...], find: Find) -> Iterator[tuple[str, Field]]:
-    """What a key states that holds DeepSpeed's configuration, or names its file."""
+    """Yield the fields of a key with DeepSpeed's configuration, or with the name of its file."""
     from gpulint.adapters.trainers import deepspeed as deepspeed_config
 
     value = document.get(path)
@@ -188,10 +199,12 @@ def deepspeed_fields(document: Document, path: tuple[str | int, ...], find: Find
         yield from deepspeed_config.within(document, path).items()
     elif isinstance(value, str) and value:
         yield "deepspeed_config", Field(value, (Origin(document, path),))
-        held = find(value)
-        if held is not None and deepspeed_config.claims(held):
+        file = find(value)
+        if file is not None and deepspeed_config.claims(file):
             named = Field(value, (Origin(document, path),))
-            yield from ((name, _placed(one, named)) for name, one in deepspeed_config.stated(held, find).items())
+            yield from (
+                (name, _add_reference(field, named)) for name, field in deepspeed_config.stated(file, find).items()
+            )
         else:
             yield (
                 "zero_stage",
@@ -200,18 +213,21 @@ def deepspeed_fields(document: Document, path: tuple[str | int, ...], find: Find
 
 
 def fsdp(document: Document, place: Origin, path: tuple[str | int, ...]) -> dict[str, Field]:
-    """What the settings of PyTorch's fully sharded data parallel state: the same keys with and without `fsdp_` in front."""
-    found = {**settings.stated(document, "fsdp", path), "sharding": Field("fsdp", (place,))}
-    strategy = found.pop("fsdp_strategy", None)
+    """Return the settings of fully sharded data parallel (FSDP).
+
+    The keys are the same with and without the prefix `fsdp_`.
+    """
+    fields = {**settings.stated(document, "fsdp", path), "sharding": Field("fsdp", (place,))}
+    strategy = fields.pop("fsdp_strategy", None)
     if strategy is not None and strategy.value == "none":
-        found["sharding"] = Field("ddp", strategy.origins)
+        fields["sharding"] = Field("ddp", strategy.origins)
     elif strategy is not None and strategy.value in ("full", "hybrid") and _names_strategy(strategy):
-        found["hybrid_sharding"] = Field(strategy.value == "hybrid", strategy.origins)
+        fields["hybrid_sharding"] = Field(strategy.value == "hybrid", strategy.origins)
     elif strategy is not None and strategy.value != "full":
-        found["sharding"] = Field(Unknown("this strategy of FSDP is not modelled"), strategy.origins)
-    return found
+        fields["sharding"] = Field(Unknown("this strategy of FSDP is not modelled"), strategy.origins)
+    return fields
 
 
 def _names_strategy(field: Field) -> bool:
-    """Whether a strategy is stated in words that hybrid sharding has too, as FSDP's first version takes them."""
+    """Return whether a strategy has the words of FSDP 1, which also has hybrid sharding."""
     return all(str(origin.path[-1]).endswith("sharding_strategy") for origin in field.origins)

@@ -1,4 +1,7 @@
-"""Accelerate: the file of `accelerate launch --config_file`: processes, machines, number format, sharing of states."""
+"""Accelerate: the file of `accelerate launch --config_file`.
+
+It states processes, machines, the number format and the sharding of training states.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ ON_GPUS = frozenset({"NO", "MULTI_GPU", "MULTI_XPU", "DEEPSPEED", "FSDP", "MEGAT
 
 
 def claims(document: Document) -> bool:
-    """A kind of distribution with another key of Accelerate's."""
+    """Return whether a document has `distributed_type` and another key of Accelerate's."""
     data = document.data
     return isinstance(data, dict) and "distributed_type" in data and len(OWN & data.keys()) >= 2
 
@@ -46,58 +49,59 @@ def problems(document: Document) -> Iterator[Problem]:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """A run of a program that the file does not name."""
-    if _on_gpus(document):
+    """Yield one run of a program that the file does not name."""
+    if _runs_on_gpus(document):
         yield configured.workload(sys.modules[__name__], document, repository)
 
 
 def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
-    """Processes of a machine, machines, and the sharing of states."""
-    found = settings.stated(document, "accelerate")
+    """Return the processes per machine, the machines and the sharding of training states."""
+    fields = settings.stated(document, "accelerate")
     if document.get(("parallelism_config",)) is None and str(document.get(("distributed_type",))) != "MEGATRON_LM":
         alone = Field(1, source="default of accelerate")
-        found |= {"tensor_parallel": alone, "pipeline_parallel": alone, "context_parallel": alone}
-    machines = found.get("pods_per_replica") or Field(1, source="default of accelerate")
-    if (whole := found.pop("processes", None)) is not None:
-        found["processes_per_pod"] = _each(whole, machines)
+        fields |= {"tensor_parallel": alone, "pipeline_parallel": alone, "context_parallel": alone}
+    machines = fields.get("pods_per_replica") or Field(1, source="default of accelerate")
+    if (whole := fields.pop("processes", None)) is not None:
+        fields["processes_per_pod"] = _divide_processes(whole, machines)
     how = str(document.get(("distributed_type",)) or "").upper()
     place = Origin(document, ("distributed_type",))
     if how == "DEEPSPEED":
-        found = {**found, "sharding": Field("deepspeed", (place,)), **_deepspeed(document, find)}
+        fields = {**fields, "sharding": Field("deepspeed", (place,)), **_read_deepspeed(document, find)}
     elif how == "FSDP":
-        found |= configured.fsdp(document, place, ("fsdp_config",))
+        fields |= configured.fsdp(document, place, ("fsdp_config",))
     elif how == "NO":
-        found |= {"sharding": Field("none", (place,)), "processes_per_pod": Field(1, (place,))}
+        fields |= {"sharding": Field("none", (place,)), "processes_per_pod": Field(1, (place,))}
     elif how.startswith("MULTI"):
-        found["sharding"] = Field("ddp", (place,))
-    return found
+        fields["sharding"] = Field("ddp", (place,))
+    return fields
 
 
 def processes(document: Document) -> Field | None:
-    """The processes of all machines together."""
+    """Return the processes of all machines together."""
     return settings.stated(document, "accelerate").get("processes")
 
 
-def _on_gpus(document: Document) -> bool:
+def _runs_on_gpus(document: Document) -> bool:
     how = str(document.get(("distributed_type",)) or "NO").upper()
     return how in ON_GPUS and document.get(("use_cpu",)) not in (True, "true")
 
 
-def _each(whole: Field, machines: Field) -> Field:
-    """Processes of each machine: those of all, shared out evenly."""
+def _divide_processes(whole: Field, machines: Field) -> Field:
+    """Divide the processes of all machines evenly over them."""
     if not isinstance(whole.value, int) or not isinstance(machines.value, int):
         unknown = whole if not isinstance(whole.value, int) else machines
         return Field(
-            unknown.value if isinstance(unknown.value, Unknown) else Unknown("no whole number"), unknown.origins
+            unknown.value if isinstance(unknown.value, Unknown) else Unknown("the count is not a whole number"),
+            unknown.origins,
         )
     if whole.value % machines.value:
-        return Field(Unknown("the processes do not divide over the machines"), whole.origins)
+        return Field(Unknown("the processes do not divide evenly over the machines"), whole.origins)
     return Field(whole.value // machines.value, (*whole.origins, *machines.origins))
 
 
-def _deepspeed(document: Document, find: configured.Find) -> dict[str, Field]:
-    found = settings.stated(document, "accelerate deepspeed")
+def _read_deepspeed(document: Document, find: configured.Find) -> dict[str, Field]:
+    fields = settings.stated(document, "accelerate deepspeed")
     path = ("deepspeed_config", "deepspeed_config_file")
     if document.get(path):
-        found = {**found, **dict(configured.deepspeed_fields(document, path, find))}
-    return found
+        fields = {**fields, **dict(configured.deepspeed_fields(document, path, find))}
+    return fields

@@ -21,9 +21,9 @@ UNSETTLE = (
     *("rl", "peft_use_dora", "lora_modules_to_save", "lora_target_parameters", "unfrozen_parameters", "relora", "gptq"),
     *("load_in_8bit", "lisa_n_layers", "reward_model", "process_reward_model", "llama4_linearized_experts"),
 )
-"""Keys that change what is trained or kept in ways that are not modelled."""
+"""Keys that change what is trained or stored in ways that are not modelled."""
 SETTLES = training_words.DECIDING
-"""Every key of Axolotl's that decides memory is read, or leaves what is trained unknown."""
+"""Axolotl's keys that decide memory: each is read, or makes the trained parameters unknown."""
 OWN = frozenset(
     {
         *("sequence_len", "micro_batch_size", "datasets", "val_set_size", "num_epochs", "adapter", "sample_packing"),
@@ -33,7 +33,7 @@ OWN = frozenset(
 
 
 def claims(document: Document) -> bool:
-    """A base model with settings that only Axolotl calls so."""
+    """Return whether a document has a base model and settings with names that only Axolotl uses."""
     data = document.data
     return isinstance(data, dict) and "base_model" in data and len(OWN & data.keys()) >= 3
 
@@ -51,30 +51,35 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
 
 
 def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
-    """The settings; states are shared out by DeepSpeed or FSDP where the file says so."""
-    found = {**settings.stated(document, "axolotl"), **_adapters(document)}
-    found |= _refused_optimizer(document)
-    if (fused := _fused_loss(document)) is not None:
-        found.setdefault("loss_kernel", fused)
-    found |= settings.extended(document, ("overrides_of_model_config",), ("rope_scaling",), ("model_config",))
+    """Return the settings, with the states sharded by DeepSpeed or FSDP if the file has either."""
+    fields = {**settings.stated(document, "axolotl"), **_read_adapters(document)}
+    fields |= _check_optimizer(document)
+    if (fused := _find_fused_loss(document)) is not None:
+        fields.setdefault("loss_kernel", fused)
+    fields |= settings.extended(document, ("overrides_of_model_config",), ("rope_scaling",), ("model_config",))
     if document.get(("deepspeed",)):
-        found = {**found, **dict(configured.deepspeed_fields(document, ("deepspeed",), find))}
-    elif document.get(("fsdp",)) or document.get(("fsdp_config",)) or _shards(document):
-        found |= configured.fsdp(document, _key(document, "fsdp_config", "fsdp", "dp_shard_size"), ("fsdp_config",))
-    if _shards(document):
+        fields = {**fields, **dict(configured.deepspeed_fields(document, ("deepspeed",), find))}
+    elif document.get(("fsdp",)) or document.get(("fsdp_config",)) or _is_sharded(document):
+        fields |= configured.fsdp(
+            document, _find_key(document, "fsdp_config", "fsdp", "dp_shard_size"), ("fsdp_config",)
+        )
+    if _is_sharded(document):
         names = ("dp_shard_size", "dp_replicate_size", "tensor_parallel_size", "context_parallel_size")
         whole = settings.product(*(settings.field(document, (name,), "int") for name in names))
         group = settings.field(document, ("dp_shard_size",), "int")
-        found |= {"gpus_per_replica": whole, "shard_group": group} if whole and group else {}
+        fields |= {"gpus_per_replica": whole, "shard_group": group} if whole and group else {}
     for name in UNSETTLE:
         if document.get((name,)):
             why = Unknown(f"what {name} trains or keeps is not modelled")
-            found["trainable_parameters"] = Field(why, (Origin(document, (name,), key=True),))
-    return found
+            fields["trainable_parameters"] = Field(why, (Origin(document, (name,), key=True),))
+    return fields
 
 
-def _refused_optimizer(document: Document) -> dict[str, Field]:
-    """What shares states out where Axolotl refuses an 8-bit optimizer (src/axolotl/utils/schemas/validation.py)."""
+def _check_optimizer(document: Document) -> dict[str, Field]:
+    """Return the sharding for which Axolotl refuses an 8-bit optimizer, if any.
+
+    Source: src/axolotl/utils/schemas/validation.py.
+    """
     optimizer = str(document.get(("optimizer",)) or "")
     ranks = document.get(("tensor_parallel_size",))
     sharded = document.get(("fsdp_config",))
@@ -89,8 +94,11 @@ def _refused_optimizer(document: Document) -> dict[str, Field]:
     return {"optimizer_refused_by": Field(by, (Origin(document, ("optimizer",)),))} if by else {}
 
 
-def _fused_loss(document: Document) -> Field | None:
-    """The plugin whose own default fuses the loss with the output head (axolotl src/axolotl/integrations/cut_cross_entropy)."""
+def _find_fused_loss(document: Document) -> Field | None:
+    """Return the plugin that fuses the loss with the output head by default.
+
+    Source: axolotl src/axolotl/integrations/cut_cross_entropy.
+    """
     if document.get(("cut_cross_entropy",)) is False:
         return None
     listed = document.get(("plugins",))
@@ -100,31 +108,31 @@ def _fused_loss(document: Document) -> Field | None:
     return next((Field("fused", (Origin(document, ("plugins", at)),)) for at in places), None)
 
 
-def _shards(document: Document) -> bool:
+def _is_sharded(document: Document) -> bool:
     count = document.get(("dp_shard_size",))
     return isinstance(count, int) and count > 1
 
 
-def _key(document: Document, *names: str) -> Origin:
+def _find_key(document: Document, *names: str) -> Origin:
     return Origin(document, (next(name for name in names if document.get((name,))),), key=True)
 
 
-def _quantised(document: Document) -> dict[str, Field]:
-    """The bits in which weights are loaded that are trained themselves."""
+def _read_loaded_bits(document: Document) -> dict[str, Field]:
+    """Return the bits in which trained weights are loaded."""
     bits = next((bits for bits in (4, 8) if document.get((f"load_in_{bits}bit",)) is True), None)
     if bits is None or document.get(("inference",)) is True:
         return {}
     return {"loaded_bits": Field(bits, (Origin(document, (f"load_in_{bits}bit",)),))}
 
 
-def _adapters(document: Document) -> dict[str, Field]:
-    """LoRA's rank and matrices; none where nothing but the weights is trained."""
+def _read_adapters(document: Document) -> dict[str, Field]:
+    """Return LoRA's rank and matrices; empty if the weights themselves are trained."""
     adapter = document.get(("adapter",))
     if not adapter:
-        return _quantised(document)
-    found = settings.stated(document, "axolotl lora")
+        return _read_loaded_bits(document)
+    fields = settings.stated(document, "axolotl lora")
     if document.get(("lora_target_linear",)) is True:
-        found["lora_targets"] = Field("qkvogud", (Origin(document, ("lora_target_linear",)),))
+        fields["lora_targets"] = Field("qkvogud", (Origin(document, ("lora_target_linear",)),))
     if document.get(("load_in_4bit",)) is True or (adapter == "qlora" and document.get(("load_in_4bit",)) is None):
-        found["quantization"] = Field("nf4-double", (Origin(document, ("adapter",)),))
-    return found
+        fields["quantization"] = Field("nf4-double", (Origin(document, ("adapter",)),))
+    return fields

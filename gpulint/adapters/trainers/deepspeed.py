@@ -1,4 +1,7 @@
-"""DeepSpeed: a configuration file (JSON, also nested in other trainers' files) with its batch, number format and ZeRO stage."""
+"""DeepSpeed: a configuration file with its batch, number format and ZeRO stage.
+
+It is JSON, and may be nested in files of other trainers.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +33,14 @@ OWN = frozenset(
     }
 )
 FOREIGN = frozenset({"model", "num_layers", "pipe_parallel_size", "pipe-parallel-size", "model_parallel_size"})
-"""Keys of trainers that take DeepSpeed's among their own."""
+"""Keys of trainers that accept DeepSpeed's keys among their own."""
 FORMATS = (("fp16", "float16"), ("bf16", "bfloat16"), ("bfloat16", "bfloat16"))
 
 
 def claims(document: Document) -> bool:
-    """A mapping with keys that only DeepSpeed's configuration has together."""
+    """Return whether a mapping has keys that only DeepSpeed's configuration combines."""
     data = document.data
-    return isinstance(data, dict) and not FOREIGN & data.keys() and _is_one(data)
+    return isinstance(data, dict) and not FOREIGN & data.keys() and _is_configuration(data)
 
 
 def kind(document: Document) -> str:
@@ -49,7 +52,7 @@ def problems(document: Document) -> Iterator[Problem]:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """A run whose program and network are unknown."""
+    """Yield a run whose program and architecture are unknown."""
     yield configured.workload(sys.modules[__name__], document, repository)
 
 
@@ -58,21 +61,21 @@ def stated(document: Document, find: configured.Find | None = None) -> Mapping[s
 
 
 def within(document: Document, root: Path) -> Mapping[str, Field]:
-    """What a mapping states as DeepSpeed's configuration; `auto` is left to the trainer."""
-    found = settings.stated(document, "deepspeed", root)
-    formats = [one for name, one in FORMATS if document.get((*root, name, "enabled")) is True]
+    """Return the fields of a mapping as DeepSpeed's configuration; the trainer decides `auto`."""
+    fields = settings.stated(document, "deepspeed", root)
+    formats = [dtype for name, dtype in FORMATS if document.get((*root, name, "enabled")) is True]
     if formats:
-        name = next(name for name, one in FORMATS if document.get((*root, name, "enabled")) is True)
-        found["training_dtype"] = Field(formats[0], (Origin(document, (*root, name, "enabled")),))
+        name = next(name for name, dtype in FORMATS if document.get((*root, name, "enabled")) is True)
+        fields["training_dtype"] = Field(formats[0], (Origin(document, (*root, name, "enabled")),))
     bfloat = "bf16" if document.node((*root, "bf16")) is not None else "bfloat16"
-    found |= settings.both_halves(document, (*root, "fp16", "enabled"), (*root, bfloat, "enabled"))
-    stage = found.get("zero_stage")
+    fields |= settings.both_halves(document, (*root, "fp16", "enabled"), (*root, bfloat, "enabled"))
+    stage = fields.get("zero_stage")
     if stage is not None:
-        found["sharding"] = Field("deepspeed", stage.origins)
-    return found
+        fields["sharding"] = Field("deepspeed", stage.origins)
+    return fields
 
 
-def _is_one(data: Mapping[str, object]) -> bool:
+def _is_configuration(data: Mapping[str, object]) -> bool:
     zero = data.get("zero_optimization")
     if isinstance(zero, dict) and len(OWN & data.keys()) >= 2:
         return True

@@ -1,4 +1,4 @@
-"""GPT-NeoX: one of the YAML files of a run, which may be spread over several; keys stand with `-` or `_`."""
+"""GPT-NeoX: one of the YAML files of a run, which may have several; keys have `-` or `_`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MENTIONS = ("pipe_parallel_size", "pipe-parallel-size", "model_parallel_size", "
 READS = ("plain",)
 ENGINE = "gpt-neox"
 SETTLES = frozenset({"virtual_stages"})
-"""It has no interleaved stages."""
+"""GPT-NeoX has no interleaved stages, so this is decided without a key."""
 OWN = frozenset(
     {
         *("pipe_parallel_size", "model_parallel_size", "num_layers", "hidden_size", "num_attention_heads", "pos_emb"),
@@ -31,11 +31,14 @@ ALONE = frozenset(
         *("gpt_j_residual", "attention_config"),
     }
 )
-"""Keys that the settings of Megatron, which has the others too, do not have."""
+"""Keys that Megatron's settings, which have the other keys, do not have."""
 
 
 def claims(document: Document) -> bool:
-    """A parallel size with the network or the batch of a run, not below a further key."""
+    """Return whether a document has a parallel size and the architecture or batch of a run.
+
+    The keys must be at the top level.
+    """
     data = document.data
     if not isinstance(data, dict) or "apiVersion" in data:
         return False
@@ -56,12 +59,12 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
 
 
 def stated(document: Document, find: configured.Find | None = None) -> Mapping[str, Field]:
-    """The settings; DeepSpeed's stand among them."""
-    found = settings.stated(document, "gpt-neox")
-    if (stage := found.get("zero_stage")) is not None:
-        found["sharding"] = Field("deepspeed", stage.origins)
-    found |= settings.both_halves(document, ("fp16", "enabled"), ("bf16", "enabled"))
+    """Return the settings, DeepSpeed's among them."""
+    fields = settings.stated(document, "gpt-neox")
+    if (stage := fields.get("zero_stage")) is not None:
+        fields["sharding"] = Field("deepspeed", stage.origins)
+    fields |= settings.both_halves(document, ("fp16", "enabled"), ("bf16", "enabled"))
     for name, dtype in (("fp16", "float16"), ("bf16", "bfloat16")):
         if document.get((name, "enabled")) is True:
-            found["training_dtype"] = Field(dtype, (Origin(document, (name, "enabled")),))
-    return found
+            fields["training_dtype"] = Field(dtype, (Origin(document, (name, "enabled")),))
+    return fields

@@ -1,8 +1,9 @@
-"""Config file: the settings file that a server is started with, as the arguments that state the same.
+"""Config file: the settings file of a server, as the equivalent arguments.
 
-vLLM and SGLang put a file's keys before the arguments of the command line, so that those win
-(vllm v0.11.0 vllm/utils/__init__.py FlexibleArgumentParser; sglang v0.5.4 python/sglang/srt/server_args_config_parser.py);
-trtllm-serve lets its file win (TensorRT-LLM 1.0 tensorrt_llm/commands/serve.py), and Dynamo's worker around it too.
+vLLM and SGLang put a file's keys before the arguments of the command line, so that the latter win
+(vllm v0.11.0 vllm/utils/__init__.py FlexibleArgumentParser; sglang v0.5.4
+python/sglang/srt/server_args_config_parser.py). trtllm-serve and Dynamo's worker around it let the
+file win (TensorRT-LLM 1.0 tensorrt_llm/commands/serve.py).
 """
 
 from __future__ import annotations
@@ -39,109 +40,115 @@ OF_TENSORRT_LLM: Mapping[tuple[str, ...], str] = {
     ("max_beam_width",): "--max_beam_width",
     ("kv_cache_config", "free_gpu_memory_fraction"): "--kv_cache_free_gpu_memory_fraction",
 }
-"""Keys of the LLM API by the option of trtllm-serve that states the same; the others state nothing that is read."""
+"""Keys of the LLM API, by the equivalent option of trtllm-serve; other keys are not read."""
 
 
 def expanded(invocation: Invocation, find: Callable[[str], Origin | None]) -> Invocation:
-    """The invocation with its settings file as arguments; `find` tells where the text of a file stands."""
+    """Return the invocation with its settings file as arguments.
+
+    `find` returns the location of a file's text.
+    """
     words = invocation.arguments
-    engine = _engine(invocation)
-    at = next((at for at, word in enumerate(words) if _option(word) in OPTIONS.get(engine, ())), None)
+    engine = _identify_engine(invocation)
+    at = next((at for at, word in enumerate(words) if _name_option(word) in OPTIONS.get(engine, ())), None)
     if at is None:
         return invocation
     joined = "=" in (words[at].text or words[at].flag)
     stated = words[at]._replace(text=(words[at].text or "").partition("=")[2] or None) if joined else None
     file = stated or (words[at + 1] if at + 1 < len(words) else words[at])
     others = (*words[:at], *words[at + (1 if joined else 2) :])
-    held = _held(file, find)
-    if held is None:
+    file_settings = _read_settings_file(file, find)
+    if file_settings is None:
         return invocation
-    settings = tuple(_settings(engine, held, file))
+    settings = tuple(_render_settings(engine, file_settings, file))
     if engine in LAST:
         return invocation._replace(arguments=(*others, *settings))
-    begins = (at for at, word in enumerate(others) if _option(word).startswith("-") and word.text not in OF_PYTHON)
+    begins = (at for at, word in enumerate(others) if _name_option(word).startswith("-") and word.text not in OF_PYTHON)
     first = next(begins, len(others))
     return invocation._replace(arguments=(*others[:first], *settings, *others[first:]))
 
 
 def of_repository(repository: Repository, folder: str, name: str) -> Origin | None:
-    """A settings file of the repository, by its path from a folder."""
+    """Return a settings file of the repository, by its path from a folder."""
     if name.startswith(("/", "~")) or "://" in name:
         return None
     path = posixpath.normpath(posixpath.join(folder, name))
     content = repository.read(path)
-    found = documents.load(path, content).documents if content is not None else ()
-    return Origin(found[0], ()) if len(found) == 1 else None
+    loaded = documents.load(path, content).documents if content is not None else ()
+    return Origin(loaded[0], ()) if len(loaded) == 1 else None
 
 
 def of_repository_above(repository: Repository, folder: str, name: str) -> Origin | None:
-    """The same from a folder or one above it, where commands are often run."""
-    found = of_repository(repository, folder, name)
+    """Return a settings file from a folder or one above it, where commands are often run."""
+    origin = of_repository(repository, folder, name)
     above = posixpath.dirname(folder)
-    return found if found is not None or above == folder else of_repository_above(repository, above, name)
+    return origin if origin is not None or above == folder else of_repository_above(repository, above, name)
 
 
 def trainer(reading: Reading | None, find: Callable[[str], Origin | None]) -> Reading | None:
-    """What a trainer's command states together with the configuration files that it names."""
+    """Return a trainer's reading merged with the configuration files that its command names."""
     if reading is None or not NAMES_A_FILE & reading.fields.keys():
         return reading
     from gpulint.adapters import trainers as configured
 
-    return configured.joined(reading, lambda name: _document(find(name)))
+    return configured.joined(reading, lambda name: _read_document(find(name)))
 
 
 def accelerated(launched: Launch, find: Callable[[str], Origin | None]) -> dict[str, Field]:
-    """What `accelerate launch` and the file that it names say of a run."""
+    """Return the fields of `accelerate launch` and of the file that it names."""
     step = next((step for step in launched.steps if step.launcher == "accelerate"), None)
     if step is None:
         return {}
     from gpulint.adapters.trainers import accelerate_launch as accelerated
 
     named = step.last("config_file")
-    held = _document(find(named.text)) if named is not None and named.text else None
-    found = accelerated.fields(step, lambda name: _document(find(name)))
-    return found if held is None else {**found, **accelerated.counts(step, held)}
+    config = _read_document(find(named.text)) if named is not None and named.text else None
+    fields = accelerated.fields(step, lambda name: _read_document(find(name)))
+    return fields if config is None else {**fields, **accelerated.counts(step, config)}
 
 
-def _document(place: Origin | None) -> Document | None:
-    """The document that a file of a container or of the repository holds."""
+def _read_document(place: Origin | None) -> Document | None:
+    """Return the document in a file of a container or of the repository."""
     if place is None:
         return None
     return nested.document(place.document, place.path) if place.path else place.document
 
 
-def _engine(invocation: Invocation) -> str:
-    """The server whose settings file is understood; by its program, else by its image."""
+def _identify_engine(invocation: Invocation) -> str:
+    """Return the server whose settings file is known, by its program, else by its image."""
     named = [word.text or "" for word in invocation.arguments[:6]] + [invocation.image.text or ""]
     return next((engine for engine in (*LAST, *FIRST) if any(engine in word for word in named)), "")
 
 
-def _option(word: Argument) -> str:
+def _name_option(word: Argument) -> str:
     return (word.text or word.flag).partition("=")[0]
 
 
-def _held(file: Argument, find: Callable[[str], Origin | None]) -> Document | None:
-    """The settings of a file; None where it cannot be read, which the engine takes for arguments that are not known."""
-    held = _document(find(file.text)) if file.text else None
-    return held if held is not None and isinstance(held.data, dict) else None
+def _read_settings_file(file: Argument, find: Callable[[str], Origin | None]) -> Document | None:
+    """Return the settings of a file; None if it cannot be read.
+
+    The engine takes such a file for unknown arguments.
+    """
+    document = _read_document(find(file.text)) if file.text else None
+    return document if document is not None and isinstance(document.data, dict) else None
 
 
-def _settings(engine: str, held: Document, file: Argument) -> Iterator[Argument]:
-    for path in _paths(engine, held):
-        yield from (config_map.at_reference(word, file.origin) for word in _words(engine, held, path))
+def _render_settings(engine: str, document: Document, file: Argument) -> Iterator[Argument]:
+    for path in _list_paths(engine, document):
+        yield from (config_map.at_reference(word, file.origin) for word in _render_words(engine, document, path))
 
 
-def _paths(engine: str, held: Document) -> Iterator[Path]:
+def _list_paths(engine: str, document: Document) -> Iterator[Path]:
     if engine in LAST:
-        yield from (path for path in OF_TENSORRT_LLM if held.get(path) is not None)
-    elif isinstance(held.data, dict):
-        yield from ((str(key),) for key in held.data if key != "config")
+        yield from (path for path in OF_TENSORRT_LLM if document.get(path) is not None)
+    elif isinstance(document.data, dict):
+        yield from ((str(key),) for key in document.data if key != "config")
 
 
-def _words(engine: str, held: Document, path: Path) -> Iterator[Argument]:
+def _render_words(engine: str, document: Document, path: Path) -> Iterator[Argument]:
     flag = OF_TENSORRT_LLM[tuple(map(str, path))] if engine in LAST else f"--{str(path[-1]).replace('_', '-')}"
-    value, origin = held.get(path), Origin(held, path)
-    node = held.node(path)
+    value, origin = document.get(path), Origin(document, path)
+    node = document.node(path)
     if isinstance(value, bool):
         yield from (Argument(flag, origin._replace(key=True)),) if value else ()
     elif isinstance(value, dict | list):
