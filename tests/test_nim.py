@@ -286,7 +286,7 @@ def test_an_image_for_any_model_has_it_from_the_cache() -> None:
             "draResources: [{}]",
             "GPUs come from a resource claim",
         ),
-        ("nvidia.com/gpu: 4, ", "", "the operator asks for the GPUs of the profile"),
+        ("nvidia.com/gpu: 4, ", "", "the operator requests the GPUs of the profile"),
     ],
 )
 def test_gpus_that_the_service_does_not_count_are_unknown(old: str, new: str, reason: str) -> None:

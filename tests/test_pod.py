@@ -88,7 +88,7 @@ def test_shares_of_cards_are_no_gpu_count() -> None:
     found = asking("{limits: {nvidia.com/gpu.shared: 2}}")
     assert reading.values(found, "sharing", "gpus_per_pod") == [
         "time-slicing",
-        "unknown: the count is of GPU shares",
+        "unknown: the count is of GPU shares, not of whole GPUs",
     ]
 
 

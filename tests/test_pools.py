@@ -349,9 +349,9 @@ PartitionName=new Nodes=new[1-2]
         ("every", "", "? the matching pools have different accelerators: a100-sxm4-80gb, h100-sxm-80gb, t4"),
         ("part", "", "? pool part: not all of its nodes are defined in the file"),
         ("new", "", "a100-sxm4-80gb"),
-        ("h100,elsewhere", "", "? partition h100,elsewhere leaves the card to the cluster"),
-        ("cpu", "", "? partition cpu leaves the card to the cluster"),
-        ("elsewhere", "", "? partition elsewhere leaves the card to the cluster"),
+        ("h100,elsewhere", "", "? partition h100,elsewhere leaves the accelerator to the cluster"),
+        ("cpu", "", "? partition cpu leaves the accelerator to the cluster"),
+        ("elsewhere", "", "? partition elsewhere leaves the accelerator to the cluster"),
     ],
 )
 def test_a_partition_leads_to_the_cards_of_its_nodes(partition: str, more: str, expected: object) -> None:
