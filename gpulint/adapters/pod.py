@@ -102,7 +102,9 @@ def _read_container(
     pod |= {**image_vendor.fields(document, (*path, "image")), **startup.fields(document, path)}
     pod |= image_tag.fields(document, (*path, "image")) if read else {}
     if "sharing" in placed and pod["gpus_per_pod"].value not in (0, 1):
-        pod["gpus_per_pod"] = Field(Unknown("the count is of GPU shares, not of whole GPUs"), pod["gpus_per_pod"].origins)
+        pod["gpus_per_pod"] = Field(
+            Unknown("the count is of GPU shares, not of whole GPUs"), pod["gpus_per_pod"].origins
+        )
     if share := _locate_share(document, path):
         pod["sharing"] = Field("HAMi", (share,))
         pod["device_memory_bytes"] = Field(Unknown("only a share of the GPU's memory is granted"), (share,))
