@@ -85,12 +85,12 @@ def led(placing: str, pools: str = EKSCTL, path: str = "cluster.yaml", labels: s
             id="an affinity",
         ),
         pytest.param(
-            "nodeSelector: {team: nlp}", "? the matching pools have different accelerators: h100-sxm-80gb, l4", id="pools with different cards"
+            "nodeSelector: {team: nlp}",
+            "? the matching pools have different accelerators: h100-sxm-80gb, l4",
+            id="pools with different cards",
         ),
         pytest.param("nodeSelector: {pool: spot}", f"? pool spot: {MANY}", id="a pool of several cards"),
-        pytest.param(
-            "nodeSelector: {pool: cpu}", "? the nodes labelled pool cpu decide the accelerator", id="no card"
-        ),
+        pytest.param("nodeSelector: {pool: cpu}", "? the nodes labelled pool cpu decide the accelerator", id="no card"),
         pytest.param(
             "nodeSelector: {pool: big, rack: a}",
             "? the nodes labelled pool big decide the accelerator",
