@@ -1,4 +1,6 @@
-"""Workload: a training job or an inference service as declared, in roles whose fields remember where they are stated."""
+"""Workload: a training job or inference service as declared, in roles whose fields keep their
+locations.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,9 @@ Value = int | float | str | bool | None | tuple[str, ...] | Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """A value that is set but cannot be read, why, and of which `CATEGORIES` the reason is, where it is one of them.
+    """A value that is set but cannot be read, with the reason and one of `CATEGORIES` if it applies.
 
-    `lacking` is the quantity that somebody would have to state instead, where it is not the value's own.
+    `lacking` is the quantity that has to be stated instead, if it is not the value's own.
     """
 
     reason: str
@@ -39,11 +41,11 @@ CATEGORIES = frozenset(
         "own program",
     }
 )
-"""What explains that a file does not tell a value: who decides it instead."""
+"""Why a file does not state a value: the party that decides it instead."""
 
 
 class Origin(NamedTuple):
-    """One place that states a value: a path of a document, and the characters of its text when it is a word in it."""
+    """One location of a value: a path of a document, and a span of its text if it is one word of it."""
 
     document: Document
     path: Path
@@ -54,7 +56,7 @@ class Origin(NamedTuple):
         return self.document.locate(self.path, key=self.key, span=self.span)
 
     def text(self) -> str:
-        """The text that stands there now."""
+        """Return the current text at the location."""
         value = str(self.path[-1]) if self.key else self.document.get(self.path)
         text = value if isinstance(value, str) else str(value)
         return text if self.span is None else text[slice(*self.span)]
@@ -62,10 +64,10 @@ class Origin(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A value with every place that states it, the deciding one first, or else where it comes from.
+    """A value with all locations that state it, the deciding one first, or else with its source.
 
-    `source` names what supplied a value that no place in the file states ("default of vLLM 0.10", "--accelerator");
-    `assumption` is a sentence for the report when the value was inferred.
+    `source` names the source of a value that the file does not state ("default of vLLM 0.10",
+    "--accelerator"). `assumption` is a sentence for the report if the value was inferred.
     """
 
     value: Value | Unknown
@@ -76,11 +78,13 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """One part of a workload with its own engine, parallelism and placement; fields carry glossary names.
+    """One part of a workload with its own engine, parallelism and placement.
 
-    `anchor` is where a finding points when nothing more exact states the matter; `arguments` is the last of the engine's
-    arguments (a key, where keys in the glossary's words state them); `open_ended` says why the arguments may hold more
-    than could be read. `available` is what its team can have instead.
+    Fields have glossary names.
+
+    `anchor` is where a finding points if nothing more exact is stated. `arguments` is the last of the
+    engine's arguments (a key, if keys with glossary names state them). `open_ended` says why the arguments
+    may hold more than could be read. `available` is what the team can have instead.
     """
 
     name: str
@@ -91,17 +95,17 @@ class Role:
     available: Available = EVERYTHING
 
     def value(self, name: str) -> Value | Unknown:
-        """The stated value; None when nothing states it."""
+        """Return the stated value; None if it is not stated."""
         field = self.fields.get(name)
         return None if field is None else field.value
 
     def text(self, name: str) -> str:
-        """The stated value as text; empty when it is unknown or not stated."""
+        """Return the stated value as text; empty if it is unknown or not stated."""
         value = self.value(name)
         return value if isinstance(value, str) else ""
 
     def having(self, **fields: Field) -> Role:
-        """The same role with these fields instead."""
+        """Return the same role with these fields replaced."""
         return replace(self, fields={**self.fields, **fields})
 
 

@@ -122,7 +122,7 @@ def known(hall: str = HALL) -> PartFacts:
 def test_a_node_selector_tells_the_card_the_node_and_the_network() -> None:
     (role,) = samples.roles(report(app_yaml=service()))
     assert role.accelerator == "1 × H100 SXM5 80GB"
-    assert any("the card of the pool h100 (hall.yaml)" in one for one in role.assumptions)
+    assert any("the accelerator of pool h100 (hall.yaml)" in one for one in role.assumptions)
 
 
 def test_the_pool_tells_the_network_and_a_cap_of_the_cards() -> None:

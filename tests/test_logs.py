@@ -242,8 +242,8 @@ def test_ranks_are_told_apart_and_the_fullest_is_reported() -> None:
 def test_a_failure_is_reported_with_its_line() -> None:
     assert [line.number for line in told(REFUSED).failures] == [1]
     assert [line.number for line in told(TOO_LONG).failures] == [1]
-    sentence = next(text for text in comparison.sentences(evidence("\x1b[31m" + REFUSED)) if "failed" in text)
-    assert sentence.startswith("the log says that it failed: line 1: ")
+    sentence = next(text for text in comparison.sentences(evidence("\x1b[31m" + REFUSED)) if "failure" in text)
+    assert sentence.startswith("the log reports a failure: line 1: ")
     assert "\x1b" not in sentence
 
 
@@ -357,7 +357,7 @@ def test_the_command_prints_both_and_the_tightened_total(tmp_path: Path) -> None
     ]
     result = CliRunner().invoke(cli.main, command)
     assert result.exit_code == 0
-    assert "ranks in the log: Worker_TP0; the fullest is Worker_TP0" not in result.output
+    assert "ranks in the log: Worker_TP0; the one that uses most memory is Worker_TP0" not in result.output
     total = next(line for line in result.output.splitlines() if line.startswith("required_bytes_per_gpu"))
     assert total.split()[1:7] == ["11.61", "GiB", "11.61", "GiB", "11.61", "GiB"]
     (table,) = json.loads(CliRunner().invoke(cli.main, [*command, "--format", "json"]).output)

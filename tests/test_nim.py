@@ -276,7 +276,7 @@ def test_the_profile_of_the_cache_selects_it() -> None:
 def test_an_image_for_any_model_has_it_from_the_cache() -> None:
     text = SERVICE.replace("pvc: {create: true, size: 50Gi}", "nimCache: {name: weights}")
     role = reading.role(text.replace("meta/llama-3.1-8b-instruct", "nvidia/llm-nim"))
-    assert reading.values(role, "checkpoint") == ["unknown: the cache weights says which model it holds"]
+    assert reading.values(role, "checkpoint") == ["unknown: the NIMCache weights decides the model"]
 
 
 @pytest.mark.parametrize(
@@ -287,7 +287,7 @@ def test_an_image_for_any_model_has_it_from_the_cache() -> None:
             "draResources: [{}]",
             "GPUs come from a resource claim",
         ),
-        ("nvidia.com/gpu: 4, ", "", "the operator asks for the GPUs of the profile"),
+        ("nvidia.com/gpu: 4, ", "", "the operator requests the GPUs of the profile"),
     ],
 )
 def test_gpus_that_the_service_does_not_count_are_unknown(old: str, new: str, reason: str) -> None:
@@ -364,7 +364,7 @@ def service(lines: str) -> str:
         ("[{name: gpu}]", 1),
         ("[{name: gpu, count: 2, deviceClassName: gpu.nvidia.com}]", 2),
         ("[{name: first}, {name: second, count: 3}]", 4),
-        ("[{name: nic, deviceClassName: nic.example.com}]", "unknown: what devices the claim asks for"),
+        ("[{name: nic, deviceClassName: nic.example.com}]", "unknown: the claim decides the devices"),
     ],
 )
 def test_claims_that_the_operator_makes_ask_for_so_many_devices(devices: str, gpus: object) -> None:
@@ -376,7 +376,7 @@ def test_claims_that_the_operator_makes_ask_for_so_many_devices(devices: str, gp
 def test_the_selectors_of_a_claim_decide_the_card() -> None:
     devices = '[{name: gpu, celExpressions: [\'device.attributes["gpu.nvidia.com"].productName == "x"\']}]'
     role = reading.role(service(f"draResources: [{{claimCreationSpec: {{devices: {devices}}}}}]"))
-    assert role.value("accelerator") == Unknown("the selectors of the claim decide the card", "another object")
+    assert role.value("accelerator") == Unknown("the selectors of the claim decide the accelerator", "another object")
 
 
 def test_a_claim_template_of_the_same_file_tells_the_gpus() -> None:

@@ -372,9 +372,9 @@ def test_what_is_wrong_with_an_objective_of_a_spec_is_said_at_its_place(objectiv
 @pytest.mark.parametrize(
     ("annotation", "message"),
     [
-        ("gpulint/tpott: 50ms", "no hint is called gpulint/tpott; did you mean tpot?"),
-        ("gpulint/acelerator: l4", "no hint is called gpulint/acelerator; did you mean accelerator?"),
-        ("gpulint/qps: '5'", "no hint is called gpulint/qps; did you mean requests-per-s?"),
+        ("gpulint/tpott: 50ms", "unknown hint gpulint/tpott; did you mean tpot?"),
+        ("gpulint/acelerator: l4", "unknown hint gpulint/acelerator; did you mean accelerator?"),
+        ("gpulint/qps: '5'", "unknown hint gpulint/qps; did you mean requests-per-s?"),
         ("gpulint/ttft: '500'", 'ttft: "500" is not a time with its unit; write 500ms or 500s'),
     ],
 )

@@ -65,11 +65,11 @@ def test_what_is_stated_is_resolved(document: Document, path: Path, value: objec
 @pytest.mark.parametrize(
     ("key", "why"),
     [
-        ("unset", "WORLD is set by whoever starts it"),
-        ("own", "my_resolver is the application's own"),
-        ("asked", "asked has to be given when it is started"),
-        ("loop", "model.loop refers to more than is followed"),
-        ("nothing", "model.absent is stated elsewhere"),
+        ("unset", "WORLD is set at launch"),
+        ("own", "my_resolver is a resolver of the application"),
+        ("asked", "asked must be given at launch"),
+        ("loop", "model.loop has too many nested references"),
+        ("nothing", "model.absent is defined elsewhere"),
     ],
 )
 def test_what_is_not_stated_is_unknown_with_its_reason(document: Document, key: str, why: str) -> None:
@@ -82,4 +82,4 @@ def test_what_is_not_stated_is_unknown_with_its_reason(document: Document, key: 
 def test_nothing_but_arithmetic_is_evaluated(document: Document, key: str) -> None:
     found = omegaconf.value(document, ("model", key))
     assert isinstance(found, Unknown)
-    assert "more than arithmetic" in found.reason
+    assert "is not plain arithmetic" in found.reason

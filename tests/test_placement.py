@@ -81,7 +81,7 @@ MUST_SPEAK = [
 def test_a_value_that_nothing_writes_names_the_nearest_that_is_written(key: str, value: str, nearest: str) -> None:
     found = selecting(key, value)
     assert (found.text("unmatched_label"), found.text("nearest_label")) == (value, nearest)
-    assert "is not known" in getattr(found.value("accelerator"), "reason", "")
+    assert "is unknown" in getattr(found.value("accelerator"), "reason", "")
 
 
 MUST_STAY_SILENT = [

@@ -99,7 +99,7 @@ def test_a_mig_profile_is_pointed_at_in_the_key_that_names_it() -> None:
 
 def test_two_accelerator_resources_in_one_container_leave_the_count_unknown() -> None:
     found = asking("{limits: {nvidia.com/gpu: 1, amd.com/gpu: 1}}")
-    assert reading.values(found, "gpus_per_pod") == ["unknown: several accelerator resources are asked for"]
+    assert reading.values(found, "gpus_per_pod") == ["unknown: several accelerator resources are requested"]
 
 
 @pytest.mark.parametrize("resource", ["cpu", "memory", "nvidia.com/gpumem", "example.com/gpu", "ephemeral-storage"])
@@ -110,7 +110,7 @@ def test_other_resources_are_no_gpus(resource: str) -> None:
 
 def test_an_engine_without_a_gpu_resource_has_an_unknown_count() -> None:
     found = reading.started("image: vllm/vllm-openai:v0.10.1\nargs: [--model=Qwen/Qwen3-8B]")
-    assert reading.values(found, "gpus_per_pod") == ["unknown: no GPU resource is asked for"]
+    assert reading.values(found, "gpus_per_pod") == ["unknown: no GPU resource is requested"]
 
 
 def test_a_resource_claim_is_said_to_be_where_the_gpus_come_from() -> None:
@@ -167,9 +167,9 @@ def test_a_selector_names_the_accelerator(label: str, accelerator: str) -> None:
 @pytest.mark.parametrize(
     ("label", "reason"),
     [
-        ("cloud.google.com/gke-accelerator: nvidia-l99", "unknown: the label value nvidia-l99 is not known"),
-        ("nvidia.com/gpu.product: NVIDIA-H100", "unknown: the label value NVIDIA-H100 is not known"),
-        ("cloud.google.com/gke-accelerator: ${ACCELERATOR}", "unknown: the label value ${ACCELERATOR} is not known"),
+        ("cloud.google.com/gke-accelerator: nvidia-l99", "unknown: the label value nvidia-l99 is unknown"),
+        ("nvidia.com/gpu.product: NVIDIA-H100", "unknown: the label value NVIDIA-H100 is unknown"),
+        ("cloud.google.com/gke-accelerator: ${ACCELERATOR}", "unknown: the label value ${ACCELERATOR} is unknown"),
     ],
 )
 def test_a_label_that_is_not_listed_exactly_is_unknown(label: str, reason: str) -> None:
@@ -187,7 +187,7 @@ def test_a_label_that_is_not_listed_exactly_is_unknown(label: str, reason: str) 
 )
 def test_a_label_of_the_clusters_own_explains_who_decides_the_card(label: str, stated: str) -> None:
     found = placed(f"nodeSelector: {{{label}}}")
-    assert reading.values(found, "accelerator") == [f"unknown: the nodes that are labelled {stated} decide the card"]
+    assert reading.values(found, "accelerator") == [f"unknown: the nodes labelled {stated} decide the accelerator"]
     value = found.value("accelerator")
     assert isinstance(value, Unknown) and value.category == "queue or partition"
     assert reading.source(found, "accelerator") == label.partition(": ")[2]

@@ -87,21 +87,21 @@ def led(placing: str, pools: str = EKSCTL, path: str = "cluster.yaml", labels: s
             id="an affinity",
         ),
         pytest.param(
-            "nodeSelector: {team: nlp}", "? pools with h100-sxm-80gb, l4 may take it", id="pools with different cards"
+            "nodeSelector: {team: nlp}",
+            "? the matching pools have different accelerators: h100-sxm-80gb, l4",
+            id="pools with different cards",
         ),
-        pytest.param("nodeSelector: {pool: spot}", f"? of the pool spot, {MANY}", id="a pool of several cards"),
-        pytest.param(
-            "nodeSelector: {pool: cpu}", "? the nodes that are labelled pool cpu decide the card", id="no card"
-        ),
+        pytest.param("nodeSelector: {pool: spot}", f"? pool spot: {MANY}", id="a pool of several cards"),
+        pytest.param("nodeSelector: {pool: cpu}", "? the nodes labelled pool cpu decide the accelerator", id="no card"),
         pytest.param(
             "nodeSelector: {pool: big, rack: a}",
-            "? the nodes that are labelled pool big decide the card",
+            "? the nodes labelled pool big decide the accelerator",
             id="a label more",
         ),
         pytest.param(
             "affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: "
             "[{matchExpressions: [{key: pool, operator: In, values: [big, elsewhere]}]}]}}}",
-            "? the nodes that are labelled pool big or elsewhere decide the card",
+            "? the nodes labelled pool big or elsewhere decide the accelerator",
             id="a pool that nothing defines is an alternative",
         ),
     ],
@@ -123,7 +123,7 @@ def test_what_a_pool_tells_stands_in_both_files_and_is_said_to_be_assumed() -> N
     told = of.fields["accelerator"]
     assert [origin.document.path for origin in told.origins] == ["pod.yaml", "cluster.yaml"]
     assert [origin.location().line for origin in told.origins] == [5, 6]
-    assert told.assumption == "h100-sxm-80gb, the card of the pool h100 (cluster.yaml)"
+    assert told.assumption == "h100-sxm-80gb, the accelerator of pool h100 (cluster.yaml)"
     assert [of.value(name) for name in ("instance_type", "pool_gpus", "node_pool")] == ["p5.48xlarge", 8, "h100"]
 
 
@@ -145,7 +145,7 @@ def test_the_pools_of_the_nearest_cluster_are_those_that_are_meant() -> None:
     assert [card(role(files, path)) for path in files if path.endswith("pod.yaml")] == [
         "h100-sxm-80gb",
         "a100-sxm4-40gb",
-        "? pools with a100-sxm4-40gb, h100-sxm-80gb may take it",
+        "? the matching pools have different accelerators: a100-sxm4-40gb, h100-sxm-80gb",
         "l4",
     ]
 
@@ -156,7 +156,7 @@ def test_a_pool_of_another_cluster_is_not_meant_where_a_nearer_one_has_no_such_l
         "b/cluster.yaml": EKSCTL,
         "a/pod.yaml": pod("nodeSelector: {pool: big}"),
     }
-    assert card(role(files, "a/pod.yaml")) == "? the nodes that are labelled pool big decide the card"
+    assert card(role(files, "a/pod.yaml")) == "? the nodes labelled pool big decide the accelerator"
 
 
 # ---- taints and names
@@ -244,18 +244,18 @@ def wants(key: str, *values: str) -> str:
     ("requirements", "expected"),
     [
         (wants("karpenter.k8s.aws/instance-family", "g6"), "l4"),
-        (wants("karpenter.k8s.aws/instance-family", "g5", "g6"), f"? of the pool gpu, {MANY}"),
+        (wants("karpenter.k8s.aws/instance-family", "g5", "g6"), f"? pool gpu: {MANY}"),
         (wants("node.kubernetes.io/instance-type", "p5.48xlarge", "p5.4xlarge"), "h100-sxm-80gb"),
         (wants("karpenter.k8s.aws/instance-gpu-name", "l40s"), "l40s"),
         (
             wants("karpenter.k8s.aws/instance-category", "g"),
-            "? of the pool gpu, its requirements name no machine type, family or card",
+            "? pool gpu: its requirements name no machine type, family or GPU",
         ),
         (
             wants("karpenter.k8s.aws/instance-family", "g99"),
-            "? of the pool gpu, the catalog does not list all machines of g99",
+            "? pool gpu: the catalog does not list all machines of g99",
         ),
-        (wants("karpenter.k8s.aws/instance-family", "m7i"), "? the nodes that are labelled pool gpu decide the card"),
+        (wants("karpenter.k8s.aws/instance-family", "m7i"), "? the nodes labelled pool gpu decide the accelerator"),
     ],
 )
 def test_a_pool_of_karpenter_has_the_card_of_all_machines_that_meet_its_requirements(
@@ -346,14 +346,14 @@ PartitionName=new Nodes=new[1-2]
     ("partition", "more", "expected"),
     [
         ("h100", "", "h100-sxm-80gb"),
-        ("mixed", "", "? pools with h100-sxm-80gb, t4 may take it"),
+        ("mixed", "", "? the matching pools have different accelerators: h100-sxm-80gb, t4"),
         ("mixed", "#SBATCH --constraint=nvlink", "h100-sxm-80gb"),
-        ("every", "", "? pools with a100-sxm4-80gb, h100-sxm-80gb, t4 may take it"),
-        ("part", "", "? of the pool part, not all of its nodes are defined in the file"),
+        ("every", "", "? the matching pools have different accelerators: a100-sxm4-80gb, h100-sxm-80gb, t4"),
+        ("part", "", "? pool part: not all of its nodes are defined in the file"),
         ("new", "", "a100-sxm4-80gb"),
-        ("h100,elsewhere", "", "? partition h100,elsewhere leaves the card to the cluster"),
-        ("cpu", "", "? partition cpu leaves the card to the cluster"),
-        ("elsewhere", "", "? partition elsewhere leaves the card to the cluster"),
+        ("h100,elsewhere", "", "? partition h100,elsewhere leaves the accelerator to the cluster"),
+        ("cpu", "", "? partition cpu leaves the accelerator to the cluster"),
+        ("elsewhere", "", "? partition elsewhere leaves the accelerator to the cluster"),
     ],
 )
 def test_a_partition_leads_to_the_cards_of_its_nodes(partition: str, more: str, expected: object) -> None:
@@ -377,7 +377,7 @@ def test_a_queue_of_parallel_cluster_is_a_partition() -> None:
             - {Name: b, InstanceType: g6.xlarge}
     """
     read = [job(name, textwrap.dedent(text), "cluster.yaml") for name in ("gpu", "mixed")]
-    assert [card(of) for of in read] == ["h100-sxm-80gb", "? pools with a10g, l4 may take it"]
+    assert [card(of) for of in read] == ["h100-sxm-80gb", "? the matching pools have different accelerators: a10g, l4"]
     assert [of.value("pool_gpus") for of in read] == [8, 1]
 
 

@@ -141,7 +141,7 @@ def test_a_label_and_an_accelerator_type_of_the_same_product_change_together() -
 
 def test_an_accelerator_type_of_several_products_is_unknown() -> None:
     found = only(service(CONFIG.replace("accelerator_type: L4", "accelerator_type: A100")))
-    assert reading.values(found, "accelerator") == ["unknown: which product A100 is"]
+    assert reading.values(found, "accelerator") == ["unknown: the accelerator A100 is not known"]
 
 
 def test_the_id_is_the_checkpoint_where_no_source_is_named() -> None:
@@ -153,7 +153,7 @@ def test_the_id_is_the_checkpoint_where_no_source_is_named() -> None:
 
 def test_weights_in_a_bucket_are_not_known() -> None:
     config = CONFIG.replace("model_source: Qwen/Qwen2.5-7B-Instruct", "model_source: {bucket_uri: 's3://a/b'}")
-    assert reading.values(only(service(config)), "checkpoint") == ["unknown: model_source is not a text"]
+    assert reading.values(only(service(config)), "checkpoint") == ["unknown: model_source is not text"]
 
 
 def test_keyword_arguments_are_no_misspelt_command_line() -> None:
@@ -171,7 +171,10 @@ def test_several_configurations_are_a_role_each() -> None:
 def test_with_two_groups_of_gpus_which_one_runs_it_is_not_known() -> None:
     second = GROUP.replace("gpus", "more").replace("name: worker", "name: other")
     roles = {role.name: role for role in service(groups=GROUP.rstrip() + second).roles}
-    assert reading.values(roles["chat"], "gpus_per_pod", "accelerator") == ["unknown: which pods run it", "l4"]
+    assert reading.values(roles["chat"], "gpus_per_pod", "accelerator") == [
+        "unknown: the pods that run it are not stated",
+        "l4",
+    ]
     assert len(roles) == 3
 
 
@@ -244,4 +247,7 @@ def test_ranks_that_fill_whole_pods_tell_how_many_there_are() -> None:
 
 def test_a_service_without_pods_of_gpus_is_its_configurations() -> None:
     found = service(groups=GROUP.replace("nvidia.com/gpu: 4", "cpu: 4"))
-    assert reading.values(only(found), "engine", "gpus_per_pod") == ["vllm", "unknown: which pods run it"]
+    assert reading.values(only(found), "engine", "gpus_per_pod") == [
+        "vllm",
+        "unknown: the pods that run it are not stated",
+    ]

@@ -69,7 +69,7 @@ def value(expression: str) -> str:
             {"main.tf": value("var.x"), "variables.tf": 'variable "x" { default = "a" }'}, "a", id="a default"
         ),
         pytest.param({"main.tf": value("var.x") + 'variable "x" {}'}, "var.x has no default", id="no default"),
-        pytest.param({"main.tf": value("var.x")}, "var.x is declared nowhere", id="no variable"),
+        pytest.param({"main.tf": value("var.x")}, "var.x is not declared", id="no variable"),
         pytest.param(
             {"main.tf": value("var.x") + 'variable "x" { default = "a" }', "terraform.tfvars": 'x = "b"'},
             "b",
@@ -136,7 +136,7 @@ def value(expression: str) -> str:
         pytest.param(
             {"main.tf": value('var.on ? "a" : "b"') + 'variable "on" {}'}, "var.on has no default", id="an unknown flag"
         ),
-        pytest.param({"main.tf": value("local.value")}, "references lead nowhere", id="a circle"),
+        pytest.param({"main.tf": value("local.value")}, "its references do not resolve", id="a circle"),
         pytest.param({"main.tf": value("aws_instance.a.type")}, "aws_instance.a.type is computed", id="a resource"),
     ],
 )
@@ -165,7 +165,7 @@ def test_lists_that_are_put_together_are_followed_through_their_names() -> None:
 def test_a_text_that_doubles_with_every_name_is_left_alone() -> None:
     names = "".join(f'  l{at} = "${{local.l{at + 1}}}${{local.l{at + 1}}}"\n' for at in range(10))
     text = f'locals {{\n  value = local.l0\n{names}  l10 = "lol and lol"\n}}\n'
-    assert resolved({"main.tf": text}) == "it is computed from more than is followed"
+    assert resolved({"main.tf": text}) == "it has too many nested references"
 
 
 def test_a_list_that_holds_itself_twice_is_left_alone() -> None:
@@ -184,7 +184,7 @@ def test_a_list_that_holds_itself_twice_is_left_alone() -> None:
 
 def test_a_long_condition_is_left_alone() -> None:
     text = f'locals {{\n  value = var.a =={" " * 100_000}"b" ? 1 : 2\n}}\n'
-    assert resolved({"main.tf": text}) == "it is computed from more than is followed"
+    assert resolved({"main.tf": text}) == "it has too many nested references"
 
 
 def test_the_call_of_a_module_decides_its_variables() -> None:

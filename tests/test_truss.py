@@ -70,9 +70,9 @@ def test_another_file_is_none(text: str) -> None:
         ("A10G", "a10g", None, 1),
         ("T4", "t4", None, 1),
         ("B200:8", "b200-sxm-180gb", None, 8),
-        ("RTX_PRO_6000", "unknown: which product RTX_PRO_6000 is", None, 1),
-        ("TPU", "unknown: which product TPU is", None, 1),
-        ("H100:many", "h100-sxm-80gb", None, "unknown: the count of H100:many is no number"),
+        ("RTX_PRO_6000", "unknown: the accelerator RTX_PRO_6000 is not known", None, 1),
+        ("TPU", "unknown: the accelerator TPU is not known", None, 1),
+        ("H100:many", "h100-sxm-80gb", None, "unknown: the count of H100:many is not a number"),
     ],
 )
 def test_the_accelerator_is_one_of_basetens_names(
@@ -89,7 +89,7 @@ def test_name_and_count_have_a_place_each() -> None:
 
 def test_a_count_that_is_not_written_has_no_place() -> None:
     role = reading.role("model_name: x\nresources: {accelerator: H100}")
-    assert role.fields["gpus_per_pod"] == Field(1, (), source="one unless said otherwise")
+    assert role.fields["gpus_per_pod"] == Field(1, (), source="default: one GPU")
 
 
 def test_other_products_are_proposed_under_the_names_that_baseten_has() -> None:
@@ -107,7 +107,7 @@ def test_several_nodes_form_one_instance() -> None:
 
 def test_an_instance_type_counts_more_than_an_accelerator() -> None:
     role = reading.role("model_name: x\nresources: {accelerator: 'H100:2', instance_type: 'L4:4x16'}")
-    reason = "unknown: which GPUs the instance L4:4x16 has is Baseten's to say"
+    reason = "unknown: Baseten decides which GPUs the instance L4:4x16 has"
     assert reading.values(role, "accelerator", "gpus_per_pod") == [reason, reason]
 
 

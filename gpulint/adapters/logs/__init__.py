@@ -1,1 +1,3 @@
-"""Logs: what an engine prints as it starts and what a trainer reports of its memory, read as facts with their lines."""
+"""Logs: what an engine prints at start-up and a trainer reports of its memory, as facts with line
+numbers.
+"""

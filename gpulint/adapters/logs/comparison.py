@@ -1,4 +1,4 @@
-"""Comparison: our terms beside a log's readings, and a role in which the readings stand instead of the terms."""
+"""Comparison: estimated terms next to a log's readings, and a role that uses the readings."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ RESTS_ON: Mapping[str, frozenset[str]] = {
     "device_memory_bytes": frozenset({"accelerator"}),
     "memory_budget_bytes": frozenset({"accelerator", "gpu_memory_utilization", "static_memory_fraction"}),
 }
-"""The conditions of the log's run that a reading rests on; any other reading rests on all of them."""
+"""The run conditions on which a reading depends. Any other reading depends on all of them."""
 SAME_CARD = 0.03
-"""Totals that are further apart are those of two products; drivers and error correction move them by less."""
+"""Totals that differ by more are of two accelerators. Drivers and ECC change them by less."""
 UNSTATED = frozenset({"auto", "None"})
 
 
 class Compared(NamedTuple):
-    """A reading beside our term of that name: the ends of our interval around the likely value, and by how much it is off."""
+    """A reading next to the estimated term: its interval, its expected value and the difference."""
 
     told: Reading
     unit: str
@@ -47,14 +47,16 @@ class Compared(NamedTuple):
 
     @property
     def inside(self) -> bool | None:
-        """Whether the reading lies in our interval, to the precision that it is printed with."""
+        """Return True if the reading is within the interval, to its printed precision."""
         if self.low is None or self.high is None:
             return None
         return self.low - self.told.precision <= self.told.number <= self.high + self.told.precision
 
 
 class Evidence(NamedTuple):
-    """What a log tells about a role: each reading beside our term, the conditions, and the role with the readings in it."""
+    """What a log shows about a role: its readings compared, its conditions, and the role with
+    readings.
+    """
 
     log: Log
     compared: tuple[Compared, ...]
@@ -65,207 +67,229 @@ class Evidence(NamedTuple):
 
 
 def of(role: Role, resolved: Resolved | None, log: Log) -> Evidence:
-    """A role beside a log of it."""
-    otherwise = tuple(_differing(role, log))
-    another = any(told.name in ("engine", "checkpoint") for told, _ in otherwise)
-    adopted = () if another else tuple(_adopted(role, resolved, log))
-    run = role.having(**dict(_fields(adopted)))
+    """Compare a role with a log of it."""
+    otherwise = tuple(_find_differing(role, log))
+    another = any(reading.name in ("engine", "checkpoint") for reading, _ in otherwise)
+    adopted = () if another else tuple(_find_adopted(role, resolved, log))
+    run = role.having(**dict(_build_fields(adopted)))
     known = facts.of(run, resolved)
-    differing = (*otherwise, *_other_card(known, log))
-    other = {told.name for told, _ in differing}
-    told = [one for one in _told(known, log) if one.name in glossary()]
-    usable = [one for one in told if not other & (RESTS_ON.get(one.name) or other)]
-    compared = tuple(_compared(one, known) for one in usable)
-    pinned = {one.name: Field(_pin(one), source=f"the log, {one.place}") for one in usable if _pinnable(one)}
-    left_out = tuple(one for one in told if one not in usable)
+    differing = (*otherwise, *_find_other_accelerator(known, log))
+    other = {reading.name for reading, _ in differing}
+    readings = [reading for reading in _list_readings(known, log) if reading.name in glossary()]
+    usable = [reading for reading in readings if not other & (RESTS_ON.get(reading.name) or other)]
+    compared = tuple(_compare(reading, known) for reading in usable)
+    pinned = {
+        reading.name: Field(_to_value(reading), source=f"the log, {reading.place}")
+        for reading in usable
+        if _is_usable(reading)
+    }
+    left_out = tuple(reading for reading in readings if reading not in usable)
     return Evidence(log, compared, left_out, adopted, differing, run.having(**pinned))
 
 
 # ---- the run's conditions
 
 
-def _adopted(role: Role, resolved: Resolved | None, log: Log) -> Iterator[Reading]:
-    """Conditions of the run that the role leaves open."""
+def _find_adopted(role: Role, resolved: Resolved | None, log: Log) -> Iterator[Reading]:
+    """Yield the run's conditions that the role leaves open."""
     shape = resolved.architecture if resolved else None
     quantised = shape is not None and shape.checkpoint_quantization is not None
-    for one in log.conditions.values():
-        stated = role.value(one.name)
-        if _says_nothing(one) or one.name == "checkpoint" or (one.name == "quantization" and quantised):
+    for reading in log.conditions.values():
+        stated = role.value(reading.name)
+        if _is_unset(reading) or reading.name == "checkpoint" or (reading.name == "quantization" and quantised):
             continue
         if stated is None or isinstance(stated, Unknown):
-            yield one
+            yield reading
 
 
-def _says_nothing(told: Reading) -> bool:
-    """Whether the value stands for a default, or for no limit."""
-    return told.value in UNSTATED or (isinstance(told.value, float) and told.value <= 0)
+def _is_unset(reading: Reading) -> bool:
+    """Return True if the value is a default, or means no limit."""
+    return reading.value in UNSTATED or (isinstance(reading.value, float) and reading.value <= 0)
 
 
-def _fields(adopted: Sequence[Reading]) -> Iterator[tuple[str, Field]]:
-    for one in adopted:
-        yield one.name, Field(_whole(one), source=f"the log, {one.place}")
-        if one.name == "max_model_len":
+def _build_fields(adopted: Sequence[Reading]) -> Iterator[tuple[str, Field]]:
+    for reading in adopted:
+        yield reading.name, Field(_to_whole(reading), source=f"the log, {reading.place}")
+        if reading.name == "max_model_len":
             yield "max_model_len_stated", Field(True)
             yield "max_model_len_fitted", Field(False)
 
 
-def _differing(role: Role, log: Log) -> Iterator[tuple[Reading, Value]]:
-    """Conditions of the run that the role states otherwise."""
+def _find_differing(role: Role, log: Log) -> Iterator[tuple[Reading, Value]]:
+    """Yield the run's conditions that the role states differently."""
     engine = role.text("engine")
     trains = role.text("task") == "training" or engines.purpose(engine) == "training"
     if (trains if log.engine != "trainer" else not trains) or (not trains and engine not in ("", log.engine)):
         yield Reading("engine", log.engine, 0.0, ()), engine or None
-    for one in log.conditions.values():
-        stated = role.value(one.name)
-        if stated is None or isinstance(stated, Unknown) or _says_nothing(one):
+    for reading in log.conditions.values():
+        stated = role.value(reading.name)
+        if stated is None or isinstance(stated, Unknown) or _is_unset(reading):
             continue
-        if not _same(one, stated):
-            yield one, stated
+        if not _is_same(reading, stated):
+            yield reading, stated
 
 
-def _same(told: Reading, stated: Value) -> bool:
-    if told.name == "engine_version":
-        release, other = catalog.release(str(told.value)) or (), catalog.release(str(stated)) or ()
+def _is_same(reading: Reading, stated: Value) -> bool:
+    if reading.name == "engine_version":
+        release, other = catalog.release(str(reading.value)) or (), catalog.release(str(stated)) or ()
         shorter = min(len(release), len(other))
         return release[:shorter] == other[:shorter]
-    if told.name == "checkpoint":
-        return str(told.value).lower() == str(stated).lower() or _local(str(told.value)) or _local(str(stated))
-    if isinstance(stated, int | float) and isinstance(told.value, float):
-        return abs(stated - told.value) <= 0.005 * abs(told.value)
-    return str(stated).lower() == str(told.value).lower()
+    if reading.name == "checkpoint":
+        return (
+            str(reading.value).lower() == str(stated).lower() or _is_path(str(reading.value)) or _is_path(str(stated))
+        )
+    if isinstance(stated, int | float) and isinstance(reading.value, float):
+        return abs(stated - reading.value) <= 0.005 * abs(reading.value)
+    return str(stated).lower() == str(reading.value).lower()
 
 
-def _local(reference: str) -> bool:
-    """Whether a reference names a place, which tells nothing of the network in it."""
+def _is_path(reference: str) -> bool:
+    """Return True if a reference is a local path or URL, which does not identify a checkpoint."""
     return reference.startswith(("/", ".", "~")) or "://" in reference or reference.count("/") != 1
 
 
-def _other_card(known: Facts, log: Log) -> Iterator[tuple[Reading, Value]]:
-    told, ours = log.readings.get("device_memory_bytes"), known.likely("device_memory_bytes")
-    if told is None or not isinstance(ours, int | float):
+def _find_other_accelerator(known: Facts, log: Log) -> Iterator[tuple[Reading, Value]]:
+    reading, ours = log.readings.get("device_memory_bytes"), known.likely("device_memory_bytes")
+    if reading is None or not isinstance(ours, int | float):
         return
-    if abs(told.number - ours) > SAME_CARD * ours:
-        yield told._replace(name="accelerator"), ours
+    if abs(reading.number - ours) > SAME_CARD * ours:
+        yield reading._replace(name="accelerator"), ours
 
 
 # ---- the readings
 
 
-def _told(known: Facts, log: Log) -> Iterator[Reading]:
+def _list_readings(known: Facts, log: Log) -> Iterator[Reading]:
     yield from log.readings.values()
     card = known.likely("device_memory_bytes")
     if log.engine == "sglang" and isinstance(card, int | float):
         yield from sglang.taken_before(log.readings, card)
 
 
-def _compared(told: Reading, known: Facts) -> Compared:
-    unit, ours = glossary()[told.name].unit, known.likely(told.name)
+def _compare(reading: Reading, known: Facts) -> Compared:
+    unit, ours = glossary()[reading.name].unit, known.likely(reading.name)
     if isinstance(ours, bool) or not isinstance(ours, int | float):
-        return Compared(told, unit)
-    low, high = known.ends(told.name) or (ours, ours)
-    return Compared(told, unit, _number(low), float(ours), _number(high))
+        return Compared(reading, unit)
+    low, high = known.ends(reading.name) or (ours, ours)
+    return Compared(reading, unit, _to_number(low), float(ours), _to_number(high))
 
 
-def _number(value: Value) -> float | None:
+def _to_number(value: Value) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def _pinnable(told: Reading) -> bool:
-    """Memory that capturing freed counts as none; any other negative figure is no amount."""
-    return told.name == "graph_bytes" or 0 <= told.number <= facts.LARGEST
+def _is_usable(reading: Reading) -> bool:
+    """Return True if a reading can replace a term.
+
+    Only graph memory may be negative, and counts as none.
+    """
+    return reading.name == "graph_bytes" or 0 <= reading.number <= facts.LARGEST
 
 
-def _pin(told: Reading) -> Value:
-    return max(0, round(told.number)) if glossary()[told.name].unit in ("bytes", "tokens") else told.number
+def _to_value(reading: Reading) -> Value:
+    return max(0, round(reading.number)) if glossary()[reading.name].unit in ("bytes", "tokens") else reading.number
 
 
-def _whole(told: Reading) -> Value:
-    return int(told.value) if isinstance(told.value, float) and told.value.is_integer() else told.value
+def _to_whole(reading: Reading) -> Value:
+    return int(reading.value) if isinstance(reading.value, float) and reading.value.is_integer() else reading.value
 
 
 # ---- in words
 
 
-HEAD = ("beside the log", "low", "likely", "high", "the log", "ours is off by", "", "where")
+HEAD = ("compared with the log", "low", "expected", "high", "the log", "difference", "", "where")
 
 
 def cells(evidence: Evidence) -> list[tuple[str, ...]]:
-    """The comparison as rows of a table with its head."""
-    rows = [_cells(one) for one in evidence.compared]
-    return [HEAD, *rows] if rows else [("nothing of the log is compared",)]
+    """Return the comparison as rows of a table with its header."""
+    rows = [_build_row(compared) for compared in evidence.compared]
+    return [HEAD, *rows] if rows else [("no reading of the log could be compared",)]
 
 
-def _cells(one: Compared) -> tuple[str, ...]:
-    ours = [units.human(value, one.unit) if value is not None else "?" for value in (one.low, one.likely, one.high)]
-    where = {None: "", True: "inside", False: "outside"}[one.inside]
-    return (one.told.name, *ours, units.human(one.told.value, one.unit), _off(one), where, one.told.place)
+def _build_row(compared: Compared) -> tuple[str, ...]:
+    ours = [
+        units.human(value, compared.unit) if value is not None else "?"
+        for value in (compared.low, compared.likely, compared.high)
+    ]
+    where = {None: "", True: "inside", False: "outside"}[compared.inside]
+    return (
+        compared.told.name,
+        *ours,
+        units.human(compared.told.value, compared.unit),
+        _render_difference(compared),
+        where,
+        compared.told.place,
+    )
 
 
-def _off(one: Compared) -> str:
-    if one.off is None:
+def _render_difference(compared: Compared) -> str:
+    if compared.off is None:
         return "?"
-    if abs(one.off) <= one.told.precision:
+    if abs(compared.off) <= compared.told.precision:
         return "nothing"
-    share = f" ({one.off / one.told.number:+.1%})" if one.told.number else ""
-    return ("+" if one.off > 0 else "") + units.human(one.off, one.unit) + share
+    share = f" ({compared.off / compared.told.number:+.1%})" if compared.told.number else ""
+    return ("+" if compared.off > 0 else "") + units.human(compared.off, compared.unit) + share
 
 
 def sentences(evidence: Evidence) -> Iterator[str]:
-    """What else the log tells: the rank, the conditions, and where it says that the run failed."""
+    """Yield the log's other information: ranks, conditions and reported failures."""
     log = evidence.log
     if log.ranks:
         shown = ", ".join(log.ranks[:8]) + (", …" if len(log.ranks) > 8 else "")
-        yield f"ranks in the log: {shown}; the fullest is {log.rank or 'the process without a name'}"
+        yield f"ranks in the log: {shown}; the one that uses most memory is {log.rank or 'the process without a name'}"
     if log.cut:
-        yield "the log is longer than what is read of it; its end was left out"
+        yield "the log is too long; its end was not read"
     if evidence.adopted:
-        filled = [f"{one.name} {_shown(one, one.value)} ({one.place})" for one in evidence.adopted]
+        filled = [
+            f"{reading.name} {_render_value(reading, reading.value)} ({reading.place})" for reading in evidence.adopted
+        ]
         yield f"from the log: {', '.join(filled)}"
-    for told, ours in evidence.differing:
-        yield f"differs: {told.name} is {_shown(told, told.value)} in the log, {_shown(told, ours)} here"
+    for reading, ours in evidence.differing:
+        logged = _render_value(reading, reading.value)
+        yield f"differs: {reading.name} is {logged} in the log, {_render_value(reading, ours)} here"
     if evidence.left_out:
-        yield f"not compared, as the run differs: {', '.join(one.name for one in evidence.left_out)}"
+        yield f"not compared, because the run differs: {', '.join(reading.name for reading in evidence.left_out)}"
     for line in log.failures[:3]:
-        yield f"the log says that it failed: line {line.number}: {line.text[-200:]}"
-    yield from _verdict(evidence.compared)
+        yield f"the log reports a failure: line {line.number}: {line.text[-200:]}"
+    yield from _summarise(evidence.compared)
 
 
-def _shown(told: Reading, value: Value) -> str:
-    unit = "bytes" if told.name == "accelerator" else ""
+def _render_value(reading: Reading, value: Value) -> str:
+    unit = "bytes" if reading.name == "accelerator" else ""
     return units.human(value, unit)
 
 
-def _verdict(compared: Sequence[Compared]) -> Iterator[str]:
-    """Which term is off most, and whether the interval had told so."""
-    bytes_off = [one for one in compared if one.off is not None and one.unit == "bytes"]
-    outside = [one.told.name for one in bytes_off if one.inside is False]
+def _summarise(compared: Sequence[Compared]) -> Iterator[str]:
+    """Yield which terms are outside their interval."""
+    bytes_off = [comparison for comparison in compared if comparison.off is not None and comparison.unit == "bytes"]
+    outside = [comparison.told.name for comparison in bytes_off if comparison.inside is False]
     if outside:
-        yield f"outside our interval: {', '.join(outside)}"
+        yield f"outside the estimated interval: {', '.join(outside)}"
     elif bytes_off:
-        yield "every reading lies in our interval"
+        yield "every reading is within the estimated interval"
 
 
 def as_data(evidence: Evidence) -> dict[str, object]:
-    """The comparison as data: values in base units."""
+    """Return the comparison as data, with values in base units."""
     return {
         "engine": evidence.log.engine,
         "rank": evidence.log.rank,
         "terms": {
-            one.told.name: {
-                "unit": one.unit,
-                "low": one.low,
-                "likely": one.likely,
-                "high": one.high,
-                "log": one.told.value,
-                "off": one.off,
-                "inside": one.inside,
-                "lines": list(one.told.lines),
-                "rank": one.told.rank,
+            compared.told.name: {
+                "unit": compared.unit,
+                "low": compared.low,
+                "likely": compared.likely,
+                "high": compared.high,
+                "log": compared.told.value,
+                "off": compared.off,
+                "inside": compared.inside,
+                "lines": list(compared.told.lines),
+                "rank": compared.told.rank,
             }
-            for one in evidence.compared
+            for compared in evidence.compared
         },
-        "adopted": {one.name: one.value for one in evidence.adopted},
-        "differing": {told.name: {"log": told.value, "here": ours} for told, ours in evidence.differing},
-        "left_out": [one.name for one in evidence.left_out],
+        "adopted": {reading.name: reading.value for reading in evidence.adopted},
+        "differing": {reading.name: {"log": reading.value, "here": ours} for reading, ours in evidence.differing},
+        "left_out": [reading.name for reading in evidence.left_out],
         "failures": [line.number for line in evidence.log.failures],
     }

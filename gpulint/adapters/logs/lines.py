@@ -1,4 +1,4 @@
-"""Lines: the text of a log, which nobody vouches for, as bounded lines without colours, each with the rank that wrote it."""
+"""Lines: untrusted log text as bounded lines without colours, each with the rank that wrote it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import NamedTuple
 from gpulint import units
 
 LARGEST = 8 * units.MIB
-"""Bytes that are read of a log; an engine's start fits many times over."""
+"""Maximum number of bytes that are read of a log. An engine's start-up is far shorter."""
 LONGEST = 16 * units.KIB
-"""Characters that are read of a line; an engine's whole configuration stands in one."""
+"""Maximum number of characters that are read of a line. One line may hold a whole configuration."""
 
 _ESCAPES = re.compile(r"(?:\x1b|#033)\[[0-9;?]{0,20}[ -/]{0,4}[@-~]")
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -25,7 +25,7 @@ _RANKS = (
 
 
 class Line(NamedTuple):
-    """A line of a log: its number, the rank that wrote it (empty where one process speaks for all), its text."""
+    """A line of a log: its number, its rank (empty if one process writes for all), its text."""
 
     number: int
     rank: str
@@ -33,20 +33,23 @@ class Line(NamedTuple):
 
 
 def read(content: bytes, words: Collection[str]) -> Iterator[Line]:
-    """The lines of a log with one of the words; a progress bar's overwritten states are parts of one line."""
+    """Yield the lines of a log with one of the words.
+
+    States of a progress bar are parts of one line.
+    """
     sought = re.compile("|".join(map(re.escape, sorted(words))).encode())
     for number, raw in enumerate(content[:LARGEST].split(b"\n"), 1):
         for part in raw.split(b"\r") if sought.search(raw.lower()) else ():
-            text = _plain(part[: 4 * LONGEST].decode("utf-8", "replace"))
+            text = _strip_escapes(part[: 4 * LONGEST].decode("utf-8", "replace"))
             if text:
-                yield Line(number, _rank(text), text)
+                yield Line(number, _find_rank(text), text)
 
 
-def _plain(text: str) -> str:
+def _strip_escapes(text: str) -> str:
     return _CONTROLS.sub("", _ESCAPES.sub("", text))[:LONGEST].strip()
 
 
-def _rank(text: str) -> str:
+def _find_rank(text: str) -> str:
     head = text[:200]
-    found = next((match["rank"] for match in (rank.search(head) for rank in _RANKS) if match), "")
-    return re.sub(r" ?pid=\d+,?", "", found).strip() if "_" in found else found.strip()
+    name = next((match["rank"] for match in (rank.search(head) for rank in _RANKS) if match), "")
+    return re.sub(r" ?pid=\d+,?", "", name).strip() if "_" in name else name.strip()

@@ -1,4 +1,6 @@
-"""Reader: the figures of a log, found by the lines that engines and trainers print (`catalog/log_lines.csv`)."""
+"""Reader: the figures in a log, by the lines that engines and trainers print
+(`catalog/log_lines.csv`).
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ DERIVED = {"vllm": vllm.derived, "sglang": sglang.derived, "trainer": trainer.de
 
 
 class Pattern(NamedTuple):
-    """A line of some engine's log with one value in it."""
+    """A line in the log of an engine, with one value."""
 
     engine: str
     kind: str
@@ -39,7 +41,7 @@ class Pattern(NamedTuple):
 
 
 class Log(NamedTuple):
-    """What a log tells of its fullest rank: figures, the conditions of the run, and where it says that it failed."""
+    """What a log shows of the rank with most memory: readings, conditions of the run, and failures."""
 
     engine: str
     readings: Mapping[str, Reading]
@@ -56,11 +58,11 @@ Found = dict[str, dict[str, Reading]]
 
 @functools.cache
 def patterns() -> tuple[Pattern, ...]:
-    """The lines that are looked for."""
-    return tuple(_pattern(row) for row in catalog.rows("log_lines"))
+    """Return the patterns of the lines to search for."""
+    return tuple(_build_pattern(row) for row in catalog.rows("log_lines"))
 
 
-def _pattern(row: catalog.Row) -> Pattern:
+def _build_pattern(row: catalog.Row) -> Pattern:
     regex = ""
     for part in re.split(r"(\{\w+\}|…|\s+)", row["line"]):
         if part.startswith("{"):
@@ -77,31 +79,31 @@ def _pattern(row: catalog.Row) -> Pattern:
 
 
 def engines() -> tuple[str, ...]:
-    """The engines whose logs are read."""
-    return tuple(dict.fromkeys(one.engine for one in patterns() if one.engine != "any"))
+    """Return the engines whose logs can be read."""
+    return tuple(dict.fromkeys(pattern.engine for pattern in patterns() if pattern.engine != "any"))
 
 
 def read(content: bytes) -> Log | None:
-    """What a log tells; None when no line of it is known."""
-    words = {one.marker for one in patterns()}
-    runs = [run for run in _runs(_matches(lines.read(content, words))) if _kinds(run) - {"condition"}]
-    told = [run for run in runs if _kinds(run) & {"reading", "part"}] or runs
-    return _log(told[-1], len(content) > lines.LARGEST) if told else None
+    """Read a log. Return None if no line is known."""
+    words = {pattern.marker for pattern in patterns()}
+    runs = [run for run in _split_runs(_match_lines(lines.read(content, words))) if _list_kinds(run) - {"condition"}]
+    usable = [run for run in runs if _list_kinds(run) & {"reading", "part"}] or runs
+    return _build_log(usable[-1], len(content) > lines.LARGEST) if usable else None
 
 
-def _kinds(run: Iterable[Hit]) -> set[str]:
+def _list_kinds(run: Iterable[Hit]) -> set[str]:
     return {hit.pattern.kind for hit in run}
 
 
 class Hit(NamedTuple):
-    """A line of the log that a pattern fits."""
+    """A log line that matches a pattern."""
 
     pattern: Pattern
     line: Line
     match: re.Match[str]
 
 
-def _matches(log: Iterable[Line]) -> Iterator[Hit]:
+def _match_lines(log: Iterable[Line]) -> Iterator[Hit]:
     for line in log:
         lowered = line.text.lower()
         for pattern in patterns():
@@ -109,8 +111,8 @@ def _matches(log: Iterable[Line]) -> Iterator[Hit]:
                 yield Hit(pattern, line, match)
 
 
-def _runs(hits: Iterable[Hit]) -> list[list[Hit]]:
-    """The hits of each start of the engine: a restarted container's log holds several."""
+def _split_runs(hits: Iterable[Hit]) -> list[list[Hit]]:
+    """Return the hits of each start of the engine. The log of a restarted container has several."""
     runs: list[list[Hit]] = [[]]
     for hit in hits:
         if hit.pattern.kind == "start":
@@ -120,32 +122,32 @@ def _runs(hits: Iterable[Hit]) -> list[list[Hit]]:
     return runs
 
 
-def _log(run: Sequence[Hit], cut: bool) -> Log:
-    engine = _engine(run)
+def _build_log(run: Sequence[Hit], cut: bool) -> Log:
+    engine = _find_engine(run)
     own = [hit for hit in run if hit.pattern.engine in (engine, "any")]
-    found: Found = {}
+    readings: Found = {}
     conditions: dict[str, Reading] = {}
     for hit in own:
         if hit.pattern.kind == "condition":
-            conditions.setdefault(hit.pattern.name, _reading(hit))
+            conditions.setdefault(hit.pattern.name, _build_reading(hit))
         elif hit.pattern.kind != "failure":
-            _add(found, hit)
-    for rank in found:
-        derived = DERIVED[engine](found[rank]) if engine in DERIVED else []
-        found[rank] |= {one.name: one for one in derived}
-    fullest = max(found, key=lambda rank: _load(found[rank]), default="")
+            _add_hit(readings, hit)
+    for rank in readings:
+        derived = DERIVED[engine](readings[rank]) if engine in DERIVED else []
+        readings[rank] |= {reading_.name: reading_ for reading_ in derived}
+    fullest = max(readings, key=lambda rank: _sum_memory(readings[rank]), default="")
     failures = tuple(hit.line for hit in own if hit.pattern.kind == "failure")
-    named = tuple(sorted(rank for rank in found if rank))
-    return Log(engine, _merged(found, fullest), conditions, failures, fullest, named, cut)
+    named = tuple(sorted(rank for rank in readings if rank))
+    return Log(engine, _merge(readings, fullest), conditions, failures, fullest, named, cut)
 
 
-def _engine(run: Sequence[Hit]) -> str:
-    """The engine that most lines are of."""
-    told = [hit.pattern.engine for hit in run if hit.pattern.engine != "any"]
-    return max(dict.fromkeys(told), key=told.count, default="")
+def _find_engine(run: Sequence[Hit]) -> str:
+    """Return the engine of most lines."""
+    names = [hit.pattern.engine for hit in run if hit.pattern.engine != "any"]
+    return max(dict.fromkeys(names), key=names.count, default="")
 
 
-def _reading(hit: Hit) -> Reading:
+def _build_reading(hit: Hit) -> Reading:
     pattern, line = hit.pattern, hit.line
     groups = hit.match.groupdict()
     text = groups.get("value") or "1"
@@ -158,25 +160,27 @@ def _reading(hit: Hit) -> Reading:
     return Reading(pattern.name, float(digits) * factor, precision, (line.number,), rank)
 
 
-def _add(found: Found, hit: Hit) -> None:
-    new = _reading(hit)
-    held = found.setdefault(new.rank, {})
-    old = held.get(new.name)
+def _add_hit(readings: Found, hit: Hit) -> None:
+    new = _build_reading(hit)
+    of_rank = readings.setdefault(new.rank, {})
+    old = of_rank.get(new.name)
     if old is None or hit.pattern.take == "last":
-        held[new.name] = new
+        of_rank[new.name] = new
     elif hit.pattern.take == "sum":
-        held[new.name] = reading.combined(new.name, (old, 1), (new, 1))
+        of_rank[new.name] = reading.combined(new.name, (old, 1), (new, 1))
     elif hit.pattern.take == "max" and new.number > old.number:
-        held[new.name] = new
+        of_rank[new.name] = new
 
 
-def _load(held: Mapping[str, Reading]) -> float:
-    return sum(held[name].number for name in _DEMAND if name in held)
+def _sum_memory(readings: Mapping[str, Reading]) -> float:
+    return sum(readings[name].number for name in _DEMAND if name in readings)
 
 
-def _merged(found: Found, fullest: str) -> dict[str, Reading]:
-    """The fullest rank's readings; what it does not tell, the process that speaks for all, or else any rank."""
+def _merge(readings: Found, fullest: str) -> dict[str, Reading]:
+    """Merge readings: those of the rank with most memory first, then of the main process, then of
+    any.
+    """
     merged: dict[str, Reading] = {}
-    for rank in sorted(found, key=lambda rank: (rank == fullest, rank == "", _load(found[rank]))):
-        merged |= found[rank]
+    for rank in sorted(readings, key=lambda rank: (rank == fullest, rank == "", _sum_memory(readings[rank]))):
+        merged |= readings[rank]
     return merged

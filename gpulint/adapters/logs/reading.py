@@ -1,4 +1,4 @@
-"""Reading: one value that a log tells, with its lines."""
+"""Reading: one value of a log, with its lines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Reading(NamedTuple):
-    """A value of a log in base units, to half of its last printed digit, with the lines and the rank that tell it."""
+    """A value of a log in base units, to half of its last printed digit, with its lines and rank."""
 
     name: str
     value: float | str
@@ -16,18 +16,18 @@ class Reading(NamedTuple):
 
     @property
     def number(self) -> float:
-        """The value as a number; 0 of a word."""
+        """The value as a number; 0 for a word."""
         return self.value if isinstance(self.value, float) else 0.0
 
     @property
     def place(self) -> str:
-        """Where it stands, in words."""
+        """The line numbers as text."""
         numbers = ", ".join(map(str, self.lines[:4])) + (", …" if len(self.lines) > 4 else "")
         return f"line{'s' if len(self.lines) > 1 else ''} {numbers}" + (f" ({self.rank})" if self.rank else "")
 
 
 def combined(name: str, *parts: tuple[Reading, int]) -> Reading:
-    """The sum of readings, each times 1 or −1."""
+    """Return the sum of readings, each times 1 or −1."""
     places = tuple(sorted({line for part, _ in parts for line in part.lines}))
     value = sum(part.number * sign for part, sign in parts)
     return Reading(name, value, sum(part.precision for part, _ in parts), places, parts[0][0].rank)

@@ -1,4 +1,4 @@
-"""vLLM: figures that its log gives only together."""
+"""vLLM: figures that follow from several lines of its log."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from gpulint.adapters.logs import reading
 from gpulint.adapters.logs.reading import Reading
 
 
-def derived(told: Mapping[str, Reading]) -> Iterator[Reading]:
-    """What follows from the lines since 0.27, which put graphs with activations and libraries with weights."""
-    both, estimate = told.get("activation_and_graph_bytes"), told.get("graph_estimate_bytes")
-    if both and "activation_bytes" not in told:
-        taken_off = estimate and "graphs_outside_budget" not in told
+def derived(readings: Mapping[str, Reading]) -> Iterator[Reading]:
+    """Yield what follows from lines since 0.27, which add graphs to activations and libraries to
+    weights.
+    """
+    both, estimate = readings.get("activation_and_graph_bytes"), readings.get("graph_estimate_bytes")
+    if both and "activation_bytes" not in readings:
+        taken_off = estimate and "graphs_outside_budget" not in readings
         yield reading.combined("activation_bytes", (both, 1), *([(estimate, -1)] if estimate and taken_off else []))
-    consumed, loaded = told.get("consumed_bytes"), told.get("loaded_bytes_per_gpu")
-    if consumed and loaded and "non_torch_bytes" not in told:
+    consumed, loaded = readings.get("consumed_bytes"), readings.get("loaded_bytes_per_gpu")
+    if consumed and loaded and "non_torch_bytes" not in readings:
         yield reading.combined("non_torch_bytes", (consumed, 1), (loaded, -1))
-    if estimate and "graph_bytes" not in told:
+    if estimate and "graph_bytes" not in readings:
         yield estimate._replace(name="graph_bytes")

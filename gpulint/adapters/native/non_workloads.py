@@ -1,4 +1,4 @@
-"""Look-alikes: files that speak of GPUs and deploy nothing that runs on one, recognised so that they are left alone."""
+"""Non-workloads: GPU-related files that declare no workload, recognised so that they are left alone."""
 
 from __future__ import annotations
 
@@ -25,18 +25,21 @@ def claims(document: Document) -> bool:
 
 
 def kind(document: Document) -> str:
-    """What a file is by its name or its keys; empty where it may be anything else."""
+    """Return the kind of a file by its name or its keys.
+
+    It is empty if the file may be anything else.
+    """
     data = document.data
     if named := BY_NAME.get(posixpath.basename(document.path)):
         return named
     if not isinstance(data, dict) or "apiVersion" in data:
         return ""
     keys = {"on" if key is True else str(key) for key in data}
-    return next((name for name, wanted in BY_KEYS if wanted <= keys), _pipeline(data))
+    return next((name for name, wanted in BY_KEYS if wanted <= keys), _identify_pipeline(data))
 
 
-def _pipeline(data: Mapping[object, object]) -> str:
-    """A pipeline of Buildkite: steps that have a label or agents; an action of GitHub: what it runs using."""
+def _identify_pipeline(data: Mapping[object, object]) -> str:
+    """Recognise a Buildkite pipeline by its steps' keys, and a GitHub action by what it runs."""
     steps, runs = data.get("steps"), data.get("runs")
     if isinstance(runs, dict) and "using" in runs:
         return "GitHub action"

@@ -1,7 +1,9 @@
-"""Pools of nodes that objects describe: eksctl's ClusterConfig, Karpenter's NodePools, GKE's ComputeClasses.
+"""Node pools that objects describe: eksctl's ClusterConfig, Karpenter's NodePools, GKE's
+ComputeClasses.
 
-eksctl.io/v1alpha5 (eksctl-io/eksctl pkg/apis), karpenter.sh/v1, v1beta1 and v1alpha5 (aws/karpenter-provider-aws
-website/content/en/docs/concepts), cloud.google.com/v1 ComputeClass (cloud.google.com/kubernetes-engine/docs/reference/crds).
+eksctl.io/v1alpha5 (eksctl-io/eksctl pkg/apis), karpenter.sh/v1, v1beta1 and v1alpha5
+(aws/karpenter-provider-aws website/content/en/docs/concepts), cloud.google.com/v1 ComputeClass
+(cloud.google.com/kubernetes-engine/docs/reference/crds).
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ AWS = "karpenter.k8s.aws/instance-"
 
 
 class Requirement(NamedTuple):
-    """What a NodePool demands of the label of a machine."""
+    """What a NodePool requires of a machine's label."""
 
     key: str
     operator: str
@@ -32,16 +34,16 @@ class Requirement(NamedTuple):
     path: Path
 
 
-def pools(found: Iterable[Document]) -> Iterator[Pool]:
-    """The pools of all such objects among the documents."""
-    for document in found:
+def pools(documents: Iterable[Document]) -> Iterator[Pool]:
+    """Yield the node pools that the documents' objects describe."""
+    for document in documents:
         version, kind = str(document.get(("apiVersion",)) or ""), str(document.get(("kind",)) or "")
         if is_eksctl(document):
-            yield from _of_eksctl(document)
+            yield from _read_eksctl(document)
         elif KARPENTER.get(version) == kind:
-            yield _of_karpenter(document)
+            yield _read_karpenter(document)
         elif version.startswith("cloud.google.com/") and kind == "ComputeClass":
-            yield from _of_compute_class(document)
+            yield from _read_compute_class(document)
 
 
 def is_eksctl(document: Document) -> bool:
@@ -50,7 +52,7 @@ def is_eksctl(document: Document) -> bool:
 
 
 def text(document: Document, path: Path) -> Field | None:
-    """A text as a field; one that a tool completes is unknown."""
+    """Return a text as a field. A text that a tool completes is unknown."""
     value = document.get(path)
     if value is None or isinstance(value, dict | list):
         return None
@@ -60,7 +62,7 @@ def text(document: Document, path: Path) -> Field | None:
     return Field(str(value).lower() if isinstance(value, bool) else str(value), origin)
 
 
-def _labels(document: Document, path: Path) -> dict[str, frozenset[str]]:
+def _read_labels(document: Document, path: Path) -> dict[str, frozenset[str]]:
     given = document.get(path)
     labels = {}
     for key in given if isinstance(given, dict) else ():
@@ -70,32 +72,33 @@ def _labels(document: Document, path: Path) -> dict[str, frozenset[str]]:
     return labels
 
 
-def _taints(document: Document, path: Path) -> tuple[Taint, ...]:
-    """Taints as a list of mappings, or eksctl's older map from keys to `value:effect`."""
+def _read_taints(document: Document, path: Path) -> tuple[Taint, ...]:
+    """Read taints as a list of mappings, or as eksctl's older map from keys to `value:effect`."""
     given = document.get(path)
     if isinstance(given, dict):
         texts = (f"{key}={value}" for key, value in given.items())
         return tuple(taint for text in texts if (taint := taints.read(text)))
-    listed = [one for one in given if isinstance(one, dict)] if isinstance(given, list) else []
-    found = [
-        [str(one.get(key) if one.get(key) is not None else "") for key in ("key", "value", "effect")] for one in listed
+    listed = [entry for entry in given if isinstance(entry, dict)] if isinstance(given, list) else []
+    taint_parts = [
+        [str(entry.get(key) if entry.get(key) is not None else "") for key in ("key", "value", "effect")]
+        for entry in listed
     ]
-    return tuple(Taint(*parts) for parts in found)
+    return tuple(Taint(*parts) for parts in taint_parts)
 
 
 # ---- eksctl
 
 
-def _of_eksctl(document: Document) -> Iterator[Pool]:
+def _read_eksctl(document: Document) -> Iterator[Pool]:
     for group in ("managedNodeGroups", "nodeGroups"):
         for path in instance.items(document, (group,)):
-            yield _node_group(document, path, managed=group == "managedNodeGroups")
+            yield _read_node_group(document, path, managed=group == "managedNodeGroups")
 
 
-def _node_group(document: Document, path: Path, managed: bool) -> Pool:
+def _read_node_group(document: Document, path: Path, managed: bool) -> Pool:
     name = text(document, (*path, "name"))
     types = kinds(document, path)
-    labels = _labels(document, (*path, "labels"))
+    labels = _read_labels(document, (*path, "labels"))
     if name is not None and isinstance(name.value, str):
         labels["alpha.eksctl.io/nodegroup-name"] = frozenset({name.value})
         labels |= {"eks.amazonaws.com/nodegroup": frozenset({name.value})} if managed else {}
@@ -103,7 +106,7 @@ def _node_group(document: Document, path: Path, managed: bool) -> Pool:
     if types and len(texts) == len(types):
         labels[INSTANCE] = labels["beta.kubernetes.io/instance-type"] = frozenset(texts)
     card, count, kind = of_kinds(types, "aws")
-    tainted = _taints(document, (*path, "taints"))
+    tainted = _read_taints(document, (*path, "taints"))
     called = str(name.value) if name is not None and isinstance(name.value, str) else path[0]
     pool = Pool(str(called), Origin(document, path), labels, card, count, kind, tainted, name is None)
     return pool._replace(
@@ -112,50 +115,50 @@ def _node_group(document: Document, path: Path, managed: bool) -> Pool:
 
 
 def kinds(document: Document, path: Path) -> list[Field]:
-    """The machine types of a node group."""
+    """Return the machine types of a node group."""
     listed = document.get((*path, "instanceTypes")) or document.get((*path, "instancesDistribution", "instanceTypes"))
     key: Path = (
         ("instanceTypes",) if document.get((*path, "instanceTypes")) else ("instancesDistribution", "instanceTypes")
     )
     if isinstance(listed, list):
-        found = (text(document, (*path, *key, at)) for at in range(len(listed)))
-        return [field for field in found if field is not None]
+        types = (text(document, (*path, *key, at)) for at in range(len(listed)))
+        return [field for field in types if field is not None]
     single = text(document, (*path, "instanceType"))
     return [] if single is None or single.value == "mixed" else [single]
 
 
 def of_kinds(types: Sequence[Field], cloud: str) -> tuple[Field, Field | None, Field | None]:
-    """The card, count and machine type of nodes that are of one of several types."""
+    """Return accelerator, count and machine type of nodes that have one of several types."""
     if not types:
         return Field(Unknown("the machine type is not stated")), None, None
-    held = [machines.held(kind, None, None, cloud) for kind in types]
-    cards = list(dict.fromkeys(card.value for card, _ in held))
+    accelerators = [machines.held(kind, None, None, cloud) for kind in types]
+    cards = list(dict.fromkeys(card.value for card, _ in accelerators))
     origins = tuple(origin for kind in types for origin in kind.origins)
     unknown = next((card for card in cards if isinstance(card, Unknown)), None)
     if unknown is not None or len(cards) > 1:
         return Field(unknown or Unknown(f"one of {', '.join(map(str, cards))}", DECIDED), origins), None, None
-    counts = {count.value for _, count in held if count is not None}
-    one = types[0] if len(types) == 1 and machines.of_type(str(types[0].value), cloud) else None
-    return Field(cards[0], origins), held[0][1] if len(counts) == 1 else None, one
+    counts = {count.value for _, count in accelerators if count is not None}
+    machine = types[0] if len(types) == 1 and machines.of_type(str(types[0].value), cloud) else None
+    return Field(cards[0], origins), accelerators[0][1] if len(counts) == 1 else None, machine
 
 
 # ---- Karpenter
 
 
-def _of_karpenter(document: Document) -> Pool:
-    """A NodePool: its nodes may be of every machine type that meets its requirements."""
+def _read_karpenter(document: Document) -> Pool:
+    """Read a NodePool. Its nodes may have any machine type that meets its requirements."""
     spec = template(document)
     name = text(document, ("metadata", "name"))
-    labels = _labels(document, metadata(document))
+    labels = _read_labels(document, metadata(document))
     demands = requirements(document, (*spec, "requirements"))
-    for one in demands:
-        if one.operator == "In" and one.values and not any("$" in value for value in one.values):
-            labels[one.key] = one.values
+    for demand in demands:
+        if demand.operator == "In" and demand.values and not any("$" in value for value in demand.values):
+            labels[demand.key] = demand.values
     key = "karpenter.sh/provisioner-name" if document.get(("kind",)) == "Provisioner" else "karpenter.sh/nodepool"
     if name is not None and isinstance(name.value, str):
         labels[key] = frozenset({name.value})
-    card, count, kind = _met(document, demands)
-    tainted = _taints(document, (*spec, "taints"))
+    card, count, kind = _find_matching_machines(document, demands)
+    tainted = _read_taints(document, (*spec, "taints"))
     called = str(name.value) if name is not None and isinstance(name.value, str) else "NodePool"
     pool = Pool(called, Origin(document, ("metadata", "name")), labels, card, count, kind, tainted, True)
     return pool._replace(naming=(key,))
@@ -172,28 +175,34 @@ def metadata(document: Document) -> Path:
 
 
 def requirements(document: Document, path: Path) -> list[Requirement]:
-    found = []
+    parsed = []
     for at in instance.items(document, path):
         values = document.get((*at, "values"))
         texts = frozenset(map(str, values)) if isinstance(values, list) else frozenset()
-        found.append(Requirement(str(document.get((*at, "key"))), str(document.get((*at, "operator"))), texts, at))
-    return found
+        parsed.append(Requirement(str(document.get((*at, "key"))), str(document.get((*at, "operator"))), texts, at))
+    return parsed
 
 
-def _met(document: Document, demands: Sequence[Requirement]) -> tuple[Field, Field | None, Field | None]:
-    """The card of the machines that requirements leave, where all of them are listed in the catalog."""
-    told = [one for one in demands if one.operator == "In" and one.key in KEYS and one.values]
-    origins = tuple(Origin(document, one.path) for one in told)
-    if any("$" in value for one in told for value in one.values):
+def _find_matching_machines(
+    document: Document, demands: Sequence[Requirement]
+) -> tuple[Field, Field | None, Field | None]:
+    """Return the accelerator of the machines that meet the requirements, if all are catalogued."""
+    restrictions = [
+        restriction
+        for restriction in demands
+        if restriction.operator == "In" and restriction.key in KEYS and restriction.values
+    ]
+    origins = tuple(Origin(document, restriction.path) for restriction in restrictions)
+    if any("$" in value for restriction in restrictions for value in restriction.values):
         return Field(Unknown("the requirements are filled in elsewhere", "placeholder"), origins), None, None
-    categories = [one.values for one in told if one.key == f"{AWS}category"]
+    categories = [restriction.values for restriction in restrictions if restriction.key == f"{AWS}category"]
     if categories and not any(category & {"g", "gr", "p"} for category in categories):
         return Field(None, origins), None, None
-    if not any(one.key in DECIDING for one in told):
-        reason = "its requirements name no machine type, family or card"
+    if not any(restriction.key in DECIDING for restriction in restrictions):
+        reason = "its requirements name no machine type, family or GPU"
         return Field(Unknown(reason, DECIDED), origins or (Origin(document, ("metadata", "name")),)), None, None
-    left = [node for node in hardware.nodes() if node.cloud == "aws" and meets(node, told)]
-    strangers = strange(told)
+    left = [node for node in hardware.nodes() if node.cloud == "aws" and meets(node, restrictions)]
+    strangers = strange(restrictions)
     if strangers:
         return Field(Unknown(f"the catalog does not list all machines of {strangers[0]}"), origins), None, None
     cards = sorted({node.accelerator for node in left})
@@ -205,24 +214,24 @@ def _met(document: Document, demands: Sequence[Requirement]) -> tuple[Field, Fie
     return Field(cards[0], origins), Field(counts.pop(), origins) if len(counts) == 1 else None, kind
 
 
-def strange(told: Sequence[Requirement]) -> list[str]:
-    """Families, machine types, sizes and cards that may be those of GPUs and that the catalog does not list."""
+def strange(restrictions: Sequence[Requirement]) -> list[str]:
+    """Return families, machine types, sizes and GPUs that the catalog lacks and that may have GPUs."""
     listed = {key: {read(node) for node in hardware.nodes() if node.cloud == "aws"} for key, read in KEYS.items()}
     return [
         value
-        for one in told
-        if one.key in NAMING
-        for value in sorted(one.values - listed[one.key])
-        if one.key in CARDS or machines.has_gpus(f"{value.partition('.')[0]}.large", "aws") is not False
+        for restriction in restrictions
+        if restriction.key in NAMING
+        for value in sorted(restriction.values - listed[restriction.key])
+        if restriction.key in CARDS or machines.has_gpus(f"{value.partition('.')[0]}.large", "aws") is not False
     ]
 
 
-def meets(node: hardware.Node, told: Iterable[Requirement]) -> bool:
-    """Whether a machine type meets all of these requirements."""
-    return all(KEYS[one.key](node) in one.values for one in told)
+def meets(node: hardware.Node, restrictions: Iterable[Requirement]) -> bool:
+    """Return True if a machine type meets all of these requirements."""
+    return all(KEYS[restriction.key](node) in restriction.values for restriction in restrictions)
 
 
-def _gpu_name(node: hardware.Node) -> str:
+def _find_gpu_name(node: hardware.Node) -> str:
     key = f"{AWS}gpu-name"
     values = [value for (label, value), card in hardware.labels().items() if label == key and card == node.accelerator]
     return values[0] if values else ""
@@ -234,23 +243,25 @@ KEYS: Mapping[str, Callable[[hardware.Node], str]] = {
     f"{AWS}family": lambda node: node.instance_type.partition(".")[0],
     f"{AWS}size": lambda node: node.instance_type.partition(".")[2],
     f"{AWS}category": lambda node: node.instance_type[:1],
-    f"{AWS}gpu-name": _gpu_name,
+    f"{AWS}gpu-name": _find_gpu_name,
     f"{AWS}gpu-count": lambda node: str(node.node_gpus),
     f"{AWS}gpu-manufacturer": lambda node: "nvidia",
 }
-"""What Karpenter's AWS provider labels a machine type with: karpenter.sh/docs/reference/instance-types."""
+"""The labels that Karpenter's AWS provider gives a machine type:
+karpenter.sh/docs/reference/instance-types.
+"""
 DECIDING = frozenset({INSTANCE, "beta.kubernetes.io/instance-type", f"{AWS}family", f"{AWS}gpu-name"})
-"""Labels one of which tells which cards the machines hold."""
+"""Labels that decide which accelerator the machines have."""
 CARDS = frozenset({f"{AWS}gpu-name", f"{AWS}size"})
 NAMING = frozenset({INSTANCE, "beta.kubernetes.io/instance-type", f"{AWS}family", *CARDS})
-"""Labels whose values the catalog may lack, so that nothing is told of the machines that have them."""
+"""Labels whose values the catalog may lack, so that their machines are unknown."""
 
 
 # ---- GKE
 
 
-def _of_compute_class(document: Document) -> Iterator[Pool]:
-    """The priorities of a ComputeClass: each is a pool that GKE may make for whoever names the class."""
+def _read_compute_class(document: Document) -> Iterator[Pool]:
+    """Yield the priorities of a ComputeClass. GKE may create a pool for each."""
     name = text(document, ("metadata", "name"))
     if name is None or not isinstance(name.value, str):
         return
@@ -259,15 +270,15 @@ def _of_compute_class(document: Document) -> Iterator[Pool]:
         guest, count = (text(document, (*path, "gpu", key)) for key in ("type", "count"))
         kind = text(document, (*path, "machineType"))
         if guest is None and kind is None:
-            unknown = Field(Unknown("a priority of the class names no card"), (Origin(document, path),))
+            unknown = Field(Unknown("a priority of the class names no GPU"), (Origin(document, path),))
             yield Pool(name.value, Origin(document, path), labels, unknown, is_open=True)
             continue
-        card, held = machines.held(kind, guest, _number(count), "gcp")
-        one = kind if kind is not None and machines.of_type(str(kind.value), "gcp") else None
-        yield Pool(name.value, Origin(document, path), labels, card, held, one, (), True)
+        card, gpus = machines.held(kind, guest, _parse_count(count), "gcp")
+        machine = kind if kind is not None and machines.of_type(str(kind.value), "gcp") else None
+        yield Pool(name.value, Origin(document, path), labels, card, gpus, machine, (), True)
 
 
-def _number(field: Field | None) -> Field | None:
+def _parse_count(field: Field | None) -> Field | None:
     if field is None or not isinstance(field.value, str) or not field.value.isdecimal():
         return field
     return Field(int(field.value), field.origins)

@@ -1,4 +1,4 @@
-"""Machines of the clouds: which cards a machine type holds or is given, and which series hold none."""
+"""Machines of the clouds: which GPUs a machine type has or can be given, and which series have none."""
 
 from __future__ import annotations
 
@@ -20,9 +20,11 @@ NO_CARD = Field(None, source="a machine without GPUs")
 
 
 def held(machine: Field | None, guest: Field | None, count: Field | None, cloud: str) -> tuple[Field, Field | None]:
-    """The card of a machine and how many there are: those attached to it, else those of its type."""
+    """Return a machine's accelerator and count: the attached ones, or else those of its type."""
     if guest is not None:
-        return _attached(guest), count or Field(Unknown("the count of the attached GPUs is not stated"), guest.origins)
+        return _resolve_guest(guest), count or Field(
+            Unknown("the count of the attached GPUs is not stated"), guest.origins
+        )
     if machine is None:
         return Field(Unknown("the machine type is not stated")), None
     if isinstance(machine.value, Unknown):
@@ -35,7 +37,7 @@ def held(machine: Field | None, guest: Field | None, count: Field | None, cloud:
     return Field(Unknown(f"the catalog has no machine type {machine.value}"), machine.origins), None
 
 
-def _attached(guest: Field) -> Field:
+def _resolve_guest(guest: Field) -> Field:
     if isinstance(guest.value, Unknown):
         return guest
     named = str(guest.value).removesuffix("-vws")
@@ -44,15 +46,15 @@ def _attached(guest: Field) -> Field:
 
 
 def of_type(name: str, cloud: str) -> hardware.Node | None:
-    """The machine type of that name; Azure's names are the same in either case."""
-    return hardware.node(name) or (_azure().get(name.lower()) if cloud == "azure" else None)
+    """Return the machine type of that name. Azure's names are case-insensitive."""
+    return hardware.node(name) or (_load_azure_types().get(name.lower()) if cloud == "azure" else None)
 
 
 def has_gpus(machine: str, cloud: str) -> bool | None:
-    """Whether a machine type that the catalog lacks holds GPUs, by its series; None where that is not known."""
+    """Return whether the series of an uncatalogued machine type has GPUs; None if that is unknown."""
     if cloud == "gcp":
-        told = series(machine)
-        return None if told is None else told == "built-in"
+        gpus = series(machine)
+        return None if gpus is None else gpus == "built-in"
     if cloud == "aws" and AWS_TYPE.fullmatch(machine) and not AWS_ACCELERATED.match(machine):
         return False
     if cloud == "azure" and AZURE_CPU.match(machine):
@@ -61,15 +63,17 @@ def has_gpus(machine: str, cloud: str) -> bool | None:
 
 
 def series(machine: str) -> str | None:
-    """How a machine series of Google's has GPUs: `built-in`, `attached` or `none`; None of a series that is not listed."""
-    return _series().get(machine.partition("-")[0])
+    """Return how a Google series has GPUs: `built-in`, `attached` or `none`; None if it is not
+    listed.
+    """
+    return _load_series().get(machine.partition("-")[0])
 
 
 @functools.cache
-def _series() -> Mapping[str, str]:
+def _load_series() -> Mapping[str, str]:
     return {row["series"]: row["gpus"] for row in catalog.rows("machine_series") if row["cloud"] == "gcp"}
 
 
 @functools.cache
-def _azure() -> Mapping[str, hardware.Node]:
+def _load_azure_types() -> Mapping[str, hardware.Node]:
     return {node.instance_type.lower(): node for node in hardware.nodes() if node.cloud == "azure"}

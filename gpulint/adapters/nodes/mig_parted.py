@@ -1,4 +1,7 @@
-"""Configurations of nodes: mig-parted's MIG layouts, and the device plugin's sharing. They hold no workload."""
+"""Node configuration files: mig-parted's MIG layouts and the device plugin's sharing.
+
+No workloads.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +33,7 @@ def kind(document: Document) -> str:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """None: the files say how cards are cut and shared, not what runs on them."""
+    """Yield nothing: these files set how GPUs are partitioned and shared, not what runs on them."""
     yield from ()
 
 

@@ -1,4 +1,4 @@
-"""Slices of cards: whether a card can be cut as a workload or a pool of nodes wants it."""
+"""MIG slices: whether a GPU has the profile that a workload or a node pool requests."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from gpulint.catalog import hardware
 from gpulint.workload import Field, Role, Workload
 
 WHOLE = re.compile(r"[47]g\.")
-"""The profile that takes a whole card, which ends the tables of those that the catalog lists completely."""
+"""The profile of a whole GPU, which ends the tables that the catalog lists completely."""
 PLAIN = re.compile(r"\d+g\.\d+gb")
 
 
 def lacks(product: str, profile: str) -> bool:
-    """Whether a card has no such profile: one without MIG, or one of which the catalog has the whole table."""
-    card, known = hardware.accelerator(product), [one for one, _ in hardware.slices(product)]
-    if card is None or profile in known or not PLAIN.fullmatch(profile):
+    """Return True if a GPU has no such profile: it has no MIG, or its whole table is known."""
+    card, profiles = hardware.accelerator(product), [name for name, _ in hardware.slices(product)]
+    if card is None or profile in profiles or not PLAIN.fullmatch(profile):
         return False
-    return not card.mig or any(WHOLE.match(one) for one in known)
+    return not card.mig or any(WHOLE.match(name) for name in profiles)
 
 
 def listed(product: str) -> str:
-    """The profiles that a card has, for a message."""
+    """Describe the profiles of a GPU for a message."""
     plain = [profile for profile, _ in hardware.slices(product) if "+" not in profile]
-    return f"it has {', '.join(plain)}" if plain else "it cannot be cut"
+    return f"it has {', '.join(plain)}" if plain else "it does not support MIG"
 
 
 def checked(workload: Workload) -> Workload:
-    """A workload whose roles say which slice they ask for that the card which they name does not have."""
-    return replace(workload, roles=tuple(map(_checked, workload.roles)))
+    """Return a workload whose roles name the requested profiles that their GPUs lack."""
+    return replace(workload, roles=tuple(map(_check_role, workload.roles)))
 
 
-def _checked(role: Role) -> Role:
+def _check_role(role: Role) -> Role:
     profile, product = role.text("mig_profile"), role.text("accelerator")
     if not profile or not product or not lacks(product, profile):
         return role

@@ -1,4 +1,5 @@
-"""Configurations of AWS ParallelCluster: each queue of Slurm is a partition, with the machines of its compute resources.
+"""AWS ParallelCluster: each queue of Slurm is a partition with the machines of its compute
+resources.
 
 aws/aws-parallelcluster 3.x: docs.aws.amazon.com/parallelcluster/latest/ug/Scheduling-v3.html.
 """
@@ -28,19 +29,19 @@ def kind(document: Document) -> str:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """None: the file says what a cluster is made of."""
+    """Yield nothing: the file describes a cluster."""
     yield from ()
 
 
-def pools(found: Iterable[Document]) -> Iterator[Pool]:
-    """The queues of all such files: one pool for each compute resource."""
-    for document in found:
+def pools(documents: Iterable[Document]) -> Iterator[Pool]:
+    """Yield the queues of all such files, with one pool per compute resource."""
+    for document in documents:
         if document.format not in ("hcl", "slurm", "shell") and claims(document):
             for path in instance.items(document, QUEUES):
-                yield from _of_queue(document, path)
+                yield from _read_queue(document, path)
 
 
-def _of_queue(document: Document, path: Path) -> Iterator[Pool]:
+def _read_queue(document: Document, path: Path) -> Iterator[Pool]:
     name = node_objects.text(document, (*path, "Name"))
     if name is None or not isinstance(name.value, str):
         return
@@ -51,9 +52,9 @@ def _of_queue(document: Document, path: Path) -> Iterator[Pool]:
 
 
 def compute_resources(document: Document, queue: Path) -> Iterator[tuple[Path, list[Field]]]:
-    """The compute resources of a queue, each with its machine types."""
+    """Yield the compute resources of a queue, each with its machine types."""
     for path in instance.items(document, (*queue, "ComputeResources")):
         single = node_objects.text(document, (*path, "InstanceType"))
         listed = instance.items(document, (*path, "Instances"))
-        types = [node_objects.text(document, (*one, "InstanceType")) for one in listed]
+        types = [node_objects.text(document, (*at, "InstanceType")) for at in listed]
         yield path, [field for field in (single, *types) if field is not None]

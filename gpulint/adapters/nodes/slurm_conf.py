@@ -1,4 +1,7 @@
-"""Slurm's settings: the partitions of slurm.conf with the cards of their nodes, and gres.conf. They hold no workload."""
+"""Slurm's settings: the partitions of slurm.conf with their nodes' GPUs, and gres.conf.
+
+No workloads.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ RANGE = re.compile(r"(?P<head>[^\[\],]*)\[(?P<list>[\d,-]+)\](?P<tail>[^\[\],]*)
 HOSTS_MAX = 20_000
 PAIRS_MAX = 10_000
 EVERY = "all"
-"""slurm.conf(5): `Nodes=ALL` are all nodes that the file defines."""
+"""slurm.conf(5): `Nodes=ALL` means all nodes that the file defines."""
 
 
 def claims(document: Document) -> bool:
@@ -32,43 +35,43 @@ def kind(document: Document) -> str:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """None: the file says what a cluster is made of."""
+    """Yield nothing: the file describes a cluster."""
     yield from ()
 
 
-def pools(found: Iterable[Document]) -> Iterator[Pool]:
-    """The partitions of all such files: one pool for each kind of node in each."""
-    for document in found:
+def pools(documents: Iterable[Document]) -> Iterator[Pool]:
+    """Yield the partitions of all such files, with one pool per kind of node."""
+    for document in documents:
         if document.format == "slurm":
-            yield from _of_document(document)
+            yield from _read_document(document)
 
 
 class _Nodes(NamedTuple):
-    """Nodes that are alike: their names, what is said of them, and the line of each of that."""
+    """A set of like nodes: their names, their settings, and the line of each setting."""
 
     hosts: frozenset[str] | None
     stated: Mapping[str, str]
     lines: Mapping[str, int]
 
 
-def _nodes(lines: Sequence[Mapping[str, str]]) -> Iterator[_Nodes]:
-    """The nodes of a file; what `NodeName=DEFAULT` says holds for those behind it."""
+def _read_nodes(lines: Sequence[Mapping[str, str]]) -> Iterator[_Nodes]:
+    """Yield the nodes of a file. `NodeName=DEFAULT` applies to the lines after it."""
     default = _Nodes(None, {}, {})
     for at, line in enumerate(lines):
         if "nodename" not in line:
             continue
         places = dict.fromkeys(line, at)
-        found = _Nodes(hosts(line["nodename"]), {**default.stated, **line}, {**default.lines, **places})
+        node_set = _Nodes(hosts(line["nodename"]), {**default.stated, **line}, {**default.lines, **places})
         if line["nodename"].lower() == "default":
-            default = found
+            default = node_set
         else:
-            yield found
+            yield node_set
 
 
-def _of_document(document: Document) -> Iterator[Pool]:
+def _read_document(document: Document) -> Iterator[Pool]:
     lines = document.data if isinstance(document.data, list) else []
-    machines = list(_nodes(lines))
-    every = frozenset().union(*(one.hosts or frozenset() for one in machines))
+    machines = list(_read_nodes(lines))
+    every = frozenset().union(*(machine.hosts or frozenset() for machine in machines))
     pairs = PAIRS_MAX
     for at, line in enumerate(lines):
         name = line.get("partitionname")
@@ -85,10 +88,10 @@ def _of_document(document: Document) -> Iterator[Pool]:
             yield Pool(name, place, {"partition": frozenset({name})}, unknown, is_open=True)
         for machine in machines:
             if wanted is None or machine.hosts is None or wanted & machine.hosts:
-                yield _pool(document, name, place, machine)
+                yield _build_pool(document, name, place, machine)
 
 
-def _pool(document: Document, partition: str, place: Origin, machine: _Nodes) -> Pool:
+def _build_pool(document: Document, partition: str, place: Origin, machine: _Nodes) -> Pool:
     labels = {"partition": frozenset({partition})}
     features = frozenset(re.split(r"[,&]", machine.stated.get("feature") or machine.stated.get("features") or "")) - {
         ""
@@ -101,12 +104,12 @@ def _pool(document: Document, partition: str, place: Origin, machine: _Nodes) ->
         return Pool(partition, place, labels, Field(None, source="a node without GPUs"))
     origin = Origin(document, (machine.lines["gres"], "gres"))
     count = Field(sum(int(card["count"] or 1) for card in cards), (origin,))
-    return Pool(partition, place, labels, _card({card["type"] for card in cards}, origin), count)
+    return Pool(partition, place, labels, _find_accelerator({card["type"] for card in cards}, origin), count)
 
 
-def _card(names: set[str | None], origin: Origin) -> Field:
+def _find_accelerator(names: set[str | None], origin: Origin) -> Field:
     if len(names) != 1 or None in names:
-        return Field(Unknown("the nodes' Gres names no type of card"), (origin,))
+        return Field(Unknown("the nodes' Gres names no GPU type"), (origin,))
     (name,) = names
     product = slurm.product_of(str(name))
     return Field(product or Unknown(f"{name} is the cluster's own name"), (origin,))
@@ -114,18 +117,18 @@ def _card(names: set[str | None], origin: Origin) -> Field:
 
 @functools.lru_cache(maxsize=64)
 def hosts(text: str) -> frozenset[str] | None:
-    """The names of a host list such as `gpu[01-03,7],login`; None of one that is too long to be written out."""
-    found: list[str] = []
+    """Return the names in a host list such as `gpu[01-03,7],login`; None if it is too long."""
+    names: list[str] = []
     for match in RANGE.finditer(text):
         if match["plain"]:
-            found.append(match["plain"])
+            names.append(match["plain"])
             continue
         for part in match["list"].split(","):
             first, _, last = part.partition("-")
             if not first.isdecimal() or (last and not last.isdecimal()) or int(last or first) - int(first) > HOSTS_MAX:
                 return None
             numbers = range(int(first), int(last or first) + 1)
-            if len(found) + len(numbers) > HOSTS_MAX:
+            if len(names) + len(numbers) > HOSTS_MAX:
                 return None
-            found += [f"{match['head']}{number:0{len(first)}}{match['tail']}" for number in numbers]
-    return frozenset(found)
+            names += [f"{match['head']}{number:0{len(first)}}{match['tail']}" for number in numbers]
+    return frozenset(names)

@@ -1,4 +1,4 @@
-"""Operators: what the controller of a kind adds to its pods unasked, from the catalog's table."""
+"""Operators: what the controller of a kind adds to its pods by itself, from the catalog's table."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from gpulint.catalog.tables import Row
 
 
 def adds(group: str, kind: str, quantity: str) -> Row | None:
-    """The row that says what a kind's operator adds of a quantity; None where it has not been looked up.
+    """Return the row for what a kind's operator adds of a quantity; None if the catalog has none.
 
     >>> adds("ray.io", "RayCluster", "shared_memory")["value"]
     'mounted'
     >>> adds("ml.example.com", "Fleet", "shared_memory")
     """
-    return _rows().get((group, kind, quantity))
+    return _load_rows().get((group, kind, quantity))
 
 
 @functools.cache
-def _rows() -> dict[tuple[str, str, str], Row]:
+def _load_rows() -> dict[tuple[str, str, str], Row]:
     return {(row["group"], row["kind"], row["quantity"]): row for row in catalog.rows("operators")}

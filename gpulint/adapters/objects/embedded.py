@@ -1,4 +1,4 @@
-"""Nested: the YAML documents inside a text, as documents of the file that holds it."""
+"""Nested: the YAML documents inside a text, as documents of the file that contains it."""
 
 from __future__ import annotations
 
@@ -10,38 +10,41 @@ from gpulint.source.documents import Document, Node, Path
 
 
 def document(outer: Document, path: Path) -> Document | None:
-    """The one YAML document that the text at a path is; None where it is none, or several."""
+    """Return the one YAML document in the text at a path; None if it has none, or several."""
     text = outer.get(path)
     if not isinstance(text, str):
         return None
-    found = _documents(outer, text, functools.partial(outer.offset, path))
-    return found[0] if len(found) == 1 else None
+    inner = _load_documents(outer, text, functools.partial(outer.offset, path))
+    return inner[0] if len(inner) == 1 else None
 
 
 def within(outer: Document, start: int, end: int) -> tuple[Document, ...]:
-    """The YAML documents that a part of the file's own text is, all beside each other."""
-    found = _documents(outer, outer.text[start:end], lambda index: start + index)
-    for one in found:
-        one.beside = found
-    return found
+    """Return the YAML documents in a part of the file's text. They refer to one another."""
+    inner = _load_documents(outer, outer.text[start:end], lambda index: start + index)
+    for nested_document in inner:
+        nested_document.beside = inner
+    return inner
 
 
-def _documents(outer: Document, text: str, place: Callable[[int], int]) -> tuple[Document, ...]:
-    """The documents of a text; `place` tells where in the file one of its characters stands."""
+def _load_documents(outer: Document, text: str, place: Callable[[int], int]) -> tuple[Document, ...]:
+    """Return the documents of a text.
+
+    `place` maps an index of the text to an offset in the file.
+    """
     return tuple(
-        Document(outer.path, inner.index, outer.text, _moved(inner.root, place, {}), _format(outer), inner.data)
+        Document(outer.path, inner.index, outer.text, _move(inner.root, place, {}), _find_format(outer), inner.data)
         for inner in documents.load("nested.yaml", text.encode()).documents
         if inner.format == "yaml"
     )
 
 
-def _format(outer: Document) -> str:
-    """How the scalars of the inner text are read from the file: as YAML where the file is a script."""
+def _find_format(outer: Document) -> str:
+    """Return how scalars of the inner text are read: as YAML if the outer file is a script."""
     return "yaml" if outer.format == "shell" else outer.format
 
 
-def _moved(node: Node, place: Callable[[int], int], seen: dict[int, Node]) -> Node:
-    """A node of the inner text with the offsets of the outer one."""
+def _move(node: Node, place: Callable[[int], int], seen: dict[int, Node]) -> Node:
+    """Return a node of the inner text with offsets of the outer file."""
     if id(node) in seen:
         return seen[id(node)]
     start, end = place(node.start), place(node.end)
@@ -49,9 +52,9 @@ def _moved(node: Node, place: Callable[[int], int], seen: dict[int, Node]) -> No
     moved = Node(node.kind, start, max(start, end), value, node.style, node.tag)
     seen[id(node)] = moved
     if node.kind == "sequence":
-        moved.value = [_moved(item, place, seen) for item in value]
+        moved.value = [_move(item, place, seen) for item in value]
     elif node.kind == "mapping":
-        moved.value = [(_moved(key, place, seen), _moved(item, place, seen)) for key, item in value]
+        moved.value = [(_move(key, place, seen), _move(item, place, seen)) for key, item in value]
     if node.target is not None:
-        moved.target = _moved(node.target, place, seen)
+        moved.target = _move(node.target, place, seen)
     return moved

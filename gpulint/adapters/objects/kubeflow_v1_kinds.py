@@ -1,4 +1,7 @@
-"""Training kinds: Kubeflow's jobs of version 1, MPIJob, HyperPod's and Volcano's jobs, whose pods are the nodes of one run."""
+"""Training kinds: Kubeflow's version 1 jobs, MPIJob, HyperPod and Volcano.
+
+Their pods are one run.
+"""
 
 from __future__ import annotations
 
@@ -21,40 +24,45 @@ REPLICA_SPECS = {
 }
 """kubeflow/training-operator v1.9.0 pkg/apis/kubeflow.org/v1/*_types.go."""
 AUTOMATIC = frozenset({"auto", "gpu", "cpu"})
-"""Values of nprocPerNode that torchrun turns into a count itself."""
+"""Values of nprocPerNode that torchrun itself turns into a count."""
 
 
-def _kubeflow(document: Document, path: Path) -> Iterator[Template]:
-    """One template a replica type; an elastic policy makes the number of workers a range."""
+def _read_kubeflow(document: Document, path: Path) -> Iterator[Template]:
+    """Yield one template per replica type.
+
+    An elastic policy makes the number of workers a range.
+    """
     spec = (*path, "spec")
     specs = (*spec, REPLICA_SPECS[str(document.get((*path, "kind")))])
     types = document.get(specs)
-    named = [name for name, one in types.items() if isinstance(one, dict)] if isinstance(types, dict) else []
+    named = [name for name, replica in types.items() if isinstance(replica, dict)] if isinstance(types, dict) else []
     replicas = {name: instance.count(document, (*specs, name, "replicas"), 1) for name in named}
-    beside = _beside(document, spec)
+    beside = _read_run_fields(document, spec)
     if document.get((*path, "kind")) == "MPIJob" and not named:
-        yield from _first_mpi(document, spec, beside)
-    variables = _variables(document, spec, replicas.values())
-    for name in sorted(named, key=_order):
-        pods = _elastic(document, spec, replicas[name]) if name.lower() == "worker" else replicas[name]
+        yield from _read_first_mpi(document, spec, beside)
+    variables = _build_variables(document, spec, replicas.values())
+    for name in sorted(named, key=_sort_key):
+        pods = _count_elastic(document, spec, replicas[name]) if name.lower() == "worker" else replicas[name]
         yield Template(name.lower(), (*specs, name, "template", "spec"), pods, ONE_RUN, beside, variables)
 
 
-def _first_mpi(document: Document, spec: Path, beside: Mapping[str, Field]) -> Iterator[Template]:
-    """The workers of the first version, of one template: kubeflow/mpi-operator v0.2.3 pkg/apis/kubeflow/v1alpha1/types.go."""
+def _read_first_mpi(document: Document, spec: Path, beside: Mapping[str, Field]) -> Iterator[Template]:
+    """Yield the workers of MPIJob's first version: kubeflow/mpi-operator v0.2.3
+    pkg/apis/kubeflow/v1alpha1/types.go.
+    """
     stated = document.get((*spec, "replicas")) is not None
     spread = Field(Unknown("the operator spreads the processing units over nodes"))
     pods = instance.count(document, (*spec, "replicas"), 1) if stated else spread
     yield Template("worker", (*spec, "template", "spec"), pods, ONE_RUN, beside)
 
 
-def _order(name: str) -> int:
-    """The first of a run leads it; the workers come after."""
+def _sort_key(name: str) -> int:
+    """Sort replica types: the leader first, then the workers."""
     return name.lower() == "worker"
 
 
-def _elastic(document: Document, spec: Path, replicas: Field) -> Field:
-    """The workers of an elastic run: as many as stated where the policy's bounds are that number, or no metric scales them.
+def _count_elastic(document: Document, spec: Path, replicas: Field) -> Field:
+    """Return the workers of an elastic run, if its bounds are equal or no metric scales it.
 
     kubeflow/training-operator v1.9.0 pkg/controller.v1/pytorch/hpa.go: without metrics no autoscaler is made.
     """
@@ -70,8 +78,8 @@ def _elastic(document: Document, spec: Path, replicas: Field) -> Field:
     return Field(Unknown(reason), tuple(origin for bound in bounds for origin in bound.origins))
 
 
-def _beside(document: Document, spec: Path) -> Mapping[str, Field]:
-    """Ranks a node and the metric that scales the run."""
+def _read_run_fields(document: Document, spec: Path) -> Mapping[str, Field]:
+    """Return ranks per node and the metric that scales the run."""
     fields: dict[str, Field] = {}
     for path in ((*spec, "elasticPolicy", "nProcPerNode"), (*spec, "nprocPerNode"), (*spec, "slotsPerWorker")):
         value = document.get(path)
@@ -86,40 +94,43 @@ def _beside(document: Document, spec: Path) -> Mapping[str, Field]:
     return fields
 
 
-def _variables(document: Document, spec: Path, replicas: object) -> Mapping[str, Argument]:
-    """What the operator tells torchrun: nodes and ranks a node; the range of an elastic run is no number."""
-    counts = [one for one in replicas if isinstance(one, Field)] if hasattr(replicas, "__iter__") else []
+def _build_variables(document: Document, spec: Path, replicas: object) -> Mapping[str, Argument]:
+    """Return the operator's variables for torchrun: nodes and ranks per node.
+
+    An elastic range is unknown.
+    """
+    counts = [replica for replica in replicas if isinstance(replica, Field)] if hasattr(replicas, "__iter__") else []
     if document.get((*spec, "pytorchReplicaSpecs")) is None or not counts:
         return {}
     at = Origin(document, (*spec, "pytorchReplicaSpecs"))
-    nodes = _sum(counts)
+    nodes = _add_counts(counts)
     elastic = document.get((*spec, "elasticPolicy")) is not None
-    found = {"PET_NNODES": Argument(None, at, "the elastic policy decides") if elastic else kinds.said(nodes, at)}
+    variables = {"PET_NNODES": Argument(None, at, "the elastic policy decides") if elastic else kinds.said(nodes, at)}
     ranks = Origin(document, (*spec, "nprocPerNode"))
     if isinstance(stated := document.get(ranks.path), str | int):
-        found["PET_NPROC_PER_NODE"] = Argument(str(stated), ranks)
-    return found
+        variables["PET_NPROC_PER_NODE"] = Argument(str(stated), ranks)
+    return variables
 
 
-def _sum(counts: list[Field]) -> Field:
-    unknown = next((one for one in counts if not isinstance(one.value, int)), None)
+def _add_counts(counts: list[Field]) -> Field:
+    unknown = next((count for count in counts if not isinstance(count.value, int)), None)
     if unknown is not None:
         return unknown
-    total = sum(one.value for one in counts if isinstance(one.value, int))
-    return Field(total, tuple(origin for one in counts for origin in one.origins))
+    total = sum(count.value for count in counts if isinstance(count.value, int))
+    return Field(total, tuple(origin for count in counts for origin in count.origins))
 
 
-def _hyper_pod(document: Document, path: Path) -> Iterator[Template]:
-    """SageMaker HyperPod: every replica spec adds its replicas as nodes."""
-    beside = _beside(document, (*path, "spec"))
+def _read_hyper_pod(document: Document, path: Path) -> Iterator[Template]:
+    """Yield the templates of SageMaker HyperPod. The replicas of every spec are nodes."""
+    beside = _read_run_fields(document, (*path, "spec"))
     for at in kinds.items(document, (*path, "spec", "replicaSpecs")):
         name = str(document.get((*at, "name")) or at[-1])
         pods = instance.count(document, (*at, "replicas"), 1)
         yield Template(name, (*at, "template", "spec"), pods, ONE_RUN, beside)
 
 
-def _volcano(document: Document, path: Path) -> Iterator[Template]:
-    """Volcano: the tasks of a job are scheduled together."""
+def _read_volcano(document: Document, path: Path) -> Iterator[Template]:
+    """Yield the templates of Volcano. The tasks of a job are scheduled together."""
     for at in kinds.items(document, (*path, "spec", "tasks")):
         name = str(document.get((*at, "name")) or at[-1])
         pods = instance.count(document, (*at, "replicas"), 1)
@@ -127,7 +138,7 @@ def _volcano(document: Document, path: Path) -> Iterator[Template]:
 
 
 TRAINING: Mapping[tuple[str, str], Kind] = {
-    **{("kubeflow.org", kind): Kind(_kubeflow, joined=kinds.RUN, purpose="training") for kind in REPLICA_SPECS},
-    ("sagemaker.amazonaws.com", "HyperPodPyTorchJob"): Kind(_hyper_pod, joined=kinds.RUN, purpose="training"),
-    ("batch.volcano.sh", "Job"): Kind(_volcano, joined=kinds.RUN, purpose="training"),
+    **{("kubeflow.org", kind): Kind(_read_kubeflow, joined=kinds.RUN, purpose="training") for kind in REPLICA_SPECS},
+    ("sagemaker.amazonaws.com", "HyperPodPyTorchJob"): Kind(_read_hyper_pod, joined=kinds.RUN, purpose="training"),
+    ("batch.volcano.sh", "Job"): Kind(_read_volcano, joined=kinds.RUN, purpose="training"),
 }

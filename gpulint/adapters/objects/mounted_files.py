@@ -1,4 +1,4 @@
-"""Mounted: the text of a file that a container has from a ConfigMap."""
+"""Mounted: the text of a file that a ConfigMap mounts into a container."""
 
 from __future__ import annotations
 
@@ -11,27 +11,29 @@ from gpulint.workload import Origin
 
 
 def file(document: Document, spec: Path, container: Path, name: str) -> Origin | None:
-    """Where the text of a container's file stands: a key of a ConfigMap that a volume brings there."""
-    for mount in _mappings(document, (*container, "volumeMounts")):
+    """Locate the text of a container's file: the key of a ConfigMap that a volume mounts there."""
+    for mount in _list_mappings(document, (*container, "volumeMounts")):
         at, sub_path = mount.get("mountPath"), mount.get("subPath")
         if not isinstance(at, str):
             continue
-        inside = sub_path if sub_path and posixpath.normpath(at) == posixpath.normpath(name) else _below(at, name)
-        if isinstance(inside, str) and (found := _held(document, spec, mount.get("name"), inside)):
-            return found
+        inside = (
+            sub_path if sub_path and posixpath.normpath(at) == posixpath.normpath(name) else _relative_path(at, name)
+        )
+        if isinstance(inside, str) and (text := _find_config_map_key(document, spec, mount.get("name"), inside)):
+            return text
     return None
 
 
-def _below(folder: str, name: str) -> str | None:
-    """The path of a file from a folder; None where it lies elsewhere."""
+def _relative_path(folder: str, name: str) -> str | None:
+    """Return the path of a file from a folder; None if it is outside."""
     relative = posixpath.relpath(posixpath.normpath(name), posixpath.normpath(folder)) if name.startswith("/") else ".."
     return None if relative.startswith("..") else relative
 
 
-def _held(document: Document, spec: Path, volume: object, inside: str) -> Origin | None:
-    for one in _mappings(document, (*spec, "volumes")):
-        source = one.get("configMap")
-        if one.get("name") != volume or not isinstance(source, dict):
+def _find_config_map_key(document: Document, spec: Path, volume: object, inside: str) -> Origin | None:
+    for volume_entry in _list_mappings(document, (*spec, "volumes")):
+        source = volume_entry.get("configMap")
+        if volume_entry.get("name") != volume or not isinstance(source, dict):
             continue
         items = source.get("items")
         renamed = {
@@ -43,6 +45,6 @@ def _held(document: Document, spec: Path, volume: object, inside: str) -> Origin
     return None
 
 
-def _mappings(document: Document, path: Path) -> Iterator[dict[str, object]]:
+def _list_mappings(document: Document, path: Path) -> Iterator[dict[str, object]]:
     listed = document.get(path)
-    yield from (one for one in (listed if isinstance(listed, list) else ()) if isinstance(one, dict))
+    yield from (entry for entry in (listed if isinstance(listed, list) else ()) if isinstance(entry, dict))

@@ -1,4 +1,4 @@
-"""Stated objectives: what formats with words of their own say of the load of a replica and of the times that are wanted."""
+"""Stated objectives: load and latency targets in the terms of the formats that have their own."""
 
 from __future__ import annotations
 
@@ -12,88 +12,93 @@ from gpulint.workload import Field, Origin
 TARGET = "autoscaling.knative.dev/target"
 METRIC = "autoscaling.knative.dev/metric"
 CONCURRENCY = "concurrency"
-"""The metric of a Knative autoscaler where nothing states another (knative.dev/docs/serving/autoscaling/autoscaling-metrics)."""
+"""The default metric of a Knative autoscaler
+(knative.dev/docs/serving/autoscaling/autoscaling-metrics).
+"""
 MODES = ("serving.kserve.io/deploymentMode", "serving.kserve.io/deployment-mode")
 WITHOUT_KNATIVE = frozenset({"RawDeployment", "Standard", "ModelMesh"})
-"""Modes of KServe in which no proxy of Knative counts requests."""
+"""Modes of KServe without a Knative proxy that counts requests."""
 PLANNER: Mapping[str, str] = {"ttft": "target_ttft_s", "itl": "target_tpot_s"}
-"""Arguments of Dynamo's planner, in milliseconds (ai-dynamo/dynamo 0.7 components/src/dynamo/planner/utils)."""
+"""Arguments of Dynamo's planner, in milliseconds (ai-dynamo/dynamo 0.7
+components/src/dynamo/planner/utils).
+"""
 PLANNED = re.compile(r"--(?P<word>ttft|itl)[ =](?P<value>\d+(?:\.\d+)?)(?![\w.])")
 OWN = tuple(f"gpulint/{word}" for word in ("model", "accelerator", "ignore", "nvlink-bridge", *objectives.WORDS))
 DEPTH = 24
 
 
 def of_knative(document: Document, template: Path) -> dict[str, Field]:
-    """A Knative Service: the target of its autoscaler, and what its proxy lets through."""
+    """Return a Knative Service's autoscaler target and its proxy's limit."""
     return {
-        **_target(document, (*template, "metadata", "annotations")),
-        **_limit(document, (*template, "spec", "containerConcurrency")),
+        **_read_target(document, (*template, "metadata", "annotations")),
+        **_read_limit(document, (*template, "spec", "containerConcurrency")),
     }
 
 
 def of_predictor(document: Document, path: Path) -> dict[str, Field]:
-    """A KServe component: the same by its own keys, unless it runs without Knative."""
+    """Return the same for a KServe component by its own keys, unless it runs without Knative."""
     if any(str(document.get(("metadata", "annotations", mode))) in WITHOUT_KNATIVE for mode in MODES):
         return {}
-    found = {**_target(document, ("metadata", "annotations")), **_target(document, (*path, "annotations"))}
+    targets = {**_read_target(document, ("metadata", "annotations")), **_read_target(document, (*path, "annotations"))}
     stated = Origin(document, (*path, "scaleTarget"))
-    if document.get((*path, "scaleMetric"), CONCURRENCY) == CONCURRENCY and (aim := _count(stated)):
-        found["replica_requests_target"] = aim
-    return {**found, **_limit(document, (*path, "containerConcurrency"))}
+    if document.get((*path, "scaleMetric"), CONCURRENCY) == CONCURRENCY and (aim := _read_count(stated)):
+        targets["replica_requests_target"] = aim
+    return {**targets, **_read_limit(document, (*path, "containerConcurrency"))}
 
 
 def of_deployment(config: Document, path: Path) -> dict[str, Field]:
-    """A Ray Serve deployment: ongoing requests that are wanted of a replica, and let through to it."""
-    found: dict[str, Field] = {}
+    """Return target and maximum of ongoing requests per replica of a Ray Serve deployment."""
+    targets: dict[str, Field] = {}
     for key in ("max_concurrent_queries", "max_ongoing_requests"):
-        found |= _limit(config, (*path, key))
+        targets |= _read_limit(config, (*path, key))
     for key in ("target_num_ongoing_requests_per_replica", "target_ongoing_requests"):
-        if aim := _count(Origin(config, (*path, "autoscaling_config", key))):
-            found["replica_requests_target"] = aim
-    return found
+        if aim := _read_count(Origin(config, (*path, "autoscaling_config", key))):
+            targets["replica_requests_target"] = aim
+    return targets
 
 
 def of_planner(document: Document) -> dict[str, Field]:
-    """What the arguments of a Dynamo graph's planner want."""
+    """Return the targets in the arguments of a Dynamo graph's planner."""
     if "--ttft" not in document.text and "--itl" not in document.text:
         return {}
-    found = ((word, value, origin) for word, value, origin in _planned(document, document.data, (), DEPTH))
+    options = ((word, value, origin) for word, value, origin in _list_planned(document, document.data, (), DEPTH))
     return {
-        PLANNER[word]: Field(objectives.read(_word(word), f"{value}ms"), (origin,)) for word, value, origin in found
+        PLANNER[word]: Field(objectives.read(_find_word(word), f"{value}ms"), (origin,))
+        for word, value, origin in options
     }
 
 
-def _planned(document: Document, value: object, path: Path, depth: int) -> Iterator[tuple[str, str, Origin]]:
-    """The planner's options with their values: in one word, in two words of a list, or inside a text."""
+def _list_planned(document: Document, value: object, path: Path, depth: int) -> Iterator[tuple[str, str, Origin]]:
+    """Yield the planner's options with their values, in words of a list or inside a text."""
     before: object = None
-    for key, inner in _inside(value) if depth else ():
+    for key, inner in _list_items(value) if depth else ():
         place = (*path, key)
         if before in ("--ttft", "--itl") and re.fullmatch(r"\d+(?:\.\d+)?", str(inner)):
             yield str(before).removeprefix("--"), str(inner), Origin(document, place)
         for match in PLANNED.finditer(inner) if isinstance(inner, str) else ():
             yield match["word"], match["value"], Origin(document, place, match.span())
         before = inner if isinstance(value, list) else None
-        yield from _planned(document, inner, place, depth - 1)
+        yield from _list_planned(document, inner, place, depth - 1)
 
 
 def misspelt(document: Document) -> Iterator[Problem]:
-    """Labels and annotations in our name that are none of ours, or whose value cannot be read."""
-    for path in _metadata(document.data, (), DEPTH):
+    """Report gpulint labels and annotations that do not exist, or whose value cannot be read."""
+    for path in _list_metadata(document.data, (), DEPTH):
         given = document.get(path)
         for key, value in given.items() if isinstance(given, dict) else ():
-            if str(key).startswith("gpulint/") and (wrong := _wrong(str(key), value)):
+            if str(key).startswith("gpulint/") and (wrong := _explain_error(str(key), value)):
                 yield Problem("malformed-hint", wrong, document.locate((*path, key), key=str(key) not in OWN))
 
 
-def _word(planned: str) -> str:
-    return next(word for word, one in objectives.WORDS.items() if one.quantity == PLANNER[planned])
+def _find_word(planned: str) -> str:
+    return next(word for word, objective in objectives.WORDS.items() if objective.quantity == PLANNER[planned])
 
 
-def _wrong(key: str, value: object) -> str:
+def _explain_error(key: str, value: object) -> str:
     word = key.removeprefix("gpulint/")
     if key not in OWN:
-        known = [one.removeprefix("gpulint/") for one in OWN]
-        return f"no hint is called {key}{objectives.meant(word, known)}"
+        names = [own_key.removeprefix("gpulint/") for own_key in OWN]
+        return f"unknown hint {key}{objectives.meant(word, names)}"
     if word not in objectives.WORDS or "{{" in str(value) or "$" in str(value):
         return ""
     try:
@@ -103,36 +108,36 @@ def _wrong(key: str, value: object) -> str:
     return ""
 
 
-def _target(document: Document, annotations: Path) -> dict[str, Field]:
+def _read_target(document: Document, annotations: Path) -> dict[str, Field]:
     if document.get((*annotations, METRIC), CONCURRENCY) != CONCURRENCY:
         return {}
-    aim = _count(Origin(document, (*annotations, TARGET)))
+    aim = _read_count(Origin(document, (*annotations, TARGET)))
     return {"replica_requests_target": aim} if aim else {}
 
 
-def _limit(document: Document, path: Path) -> dict[str, Field]:
-    """A hard limit; zero is none."""
-    limit = _count(Origin(document, path))
+def _read_limit(document: Document, path: Path) -> dict[str, Field]:
+    """Return a hard limit; zero is none."""
+    limit = _read_count(Origin(document, path))
     return {"replica_requests_limit": limit} if limit else {}
 
 
-def _count(origin: Origin) -> Field | None:
+def _read_count(origin: Origin) -> Field | None:
     value = origin.document.get(origin.path)
     if isinstance(value, bool) or not re.fullmatch(r"\d{1,9}(?:\.0+)?", str(value)) or not float(str(value)):
         return None
     return Field(int(float(str(value))), (origin,))
 
 
-def _metadata(value: object, path: Path, depth: int) -> Iterator[Path]:
-    """Where labels and annotations stand."""
-    for key, inner in _inside(value) if depth else ():
+def _list_metadata(value: object, path: Path, depth: int) -> Iterator[Path]:
+    """Yield the paths of labels and annotations."""
+    for key, inner in _list_items(value) if depth else ():
         if key in ("labels", "annotations") and isinstance(inner, dict):
             yield (*path, key)
         else:
-            yield from _metadata(inner, (*path, key), depth - 1)
+            yield from _list_metadata(inner, (*path, key), depth - 1)
 
 
-def _inside(value: object) -> Iterator[tuple[str | int, object]]:
+def _list_items(value: object) -> Iterator[tuple[str | int, object]]:
     if isinstance(value, dict):
         yield from ((str(key), inner) for key, inner in value.items())
     elif isinstance(value, list):

@@ -1,6 +1,8 @@
-"""Tree: parts of objects that an adapter writes as its chart or tool would, each at the place of the file that decides it.
+"""Tree: parts of objects that an adapter builds as a chart or tool would, located in the source
+file.
 
-The nodes keep offsets of the file they come from, so that a `Document` over them is read, and located, like any other.
+The nodes keep offsets of their file, so that a `Document` of them is read and located like any
+other.
 """
 
 from __future__ import annotations
@@ -10,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from gpulint.source.documents import Document, Node, Path
 
 Part = Node | str | None | Mapping[str | Node, "Part"] | Sequence["Part"]
-"""A node of the file, a word that the tool writes itself, nothing, or a mapping or list of these."""
+"""A node of the file, a generated word, nothing, or a mapping or list of these."""
 WRITTEN = "'"
-"""The style of words that the tool writes: text, whatever it looks like."""
+"""The style of generated words: always text."""
 
 
 def place(document: Document, path: Path) -> Node:
-    """What stands for the value at a path: itself when it is a scalar, else its key, else its first line."""
+    """Locate the value at a path: itself if it is a scalar, else its key, else its first line."""
     while path and document.node(path) is None:
         path = path[:-1]
     node, key = document.node(path), document.key_node(path)
@@ -30,21 +32,24 @@ def place(document: Document, path: Path) -> Node:
 
 
 def word(text: str, at: Node) -> Node:
-    """A text that the tool writes because of what stands at a place."""
+    """Return a generated text with the location of what causes it."""
     return Node("scalar", at.start, at.end, text, WRITTEN)
 
 
 def number(value: int, at: Node) -> Node:
-    """A number that the tool writes because of what stands at a place."""
+    """Return a generated number with the location of what causes it."""
     return Node("scalar", at.start, at.end, str(value))
 
 
 def written(part: Part, at: Node) -> Node:
-    """The node of a part; words of the tool stand where `at` does, entries and items that are nothing are left out."""
+    """Return the node of a part.
+
+    Generated words are located at `at`, and empty entries are left out.
+    """
     if isinstance(part, Node):
         return part
     if isinstance(part, Mapping):
-        pairs = [_entry(key, value, at) for key, value in part.items() if value is not None]
+        pairs = [_build_entry(key, value, at) for key, value in part.items() if value is not None]
         return Node("mapping", at.start, at.end, pairs, WRITTEN)
     if isinstance(part, Sequence) and not isinstance(part, str):
         items = [written(item, at) for item in part if item is not None]
@@ -53,12 +58,12 @@ def written(part: Part, at: Node) -> Node:
 
 
 def document(of: Document, part: Part, at: Node) -> Document:
-    """An object that the tool writes from a file, as a document of that file."""
+    """Return a generated object as a document of its file."""
     return Document(of.path, of.index, of.text, written(part, at), of.format)
 
 
-def _entry(key: str | Node, value: Part, at: Node) -> tuple[Node, Node]:
-    """An entry; a key that the tool writes stands where its value does, of a mapping or list of the file at its first word."""
+def _build_entry(key: str | Node, value: Part, at: Node) -> tuple[Node, Node]:
+    """Return an entry. A generated key is located at its value."""
     node = written(value, at)
     if isinstance(key, Node):
         return key, node

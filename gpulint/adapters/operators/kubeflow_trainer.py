@@ -1,4 +1,4 @@
-"""TrainJob: runs of Kubeflow Trainer 2, whose pods a training runtime of the same repository or of the cluster describes."""
+"""TrainJob: Kubeflow Trainer 2's runs, whose pods a training runtime describes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ GROUP = "trainer.kubeflow.org"
 KINDS = frozenset({(GROUP, "TrainJob"), (GROUP, "TrainingRuntime"), (GROUP, "ClusterTrainingRuntime")})
 STEP = "trainer.kubeflow.org/trainjob-ancestor-step"
 NODE = "node"
-"""The job and the container that a TrainJob's trainer replaces parts of: kubeflow/trainer v2.2.0 pkg/constants/constants.go."""
+"""The job and the container of a runtime that a TrainJob's trainer overrides: kubeflow/trainer
+v2.2.0 pkg/constants/constants.go.
+"""
 REFERENCE: Path = ("spec", "runtimeRef", "name")
 TRAINER: Path = ("spec", "trainer")
 
@@ -34,42 +36,46 @@ def claims(document: Document) -> bool:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """The run of a TrainJob; a runtime is what runs of others are made of."""
+    """Yield the run of a TrainJob. A runtime by itself is only a template."""
     if document.get(("kind",)) != "TrainJob":
         return
-    runtime = _runtime(document, repository)
-    made = tuple(_merged(document, runtime) if runtime else _alone(document))
-    roles = tuple(_counted(document, runtime, role) for role in made)
+    runtime = _find_runtime(document, repository)
+    made = tuple(_merge(document, runtime) if runtime else _read_alone(document))
+    roles = tuple(_add_counts(document, runtime, role) for role in made)
     if roles:
         name = str(document.get(("metadata", "name")) or "TrainJob")
         yield Workload(name, "training", "kubeflow_trainer", document, (), roles)
 
 
-def _runtime(document: Document, repository: Repository) -> Document | None:
-    """The one runtime of that kind and name, in the repository."""
+def _find_runtime(document: Document, repository: Repository) -> Document | None:
+    """Return the one runtime of that kind and name in the repository."""
     kind = str(document.get(("spec", "runtimeRef", "kind")) or "ClusterTrainingRuntime")
     name = str(document.get(REFERENCE))
-    beside = [one for one in document.beside if (one.get(("kind",)), one.get(("metadata", "name"))) == (kind, name)]
-    found = beside or repository.objects(kind, name, document.path)
-    own = [one for one in found if str(one.get(("apiVersion",))).startswith(f"{GROUP}/")]
+    beside = [
+        sibling
+        for sibling in document.beside
+        if (sibling.get(("kind",)), sibling.get(("metadata", "name"))) == (kind, name)
+    ]
+    runtimes = beside or repository.objects(kind, name, document.path)
+    own = [runtime for runtime in runtimes if str(runtime.get(("apiVersion",))).startswith(f"{GROUP}/")]
     return own[0] if len(own) == 1 else None
 
 
-def _own(document: Document) -> Node:
-    """The pod spec that the TrainJob itself states: its trainer as a container, and what it patches the pods with."""
+def _read_own_pod(document: Document) -> Node:
+    """Return the pod spec of the TrainJob itself: its trainer's container and its patches."""
     container: dict[str | Node, Part] = {
         key: document.node((*TRAINER, key)) for key in ("image", "command", "args", "env")
     }
     asked = document.node((*TRAINER, "resourcesPerNode"))
     spec: dict[str | Node, Part] = {
-        key: document.node((*patch, key)) for patch in _patches(document) for key in ("nodeSelector", "affinity")
+        key: document.node((*patch, key)) for patch in _list_patches(document) for key in ("nodeSelector", "affinity")
     }
     whole: Part = {"containers": [{"name": NODE, **container, "resources": asked}], **spec}
     return tree.written(whole, tree.place(document, TRAINER))
 
 
-def _patches(document: Document) -> Iterator[Path]:
-    """The pod specs of patches for the trainer's job, by the key of today and those of Trainer 2.0 and 2.1."""
+def _list_patches(document: Document) -> Iterator[Path]:
+    """Yield the pod specs of patches, by today's key and those of Trainer 2.0 and 2.1."""
     for patch in kinds.items(document, ("spec", "runtimePatches")):
         for job in kinds.items(document, (*patch, "trainingRuntimeSpec", "template", "spec", "replicatedJobs")):
             if document.get((*job, "name")) == NODE:
@@ -80,8 +86,8 @@ def _patches(document: Document) -> Iterator[Path]:
                 yield (*override, *inner)
 
 
-def _node(runtime: Document) -> Path | None:
-    """The pod spec of the runtime's job that trains."""
+def _find_node(runtime: Document) -> Path | None:
+    """Return the pod spec of the runtime's training job."""
     for job in kinds.items(runtime, ("spec", "template", "spec", "replicatedJobs")):
         step = runtime.get((*job, "template", "metadata", "labels", STEP))
         if step == "trainer" or (step is None and runtime.get((*job, "name")) == NODE):
@@ -89,14 +95,14 @@ def _node(runtime: Document) -> Path | None:
     return None
 
 
-def _merged(document: Document, runtime: Document) -> Iterator[Role]:
-    """The roles of the runtime's pod with what the TrainJob states over it."""
+def _merge(document: Document, runtime: Document) -> Iterator[Role]:
+    """Yield the roles of the runtime's pod, with the TrainJob's overrides."""
     reference, places = Origin(document, REFERENCE), joined.Places()
-    node = _node(runtime)
+    node = _find_node(runtime)
     described = places.copied(runtime, node, reference) if node else None
-    spec = joined.merged(described, _own(document))
+    spec = joined.merged(described, _read_own_pod(document))
     if spec is None or described is None:
-        yield from _alone(document)
+        yield from _read_alone(document)
         return
     for role in pod.roles(joined.pod(document, spec), ("spec",), pod.hints(document, ("metadata",))):
         resolved = places.resolved(role)
@@ -105,14 +111,14 @@ def _merged(document: Document, runtime: Document) -> Iterator[Role]:
         yield resolved.having(**shared)
 
 
-def _alone(document: Document) -> Iterator[Role]:
-    """The role of a TrainJob whose runtime is not at hand."""
-    for role in pod.roles(joined.pod(document, _own(document)), ("spec",), pod.hints(document, ("metadata",))):
-        yield _open(document, role)
+def _read_alone(document: Document) -> Iterator[Role]:
+    """Yield the role of a TrainJob whose runtime is not in the repository."""
+    for role in pod.roles(joined.pod(document, _read_own_pod(document)), ("spec",), pod.hints(document, ("metadata",))):
+        yield _defer_to_runtime(document, role)
 
 
-def _open(document: Document, role: Role) -> Role:
-    """A role of which the runtime, which is not at hand, may decide what the TrainJob does not state."""
+def _defer_to_runtime(document: Document, role: Role) -> Role:
+    """Return a role whose missing runtime may decide what the TrainJob leaves unset."""
     place = (Origin(document, REFERENCE),)
     decided = Field(Unknown(f"the runtime {document.get(REFERENCE)} decides", "another object"), place)
     fields = {"shared_memory_default": Field(False, source="the runtime may mount it")}
@@ -124,18 +130,18 @@ def _open(document: Document, role: Role) -> Role:
     return role.having(**fields)
 
 
-def _counted(document: Document, runtime: Document | None, role: Role) -> Role:
-    """The role with its nodes, and the ranks on each."""
+def _add_counts(document: Document, runtime: Document | None, role: Role) -> Role:
+    """Return the role with its nodes, and the ranks on each."""
     nodes = instance.count(document, (*TRAINER, "numNodes"), 1)
     if document.get((*TRAINER, "numNodes")) is None:
-        nodes = _nodes(document, runtime)
-    started = {} if role.text("checkpoint") else _initialised(document, runtime)
-    counted = role.having(pods_per_replica=nodes, replicas=kinds.ONE_RUN, **_ranks(document), **started)
+        nodes = _read_nodes(document, runtime)
+    started = {} if role.text("checkpoint") else _find_checkpoint(document, runtime)
+    counted = role.having(pods_per_replica=nodes, replicas=kinds.ONE_RUN, **_read_ranks(document), **started)
     return counted.having(gpus_per_replica=kubernetes.gpus_per_replica(counted))
 
 
-def _nodes(document: Document, runtime: Document | None) -> Field:
-    """The nodes that the runtime's policy states."""
+def _read_nodes(document: Document, runtime: Document | None) -> Field:
+    """Return the nodes of the runtime's policy."""
     if runtime is None:
         reason = Unknown(f"the runtime {document.get(REFERENCE)} decides", "another object")
         return Field(reason, (Origin(document, REFERENCE),))
@@ -143,25 +149,25 @@ def _nodes(document: Document, runtime: Document | None) -> Field:
     return replace(nodes, origins=(Origin(document, REFERENCE), *nodes.origins))
 
 
-def _initialised(document: Document, runtime: Document | None) -> dict[str, Field]:
-    """The checkpoint that the model initializer fetches: the TrainJob's, else the runtime's."""
+def _find_checkpoint(document: Document, runtime: Document | None) -> dict[str, Field]:
+    """Return the checkpoint that the model initializer fetches: the TrainJob's, else the runtime's."""
     own = document.get(("spec", "initializer", "model", "storageUri"))
     if isinstance(own, str):
-        return _fetched(own, (Origin(document, ("spec", "initializer", "model", "storageUri")),))
+        return _read_fetched(own, (Origin(document, ("spec", "initializer", "model", "storageUri")),))
     for job in kinds.items(runtime, ("spec", "template", "spec", "replicatedJobs")) if runtime else ():
         spec = (*job, "template", "spec", "template", "spec")
         if runtime is None or runtime.get((*job, "template", "metadata", "labels", STEP)) != "model-initializer":
             continue
         for container in kinds.items(runtime, (*spec, "containers")):
             if (uri := command.environment(runtime, container).get("STORAGE_URI")) is not None:
-                return _fetched(uri.text or "", (Origin(document, REFERENCE), uri.origin))
+                return _read_fetched(uri.text or "", (Origin(document, REFERENCE), uri.origin))
     return {}
 
 
-def _fetched(uri: str, origins: tuple[Origin, ...]) -> dict[str, Field]:
+def _read_fetched(uri: str, origins: tuple[Origin, ...]) -> dict[str, Field]:
     return {"checkpoint": Field(uri, origins)} if uri.startswith("hf://") else {}
 
 
-def _ranks(document: Document) -> Mapping[str, Field]:
+def _read_ranks(document: Document) -> Mapping[str, Field]:
     ranks = instance.count(document, (*TRAINER, "numProcPerNode"), 0)
     return {"processes_per_pod": ranks} if isinstance(ranks.value, int) and ranks.value else {}

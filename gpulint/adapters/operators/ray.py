@@ -1,4 +1,4 @@
-"""Ray: clusters, the jobs that they run, and the engine configurations of Ray Serve LLM inside a RayService."""
+"""Ray: clusters, their jobs, and the engine configurations of Ray Serve LLM inside a RayService."""
 
 from __future__ import annotations
 
@@ -29,12 +29,17 @@ OLD_IMPORT_PATH: Path = ("spec", "serveConfig", "importPath")
 OLD_ENVIRONMENT: Path = ("spec", "serveConfig", "runtimeEnv")
 ENTRYPOINT: Path = ("spec", "entrypoint")
 MODEL_VARIABLES = ("MODEL_ID", "MODEL_NAME", "MODEL")
-"""What applications of one's own are told their model by, as in kuberay v1.7.0 ray-operator/config/samples/vllm."""
+"""Variables that name the model of custom applications (kuberay v1.7.0
+ray-operator/config/samples/vllm).
+"""
 BUILDER = "ray.serve.llm:build_openai_app"
-"""Any other import path is a program of one's own, whose engine only its source tells."""
+"""The import path of Ray Serve LLM.
+
+Any other is a custom program, whose engine only its source shows.
+"""
 PLACED = "Ray Serve LLM asks for one GPU a rank (ray python/ray/llm/_internal/serve/engines/vllm/vllm_models.py)"
 OF_COMMAND_LINES = "_argument"
-"""Ends the names of what is noticed about the spelling of command lines, which these are not."""
+"""The endings of facts about command-line syntax. Configurations have none."""
 
 
 def claims(document: Document) -> bool:
@@ -43,61 +48,65 @@ def claims(document: Document) -> bool:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """The pods of the cluster with what runs on them: each configuration of a service, or the entrypoint of a job."""
+    """Yield the pods of the cluster with what runs on them: configurations of a service, or a job's
+    entrypoint.
+    """
     kind = document.get(("kind",))
     pods = next(kubernetes.workloads(document, repository), None)
     if pods is None:
-        yield from _poolless(document) if kind == "RayService" else ()
+        yield from _read_without_pods(document) if kind == "RayService" else ()
     elif kind == "RayJob":
-        yield _job(document, pods)
+        yield _read_job(document, pods)
     elif kind == "RayService":
-        yield replace(pods, adapter="ray", kind="inference", roles=tuple(_service(document, pods.roles)))
+        yield replace(pods, adapter="ray", kind="inference", roles=tuple(_read_service(document, pods.roles)))
     else:
-        yield replace(pods, adapter="ray", roles=tuple(_waiting(document, role) for role in pods.roles))
+        yield replace(pods, adapter="ray", roles=tuple(_defer_to_jobs(document, role) for role in pods.roles))
 
 
-def _waiting(document: Document, role: Role) -> Role:
-    """Pods of a cluster, which compute what is submitted to it."""
+def _defer_to_jobs(document: Document, role: Role) -> Role:
+    """Return pods that run whatever is submitted to their cluster."""
     if role.text("engine"):
         return role
     submitted = Unknown("what is submitted to the cluster decides what runs", "another object")
     return role.having(engine=Field(submitted, (Origin(document, ("kind",)),)))
 
 
-def _poolless(document: Document) -> Iterator[Workload]:
-    """A service whose configurations run on pods that ask for no GPU that the file shows."""
-    config = _nested(document)
-    roles = tuple(_role(config, path, None) for path in _configurations(config)) if config else ()
+def _read_without_pods(document: Document) -> Iterator[Workload]:
+    """Yield a service whose configurations run on pods that request no GPU in the file."""
+    config = _load_config(document)
+    roles = tuple(_build_role(config, path, None) for path in _list_configurations(config)) if config else ()
     if roles:
         name = str(document.get(("metadata", "name")) or "RayService")
         yield Workload(name, "inference", "ray", document, (), roles)
 
 
-def _nested(document: Document) -> Document | None:
+def _load_config(document: Document) -> Document | None:
     return nested.document(document, CONFIG)
 
 
-def _service(document: Document, roles: tuple[Role, ...]) -> Iterator[Role]:
-    """The configurations on the one group that has GPUs; where there are none, the pods and the application's name."""
-    config = _nested(document)
-    at = list(_configurations(config)) if config else []
+def _read_service(document: Document, roles: tuple[Role, ...]) -> Iterator[Role]:
+    """Yield the configurations on the only group with GPUs, or else the pods with the application's
+    name.
+    """
+    config = _load_config(document)
+    at = list(_list_configurations(config)) if config else []
     groups = [role for role in roles if role.value("gpus_per_pod") != 0 and not role.text("engine")]
     host = groups[0] if len(groups) == 1 else None
     if config is not None and at:
-        yield from (_role(config, path, host) for path in at)
+        yield from (_build_role(config, path, host) for path in at)
         yield from (role for role in roles if role is not host)
         return
-    applications = list(_applications(document, config))
+    applications = list(_list_applications(document, config))
     decided = Unknown("the applications of the service decide what runs", "own program")
     for role in roles:
         if len(applications) == 1:
-            yield _of_application(role, applications[0], role is host)
+            yield _apply_application(role, applications[0], role is host)
         else:
             yield role if role.text("engine") else role.having(engine=Field(decided, (Origin(document, CONFIG),)))
 
 
 class Application(NamedTuple):
-    """A Serve application: where its import path stands, and the variables of its runtime environment."""
+    """A Serve application: its import path, and the variables of its runtime environment."""
 
     config: Document
     import_path: Path
@@ -105,8 +114,8 @@ class Application(NamedTuple):
     variables: Path
 
 
-def _applications(document: Document, config: Document | None) -> Iterator[Application]:
-    """The applications of a service; of ray.io/v1alpha1, the one of `serveConfig`, with its environment as a text."""
+def _list_applications(document: Document, config: Document | None) -> Iterator[Application]:
+    """Yield the applications of a service; in ray.io/v1alpha1 the one of `serveConfig`."""
     for at in kinds.items(config, ("applications",)) if config else ():
         if config is not None:
             yield Application(config, (*at, "import_path"), config, (*at, "runtime_env", "env_vars"))
@@ -115,8 +124,8 @@ def _applications(document: Document, config: Document | None) -> Iterator[Appli
         yield Application(document, OLD_IMPORT_PATH, environment, ("env_vars",))
 
 
-def _of_application(role: Role, application: Application, alone: bool) -> Role:
-    """Pods that run a program of one's own, and what the variables that it is given call its model."""
+def _apply_application(role: Role, application: Application, alone: bool) -> Role:
+    """Return pods of a custom program, with the model that its variables name."""
     if role.text("engine"):
         return role
     name, place = application.config.get(application.import_path), Origin(application.config, application.import_path)
@@ -124,11 +133,11 @@ def _of_application(role: Role, application: Application, alone: bool) -> Role:
     decided = Field(Unknown(f"the application {name} decides", category), (place,))
     placed = Field(Unknown("the application places its workers itself"), (place,))
     fields = {"engine": decided, "gpus_per_replica": placed, "checkpoint": decided}
-    return role.having(**{**fields, **(_named_by_variables(application) if alone else {})})
+    return role.having(**{**fields, **(_find_model(application) if alone else {})})
 
 
-def _named_by_variables(application: Application) -> dict[str, Field]:
-    """The model that variables of an application name."""
+def _find_model(application: Application) -> dict[str, Field]:
+    """Return the model that variables of an application name."""
     environment = application.environment
     for name in MODEL_VARIABLES if environment else ():
         path = (*application.variables, name)
@@ -139,21 +148,27 @@ def _named_by_variables(application: Application) -> dict[str, Field]:
     return {}
 
 
-def _job(document: Document, pods: Workload) -> Workload:
-    """The run of a job: its entrypoint is a command of the head, which the workers' pods compute for."""
+def _read_job(document: Document, pods: Workload) -> Workload:
+    """Return the run of a job.
+
+    Its entrypoint runs on the head, and the workers' pods compute for it.
+    """
     place = Origin(document, ENTRYPOINT)
     text = document.get(ENTRYPOINT)
     script = command.Script(text if isinstance(text, str) else "", lambda start, end: place._replace(span=(start, end)))
     started = tuple(command.scripted(Argument(None, place), script, command.Environment()))
-    read = [(reading, one) for one in started if (reading := engines.read(one))]
+    read = [(reading, invocation) for invocation in started if (reading := engines.read(invocation))]
     named = program.of(started)
     own = {"program": Field(named.text, (named.origin,))} if named and not read else {}
-    roles = tuple(_run(role, read[0][0] if len(read) == 1 else None, own) for role in pods.roles)
+    roles = tuple(_apply_run(role, read[0][0] if len(read) == 1 else None, own) for role in pods.roles)
     return replace(pods, adapter="ray", kind=kubernetes.purpose(roles, pods.kind), roles=roles)
 
 
-def _run(role: Role, reading: Reading | None, own: Mapping[str, Field]) -> Role:
-    """A group of the cluster that runs a job; its leading one is what the entrypoint says."""
+def _apply_run(role: Role, reading: Reading | None, own: Mapping[str, Field]) -> Role:
+    """Return a group of the cluster that runs a job.
+
+    The leading group has the entrypoint's engine.
+    """
     fields = {
         name: field for name, field in role.fields.items() if not isinstance(field.value, Unknown) or name != "engine"
     }
@@ -161,15 +176,15 @@ def _run(role: Role, reading: Reading | None, own: Mapping[str, Field]) -> Role:
         return replace(role, fields=fields)
     if reading is None:
         return replace(role, fields={**fields, **own})
-    return replace(role, fields={**fields, **reading.fields, **_multipliers(role)}, arguments=reading.arguments)
+    return replace(role, fields={**fields, **reading.fields, **_keep_multipliers(role)}, arguments=reading.arguments)
 
 
-def _multipliers(role: Role) -> dict[str, Field]:
+def _keep_multipliers(role: Role) -> dict[str, Field]:
     return {name: role.fields[name] for name in ("pods_per_replica", "replicas", "gpus_per_replica", "gpus_per_pod")}
 
 
-def _configurations(config: Document) -> Iterator[Path]:
-    """Where the configurations stand of applications that Ray's own builder makes."""
+def _list_configurations(config: Document) -> Iterator[Path]:
+    """Yield the paths of the configurations of applications that Ray's own builder creates."""
     for application in kinds.items(config, ("applications",)):
         if config.get((*application, "import_path")) == BUILDER:
             for at in kinds.items(config, (*application, "args", "llm_configs")):
@@ -177,53 +192,58 @@ def _configurations(config: Document) -> Iterator[Path]:
                     yield at
 
 
-def _role(config: Document, path: Path, host: Role | None) -> Role:
-    """One configuration, with the pods of the group that has the GPUs where just one has them."""
+def _build_role(config: Document, path: Path, host: Role | None) -> Role:
+    """Return one configuration, with the pods of the only group that has GPUs."""
     model = config.get((*path, "model_loading_config", "model_id"))
-    reading = engines.read(_invocation(config, path))
+    reading = engines.read(_build_invocation(config, path))
     read = reading.fields if reading else {}
     stated = {name: field for name, field in read.items() if not name.endswith(OF_COMMAND_LINES)}
-    fields: dict[str, Field] = dict(host.fields) if host else {"gpus_per_pod": Field(Unknown("which pods run it"))}
+    fields: dict[str, Field] = (
+        dict(host.fields) if host else {"gpus_per_pod": Field(Unknown("the pods that run it are not stated"))}
+    )
     aims = stated_objectives.of_deployment(config, (*path, "deployment_config"))
-    fields.update({**_named_accelerator(config, path, fields), **aims, **stated})
+    fields.update({**_find_accelerator(config, path, fields), **aims, **stated})
     anchor = Origin(config, (*path, "model_loading_config"), key=True)
     role = Role(str(model or "llm"), anchor, fields, None, reading.open_ended if reading else "")
-    ranks = _ranks(config, path, role)
-    pods = _pods(ranks, role)
-    return role.having(gpus_per_replica=ranks, replicas=_replicas(config, path), pods_per_replica=pods)
+    ranks = _count_ranks(config, path, role)
+    pods = _count_pods(ranks, role)
+    return role.having(gpus_per_replica=ranks, replicas=_count_replicas(config, path), pods_per_replica=pods)
 
 
-def _pods(ranks: Field, role: Role) -> Field:
-    """The pods that the ranks of a replica fill; which Ray takes is known where they fill whole ones."""
+def _count_pods(ranks: Field, role: Role) -> Field:
+    """Return the number of pods that a replica's ranks fill.
+
+    It is known if they fill whole pods.
+    """
     per_pod = role.value("gpus_per_pod")
     if not isinstance(ranks.value, int) or not isinstance(per_pod, int) or per_pod < 1:
-        return Field(Unknown("how many pods the ranks are spread over is not known"))
+        return Field(Unknown("the number of pods for the ranks is not known"))
     if ranks.value > per_pod and ranks.value % per_pod:
         return Field(Unknown("Ray spreads the ranks over the pods"), ranks.origins)
     return Field(max(1, ranks.value // per_pod), ranks.origins, source=PLACED)
 
 
-def _invocation(config: Document, path: Path) -> Invocation:
-    """The keyword arguments as the command line that states the same, each word at its key or value."""
+def _build_invocation(config: Document, path: Path) -> Invocation:
+    """Return the keyword arguments as the equivalent command line, each word with its location."""
     source = "model_source" if config.get((*path, "model_loading_config", "model_source")) else "model_id"
     start = Origin(config, path)
     words = [
         Argument("vllm", start),
         Argument("serve", start),
         Argument("--model", start),
-        _value(config, (*path, "model_loading_config", source)),
+        _build_value(config, (*path, "model_loading_config", source)),
     ]
     keywords = config.get((*path, "engine_kwargs"))
     for name in keywords if isinstance(keywords, dict) else ():
-        words.extend(_words(config, (*path, "engine_kwargs", name)))
+        words.extend(_build_words(config, (*path, "engine_kwargs", name)))
     variables = config.get((*path, "runtime_env", "env_vars"))
-    known = command.Environment()
+    environment = command.Environment()
     for name in variables if isinstance(variables, dict) else ():
-        known[str(name)] = _value(config, (*path, "runtime_env", "env_vars", name))
-    return Invocation(Argument("", start), tuple(words), known, entrypoint=False)
+        environment[str(name)] = _build_value(config, (*path, "runtime_env", "env_vars", name))
+    return Invocation(Argument("", start), tuple(words), environment, entrypoint=False)
 
 
-def _words(config: Document, path: Path) -> Iterator[Argument]:
+def _build_words(config: Document, path: Path) -> Iterator[Argument]:
     value = config.get(path)
     flag = f"--{str(path[-1]).replace('_', '-')}"
     origin = Origin(config, path)
@@ -232,19 +252,19 @@ def _words(config: Document, path: Path) -> Iterator[Argument]:
     elif isinstance(value, dict | list):
         yield from (Argument(flag, origin), Argument(json.dumps(value), origin))
     elif value is not None:
-        yield from (Argument(flag, Origin(config, path, key=True)), _value(config, path))
+        yield from (Argument(flag, Origin(config, path, key=True)), _build_value(config, path))
 
 
-def _value(config: Document, path: Path) -> Argument:
-    """A scalar as written; a bucket's object is no path that tells a model."""
+def _build_value(config: Document, path: Path) -> Argument:
+    """Return a scalar as written. Other values, such as a bucket's object, are unknown."""
     node, origin = config.node(path), Origin(config, path)
     if node is None or node.kind != "scalar":
-        return Argument(None, origin, f"{path[-1]} is not a text")
+        return Argument(None, origin, f"{path[-1]} is not text")
     return Argument(str(node.value), origin)
 
 
-def _named_accelerator(config: Document, path: Path, pod: Mapping[str, Field]) -> dict[str, Field]:
-    """The accelerator that Ray places the model on, where the pods do not say theirs."""
+def _find_accelerator(config: Document, path: Path, pod: Mapping[str, Field]) -> dict[str, Field]:
+    """Return the accelerator that Ray places the model on, if the pods do not state theirs."""
     name = config.get((*path, "accelerator_type"))
     stated = pod.get("accelerator")
     if not isinstance(name, str):
@@ -254,11 +274,11 @@ def _named_accelerator(config: Document, path: Path, pod: Mapping[str, Field]) -
     if stated is not None and not isinstance(stated.value, Unknown):
         same = product is not None and product.id == stated.value
         return {"accelerator": replace(stated, origins=(*stated.origins, *origins))} if same else {}
-    return {"accelerator": Field(product.id if product else Unknown(f"which product {name} is"), origins)}
+    return {"accelerator": Field(product.id if product else Unknown(f"the accelerator {name} is not known"), origins)}
 
 
-def _ranks(config: Document, path: Path, role: Role) -> Field:
-    """The GPUs of one replica: as many as its parallelism needs, taken from the cluster."""
+def _count_ranks(config: Document, path: Path, role: Role) -> Field:
+    """Return the GPUs of one replica: as many as its parallelism needs."""
     sizes = [role.fields.get(name, Field(1)) for name in ("tensor_parallel", "pipeline_parallel")]
     if config.get((*path, "placement_group_config")) or "data_parallel" in role.fields:
         return Field(Unknown("the configuration places its workers itself"))
@@ -268,12 +288,14 @@ def _ranks(config: Document, path: Path, role: Role) -> Field:
     return Field(tensor * pipeline, tuple(origin for size in sizes for origin in size.origins), source=PLACED)
 
 
-def _replicas(config: Document, path: Path) -> Field:
+def _count_replicas(config: Document, path: Path) -> Field:
     deployment = (*path, "deployment_config")
     fixed = config.get((*deployment, "num_replicas"))
     if isinstance(fixed, int) and not isinstance(fixed, bool):
         return Field(fixed, (Origin(config, (*deployment, "num_replicas")),))
-    least, most = (config.get((*deployment, "autoscaling_config", key)) for key in ("min_replicas", "max_replicas"))
-    if isinstance(most, int) and least == most:
-        return Field(most, (Origin(config, (*deployment, "autoscaling_config", "max_replicas")),))
+    minimum, maximum = (
+        config.get((*deployment, "autoscaling_config", key)) for key in ("min_replicas", "max_replicas")
+    )
+    if isinstance(maximum, int) and minimum == maximum:
+        return Field(maximum, (Origin(config, (*deployment, "autoscaling_config", "max_replicas")),))
     return Field(Unknown("Ray Serve scales the replicas"))

@@ -25,59 +25,63 @@ def claims(document: Document) -> bool:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """Driver and executors, where they ask for GPUs; what Spark runs on them is a program of the user's."""
+    """Yield driver and executors that request GPUs. Spark runs the user's own program on them."""
     base: Path = ("spec", "template") if document.get(("kind",)) == "ScheduledSparkApplication" else ("spec",)
-    roles = tuple(role for name in ("driver", "executor") for role in _role(document, base, name))
+    roles = tuple(role for name in ("driver", "executor") for role in _read_role(document, base, name))
     if roles:
         name = str(document.get(("metadata", "name")) or document.get(("kind",)))
         yield Workload(name, "unknown", "spark", document, (), roles)
 
 
-def _role(document: Document, base: Path, name: str) -> Iterator[Role]:
-    of = (*base, name)
-    if not isinstance(document.get(of), dict):
+def _read_role(document: Document, base: Path, name: str) -> Iterator[Role]:
+    component = (*base, name)
+    if not isinstance(document.get(component), dict):
         return
     made = tree.document(
-        document, {"metadata": document.node(("metadata",)), "spec": _pod(document, base, of)}, tree.place(document, of)
+        document,
+        {"metadata": document.node(("metadata",)), "spec": _build_pod(document, base, component)},
+        tree.place(document, component),
     )
     for role in pod.roles(made, ("spec",), {}):
-        pods = Field(1, source="one driver") if name == "driver" else _instances(document, base, of)
+        pods = Field(1, source="one driver") if name == "driver" else _count_instances(document, base, component)
         fields = {key: field for key, field in role.fields.items() if key not in ("engine", "program")}
         counted = Role(name, role.anchor, fields).having(pods_per_replica=Field(1), replicas=pods)
         yield counted.having(gpus_per_replica=kubernetes.gpus_per_replica(counted))
 
 
-def _pod(document: Document, base: Path, of: Path) -> Part:
-    """The pod that the operator makes: kubeflow/spark-operator v2.5.2 api/v1beta2/sparkapplication_types.go."""
-    template = (*of, "template", "spec")
-    gpu, amount = document.node((*of, "gpu", "name")), document.node((*of, "gpu", "quantity"))
+def _build_pod(document: Document, base: Path, component: Path) -> Part:
+    """Return the pod that the operator creates: kubeflow/spark-operator v2.5.2
+    api/v1beta2/sparkapplication_types.go.
+    """
+    template = (*component, "template", "spec")
+    gpu, amount = document.node((*component, "gpu", "name")), document.node((*component, "gpu", "quantity"))
     resources: Part = (
-        {"limits": {gpu: amount}} if gpu and gpu.kind == "scalar" and amount else _asked(document, template)
+        {"limits": {gpu: amount}} if gpu and gpu.kind == "scalar" and amount else _read_resources(document, template)
     )
     container: dict[str | Node, Part] = {
-        "name": name if (name := _last(of)) else None,
-        "image": document.node((*of, "image")) or document.node((*base, "image")),
+        "name": name if (name := _last_name(component)) else None,
+        "image": document.node((*component, "image")) or document.node((*base, "image")),
         "resources": resources,
     }
     return {
-        "nodeSelector": document.node((*of, "nodeSelector"))
+        "nodeSelector": document.node((*component, "nodeSelector"))
         or document.node((*base, "nodeSelector"))
         or document.node((*template, "nodeSelector")),
-        "affinity": document.node((*of, "affinity")) or document.node((*template, "affinity")),
+        "affinity": document.node((*component, "affinity")) or document.node((*template, "affinity")),
         "containers": [container],
     }
 
 
-def _asked(document: Document, template: Path) -> Part:
-    """What the first container of a pod template asks for."""
+def _read_resources(document: Document, template: Path) -> Part:
+    """Return what the first container of a pod template requests."""
     return document.node((*template, "containers", 0, "resources"))
 
 
-def _last(path: Path) -> str:
+def _last_name(path: Path) -> str:
     return str(path[-1])
 
 
-def _instances(document: Document, base: Path, of: Path) -> Field:
+def _count_instances(document: Document, base: Path, component: Path) -> Field:
     if document.get((*base, "dynamicAllocation", "enabled")) is True:
         return Field(Unknown("Spark scales the executors"))
-    return instance.count(document, (*of, "instances"), 1)
+    return instance.count(document, (*component, "instances"), 1)

@@ -1,4 +1,4 @@
-"""Shapes: the keys that a format's mappings may hold, by which its files are told from others."""
+"""Shapes: the keys that a format's mappings may have, which distinguish its files from others."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from gpulint.catalog import tables as catalog
 
 
 def keys(format: str, mapping: str) -> frozenset[str]:
-    """The keys of one kind of mapping of a format."""
+    """Return the keys of one kind of mapping of a format."""
     row = next(row for row in catalog.rows("format_keys") if (row["format"], row["mapping"]) == (format, mapping))
     return frozenset(row["keys"].split())

@@ -1,4 +1,4 @@
-"""Task: what formats that run a command on a machine have in common, from compose services to SkyPilot tasks."""
+"""Task: what formats that run a command on a machine share, from compose services to SkyPilot tasks."""
 
 from __future__ import annotations
 
@@ -18,17 +18,19 @@ from gpulint.workload import Field, Origin, Role, Unknown
 Read = tuple[Reading, Invocation]
 
 CHECKPOINT = re.compile(r"--(?:pretrained[-_])?model[-_]name[-_]or[-_]path")
-"""What Hugging Face's example scripts, and those written after them, call the checkpoint (transformers, examples/pytorch)."""
+"""The argument for the checkpoint in Hugging Face's example scripts (transformers,
+examples/pytorch).
+"""
 OF_TRAINING = frozenset({"torchrun", "accelerate", "deepspeed", "horovodrun", "colossalai", "composer", "tune run"})
 
 
 def read(invocations: Iterable[Invocation], find: Callable[[str], Origin | None] = lambda name: None) -> list[Read]:
-    """The engines, and the programs behind a launcher of training, that commands start; `find` tells where a file stands."""
-    found = ((config_file.trainer(_read(one, find), find), one) for one in invocations)
-    return [(reading, one) for reading, one in found if reading is not None]
+    """Return the engines, and the programs behind a training launcher. `find` locates a file."""
+    candidates = ((config_file.trainer(_read_engine(invocation, find), find), invocation) for invocation in invocations)
+    return [(reading, invocation) for reading, invocation in candidates if reading is not None]
 
 
-def _read(invocation: Invocation, find: Callable[[str], Origin | None]) -> Reading | None:
+def _read_engine(invocation: Invocation, find: Callable[[str], Origin | None]) -> Reading | None:
     launched = launch.unwrapped(invocation.arguments)
     reading = engines.read(invocation) or engines.read(invocation._replace(arguments=launched.words))
     stated = {**launched.fields, **config_file.accelerated(launched, find)}
@@ -37,18 +39,20 @@ def _read(invocation: Invocation, find: Callable[[str], Origin | None]) -> Readi
     launcher = stated.get("launcher")
     if launcher is None or launcher.value not in OF_TRAINING:
         return None
-    return Reading({**stated, "engine": launcher, **_named(launched.words), **_checkpoint(launched.words)}, None)
+    return Reading(
+        {**stated, "engine": launcher, **_find_program(launched.words), **_find_checkpoint(launched.words)}, None
+    )
 
 
-def _named(words: Sequence[Argument]) -> dict[str, Field]:
-    """The program behind a launcher."""
+def _find_program(words: Sequence[Argument]) -> dict[str, Field]:
+    """Return the program behind a launcher."""
     name = posixpath.basename(words[0].text or "") if words else ""
     return {"program": Field(name, ranks.origins(words[0]))} if name else {}
 
 
-def roles(name: str, anchor: Origin, fields: Mapping[str, Field], found: Sequence[Read]) -> Iterator[Role]:
-    """One role for each engine that a container or machine starts, or one for whatever it runs."""
-    for reading in _settled(found, fields["gpus_per_pod"]):
+def roles(name: str, anchor: Origin, fields: Mapping[str, Field], readings: Sequence[Read]) -> Iterator[Role]:
+    """Yield one role per engine that a container or machine starts, or one for its program."""
+    for reading in _merge_readings(readings, fields["gpus_per_pod"]):
         own = {**fields, **reading.fields}
         if reading.fields.get("engine", Field(None)).value == "ollama" and "checkpoint" not in own:
             own["checkpoint"] = Field(pod.REQUESTED, reading.fields["engine"].origins or (anchor,))
@@ -59,58 +63,68 @@ def roles(name: str, anchor: Origin, fields: Mapping[str, Field], found: Sequenc
         yield Role(name, anchor, own, reading.arguments, reading.open_ended)
 
 
-def _settled(found: Sequence[Read], gpus: Field) -> tuple[Reading, ...]:
-    """The readings with what several of them leave open; runs of training come one after another."""
-    if found and all(trains(reading.fields.get("engine")) for reading, _ in found):
-        return tuple(reading for reading, _ in found)
-    return pod.settled(found, gpus.value) or (Reading({}, None),)
+def _merge_readings(readings: Sequence[Read], gpus: Field) -> tuple[Reading, ...]:
+    """Return the readings.
+
+    Several engines leave fields unknown, but training runs are sequential.
+    """
+    if readings and all(trains(reading.fields.get("engine")) for reading, _ in readings):
+        return tuple(reading for reading, _ in readings)
+    return pod.settled(readings, gpus.value) or (Reading({}, None),)
 
 
 def program(invocations: Sequence[Invocation], image: Origin) -> dict[str, Field]:
-    """What runs where no engine that we read does: the program that is named, or else what the image holds."""
-    checkpoint = next((found for one in invocations if (found := _checkpoint(one.arguments))), {})
-    bare = [one._replace(arguments=launch.unwrapped(one.arguments).words) for one in invocations]
+    """Return what runs without a known engine: the named program, or else the image's."""
+    checkpoint = next(
+        (
+            checkpoint_fields
+            for invocation in invocations
+            if (checkpoint_fields := _find_checkpoint(invocation.arguments))
+        ),
+        {},
+    )
+    bare = [invocation._replace(arguments=launch.unwrapped(invocation.arguments).words) for invocation in invocations]
     if named := programs.of(bare):
         return {"program": Field(named.text, (named.origin,)), **checkpoint}
     return {"program": Field(Unknown("the image decides what runs", "image default"), (image,))}
 
 
-def _checkpoint(words: Sequence[Argument]) -> dict[str, Field]:
-    """The checkpoint that a program's arguments name."""
+def _find_checkpoint(words: Sequence[Argument]) -> dict[str, Field]:
+    """Return the checkpoint in a program's arguments."""
     for at, word in enumerate(words):
         flag, equals, value = (word.text or word.flag).partition("=")
         if not CHECKPOINT.fullmatch(flag):
             continue
-        stated = word._replace(text=word.text and value) if equals or word.flag else _next(words, at)
+        stated = word._replace(text=word.text and value) if equals or word.flag else _next_word(words, at)
         if stated is not None:
             unknown = Unknown(stated.why, stated.category or ranks.category(stated))
             return {"checkpoint": Field(stated.text or unknown, ranks.origins(stated))}
     return {}
 
 
-def _next(words: Sequence[Argument], at: int) -> Argument | None:
+def _next_word(words: Sequence[Argument], at: int) -> Argument | None:
     return words[at + 1] if at + 1 < len(words) else None
 
 
 def trains(engine: Field | None) -> bool:
-    """Whether an engine is a trainer, or the launcher of one."""
+    """Return True for a trainer, or for a launcher of one."""
     name = engine.value if engine else None
-    return isinstance(name, str) and (name in OF_TRAINING or _told(name) == "training")
+    return isinstance(name, str) and (name in OF_TRAINING or _find_purpose(name) == "training")
 
 
-def purpose(found: Sequence[Role]) -> str:
-    """What a workload is for, as its engines tell."""
-    if any(trains(role.fields.get("engine")) for role in found):
+def purpose(task_roles: Sequence[Role]) -> str:
+    """Return the purpose of a workload, according to its engines."""
+    if any(trains(role.fields.get("engine")) for role in task_roles):
         return "training"
-    return "inference" if any(role.text("engine") for role in found) else "unknown"
+    return "inference" if any(role.text("engine") for role in task_roles) else "unknown"
 
 
-def _told(engine: str) -> str:
+def _find_purpose(engine: str) -> str:
     tell = getattr(engines, "purpose", None)
     return str(tell(engine)) if tell else "inference"
 
 
 def stem(path: str) -> str:
-    """The name of a file without its folder and suffixes; of a file that has no other name, its folder's."""
+    """Return a file's name without folder and suffixes; if it has no other name, its folder's."""
     name = posixpath.basename(path).split(".")[0]
     return name or posixpath.basename(posixpath.dirname(path)) or posixpath.basename(path)

@@ -1,4 +1,4 @@
-"""Truss: the config.yaml of a model on Baseten, with its accelerator, its start command or its TensorRT-LLM build."""
+"""Truss: the config.yaml of a model on Baseten: accelerator, start command or TensorRT-LLM build."""
 
 from __future__ import annotations
 
@@ -28,18 +28,20 @@ ACCELERATOR: Path = ("resources", "accelerator")
 BUILD: Path = ("trt_llm", "build")
 RUNTIME: Path = ("trt_llm", "runtime")
 CACHE = "/app/model_cache/"
-"""Where `model_cache` puts its folders (truss v0.18.26 truss/base/constants.py)."""
+"""The folder that `model_cache` fills (truss v0.18.26 truss/base/constants.py)."""
 DEFAULT = "default of Truss (truss v0.18.26 truss/base/trt_llm_config.py)"
 MOUNTED = "Baseten starts the container"
 SCALED = "Baseten scales the replicas"
 EMBEDDINGS = "Baseten Embeddings Inference"
-"""What serves the base models that generate nothing (docs.baseten.co/development/model/performance/bei)."""
+"""The server for base models that generate nothing
+(docs.baseten.co/development/model/performance/bei).
+"""
 OWN = "own program"
 DECODERS = frozenset({"decoder", "llama", "mistral", "qwen", "deepseek", "palmyra"})
-"""The base models that generate text, under their present and their former names."""
+"""The base models that generate text, by their present and former names."""
 REVISION = re.compile(r"@[^/@]+$")
 NO_SIZE = re.compile(r"0\d|[\d.]+[bB]-\d+[eE]\b")
-"""Numbers of a name that are no parameter count: 06b is 0.6 B, 17b-128e counts what one token uses."""
+"""Numbers in a name that are not parameter counts: 06b is 0.6 B, 17b-128e counts active parameters."""
 ABSENT: Mapping[str, Value] = {
     "tensor_parallel": 1,
     "pipeline_parallel": 1,
@@ -47,18 +49,18 @@ ABSENT: Mapping[str, Value] = {
     "max_num_batched_tokens": 8192,
     "enable_chunked_prefill": True,
 }
-"""What Truss takes of a quantity that no key states, in both of its stacks."""
+"""Truss's defaults in both of its stacks."""
 ABSENT_IN_FIRST: Mapping[str, Value] = {**ABSENT, "kv_cache_free_fraction": 0.9}
 
 
 def claims(document: Document) -> bool:
-    """A mapping of Truss's keys, with no more under `resources` than Truss knows."""
+    """Return True for a mapping of Truss's keys with only known `resources`."""
     data = document.data
     if not isinstance(data, dict) or "apiVersion" in data:
         return False
     resources = data.get("resources")
-    known = isinstance(resources, dict) and bool(resources) and resources.keys() <= OF_RESOURCES
-    return known and bool(MARKERS & data.keys())
+    is_known = isinstance(resources, dict) and bool(resources) and resources.keys() <= OF_RESOURCES
+    return is_known and bool(MARKERS & data.keys())
 
 
 def kind(document: Document) -> str:
@@ -66,50 +68,57 @@ def kind(document: Document) -> str:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """The one model that the file deploys, where it asks for an accelerator."""
-    asked = _asked(document)
+    """Yield the one model of the file, if it requests an accelerator."""
+    asked = _read_accelerator(document)
     if not asked:
         return
     name = document.get(("model_name",))
     anchor = Origin(document, ("model_name",) if isinstance(name, str) else ACCELERATOR)
-    reading = _built(document) or _started(document, asked["gpus_per_pod"]) or Reading(_own(document, anchor), None)
-    fields = {**asked, **_described(document), **reading.fields}
-    fields.update(_named(document))
+    reading = (
+        _read_build(document)
+        or _read_start_command(document, asked["gpus_per_pod"])
+        or Reading(_read_own_server(document, anchor), None)
+    )
+    fields = {**asked, **_find_described(document), **reading.fields}
+    fields.update(_find_parameters(document))
     fields["shared_memory_default"] = Field(False, source=MOUNTED)
     role = Role("model", anchor, fields, reading.arguments, reading.open_ended)
-    yield Workload(str(name or "truss"), "inference", "truss", document, (), (_counted(document, role),))
+    yield Workload(str(name or "truss"), "inference", "truss", document, (), (_count(document, role),))
 
 
 # ---- what it runs on
 
 
-def _asked(document: Document) -> dict[str, Field]:
-    """The accelerator and how many of it; an instance type is Baseten's own name for both."""
+def _read_accelerator(document: Document) -> dict[str, Field]:
+    """Return accelerator and count. An instance type is Baseten's own name for both."""
     if machine := document.get(("resources", "instance_type")):
         at = (Origin(document, ("resources", "instance_type")),)
-        unknown = Field(Unknown(f"which GPUs the instance {machine} has is Baseten's to say", "operator preset"), at)
+        unknown = Field(Unknown(f"Baseten decides which GPUs the instance {machine} has", "operator preset"), at)
         return {"gpus_per_pod": unknown, "accelerator": unknown}
     text = document.get(ACCELERATOR)
     if not isinstance(text, str) or not text.strip():
         return {}
     name, colon, count = text.partition(":")
-    number = int(count) if count.isdecimal() else Unknown(f"the count of {text} is no number") if colon else 1
+    number = int(count) if count.isdecimal() else Unknown(f"the count of {text} is not a number") if colon else 1
     place = Origin(document, ACCELERATOR, (0, len(name)))
     times = (Origin(document, ACCELERATOR, (len(name) + 1, len(text))),) if colon else ()
     rows = (row for row in catalog.rows("resource_profiles") if row["platform"] == "baseten")
     row = next((row for row in rows if row["profile"] == name.strip()), None)
-    fields = {"gpus_per_pod": Field(number, times, source="" if colon else "one unless said otherwise")}
-    product = (row and row["accelerator"]) or Unknown(f"which product {name} is")
+    fields = {"gpus_per_pod": Field(number, times, source="" if colon else "default: one GPU")}
+    product = (row and row["accelerator"]) or Unknown(f"the accelerator {name} is not known")
     fields["accelerator"] = Field(product, (place,))
     if row and row["mig_profile"]:
         fields["mig_profile"] = Field(row["mig_profile"], source=f"{name} of Baseten")
     return fields
 
 
-def _counted(document: Document, role: Role) -> Role:
-    """Nodes of one deployment form one instance; Baseten scales their number."""
+def _count(document: Document, role: Role) -> Role:
+    """Return the deployment's fields.
+
+    Its nodes form one instance, and Baseten scales the instances.
+    """
     nodes, at = document.get(("resources", "node_count")), Origin(document, ("resources", "node_count"))
-    pods = Field(1, source="one node unless said otherwise") if nodes is None else Field(_whole(nodes), (at,))
+    pods = Field(1, source="default: one node") if nodes is None else Field(_to_count(nodes), (at,))
     per_pod = role.fields["gpus_per_pod"]
     whole: Value | Unknown = Unknown("the GPUs of the deployment are not known")
     if isinstance(per_pod.value, int) and isinstance(pods.value, int):
@@ -119,15 +128,15 @@ def _counted(document: Document, role: Role) -> Role:
     return role.having(pods_per_replica=pods, gpus_per_replica=total, replicas=replicas)
 
 
-def _whole(value: object) -> int | Unknown:
-    return value if isinstance(value, int) and not isinstance(value, bool) else Unknown(f"{value} is no count")
+def _to_count(value: object) -> int | Unknown:
+    return value if isinstance(value, int) and not isinstance(value, bool) else Unknown(f"{value} is not a count")
 
 
 # ---- what it says of the model
 
 
-def _described(document: Document) -> dict[str, Field]:
-    """The checkpoint that a model's own code is told of, or that Baseten builds an engine of."""
+def _find_described(document: Document) -> dict[str, Field]:
+    """Return the checkpoint of a custom model, or of an engine that Baseten builds."""
     path: Path = ("model_metadata", "repo_id")
     if document.get((*BUILD, "checkpoint_repository", "source")) == "HF":
         path = (*BUILD, "checkpoint_repository", "repo")
@@ -135,58 +144,60 @@ def _described(document: Document) -> dict[str, Field]:
     return {"checkpoint": Field(named, (Origin(document, path),))} if isinstance(named, str) and named else {}
 
 
-def _named(document: Document) -> dict[str, Field]:
-    """The parameter count in the model's name, where just one stands there."""
+def _find_parameters(document: Document) -> dict[str, Field]:
+    """Return the parameter count in the model's name, if it has exactly one."""
     name = document.get(("model_name",))
     if not isinstance(name, str):
         return {}
-    found = list(architecture.BILLIONS.finditer(architecture.ACTIVE.sub(lambda match: " " * len(match[0]), name)))
-    if len(found) != 1 or found[0][1] or NO_SIZE.match(name, found[0].start()):
+    matches = list(architecture.BILLIONS.finditer(architecture.ACTIVE.sub(lambda match: " " * len(match[0]), name)))
+    if len(matches) != 1 or matches[0][1] or NO_SIZE.match(name, matches[0].start()):
         return {}
-    count = Origin(document, ("model_name",), found[0].span())
-    return {"stated_parameters": Field(float(found[0][2]) * units.BILLION, (count,))}
+    count = Origin(document, ("model_name",), matches[0].span())
+    return {"stated_parameters": Field(float(matches[0][2]) * units.BILLION, (count,))}
 
 
-def _mounted(document: Document) -> dict[str, Field]:
-    """Which checkpoint lies at which path of the container."""
-    found: dict[str, Field] = {}
-    for at, entry in _entries(document, "weights"):
+def _find_mounted(document: Document) -> dict[str, Field]:
+    """Return the checkpoints by their path in the container."""
+    checkpoints: dict[str, Field] = {}
+    for at, entry in _list_entries(document, "weights"):
         source, path = entry.get("source"), entry.get("mount_location")
         if isinstance(source, str) and isinstance(path, str) and source.startswith("hf://"):
             start, end = len("hf://"), len(REVISION.sub("", source))
             place = Origin(document, ("weights", at, "source"), (start, end))
-            found[path.rstrip("/")] = Field(source[start:end], (place,))
-    for at, entry in _entries(document, "model_cache"):
+            checkpoints[path.rstrip("/")] = Field(source[start:end], (place,))
+    for at, entry in _list_entries(document, "model_cache"):
         repository, folder = entry.get("repo_id"), entry.get("volume_folder")
         if isinstance(repository, str) and isinstance(folder, str) and entry.get("kind", "hf") == "hf":
-            found[CACHE + folder.strip("/")] = Field(repository, (Origin(document, ("model_cache", at, "repo_id")),))
-    return found
+            checkpoints[CACHE + folder.strip("/")] = Field(
+                repository, (Origin(document, ("model_cache", at, "repo_id")),)
+            )
+    return checkpoints
 
 
-def _entries(document: Document, key: str) -> Iterator[tuple[int, Mapping[str, object]]]:
+def _list_entries(document: Document, key: str) -> Iterator[tuple[int, Mapping[str, object]]]:
     listed = document.get((key,))
     for at, entry in enumerate(listed if isinstance(listed, list) else ()):
         if isinstance(entry, dict):
             yield at, entry
 
 
-def _own(document: Document, anchor: Origin) -> dict[str, Field]:
-    """What a Truss without a server of another's runs: Baseten's for embeddings, else the repository's own model.py."""
+def _read_own_server(document: Document, anchor: Origin) -> dict[str, Field]:
+    """Return what a Truss without a server runs: Baseten's embeddings server, or its own model.py."""
     base_model: Path = (*BUILD, "base_model")
     if document.get(base_model) is not None:
         return {"program": Field(EMBEDDINGS, (Origin(document, base_model),))}
     if document.get(("docker_server",)) is not None:
         return {}
     unread = Field(Unknown("the Truss's own model.py decides what runs", OWN), (anchor,))
-    checkpoint = _cached(document) or Field(Unknown("the Truss's own model.py names the weights", OWN), (anchor,))
-    named = "checkpoint" in _described(document)
+    checkpoint = _find_cached(document) or Field(Unknown("the Truss's own model.py names the weights", OWN), (anchor,))
+    named = "checkpoint" in _find_described(document)
     return {"engine": unread} if named else {"engine": unread, "checkpoint": checkpoint}
 
 
-def _cached(document: Document) -> Field | None:
-    """The one checkpoint that is brought to the program's disk."""
-    brought = list(_mounted(document).values())
-    if len(brought) != 1 or len([*_entries(document, "weights"), *_entries(document, "model_cache")]) != 1:
+def _find_cached(document: Document) -> Field | None:
+    """Return the one checkpoint that Truss downloads to the program's disk."""
+    brought = list(_find_mounted(document).values())
+    if len(brought) != 1 or len([*_list_entries(document, "weights"), *_list_entries(document, "model_cache")]) != 1:
         return None
     return Field(brought[0].value, brought[0].origins, assumption="the weights that are brought are those that run")
 
@@ -194,8 +205,11 @@ def _cached(document: Document) -> Field | None:
 # ---- TensorRT-LLM, built by Baseten
 
 
-def _built(document: Document) -> Reading | None:
-    """The engine that Baseten builds of a decoder; encoders have no KV cache and are served by another program."""
+def _read_build(document: Document) -> Reading | None:
+    """Return the engine that Baseten builds for a decoder.
+
+    Encoders have no KV cache and another server.
+    """
     base_model = str(document.get((*BUILD, "base_model")) or "decoder")
     if not isinstance(document.get(BUILD), dict) or base_model not in DECODERS:
         return None
@@ -219,53 +233,55 @@ def _built(document: Document) -> Reading | None:
 # ---- a server of one's own
 
 
-def _started(document: Document, gpus: Field) -> Reading | None:
-    """The one engine that the start command runs, on the weights that the file mounts."""
-    found = task.read(_invocations(document, gpus))
-    if len(found) != 1:
+def _read_start_command(document: Document, gpus: Field) -> Reading | None:
+    """Return the one engine of the start command, with the weights that the file mounts."""
+    readings = task.read(_list_invocations(document, gpus))
+    if len(readings) != 1:
         return None
-    reading, invocation = found[0]
+    reading, invocation = readings[0]
     if invocation.conditional:
         return Reading({"engine": reading.fields["engine"]}, None, "the start command decides what runs")
     checkpoint = reading.fields.get("checkpoint")
-    held = _mounted(document).get(str(checkpoint.value).rstrip("/")) if checkpoint else None
-    if checkpoint is None or held is None:
+    mounted = _find_mounted(document).get(str(checkpoint.value).rstrip("/")) if checkpoint else None
+    if checkpoint is None or mounted is None:
         return reading
-    placed = Field(held.value, (*held.origins, *checkpoint.origins))
+    placed = Field(mounted.value, (*mounted.origins, *checkpoint.origins))
     return reading._replace(fields={**reading.fields, "checkpoint": placed})
 
 
-def _invocations(document: Document, gpus: Field) -> Iterator[Invocation]:
+def _list_invocations(document: Document, gpus: Field) -> Iterator[Invocation]:
     named = document.get(("base_image", "image"))
     image = Argument(named if isinstance(named, str) else None, Origin(document, ("base_image", "image")))
-    known = _environment(document)
+    environment = _read_environment(document)
     text = document.get(START)
     if isinstance(text, str):
         text, counts = counted.filled(text, gpus, Origin(document, ACCELERATOR))
-        known.update(counts)
-        yield from command.scripted(image, _script(document, text), known)
+        environment.update(counts)
+        yield from command.scripted(image, _read_script(document, text), environment)
     elif document.get(("docker_server", "no_build")) is True:
-        yield Invocation(image, (), known, entrypoint=True)
+        yield Invocation(image, (), environment, entrypoint=True)
 
 
-def _environment(document: Document) -> command.Environment:
+def _read_environment(document: Document) -> command.Environment:
     given = document.get(("environment_variables",))
-    known = command.Environment()
+    environment = command.Environment()
     for name, value in given.items() if isinstance(given, dict) else ():
         origin = Origin(document, ("environment_variables", name))
-        known[str(name)] = Argument(None if value is None else str(value), origin, f"{name} is set elsewhere")
-    return known
+        environment[str(name)] = Argument(None if value is None else str(value), origin, f"{name} is set elsewhere")
+    return environment
 
 
-def _script(document: Document, text: str) -> command.Script:
-    """What a shell reads: the start command, or, as no shell reads that one first, the script that it hands to a shell."""
-    handed = (word for one in shell.commands(text) if (word := _handed(one.words)) is not None)
-    inner, places = next((found for word in handed if (found := _unquoted(word))), (text, range(len(text) + 1)))
+def _read_script(document: Document, text: str) -> command.Script:
+    """Return what a shell reads: the start command, or the script that it passes to a shell."""
+    handed = (
+        word for shell_command in shell.commands(text) if (word := _find_passed_script(shell_command.words)) is not None
+    )
+    inner, places = next((unquoted for word in handed if (unquoted := _unquote(word))), (text, range(len(text) + 1)))
     return command.Script(inner, lambda start, end: Origin(document, START, (places[start], places[end])))
 
 
-def _handed(words: tuple[shell.Word, ...]) -> shell.Word | None:
-    """The script of `sh -c SCRIPT`."""
+def _find_passed_script(words: tuple[shell.Word, ...]) -> shell.Word | None:
+    """Return the script of `sh -c SCRIPT`."""
     for at, word in enumerate(words[:-2]):
         option = words[at + 1].text or ""
         if (word.text or "").rsplit("/", 1)[-1] in command.SHELLS and command.SHELL_OPTION.fullmatch(option):
@@ -273,8 +289,8 @@ def _handed(words: tuple[shell.Word, ...]) -> shell.Word | None:
     return None
 
 
-def _unquoted(word: shell.Word) -> tuple[str, list[int]] | None:
-    """The text inside one pair of quotes, and where each of its characters, and its end, stands; None for other words."""
+def _unquote(word: shell.Word) -> tuple[str, list[int]] | None:
+    """Return the text inside one pair of quotes, with its character offsets; None for other words."""
     raw, quote = word.raw, word.raw[:1]
     if len(raw) < 2 or quote not in "'\"" or not raw.endswith(quote):
         return None

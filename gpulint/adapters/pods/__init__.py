@@ -1,4 +1,4 @@
-"""The pod template: what each container that computes asks for, runs, and is placed on."""
+"""The pod template: what each computing container requests and runs, and where it is placed."""
 
 from __future__ import annotations
 
@@ -30,34 +30,37 @@ RAY = re.compile(r"(?:^|[/_-])ray(?:$|[_.-])|multi-node-serving")
 GPU_IMAGE = re.compile(
     r"/vllm-openai\b|/sglang\b|/text-generation-inference\b|/lmdeploy\b|nvcr\.io/nim/|/tensorrt-llm/"
 )
-"""Images that their makers build for GPUs; builds for other devices are other repositories or tags, which engines read."""
+"""Images that are built for GPUs.
+
+Builds for other devices have other repositories or tags, which engines read.
+"""
 DEVICES = re.compile(r"(?:\d+|GPU-[\w-]+)(?:,(?:\d+|GPU-[\w-]+))*")
 HAMI = frozenset({"nvidia.com/gpumem", "nvidia.com/gpumem-percentage", "nvidia.com/gpucores"})
 RDMA = re.compile(r"rdma/|vpc\.amazonaws\.com/efa|nvidia\.com/hostdev|/rdma|networking\.gke\.io\.networks/rdma")
 PLACING = frozenset({"serving.kserve.io/gke-accelerator", "serving.kubeflow.org/gke-accelerator"})
 
 REQUESTED = Unknown("each request names the model", "caller's variable")
-"""What an Ollama server runs that no command of its container pulls."""
+"""The model of an Ollama server for which no command pulls one."""
 
 
 def roles(
     document: Document, spec: Path, annotations: Mapping[str, Origin], supplied: Mapping[str, Argument] = {}
 ) -> Iterator[Role]:
-    """One role for each container of a pod template that asks for GPUs or starts a known engine.
+    """Yield one role for each container that requests GPUs or starts a known engine.
 
     `supplied` are variables that the object's controller sets where the container does not.
     """
     placed = placement.fields(document, spec)
-    given = _annotated(annotations)
+    given = _read_annotations(annotations)
     of_pod = hazards.of_pod(document, spec)
-    for path in _containers(document, spec):
-        for role in _container(document, spec, path, placed, given, supplied):
+    for path in _list_containers(document, spec):
+        for role in _read_container(document, spec, path, placed, given, supplied):
             yield role.having(**of_pod)
             of_pod = {}
 
 
-def _containers(document: Document, spec: Path) -> Iterator[Path]:
-    """Where the containers stand, those too that are started before the others and run beside them."""
+def _list_containers(document: Document, spec: Path) -> Iterator[Path]:
+    """Yield the paths of the containers, including sidecars that start before the others."""
     for key in ("containers", "initContainers"):
         listed = document.get((*spec, key))
         for at, container in enumerate(listed if isinstance(listed, list) else ()):
@@ -65,7 +68,7 @@ def _containers(document: Document, spec: Path) -> Iterator[Path]:
                 yield (*spec, key, at)
 
 
-def _container(
+def _read_container(
     document: Document,
     spec: Path,
     path: Path,
@@ -73,59 +76,70 @@ def _container(
     given: Mapping[str, Field],
     supplied: Mapping[str, Argument],
 ) -> Iterator[Role]:
-    resources = _resources(document, path)
+    resources = _list_resources(document, path)
     environment = command.environment(document, path, supplied)
     find = functools.partial(mounted.file, document, spec, path)
-    invocations = _invocations(document, path, environment, find)
-    read = [(reading, one) for one in invocations if (reading := config_file.trainer(_read(one, find), find))]
+    invocations = _list_invocations(document, path, environment, find)
+    read = [
+        (reading, invocation)
+        for invocation in invocations
+        if (reading := config_file.trainer(_read_engine(invocation, find), find))
+    ]
     if not resources:
-        read = [(reading, one) for reading, one in read if one.arguments]
-    claimed = {} if resources else _claimed(document, spec, path)
+        read = [(reading, invocation) for reading, invocation in read if invocation.arguments]
+    claimed = {} if resources else _find_claimed(document, spec, path)
     if not (resources or read or claimed):
         return
     name = document.get((*path, "name"))
     anchor = Origin(document, (*path, "name")) if isinstance(name, str) else Origin(document, path)
-    asked = {**_hardware(document, path, resources), **claimed}
-    pod = {**asked, **_settings(document, spec, path, environment), **placed}
+    asked = {**_read_hardware(document, path, resources), **claimed}
+    pod = {**asked, **_read_settings(document, spec, path, environment), **placed}
     pod |= accelerator_resources.chosen(asked, placed)
     pod |= hazards.of(document, spec, path, environment, bool(resources or claimed))
     pod |= variables.fields(variables.exported(environment, invocations))
     pod |= {**image_vendor.fields(document, (*path, "image")), **startup.fields(document, path)}
     pod |= image_tag.fields(document, (*path, "image")) if read else {}
     if "sharing" in placed and pod["gpus_per_pod"].value not in (0, 1):
-        pod["gpus_per_pod"] = Field(Unknown("the count is of shares of cards"), pod["gpus_per_pod"].origins)
-    if share := _granted_share(document, path):
+        pod["gpus_per_pod"] = Field(
+            Unknown("the count is of GPU shares, not of whole GPUs"), pod["gpus_per_pod"].origins
+        )
+    if share := _locate_share(document, path):
         pod["sharing"] = Field("HAMi", (share,))
-        pod["device_memory_bytes"] = Field(Unknown("a share of the card's memory is granted"), (share,))
+        pod["device_memory_bytes"] = Field(Unknown("only a share of the GPU's memory is granted"), (share,))
     if variable := command.self_reference(environment):
         pod["unexpanded_variable"] = variable
-    if _joins_a_cluster(invocations, environment):
+    if _joins_ray_cluster(invocations, environment):
         pod["multi_node"] = Field(True, source="Ray in the script")
-    pod |= {} if read else _program(document, path, invocations, find)
-    pod |= _off_card(document, path, invocations) if resources and not read else {}
+    pod |= {} if read else _read_program(document, path, invocations, find)
+    pod |= _find_cpu_program(document, path, invocations) if resources and not read else {}
     for reading in settled(read, pod["gpus_per_pod"].value) or (Reading({}, None),):
-        own = {**pod, **reading.fields, **_askless(document, spec, path, reading), **_told(given, reading)}
+        own = {
+            **pod,
+            **reading.fields,
+            **_find_gpu_image(document, spec, path, reading),
+            **_read_model_name(given, reading),
+        }
         checkpoint, engine = (str(own[name].value) if name in own else "" for name in ("checkpoint", "engine"))
         if engine == "ollama" and "checkpoint" not in own:
             own["checkpoint"] = Field(REQUESTED, (Origin(document, (*path, "image")),))
         if any(name in environment for name in engines.own_variables(engine)):
             own["service_links"] = Field(False, source="the container sets the variable itself")
-        moved = any(volume.elsewhere(one.arguments) for _, one in read)
+        moved = any(volume.elsewhere(invocation.arguments) for _, invocation in read)
         if not moved and (room := volume.size(document, spec, path, environment, engine, checkpoint)):
             own["model_volume_bytes"] = room
         yield Role(str(name or path[-1]), anchor, own, reading.arguments, reading.open_ended)
 
 
-def _invocations(
+def _list_invocations(
     document: Document, path: Path, environment: command.Environment, find: Callable[[str], Origin | None]
 ) -> tuple[Invocation, ...]:
-    """The programs of a container, with the arguments that files which are mounted into it hold."""
+    """Return the programs of a container, with arguments from mounted files."""
     started = command.invocations(document, path, environment, find)
-    return tuple(config_file.expanded(one, find) for one in started)
+    return tuple(config_file.expanded(invocation, find) for invocation in started)
 
 
-def _claimed(document: Document, spec: Path, path: Path) -> dict[str, Field]:
-    """The devices that resource claims bring."""
+def _find_claimed(document: Document, spec: Path, path: Path) -> dict[str, Field]:
+    """Return the devices of resource claims."""
     if "laims" not in document.text:  # resourceClaims of the pod, claims of the container
         return {}
     from gpulint.adapters.pods import device_claims
@@ -134,47 +148,49 @@ def _claimed(document: Document, spec: Path, path: Path) -> dict[str, Field]:
 
 
 def launched(document: Document, spec: Path, supplied: Mapping[str, Argument]) -> Reading | None:
-    """What the first container of a pod without GPUs starts in the pods of others: an engine, or else a program."""
-    for path in _containers(document, spec):
+    """Return the engine or program that the first container of a GPU-less pod starts in other pods."""
+    for path in _list_containers(document, spec):
         environment = command.environment(document, path, supplied)
         find = functools.partial(mounted.file, document, spec, path)
-        invocations = _invocations(document, path, environment, find)
-        said = variables.fields(variables.exported(environment, invocations))
-        started = (config_file.trainer(engines.read(one), find) for one in invocations if one.arguments)
+        invocations = _list_invocations(document, path, environment, find)
+        environment_fields = variables.fields(variables.exported(environment, invocations))
+        started = (
+            config_file.trainer(engines.read(invocation), find) for invocation in invocations if invocation.arguments
+        )
         read = [reading for reading in started if reading is not None]
         if len(read) == 1:
-            return read[0]._replace(fields={**said, **read[0].fields})
+            return read[0]._replace(fields={**environment_fields, **read[0].fields})
         from gpulint.adapters.trainers import custom_trainer as programs  # most containers start an engine by itself
 
         named = programs.started(invocations)
-        return Reading({**said, "program": Field(named.text, (named.origin,))}, None) if named else None
+        return Reading({**environment_fields, "program": Field(named.text, (named.origin,))}, None) if named else None
     return None
 
 
-def _read(invocation: Invocation, find: Callable[[str], Origin | None]) -> Reading | None:
-    """The engine that a command starts, or the trainer behind a launcher."""
-    found = engines.read(invocation)
-    if found is None and invocation.arguments:
+def _read_engine(invocation: Invocation, find: Callable[[str], Origin | None]) -> Reading | None:
+    """Return the engine that a command starts, or the trainer behind a launcher."""
+    reading = engines.read(invocation)
+    if reading is None and invocation.arguments:
         from gpulint.adapters.trainers import custom_trainer as programs
 
-        found = programs.reading(invocation, find)
-    nodes = found.fields.get("pods_per_replica") if found else None
+        reading = programs.reading(invocation, find)
+    nodes = reading.fields.get("pods_per_replica") if reading else None
     if (
-        found is None
+        reading is None
         or nodes is None
         or nodes.value == 1
-        or engines.purpose(str(found.fields["engine"].value)) != "training"
+        or engines.purpose(str(reading.fields["engine"].value)) != "training"
     ):
-        return found
+        return reading
     several = Field(True, source="the launcher starts ranks on several nodes")
-    others = {name: field for name, field in found.fields.items() if name != "pods_per_replica"}
-    return found._replace(fields={**others, "multi_node": several})
+    others = {name: field for name, field in reading.fields.items() if name != "pods_per_replica"}
+    return reading._replace(fields={**others, "multi_node": several})
 
 
-def _program(
+def _read_program(
     document: Document, path: Path, invocations: Sequence[Invocation], find: Callable[[str], Origin | None]
 ) -> dict[str, Field]:
-    """What runs where no engine that we read does: the program that the command names, or else what the image holds."""
+    """Return what runs without a known engine: the program of the command, or else of the image."""
     from gpulint.adapters.trainers import custom_trainer as programs
 
     if trained := programs.fields(invocations, find):
@@ -182,7 +198,7 @@ def _program(
     if name := programs.started(invocations):
         return {
             "program": Field(name.text, (name.origin,)),
-            **own_words.devices(word for one in invocations for word in one.arguments),
+            **own_words.devices(word for invocation in invocations for word in invocation.arguments),
         }
     image = Origin(document, (*path, "image"))
     if not isinstance(document.get(image.path), str):
@@ -190,22 +206,25 @@ def _program(
     return {"program": Field(Unknown("the image decides what runs", "image default"), (image,))}
 
 
-def _off_card(document: Document, path: Path, invocations: Sequence[Invocation]) -> dict[str, Field]:
+def _find_cpu_program(document: Document, path: Path, invocations: Sequence[Invocation]) -> dict[str, Field]:
     from gpulint.adapters.programs import cpu_only_images as off_card  # most containers start an engine
 
     return off_card.fields(document, path, invocations)
 
 
-def _told(given: Mapping[str, Field], reading: Reading) -> dict[str, Field]:
-    """What annotations state, read as the engine reads it: the name of a model may tell more than its checkpoint."""
+def _read_model_name(given: Mapping[str, Field], reading: Reading) -> dict[str, Field]:
+    """Return the fields of annotations as the engine reads them.
+
+    A model's name may set more than a checkpoint.
+    """
     engine, stated = reading.fields.get("engine"), given.get("checkpoint")
     if engine is None or stated is None:
         return dict(given)
     return {**given, **engines.named(str(engine.value), str(stated.value), stated.origins[0])}
 
 
-def _askless(document: Document, spec: Path, path: Path, reading: Reading) -> dict[str, Field]:
-    """The image of an engine whose container lists resources, but none that gives it a GPU."""
+def _find_gpu_image(document: Document, spec: Path, path: Path, reading: Reading) -> dict[str, Field]:
+    """Return an engine's image if its container lists resources, but no GPU."""
     asked = [document.get((*path, "resources", side)) for side in ("limits", "requests")]
     names = [str(name) for amounts in asked if isinstance(amounts, dict) for name in amounts]
     granted = any("/" in name for name in names) or document.get((*path, "resources", "claims"))
@@ -218,8 +237,8 @@ def _askless(document: Document, spec: Path, path: Path, reading: Reading) -> di
     return {"engine_image": Field(image, (Origin(document, (*path, "image")),))}
 
 
-def _granted_share(document: Document, path: Path) -> Origin | None:
-    """Where HAMi's resources grant a share of a card."""
+def _locate_share(document: Document, path: Path) -> Origin | None:
+    """Locate the HAMi resource that grants a share of a GPU."""
     for side in ("limits", "requests"):
         amounts = document.get((*path, "resources", side))
         for name in amounts if isinstance(amounts, dict) else ():
@@ -229,16 +248,19 @@ def _granted_share(document: Document, path: Path) -> Origin | None:
 
 
 def settled(read: Sequence[tuple[Reading, Invocation]], gpus: Value | Unknown) -> tuple[Reading, ...]:
-    """The readings of a container's engines, with what several of them, or a branch around one, leave open."""
-    branched = any(one.conditional for _, one in read)
-    if branched and all(one.final for _, one in read[:-1]) and (len(read) > 1 or read[0][1].final):
+    """Return the readings of a container's engines.
+
+    Several engines, or a branch, leave fields unknown.
+    """
+    branched = any(invocation.conditional for _, invocation in read)
+    if branched and all(invocation.final for _, invocation in read[:-1]) and (len(read) > 1 or read[0][1].final):
         return (agreed([reading for reading, _ in read]),)
     if len(read) > 1 and branched:
         reason = "which of several commands runs is decided by the script"
         return (Reading({"engine": read[0][0].fields["engine"]}, None, reason),)
     if len(read) > 1 and gpus == 1:
         readings = [reading for reading, _ in read]
-        return tuple(_beside(one, readings[:at], len(readings)) for at, one in enumerate(readings))
+        return tuple(_add_neighbours(reading, readings[:at], len(readings)) for at, reading in enumerate(readings))
     if len(read) > 1:
         shared = Field(Unknown("several engines share the container"))
         return tuple(reading._replace(fields={**reading.fields, "gpus_per_pod": shared}) for reading, _ in read)
@@ -249,26 +271,28 @@ def settled(read: Sequence[tuple[Reading, Invocation]], gpus: Value | Unknown) -
 
 
 def agreed(readings: Sequence[Reading]) -> Reading:
-    """What alternatives of which one runs have in common; a field that they state differently is unknown."""
+    """Return what alternative commands have in common. A field with different values is unknown."""
     first, *others = readings
-    if any(one.fields["engine"].value != first.fields["engine"].value for one in others):
+    if any(alternative.fields["engine"].value != first.fields["engine"].value for alternative in others):
         return Reading({}, None, "which of several engines runs is decided by the script")
-    names = dict.fromkeys(name for one in readings for name in one.fields)
-    fields = {name: _common([one.fields.get(name) for one in readings]) for name in names}
-    reason = next((one.open_ended for one in readings if one.open_ended), "")
+    names = dict.fromkeys(name for reading in readings for name in reading.fields)
+    fields = {name: _merge_field([reading.fields.get(name) for reading in readings]) for name in names}
+    reason = next((reading.open_ended for reading in readings if reading.open_ended), "")
     return Reading(fields, None if others else first.arguments, reason)
 
 
-def _common(stated: Sequence[Field | None]) -> Field:
+def _merge_field(stated: Sequence[Field | None]) -> Field:
     first = next(field for field in stated if field is not None)
     if all(field is not None and field.value == first.value for field in stated):
         return first
-    return Field(Unknown("the commands of which the script runs one state it differently"), first.origins)
+    return Field(Unknown("the alternative commands of the script set different values"), first.origins)
 
 
-def _beside(reading: Reading, earlier: Sequence[Reading], engines_on_card: int) -> Reading:
-    """An engine that shares the container's one card with those started before and after it."""
-    stated = [one.fields["gpu_memory_utilization"].value for one in earlier if "gpu_memory_utilization" in one.fields]
+def _add_neighbours(reading: Reading, earlier: Sequence[Reading], engines_on_card: int) -> Reading:
+    """Return an engine that shares the container's one GPU with the engines before and after it."""
+    stated = [
+        engine.fields["gpu_memory_utilization"].value for engine in earlier if "gpu_memory_utilization" in engine.fields
+    ]
     shares = [share for share in stated if isinstance(share, float)]
     source = "the container's script"
     fields = {
@@ -279,23 +303,25 @@ def _beside(reading: Reading, earlier: Sequence[Reading], engines_on_card: int) 
     if len(shares) == len(earlier):
         fields["earlier_memory_utilization"] = Field(sum(shares), source=source)
     elif stated:
-        fields["earlier_memory_utilization"] = Field(Unknown("a neighbour's share of the card is not stated"))
+        fields["earlier_memory_utilization"] = Field(
+            Unknown("the memory share of another engine on the GPU is not stated")
+        )
     return reading._replace(fields=fields)
 
 
-def _joins_a_cluster(invocations: Sequence[Invocation], environment: Mapping[str, object]) -> bool:
-    """Whether the script starts or joins a Ray cluster, whose other pods may lend GPUs."""
+def _joins_ray_cluster(invocations: Sequence[Invocation], environment: Mapping[str, object]) -> bool:
+    """Return True if the script starts or joins a Ray cluster, whose other pods may lend GPUs."""
     words = (argument.text or "" for invocation in invocations for argument in invocation.arguments)
     return "RAY_ADDRESS" in environment or any(RAY.search(word) for word in words)
 
 
-def _hardware(document: Document, path: Path, resources: Mapping[str, tuple[Origin, ...]]) -> dict[str, Field]:
-    """GPU count, resource name and MIG profile; a container without an image is a patch, whose other half is elsewhere."""
+def _read_hardware(document: Document, path: Path, resources: Mapping[str, tuple[Origin, ...]]) -> dict[str, Field]:
+    """Return GPU count, resource name and MIG profile. A container without an image is a patch."""
     if not resources:
-        return {"gpus_per_pod": Field(Unknown("no GPU resource is asked for")), **_other_device(document, path)}
+        return {"gpus_per_pod": Field(Unknown("no GPU resource is requested")), **_find_other_device(document, path)}
     (name, origins), *others = resources.items()
     fields = {"accelerator_resource": Field(name)}
-    count = Unknown("several accelerator resources are asked for") if others else gpu_count(document, origins[0])
+    count = Unknown("several accelerator resources are requested") if others else gpu_count(document, origins[0])
     fields["gpus_per_pod"] = Field(count, origins)
     if isinstance(count, float):
         fields["gpu_count_whole"] = Field(False, origins)
@@ -308,8 +334,8 @@ def _hardware(document: Document, path: Path, resources: Mapping[str, tuple[Orig
     return fields if others else fields | accelerator_resources.fields(name, origins)
 
 
-def _other_device(document: Document, path: Path) -> dict[str, Field]:
-    """An accelerator that is no GPU, or the CPU of an image or a command that says so."""
+def _find_other_device(document: Document, path: Path) -> dict[str, Field]:
+    """Return an accelerator that is not a GPU."""
     for side in ("limits", "requests"):
         amounts = document.get((*path, "resources", side))
         for name in amounts if isinstance(amounts, dict) else ():
@@ -319,7 +345,7 @@ def _other_device(document: Document, path: Path) -> dict[str, Field]:
 
 
 def gpu_count(document: Document, origin: Origin) -> Value | Unknown:
-    """A GPU count as written; what is no number is unknown, never zero."""
+    """Return a GPU count as written. If it is not a number it is unknown, never zero."""
     value = document.get(origin.path)
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return Unknown("the GPU count is empty")
@@ -330,48 +356,48 @@ def gpu_count(document: Document, origin: Origin) -> Value | Unknown:
     return int(amount) if amount.denominator == 1 else float(amount)
 
 
-def _resources(document: Document, path: Path) -> dict[str, tuple[Origin, ...]]:
-    """Accelerator resources of a container: limits first, then requests."""
-    found: dict[str, list[Origin]] = {}
+def _list_resources(document: Document, path: Path) -> dict[str, tuple[Origin, ...]]:
+    """Return the accelerator resources of a container: limits first, then requests."""
+    resources: dict[str, list[Origin]] = {}
     for side in ("limits", "requests"):
         amounts = document.get((*path, "resources", side))
         for name in amounts if isinstance(amounts, dict) else ():
             if GPU.fullmatch(str(name)):
-                found.setdefault(str(name), []).append(Origin(document, (*path, "resources", side, name)))
-    return {name: tuple(origins) for name, origins in found.items()}
+                resources.setdefault(str(name), []).append(Origin(document, (*path, "resources", side, name)))
+    return {name: tuple(origins) for name, origins in resources.items()}
 
 
-def _settings(document: Document, spec: Path, path: Path, environment: Mapping[str, Argument]) -> dict[str, Field]:
-    """Memory, CPU, visible devices, shared memory and RDMA of a container."""
+def _read_settings(document: Document, spec: Path, path: Path, environment: Mapping[str, Argument]) -> dict[str, Field]:
+    """Return memory, CPU, visible devices, shared memory and RDMA of a container."""
     fields: dict[str, Field] = {}
     limits = document.get((*path, "resources", "limits"))
     for name in limits if isinstance(limits, dict) else ():
         origin = Origin(document, (*path, "resources", "limits", name))
         if name == "memory":
-            fields["host_memory_bytes"] = Field(_parsed(document, origin, units.bytes_of), (origin,))
+            fields["host_memory_bytes"] = Field(_parse(document, origin, units.bytes_of), (origin,))
         elif name == "cpu":
-            fields["cpu_cores"] = Field(_parsed(document, origin, lambda text: float(units.quantity(text))), (origin,))
+            fields["cpu_cores"] = Field(_parse(document, origin, lambda text: float(units.quantity(text))), (origin,))
         elif RDMA.search(str(name)):
             fields["rdma_devices"] = Field(gpu_count(document, origin), (origin,))
     requested = Origin(document, (*path, "resources", "requests", "memory"))
     if document.get(requested.path) is not None:
-        fields["host_memory_request_bytes"] = Field(_parsed(document, requested, units.bytes_of), (requested,))
+        fields["host_memory_request_bytes"] = Field(_parse(document, requested, units.bytes_of), (requested,))
     fields["shared_memory_default"] = Field(not _mounts_shared_memory(document, spec, path))
     further = isinstance(environment, command.Environment) and environment.open_ended
     if document.get((*spec, "enableServiceLinks")) is False or further:
         fields["service_links"] = Field(False)
-    return {**fields, **_told_by_environment(environment)}
+    return {**fields, **_read_visible_devices(environment)}
 
 
-def _told_by_environment(environment: Mapping[str, Argument]) -> dict[str, Field]:
-    """How many devices stay visible, where they are listed."""
+def _read_visible_devices(environment: Mapping[str, Argument]) -> dict[str, Field]:
+    """Return how many devices stay visible, if they are listed."""
     visible = environment.get("CUDA_VISIBLE_DEVICES")
     if visible is None or not DEVICES.fullmatch(visible.text or ""):
         return {}
     return {"visible_devices": Field(len((visible.text or "").split(",")), (visible.origin,))}
 
 
-def _parsed(document: Document, origin: Origin, parse: object) -> Value | Unknown:
+def _parse(document: Document, origin: Origin, parse: object) -> Value | Unknown:
     value = document.get(origin.path)
     try:
         parsed: Value = parse(value)  # type: ignore[operator]
@@ -381,7 +407,7 @@ def _parsed(document: Document, origin: Origin, parse: object) -> Value | Unknow
 
 
 def _mounts_shared_memory(document: Document, spec: Path, path: Path) -> bool:
-    """Whether anything but the runtime's 64 MiB stands at /dev/shm."""
+    """Return True if something other than the runtime's 64 MiB is mounted at /dev/shm."""
     if document.get((*spec, "hostIPC")) is True:
         return True
     mounts = document.get((*path, "volumeMounts"))
@@ -395,18 +421,18 @@ def _mounts_shared_memory(document: Document, spec: Path, path: Path) -> bool:
 
 
 def hints(document: Document, *metadata: Path) -> dict[str, Origin]:
-    """The labels and annotations that say what a pod is about, of an object and of its template."""
-    found: dict[str, Origin] = {}
-    for path in (place for one in metadata for place in ((*one, "labels"), (*one, "annotations"))):
+    """Return the labels and annotations that describe a pod, of an object and of its template."""
+    origins: dict[str, Origin] = {}
+    for path in (place for base in metadata for place in ((*base, "labels"), (*base, "annotations"))):
         given = document.get(path)
         for key in given if isinstance(given, dict) else ():
             if str(key).startswith("gpulint/") or key in PLACING:
-                found[str(key)] = Origin(document, (*path, key))
-    return found
+                origins[str(key)] = Origin(document, (*path, key))
+    return origins
 
 
-def _annotated(annotations: Mapping[str, Origin]) -> dict[str, Field]:
-    """Fields that annotations state: gpulint's own, and KServe's, which becomes a node selector."""
+def _read_annotations(annotations: Mapping[str, Origin]) -> dict[str, Field]:
+    """Return the fields in annotations: gpulint's own, and KServe's, which becomes a node selector."""
     fields: dict[str, Field] = {}
     for key, origin in annotations.items():
         text = origin.text().strip()
@@ -417,18 +443,18 @@ def _annotated(annotations: Mapping[str, Origin]) -> dict[str, Field]:
             unlisted = Unknown(f"the catalog has no accelerator {text}")
             fields["accelerator"] = Field(product.id if product else unlisted, (origin,))
         elif key == "gpulint/nvlink-bridge":
-            known = text.lower() in ("true", "false")
+            is_flag = text.lower() in ("true", "false")
             fields["nvlink_bridge"] = Field(
-                text.lower() == "true" if known else Unknown("neither true nor false"), (origin,)
+                text.lower() == "true" if is_flag else Unknown("neither true nor false"), (origin,)
             )
         elif (word := key.removeprefix("gpulint/")) in objectives.WORDS:
-            fields[objectives.WORDS[word].quantity] = Field(_objective(word, text), (origin,))
+            fields[objectives.WORDS[word].quantity] = Field(_read_objective(word, text), (origin,))
         elif (listed := hardware.labels().get(("cloud.google.com/gke-accelerator", text))) and key in PLACING:
             fields["accelerator"] = Field(listed, (origin,))
     return fields
 
 
-def _objective(word: str, text: str) -> Value | Unknown:
+def _read_objective(word: str, text: str) -> Value | Unknown:
     try:
         return objectives.read(word, text)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""Saved: where a training run keeps its checkpoints, of a pod or of a batch job, and whether anything outlives it."""
+"""Saved: where the checkpoints of a training run are kept, and whether they outlive its pod or job."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ CARRIED = re.compile(
     r"|\baws s3\b|\bgcloud storage\b|\bossutil|push_to_hub|hub_|hf upload|huggingface-cli upload|\brsync\b|\bscp\b|\bazcopy\b"
     r"|\bmc (?:cp|mirror)\b|\bkubectl cp\b|upload"
 )
-"""What may carry checkpoints out of a pod or a node."""
+"""Tools and schemes that may copy checkpoints out of a pod or a node."""
 SCRATCH = re.compile(
     r"(?:/tmp|/var/tmp|/dev/shm|\"?\$\{?(?:TMPDIR|SLURM_TMPDIR|LOCAL_SCRATCH|LOCALSCRATCH)\b\}?)(?:/|\"|$)"
 )
-"""Folders of a node that a batch system empties when its job ends, or that only that node sees."""
+"""Node-local folders that a batch system empties after the job, or that only that node has."""
 BROUGHT = re.compile(
     r"(?m)^[^#\n]*\b(?:cp|mv|rsync|tar|scp|sbcast|sgather|zip)\b[^\n]*(?:/tmp|TMPDIR|/dev/shm|LOCAL_?SCRATCH)"
 )
-"""A line of a script that may bring something back from such a folder."""
+"""A line of a script that may copy something back from such a folder."""
 
 SAVES = re.compile(r"--(?:checkpoint|save|ckpt)[-_](?:freq|frequency|interval|steps|every)\b")
-"""Arguments of somebody's own program that say how often it saves."""
+"""Arguments of a custom program that set how often it saves."""
 FOLDER = re.compile(
     r"--(?:checkpoint|checkpoints|save|ckpt)[-_](?:dir|path|folder|checkpoint)[= ]+(?P<folder>[\w./-]+)(?=\s|$)"
 )
@@ -38,31 +38,34 @@ PROGRAM = re.compile(r"(?:^|\s)(/[\w./-]+\.py)\b")
 
 
 def fields(role: Role, document: Document, spec: Path, container: Path, repository: Repository) -> dict[str, Field]:
-    """What the checkpoints of a container's run lie on."""
-    stated = role.fields.get("checkpoint_folder") or _of_own_program(role, document, container)
-    folder = _absolute(document, spec, container, stated)
+    """Return the volume of a container's checkpoints."""
+    stated = role.fields.get("checkpoint_folder") or _find_own_folder(role, document, container)
+    folder = _resolve_folder(document, spec, container, stated)
     if stated is None or folder is None:
         return {}
     if not folder:
-        found: Volume | None = Volume("container", Origin(document, (*container, "name")), "local")
+        volume: Volume | None = Volume("container", Origin(document, (*container, "name")), "local")
     else:
-        found = claims.holding(document, spec, container, folder, repository)
-    if found is None or (found.kind in (*claims.EPHEMERAL, "memory") and _carried(document, spec)):
+        volume = claims.holding(document, spec, container, folder, repository)
+    if volume is None or (volume.kind in (*claims.EPHEMERAL, "memory") and _copies_out(document, spec)):
         return {}
-    told = {"checkpoint_volume": Field(found.kind, (*stated.origins, found.origin)), "checkpoint_folder": stated}
-    if found.size is not None and found.bounded:
-        told["checkpoint_volume_bytes"] = found.size
-    if found.bytes_per_s is not None:
-        told["provisioned_write_bytes_per_s"] = found.bytes_per_s
-    return told
+    checkpoint_fields = {
+        "checkpoint_volume": Field(volume.kind, (*stated.origins, volume.origin)),
+        "checkpoint_folder": stated,
+    }
+    if volume.size is not None and volume.bounded:
+        checkpoint_fields["checkpoint_volume_bytes"] = volume.size
+    if volume.bytes_per_s is not None:
+        checkpoint_fields["provisioned_write_bytes_per_s"] = volume.bytes_per_s
+    return checkpoint_fields
 
 
-def _of_own_program(role: Role, document: Document, container: Path) -> Field | None:
-    """The folder that a program of somebody's own is told to save into, as often as it is told."""
+def _find_own_folder(role: Role, document: Document, container: Path) -> Field | None:
+    """Return the checkpoint folder of a custom program, if it saves at intervals."""
     asked = role.value("accelerator_resource") is not None
-    places = list(_written(document, container))
-    known = role.text("engine") and "program" not in role.fields
-    if not asked or known or not any(SAVES.search(str(document.get(path))) for path in places):
+    places = list(_list_words(document, container))
+    is_engine = role.text("engine") and "program" not in role.fields
+    if not asked or is_engine or not any(SAVES.search(str(document.get(path))) for path in places):
         return None
     for path in places:
         if match := FOLDER.search(str(document.get(path))):
@@ -70,45 +73,47 @@ def _of_own_program(role: Role, document: Document, container: Path) -> Field | 
     return None
 
 
-def _written(document: Document, container: Path) -> Iterator[Path]:
-    """Where the words of a container's command stand."""
+def _list_words(document: Document, container: Path) -> Iterator[Path]:
+    """Yield the paths of the words of a container's command."""
     for key in ("command", "args"):
         listed = document.get((*container, key))
         yield from ((*container, key, at) for at in range(len(listed) if isinstance(listed, list) else 0))
 
 
-def _absolute(document: Document, spec: Path, container: Path, stated: Field | None) -> str | None:
-    """The folder from the root of the container; empty where it lies in the image's own; None where that is not known."""
+def _resolve_folder(document: Document, spec: Path, container: Path, stated: Field | None) -> str | None:
+    """Return the absolute folder; empty if it is in the image, None if that is not known."""
     folder = stated.value if stated is not None else None
     if not isinstance(folder, str) or "://" in folder or folder.startswith("~"):
         return None
     base = document.get((*container, "workingDir"))
     if folder.startswith("/") or isinstance(base, str):
         return posixpath.join(str(base), folder)
-    return "" if _starts_in_its_image(document, spec, container) else None
+    return "" if _runs_in_image(document, spec, container) else None
 
 
-def _starts_in_its_image(document: Document, spec: Path, container: Path) -> bool:
-    """Whether a command runs in a folder of its image: the program lies there, or nothing else is mounted."""
-    words = " ".join(str(document.get(path)) for path in _written(document, container))
+def _runs_in_image(document: Document, spec: Path, container: Path) -> bool:
+    """Return True if a command runs in a folder of its image."""
+    words = " ".join(str(document.get(path)) for path in _list_words(document, container))
     if CHANGED.search(words):
         return False
-    held = {str(document.get((*at, "mountPath"))).rstrip("/") for at in claims.mounts(document, container)}
+    mounted = {str(document.get((*at, "mountPath"))).rstrip("/") for at in claims.mounts(document, container)}
     programs = PROGRAM.findall(words)
     if programs:
-        return not any(one.startswith(f"{folder}/") for one in programs for folder in held)
-    return held <= {"/dev/shm"}
+        return not any(program_path.startswith(f"{folder}/") for program_path in programs for folder in mounted)
+    return mounted <= {"/dev/shm"}
 
 
-def _carried(document: Document, spec: Path) -> bool:
-    """Whether anything in a pod may carry its checkpoints out: a store in its words, or a container beside it."""
+def _copies_out(document: Document, spec: Path) -> bool:
+    """Return True if something in a pod may copy its checkpoints out: a store, or another container."""
     if len(list(kinds.items(document, (*spec, "containers")))) > 1:
         return True
     return any(CARRIED.search(claims.words(document, at)) for at in kinds.items(document, (*spec, "containers")))
 
 
 def scratch(role: Role, document: Document) -> dict[str, Field]:
-    """Checkpoints of a batch job in a folder that only its node has, and that nothing in the script brings back."""
+    """Return a batch job's checkpoints in a node-local folder from which the script copies nothing
+    back.
+    """
     stated = role.fields.get("checkpoint_folder")
     if stated is None or not stated.origins or ("partition" not in role.fields and "#SBATCH" not in document.text):
         return {}

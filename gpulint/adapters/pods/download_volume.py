@@ -1,4 +1,4 @@
-"""The volume that the weights of a container are downloaded to, and its size where the file states it."""
+"""The volume to which a container downloads its weights, and its size if the file states it."""
 
 from __future__ import annotations
 
@@ -14,55 +14,61 @@ from gpulint.workload import Field, Origin, Unknown
 HUB_ID = re.compile(r"[\w.-]+/[\w.-]+")
 """A checkpoint that is downloaded, not a path."""
 CACHE_VARIABLES = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME")
-"""huggingface_hub, docs/source/en/package_reference/environment_variables.md, the narrower one first."""
+"""huggingface_hub, docs/source/en/package_reference/environment_variables.md, the narrowest first."""
 ARGUMENTS = ("--download-dir", "--download_dir", "--huggingface-hub-cache", "--weights-cache-override")
-"""Arguments of vLLM, SGLang and TGI that put the weights into another folder."""
+"""Arguments of vLLM, SGLang and TGI that move the weights to another folder."""
 MOVING = ("VLLM_USE_MODELSCOPE", "SGLANG_USE_MODELSCOPE", "WEIGHTS_CACHE_OVERRIDE")
-"""Variables that do."""
+"""Variables that move the weights to another folder."""
 CACHES = {"vllm": "/root/.cache/huggingface", "sglang": "/root/.cache/huggingface", "tgi": "/data"}
-"""Where the official images keep downloads: docker/Dockerfile of vLLM and SGLang (root's home), Dockerfile of TGI."""
+"""Download folders of the official images: docker/Dockerfile of vLLM and SGLang (root's home),
+Dockerfile of TGI.
+"""
 
 
 def size(
     document: Document, spec: Path, path: Path, environment: Mapping[str, Argument], engine: str, checkpoint: str
 ) -> Field | None:
-    """The size of the volume under the container's download cache; None where none is stated."""
-    folder = _cache(environment, engine)
+    """Return the size of the volume of the container's download cache; None if none is stated."""
+    folder = _find_cache(environment, engine)
     if any(name in environment for name in MOVING) or folder is None or not HUB_ID.fullmatch(checkpoint):
         return None
     mounts = document.get((*path, "volumeMounts"))
-    held = [mount for mount in (mounts if isinstance(mounts, list) else ()) if _holds(mount, folder)]
-    if not held:
+    covering = [mount for mount in (mounts if isinstance(mounts, list) else ()) if _is_mounted_at(mount, folder)]
+    if not covering:
         return None
-    nearest = max(held, key=lambda mount: len(str(mount["mountPath"])))
-    origin = next(_sizes(document, spec, str(nearest.get("name"))), None)
-    return _read(document, origin) if origin else None
+    nearest = max(covering, key=lambda mount: len(str(mount["mountPath"])))
+    origin = next(_locate_sizes(document, spec, str(nearest.get("name"))), None)
+    return _parse_size(document, origin) if origin else None
 
 
 def elsewhere(words: Iterable[Argument]) -> bool:
-    """Whether a command puts the weights into a folder of its own."""
+    """Return True if a command moves the weights to a folder of its own."""
     return any((word.text or word.flag).startswith(ARGUMENTS) for word in words)
 
 
-def _cache(environment: Mapping[str, Argument], engine: str) -> str | None:
-    """The folder of downloads; None where it is not known."""
+def _find_cache(environment: Mapping[str, Argument], engine: str) -> str | None:
+    """Return the download folder; None if it is not known."""
     for name in CACHE_VARIABLES:
         if name in environment:
             return environment[name].text
     return CACHES.get(engine)
 
 
-def _holds(mount: object, folder: str) -> bool:
+def _is_mounted_at(mount: object, folder: str) -> bool:
     at = mount.get("mountPath") if isinstance(mount, dict) else None
-    return isinstance(at, str) and at.startswith("/") and f"{posixpath.normpath(folder)}/".startswith(f"{_bare(at)}/")
+    return (
+        isinstance(at, str)
+        and at.startswith("/")
+        and f"{posixpath.normpath(folder)}/".startswith(f"{_strip_volume(at)}/")
+    )
 
 
-def _bare(at: str) -> str:
+def _strip_volume(at: str) -> str:
     return "" if posixpath.normpath(at) == "/" else posixpath.normpath(at)
 
 
-def _sizes(document: Document, spec: Path, name: str) -> Iterator[Origin]:
-    """Where the size of a volume stands: an emptyDir's limit, a claim of its own, or a StatefulSet's claim."""
+def _locate_sizes(document: Document, spec: Path, name: str) -> Iterator[Origin]:
+    """Yield where a volume's size is stated: an emptyDir's limit, a claim, or a StatefulSet's claim."""
     volumes = document.get((*spec, "volumes"))
     for at, volume in enumerate(volumes if isinstance(volumes, list) else ()):
         if isinstance(volume, dict) and volume.get("name") == name:
@@ -84,7 +90,7 @@ def _sizes(document: Document, spec: Path, name: str) -> Iterator[Origin]:
 REQUESTED = ("spec", "resources", "requests", "storage")
 
 
-def _read(document: Document, origin: Origin) -> Field:
+def _parse_size(document: Document, origin: Origin) -> Field:
     value = document.get(origin.path)
     try:
         return Field(units.bytes_of(value), (origin,))  # type: ignore[arg-type]

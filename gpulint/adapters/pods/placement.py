@@ -1,4 +1,4 @@
-"""Placement: the accelerator and machine type that a pod's selector and required affinity leave."""
+"""Placement: the accelerator and machine type that a pod's selector and required affinity allow."""
 
 from __future__ import annotations
 
@@ -16,25 +16,27 @@ PLACEHOLDER = re.compile(r"<[^<>]+>|__\w+__|(?i:\byour[-_]|\b(?:change|replace)[
 INSTANCE_KEYS = frozenset({"node.kubernetes.io/instance-type", "beta.kubernetes.io/instance-type"})
 FAMILY_KEYS = frozenset({"karpenter.k8s.aws/instance-family", "eks.amazonaws.com/instance-family"})
 NAMING_KEYS = frozenset({"gpu.nvidia.com/class", "gpu.nvidia.com/model"})
-"""Clouds and clusters that copy CoreWeave's keys write product names of their own liking as values."""
+"""Keys of CoreWeave that other clouds and clusters reuse with product names of their own."""
 PARTITION_KEY = "cloud.google.com/gke-gpu-partition-size"
 PRODUCT_KEY = "nvidia.com/gpu.product"
 SHARING_KEYS = frozenset({shares.STRATEGY_KEY, shares.CLIENTS_KEY})
 SLICED_PRODUCT = re.compile(r"-MIG-(\d+g\.\d+gb)")
-"""Under the single strategy each `nvidia.com/gpu` is a slice, and the product label says which."""
+"""With the single strategy each `nvidia.com/gpu` is a slice, and the product label names its
+profile.
+"""
 PRODUCT_SUFFIX = re.compile(r"(?:-MIG-\d+g\.\d+gb(?:[.-](?:me|gfx)(?:\.all)?)?)?(?:-SHARED)?$")
 WHOLE_KEYS = frozenset({PRODUCT_KEY, "cloud.google.com/gke-accelerator"})
-"""Labels that a driver or cloud writes and of which the catalog has every value of the products it lists."""
+"""Labels of drivers and clouds for which the catalog has every value of its accelerators."""
 VENDOR_WORDS = frozenset({"nvidia", "tesla", "geforce"})
 FORM_WORD = re.compile(r"sxm\d?|pcie|nvlink|hbm\de?|gddr\d|(\d+gb)")
-"""Words of a product name that tell its form or memory, not its model."""
+"""Words of a product name that state its form or memory, not its model."""
 MUTE_KEYS = re.compile(
     r"(?:beta\.)?kubernetes\.io/(?:os|arch)|(?:topology|failure-domain\.beta|feature\.node)\.kubernetes\.io/.*"
     r"|cloud\.google\.com/gke-(?:spot|preemptible|flex-start|provisioning|gpu-driver-version|accelerator-count|.*-ssd)"
     r"|karpenter\.sh/capacity-type|eks\.amazonaws\.com/capacityType|kubernetes\.azure\.com/(?:scalesetpriority|mode|os-.*)"
     r"|nvidia\.com/(?:gpu\.(?:present|count|deploy\..*|replicas)|mig\.(?:config|strategy|capable).*|cuda\..*)"
 )
-"""Labels that tell nodes apart by anything but their cards."""
+"""Labels that distinguish nodes, but not by their accelerators."""
 AFFINITY = ("affinity", "nodeAffinity", "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms")
 
 REGION = "topology.kubernetes.io/region"
@@ -45,18 +47,20 @@ SPOT: Mapping[str, str] = {
     "cloud.google.com/gke-preemptible": "true",
     "kubernetes.azure.com/scalesetpriority": "spot",
 }
-"""Labels of machines that a cloud may take back, and the value that says so."""
+"""Labels of machines that a cloud may reclaim, and the value that marks them."""
 
 
 class Label(NamedTuple):
-    """A node label and the values it may have, each with its place."""
+    """A node label and its allowed values, each with its location."""
 
     key: str
     values: tuple[tuple[str, Origin], ...]
 
 
 class Narrowed(NamedTuple):
-    """What one set of labels leaves: products, values that the catalog lacks, and where they stand."""
+    """What one set of labels allows: accelerators, values that the catalog lacks, and their
+    locations.
+    """
 
     products: frozenset[str]
     unlisted: tuple[str, ...]
@@ -64,46 +68,51 @@ class Narrowed(NamedTuple):
 
 
 def fields(document: Document, spec: Path) -> dict[str, Field]:
-    """Accelerator, machine type, MIG profile and sharing, as far as labels tell them."""
-    selector = list(_selector(document, spec))
-    terms = list(_terms(document, spec)) or [[]]
-    found = _sliced(selector)
+    """Return accelerator, machine type, MIG profile and sharing, if labels state them."""
+    selector = list(_read_selector(document, spec))
+    terms = list(_read_terms(document, spec)) or [[]]
+    placed = _read_slices(selector)
     if cloud := next(
         (cloud for label in selector if (cloud := hardware.cloud_of(label.key, label.values[0][0]))), None
     ):
-        found["cloud"] = Field(cloud, tuple(origin for label in selector for _, origin in label.values))
+        placed["cloud"] = Field(cloud, tuple(origin for label in selector for _, origin in label.values))
     asked = [*selector, *(terms[0] if len(terms) == 1 else [])]
     if region := next((label for label in asked if label.key == REGION and len(label.values) == 1), None):
-        found["region"] = Field(region.values[0][0], (region.values[0][1],))
+        placed["region"] = Field(region.values[0][0], (region.values[0][1],))
     if spot := next((label for label in asked if [value for value, _ in label.values] == [SPOT.get(label.key)]), None):
-        found["spot"] = Field(True, (spot.values[0][1],))
-    if machine := _machine(asked):
-        found["instance_type"] = machine
-    if accelerator := _accelerator([_narrowed([*selector, *term]) for term in terms]) or _of_pool(selector, terms):
-        found["accelerator"] = accelerator
-    return found | _unmatched(asked)
+        placed["spot"] = Field(True, (spot.values[0][1],))
+    if machine := _find_machine(asked):
+        placed["instance_type"] = machine
+    if accelerator := _choose_accelerator([_narrow([*selector, *term]) for term in terms]) or _defer_to_nodes(
+        selector, terms
+    ):
+        placed["accelerator"] = accelerator
+    return placed | _find_unmatched_label(asked)
 
 
 def required(document: Document, spec: Path) -> tuple[Label, ...]:
-    """The labels that a node must carry: those of the selector, and of the affinity where it has one term."""
-    terms = list(_terms(document, spec))
-    return (*_selector(document, spec), *(terms[0] if len(terms) == 1 else ()))
+    """Return the labels that a node must carry: of the selector, and of an affinity with one term."""
+    terms = list(_read_terms(document, spec))
+    return (*_read_selector(document, spec), *(terms[0] if len(terms) == 1 else ()))
 
 
 def card(labels: list[Label]) -> Field | None:
-    """The product that a set of labels leaves."""
-    return _accelerator([_narrowed(labels)])
+    """Return the accelerator that a set of labels allows."""
+    return _choose_accelerator([_narrow(labels)])
 
 
-def _selector(document: Document, spec: Path) -> Iterator[Label]:
+def _read_selector(document: Document, spec: Path) -> Iterator[Label]:
     selector = document.get((*spec, "nodeSelector"))
     for key, value in selector.items() if isinstance(selector, dict) else ():
         if isinstance(value, str | int | float):
             yield Label(str(key), ((str(value), Origin(document, (*spec, "nodeSelector", key))),))
 
 
-def _terms(document: Document, spec: Path) -> Iterator[list[Label]]:
-    """The terms of the required node affinity; a node satisfies one of them, and all labels of it."""
+def _read_terms(document: Document, spec: Path) -> Iterator[list[Label]]:
+    """Yield the terms of the required node affinity.
+
+    A node satisfies all labels of at least one.
+    """
     path = (*spec, *AFFINITY)
     listed = document.get(path)
     for at, term in enumerate(listed if isinstance(listed, list) else ()):
@@ -121,13 +130,13 @@ def _terms(document: Document, spec: Path) -> Iterator[list[Label]]:
         yield labels
 
 
-def _narrowed(labels: list[Label]) -> Narrowed:
-    """The products that satisfy all labels that name any."""
+def _narrow(labels: list[Label]) -> Narrowed:
+    """Return the accelerators that satisfy all labels that name any."""
     left: frozenset[str] | None = None
     unlisted: list[str] = []
     origins: list[Origin] = []
     for label in labels:
-        named = [(value, origin, _product(label.key, value)) for value, origin in label.values]
+        named = [(value, origin, _find_product(label.key, value)) for value, origin in label.values]
         if not any(product for *_, product in named) and not _names_products(label.key):
             continue
         unlisted += [value for value, _, product in named if not product]
@@ -138,8 +147,8 @@ def _narrowed(labels: list[Label]) -> Narrowed:
     return Narrowed(left or frozenset(), tuple(unlisted), tuple(origins))
 
 
-def _accelerator(terms: list[Narrowed]) -> Field | None:
-    """The one product that every term leaves; unknown, with the reason, when they leave several or one cannot be told."""
+def _choose_accelerator(terms: list[Narrowed]) -> Field | None:
+    """Return the one accelerator that every term allows, or Unknown with the reason."""
     origins = tuple(origin for term in terms for origin in term.origins)
     if not origins:
         return None
@@ -149,7 +158,7 @@ def _accelerator(terms: list[Narrowed]) -> Field | None:
         return Field(next(iter(products)), origins)
     names = sorted(products) + sorted({value for term in terms for value in term.unlisted if not term.products})
     if len(names) == 1 and not products:
-        return Field(Unknown(f"the label value {names[0]} is not known", _filled_in(names[0])), origins)
+        return Field(Unknown(f"the label value {names[0]} is unknown", _find_decider(names[0])), origins)
     if not all(term.origins for term in terms):
         return Field(Unknown("one of the node selector terms names no accelerator"), origins)
     if not names:
@@ -157,28 +166,28 @@ def _accelerator(terms: list[Narrowed]) -> Field | None:
     return Field(Unknown(f"one of {', '.join(names)}", "queue or partition"), origins)
 
 
-def _filled_in(value: str) -> str:
-    """Who fills a value in that is a variable or a placeholder."""
+def _find_decider(value: str) -> str:
+    """Return who fills in a value that is a variable or a placeholder."""
     if "$" in value or "{{" in value:
         return "caller's variable"
     return "placeholder" if PLACEHOLDER.search(value) else ""
 
 
-def _of_pool(selector: list[Label], terms: list[list[Label]]) -> Field | None:
-    """That a label of the cluster's own names the nodes, and so decides the card."""
-    naming = [label for label in (*selector, *(terms[0] if len(terms) == 1 else ())) if _names_nodes(label)]
+def _defer_to_nodes(selector: list[Label], terms: list[list[Label]]) -> Field | None:
+    """Return the cluster's own label that selects the nodes, and so decides the accelerator."""
+    naming = [label for label in (*selector, *(terms[0] if len(terms) == 1 else ())) if _selects_nodes(label)]
     if not naming:
         return None
     stated = " or ".join(value for value, _ in naming[0].values)
-    reason = Unknown(f"the nodes that are labelled {naming[0].key} {stated} decide the card", "queue or partition")
+    reason = Unknown(f"the nodes labelled {naming[0].key} {stated} decide the accelerator", "queue or partition")
     return Field(reason, tuple(origin for _, origin in naming[0].values))
 
 
-def _names_nodes(label: Label) -> bool:
+def _selects_nodes(label: Label) -> bool:
     return bool(label.values) and not MUTE_KEYS.fullmatch(label.key) and label.key not in SHARING_KEYS | {PARTITION_KEY}
 
 
-def _machine(labels: list[Label]) -> Field | None:
+def _find_machine(labels: list[Label]) -> Field | None:
     values = {value: origin for label in labels if label.key in INSTANCE_KEYS for value, origin in label.values}
     if len(values) != 1:
         return None
@@ -186,22 +195,24 @@ def _machine(labels: list[Label]) -> Field | None:
     return Field(name, (origin,))
 
 
-def _sliced(selector: list[Label]) -> dict[str, Field]:
-    """MIG slices and shared cards that a cloud hands out by node label, as whole `nvidia.com/gpu` units."""
-    found: dict[str, Field] = {}
+def _read_slices(selector: list[Label]) -> dict[str, Field]:
+    """Return MIG slices and shared GPUs that a cloud allocates by node label, as whole
+    `nvidia.com/gpu`.
+    """
+    placed: dict[str, Field] = {}
     for label in selector:
         value, origin = label.values[0]
         if label.key == PARTITION_KEY:
-            found["mig_profile"] = Field(value, (origin,))
+            placed["mig_profile"] = Field(value, (origin,))
         elif label.key == PRODUCT_KEY and value.endswith("-SHARED"):
-            found["sharing"] = Field("time-slicing or MPS", (origin,))
+            placed["sharing"] = Field("time-slicing or MPS", (origin,))
         elif label.key == PRODUCT_KEY and (sliced := SLICED_PRODUCT.search(value)):
-            found["mig_profile"] = Field(sliced[1], (origin,))
-    return found | _handed_out(selector)
+            placed["mig_profile"] = Field(sliced[1], (origin,))
+    return placed | _read_sharing(selector)
 
 
-def _handed_out(selector: list[Label]) -> dict[str, Field]:
-    """How GKE hands a card out to several pods, and to how many."""
+def _read_sharing(selector: list[Label]) -> dict[str, Field]:
+    """Return how GKE shares a GPU among pods, and among how many."""
     stated = {label.key: label.values[0] for label in selector if label.key in SHARING_KEYS}
     if not stated:
         return {}
@@ -210,65 +221,71 @@ def _handed_out(selector: list[Label]) -> dict[str, Field]:
     return {"sharing": Field(words, tuple(origin for _, origin in stated.values()))}
 
 
-def _unmatched(labels: list[Label]) -> dict[str, Field]:
-    """A label's only value that no driver or cloud writes, and the one it is nearest to; nothing when none is near."""
+def _find_unmatched_label(labels: list[Label]) -> dict[str, Field]:
+    """Return a label value that no driver or cloud writes, with the nearest valid one if there is
+    one.
+    """
     for label in labels:
         if label.key in WHOLE_KEYS and len(label.values) == 1:
             value, origin = label.values[0]
-            if nearest := _nearest(label.key, PRODUCT_SUFFIX.sub("", value)):
+            if nearest := _find_nearest(label.key, PRODUCT_SUFFIX.sub("", value)):
                 return {"unmatched_label": Field(value, (origin,)), "nearest_label": Field(nearest, (origin,))}
     return {}
 
 
-def _nearest(key: str, value: str) -> str | None:
-    """The listed value of the same model that shares most words with one that is not listed; None when two share as many."""
-    words = _words(value)
+def _find_nearest(key: str, value: str) -> str | None:
+    """Return the listed value of the same model that shares most words with this one; None on a tie."""
+    words = _split_words(value)
     if not value.lower().startswith(("nvidia-", "tesla-")) or value in hardware.product_labels():
         return None  # drivers before 470 wrote GeForce and Quadro without the maker's name
     listed = {other: product for (label, other), product in hardware.labels().items() if label == key}
     if value in listed:
         return None
-    same = [other for other, product in listed.items() if _model(other) == _model(value) and _may_be(words, product)]
-    shared = {other: _shared(words, _words(other)) for other in same}
+    same = [
+        other
+        for other, product in listed.items()
+        if _find_model_words(other) == _find_model_words(value) and _matches_memory(words, product)
+    ]
+    shared = {other: _compute_similarity(words, _split_words(other)) for other in same}
     best = [other for other in same if shared[other] == max(shared.values())]
     if len({listed[other] for other in best}) != 1:
         return None
     return max(best, key=lambda other: difflib.SequenceMatcher(None, value.lower(), other.lower()).ratio())
 
 
-def _words(value: str) -> frozenset[str]:
-    """The words of a product name but for the maker's."""
+def _split_words(value: str) -> frozenset[str]:
+    """Return the words of a product name without the vendor's."""
     return frozenset(re.split(r"[-_ ]", value.lower())) - VENDOR_WORDS
 
 
-def _model(value: str) -> frozenset[str]:
-    """The words that tell the model: `NVIDIA-H100-80GB-HBM3` is an `h100`."""
-    return frozenset(word for word in _words(value) if not FORM_WORD.fullmatch(word))
+def _find_model_words(value: str) -> frozenset[str]:
+    """Return the words that identify the model: `NVIDIA-H100-80GB-HBM3` is an `h100`."""
+    return frozenset(word for word in _split_words(value) if not FORM_WORD.fullmatch(word))
 
 
-def _may_be(words: frozenset[str], product: str) -> bool:
-    """Whether the memory that a name states, if any, is that of the product."""
+def _matches_memory(words: frozenset[str], product: str) -> bool:
+    """Return True if the memory in a name, if any, is that of the accelerator."""
     stated = {word for word in words if (form := FORM_WORD.fullmatch(word)) and form[1]}
     accelerator = hardware.accelerator(product)
-    return accelerator is not None and stated <= _words(accelerator.name)
+    return accelerator is not None and stated <= _split_words(accelerator.name)
 
 
-def _shared(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / len(one | other)
+def _compute_similarity(words: frozenset[str], other_words: frozenset[str]) -> float:
+    return len(words & other_words) / len(words | other_words)
 
 
 def _names_products(key: str) -> bool:
-    """Whether a label is one whose values name products, even if not this one."""
+    """Return True if the values of a label name accelerators, even if this one does not."""
     return key in INSTANCE_KEYS or key in {label for label, _ in hardware.labels() if label != "alias"}
 
 
-def _product(key: str, value: str) -> str | None:
+def _find_product(key: str, value: str) -> str | None:
     if key in INSTANCE_KEYS:
         machine = hardware.node(value)
         return machine.accelerator if machine else None
     if key in FAMILY_KEYS:
-        held = {node.accelerator for node in hardware.nodes() if node.instance_type.startswith(f"{value}.")}
-        return held.pop() if len(held) == 1 else None
+        accelerators = {node.accelerator for node in hardware.nodes() if node.instance_type.startswith(f"{value}.")}
+        return accelerators.pop() if len(accelerators) == 1 else None
     listed = hardware.labels().get((key, PRODUCT_SUFFIX.sub("", value)))
     if listed is None and key in NAMING_KEYS:
         product = hardware.named(value) or hardware.named(value.replace("_", "-"))

@@ -12,7 +12,7 @@ UNTOLERATED = frozenset({"NoSchedule", "NoExecute"})
 
 
 class Taint(NamedTuple):
-    """What keeps pods off a pool that do not tolerate it."""
+    """A taint keeps pods off a pool unless they tolerate it."""
 
     key: str
     value: str
@@ -23,14 +23,16 @@ class Taint(NamedTuple):
 
 
 def first_untolerated(tainted: Iterable[Taint], document: Document, spec: Path, resource: str) -> Taint | None:
-    """The first taint that keeps a pod off; one that is called after the resource is tolerated for the pod.
+    """Return the first taint that a pod does not tolerate.
+
+    A taint named after the resource is tolerated.
 
     The admission plugin ExtendedResourceToleration does so on GKE and, since 1.19, on EKS.
     """
     listed = document.get((*spec, "tolerations"))
-    tolerations = [one for one in (listed if isinstance(listed, list) else ()) if isinstance(one, dict)]
+    tolerations = [entry for entry in (listed if isinstance(listed, list) else ()) if isinstance(entry, dict)]
     hard = (taint for taint in tainted if taint.effect in UNTOLERATED and taint.key not in (resource, "nvidia.com/gpu"))
-    return next((taint for taint in hard if not any(_tolerates(one, taint) for one in tolerations)), None)
+    return next((taint for taint in hard if not any(_tolerates(toleration, taint) for toleration in tolerations)), None)
 
 
 def _tolerates(toleration: Mapping[str, object], taint: Taint) -> bool:
@@ -44,7 +46,7 @@ def _tolerates(toleration: Mapping[str, object], taint: Taint) -> bool:
 
 
 def read(text: str) -> Taint | None:
-    """`key=value:effect`, as command lines and kubelets write it."""
+    """Read `key=value:effect`, as command lines and kubelets write it."""
     match = re.fullmatch(r"(?P<key>[^=:]+)(?:=(?P<value>[^:]*))?:(?P<effect>\w+)", text)
     return Taint(match["key"], match["value"] or "", match["effect"]) if match else None
 

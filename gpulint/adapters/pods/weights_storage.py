@@ -1,4 +1,4 @@
-"""Stored: on what volumes a container keeps the weights that it loads, and which claims it holds."""
+"""Stored: the volumes on which a container keeps its weights, and the claims that it mounts."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from gpulint.workload import Field, Origin, Role, Workload
 
 OFFLINE = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE")
 OFFICIAL = re.compile(r"(?:^|/)(?:vllm/vllm-openai|lmsysorg/sglang|huggingface/text-generation-inference)(?:[:@]|$)")
-"""Images whose cache is where `volume.CACHES` says, and that bring no weights of their own."""
+"""Images whose cache is where `volume.CACHES` says, and that contain no weights."""
 ONE_NODE = "kubernetes.io/hostname"
 
 
 def joined(workload: Workload, repository: Repository) -> Workload:
-    """The workload with what its volumes are made of, as its file and the repository show it."""
+    """Return the workload with the facts of its volumes, from its file and the repository."""
     if workload.adapter not in ("kubernetes", "scripts"):
         return workload
-    found = tuple(role.having(**_fields(role, workload, repository)) for role in workload.roles)
-    return replace(workload, roles=found)
+    roles = tuple(role.having(**_read_fields(role, workload, repository)) for role in workload.roles)
+    return replace(workload, roles=roles)
 
 
-def _fields(role: Role, workload: Workload, repository: Repository) -> dict[str, Field]:
+def _read_fields(role: Role, workload: Workload, repository: Repository) -> dict[str, Field]:
     if workload.adapter == "scripts":
         from gpulint.adapters.pods import checkpoint_storage as saved
 
@@ -39,34 +39,39 @@ def _fields(role: Role, workload: Workload, repository: Repository) -> dict[str,
     if len(container) < 2 or container[-2] not in ("containers", "initContainers"):
         return {}
     spec = container[:-2]
-    found = {**_weights(role, document, spec, container, repository), **_memory(document, spec, container)}
-    found |= _claimed(workload, document, spec, container, repository)
+    stored_fields = {
+        **_read_weights(role, document, spec, container, repository),
+        **_read_memory_volumes(document, spec, container),
+    }
+    stored_fields |= _read_claims(workload, document, spec, container, repository)
     if engines.purpose(role.text("engine")) == "inference":
-        return found  # a server saves nothing
+        return stored_fields  # a server saves nothing
     from gpulint.adapters.pods import checkpoint_storage as saved
 
-    return found | saved.fields(role, document, spec, container, repository)
+    return stored_fields | saved.fields(role, document, spec, container, repository)
 
 
 # ---- weights
 
 
-def _weights(role: Role, document: Document, spec: Path, container: Path, repository: Repository) -> dict[str, Field]:
+def _read_weights(
+    role: Role, document: Document, spec: Path, container: Path, repository: Repository
+) -> dict[str, Field]:
     environment = command.environment(document, container)
     checkpoint = role.text("checkpoint")
-    folder = _folder(role, document, container, environment, checkpoint)
-    if folder is None or (found := claims.holding(document, spec, container, folder, repository)) is None:
+    folder = _find_folder(role, document, container, environment, checkpoint)
+    if folder is None or (held_on := claims.holding(document, spec, container, folder, repository)) is None:
         return {}
-    fields = {"weights_volume": Field(found.kind, (found.origin,))}
-    if found.bytes_per_s is not None:
-        fields["provisioned_bytes_per_s"] = found.bytes_per_s
+    fields = {"weights_volume": Field(held_on.kind, (held_on.origin,))}
+    if held_on.bytes_per_s is not None:
+        fields["provisioned_bytes_per_s"] = held_on.bytes_per_s
     if checkpoint.startswith("/"):
-        return fields if found.kind != "container" else {}
-    told = found.bounded or not found.reach  # other classes give a claim more than it asks for
-    if found.size is not None and found.claim and told and "model_volume_bytes" not in role.fields:
-        enforced = found.bounded and found.reach == "node"
-        fields["model_volume_bytes" if enforced else "claim_bytes"] = found.size
-    if found.kind in claims.EPHEMERAL and (limit := _limit(document, spec, container, found.kind)):
+        return fields if held_on.kind != "container" else {}
+    is_exact = held_on.bounded or not held_on.reach  # other classes give a claim more than it asks for
+    if held_on.size is not None and held_on.claim and is_exact and "model_volume_bytes" not in role.fields:
+        enforced = held_on.bounded and held_on.reach == "node"
+        fields["model_volume_bytes" if enforced else "claim_bytes"] = held_on.size
+    if held_on.kind in claims.EPHEMERAL and (limit := _read_limit(document, spec, container, held_on.kind)):
         fields["ephemeral_limit_bytes"] = limit
     mount = claims.under(document, container, folder)
     if mount is not None and document.get((*mount, "readOnly")) is True:
@@ -74,14 +79,14 @@ def _weights(role: Role, document: Document, spec: Path, container: Path, reposi
     return fields
 
 
-def _folder(
+def _find_folder(
     role: Role, document: Document, container: Path, environment: command.Environment, checkpoint: str
 ) -> str | None:
-    """The folder that weights are read from: of a path as stated, of a name on a hub the cache of its downloads."""
+    """Return the folder of the weights: the stated path, or the download cache for a name on a hub."""
     if checkpoint.startswith("/"):
         return checkpoint
     moved = any(name in environment for name in (*volume.MOVING, *OFFLINE, "HOME"))
-    if moved or not volume.HUB_ID.fullmatch(checkpoint) or _elsewhere(document, container):
+    if moved or not volume.HUB_ID.fullmatch(checkpoint) or _is_moved(document, container):
         return None
     for name in volume.CACHE_VARIABLES:
         if name in environment:
@@ -94,18 +99,20 @@ def _folder(
     return default if default == "/data" else posixpath.join(default, "hub")
 
 
-def _elsewhere(document: Document, container: Path) -> bool:
+def _is_moved(document: Document, container: Path) -> bool:
     return any(name in claims.words(document, container) for name in volume.ARGUMENTS)
 
 
-def _limit(document: Document, spec: Path, container: Path, kind: str) -> Field | None:
-    """The limit on local disk that downloads count against: the container's own, of a volume that of all containers."""
+def _read_limit(document: Document, spec: Path, container: Path, kind: str) -> Field | None:
+    """Return the ephemeral-storage limit that counts downloads: the container's, or all containers'
+    for a volume.
+    """
     places = [container] if kind == "container" else list(kinds.items(document, (*spec, "containers")))
     origins = [Origin(document, (*at, "resources", "limits", "ephemeral-storage")) for at in places]
-    stated = [one for one in origins if document.get(one.path) is not None]
+    stated = [origin for origin in origins if document.get(origin.path) is not None]
     if not stated:
         return None
-    sizes = [claims.size(document, one.path) for one in stated]
+    sizes = [claims.size(document, origin.path) for origin in stated]
     values = [size.value for size in sizes if size is not None and isinstance(size.value, int)]
     return Field(sum(values), tuple(stated)) if len(values) == len(stated) else None
 
@@ -113,34 +120,36 @@ def _limit(document: Document, spec: Path, container: Path, kind: str) -> Field 
 # ---- claims and memory
 
 
-def _claimed(
+def _read_claims(
     workload: Workload, document: Document, spec: Path, container: Path, repository: Repository
 ) -> dict[str, Field]:
-    """Claims that pods of one node, or one pod, may use at a time."""
+    """Return claims that pods of a single node, or a single pod, may use at a time."""
     fields: dict[str, Field] = {}
     for mount in claims.mounts(document, container):
-        found = claims.of(document, spec, str(document.get((*mount, "name"))), repository)
-        if found is None or not found.claim or found.reach in ("shared", "local"):
+        held_on = claims.of(document, spec, str(document.get((*mount, "name"))), repository)
+        if held_on is None or not held_on.claim or held_on.reach in ("shared", "local"):
             continue
-        stated = Field(found.claim, (found.origin,))
-        if found.modes == (claims.SINGLE_POD,):
+        stated = Field(held_on.claim, (held_on.origin,))
+        if held_on.modes == (claims.SINGLE_POD,):
             fields.setdefault("single_pod_claim", stated)
-        elif found.modes == (claims.SINGLE_NODE,) and not _on_one_node(document, spec):
+        elif held_on.modes == (claims.SINGLE_NODE,) and not _is_one_node(document, spec):
             fields.setdefault("single_node_claim", stated)
-            if found.reach == "node" and _surges(workload):
+            if held_on.reach == "node" and _has_surge(workload):
                 fields.setdefault("surging_claim", stated)
     return fields
 
 
-def _on_one_node(document: Document, spec: Path) -> bool:
-    """Whether all pods of a template may be meant for one node."""
+def _is_one_node(document: Document, spec: Path) -> bool:
+    """Return True if all pods of a template may be meant for one node."""
     selector = document.get((*spec, "nodeSelector"))
     named = document.get((*spec, "nodeName")) or (isinstance(selector, dict) and ONE_NODE in selector)
     return bool(named or document.get((*spec, "affinity")))
 
 
-def _surges(workload: Workload) -> bool:
-    """Whether a Deployment's update starts new pods before old ones are gone (apps/v1: 25 % of each, by default)."""
+def _has_surge(workload: Workload) -> bool:
+    """Return True if a Deployment's update starts new pods before old ones end (apps/v1 default: 25
+    % each).
+    """
     document, at = workload.document, (*workload.path, "spec", "strategy")
     if document.get((*workload.path, "kind")) != "Deployment" or document.get((*at, "type")) == "Recreate":
         return False
@@ -148,14 +157,14 @@ def _surges(workload: Workload) -> bool:
     return str(surge) not in ("0", "0%") and str(gone) in ("None", "0", "0%", "25%")
 
 
-def _memory(document: Document, spec: Path, container: Path) -> dict[str, Field]:
-    """The volumes in memory that a container mounts, whose pages count as its own."""
+def _read_memory_volumes(document: Document, spec: Path, container: Path) -> dict[str, Field]:
+    """Return the in-memory volumes that a container mounts. Their pages count as its memory."""
     names = {str(document.get((*at, "name"))) for at in claims.mounts(document, container)}
-    found: list[Field] = []
+    sizes: list[Field] = []
     for at in kinds.items(document, (*spec, "volumes")):
         is_memory = document.get((*at, "emptyDir", "medium")) == "Memory" and str(document.get((*at, "name"))) in names
         size = claims.size(document, (*at, "emptyDir", "sizeLimit")) if is_memory else None
-        found += [size] if size is not None else []
-    values = [size.value for size in found if isinstance(size.value, int)]
-    origins = tuple(origin for size in found for origin in size.origins)
-    return {"memory_volume_bytes": Field(sum(values), origins)} if values and len(values) == len(found) else {}
+        sizes += [size] if size is not None else []
+    values = [size.value for size in sizes if isinstance(size.value, int)]
+    origins = tuple(origin for size in sizes for origin in size.origins)
+    return {"memory_volume_bytes": Field(sum(values), origins)} if values and len(values) == len(sizes) else {}

@@ -1,4 +1,4 @@
-"""Off card: the programs and images that compute nothing on a GPU, whatever they are given."""
+"""CPU-only programs and images: they compute nothing on a GPU, whatever they are given."""
 
 from __future__ import annotations
 
@@ -29,22 +29,27 @@ PROGRAMS = frozenset(
     }
 )
 BESIDE = frozenset({"echo", "set", "cd", "export", "mkdir", "chmod", "chown", "ls", "true", "exit", "date", "printf"})
-"""Commands of a shell that stand around others and say nothing of what a container is for."""
+"""Shell commands around others that do not show what a container is for."""
 IMAGES = re.compile(
     r"(?:^|/)(?:curlimages/curl|(?:(?:library|bitnami)/)?(?:redis|postgres|postgresql|haproxy|traefik|memcached)"
     r"|berriai/litellm(?:-database)?|open-webui/open-webui|envoyproxy/envoy|prom/prometheus|grafana/grafana"
     r"|lmcache/lmstack-router)(?::(?P<tag>[\w.-]*))?(?:@\S+)?$"
 )
-"""Proxies, stores, pages and meters. A placeholder of scheduling examples (pause, nginx, busybox) holds a GPU on purpose."""
+"""Proxies, stores, web pages and meters.
+
+A placeholder in scheduling examples (pause, nginx, busybox) holds a GPU on purpose.
+"""
 BUILT_FOR_GPUS = re.compile(r"cuda|gpu|ollama")
-"""open-webui's own builds that run networks: :cuda and :ollama."""
+"""open-webui's own builds that run models: :cuda and :ollama."""
 
 
 def fields(document: Document, path: Path, invocations: Sequence[Invocation]) -> dict[str, Field]:
-    """What a container that asks for a GPU runs without one; nothing where any of it may compute on one."""
-    commands = [one for one in invocations if not one.entrypoint and one.arguments]
+    """Return the CPU-only program of a container that requests a GPU; nothing if any part may use
+    one.
+    """
+    commands = [invocation for invocation in invocations if not invocation.entrypoint and invocation.arguments]
     if commands:
-        named = [launch.base(one.arguments[0]) for one in commands]
+        named = [launch.base(invocation.arguments[0]) for invocation in commands]
         running = [at for at, name in enumerate(named) if name not in BESIDE]
         if running and all(named[at] in PROGRAMS for at in running):
             word = commands[running[0]].arguments[0]
@@ -53,7 +58,7 @@ def fields(document: Document, path: Path, invocations: Sequence[Invocation]) ->
     image = document.get((*path, "image"))
     if not isinstance(image, str):
         return {}
-    found = IMAGES.search(image)
-    if found is None or BUILT_FOR_GPUS.search(found["tag"] or ""):
+    match = IMAGES.search(image)
+    if match is None or BUILT_FOR_GPUS.search(match["tag"] or ""):
         return {}
     return {"off_card_program": Field(image, (Origin(document, (*path, "image")),))}

@@ -1,4 +1,4 @@
-"""Own words: what the arguments of a program that is no trainer of ours say of the GPUs of a run."""
+"""Custom arguments: GPU counts in arguments of unrecognised programs."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from gpulint.engines import Argument
 from gpulint.workload import Field
 
 KOKKOS = frozenset({"-k", "-kokkos"})
-"""LAMMPS documentation, command-line options: `-k on g 4` tells how many GPUs of a node its ranks share."""
+"""LAMMPS command-line options: `-k on g 4` sets how many GPUs of a node its ranks share."""
 
 
 def devices(words: Iterable[Argument]) -> dict[str, Field]:
-    """How many GPUs of a node LAMMPS is told to use."""
+    """Return how many GPUs of a node LAMMPS is set to use."""
     given = [word for word in words if word.text is not None]
     starts = next((at for at, word in enumerate(given) if word.text in KOKKOS), None)
     if starts is None or [word.text for word in given[starts + 1 : starts + 2]] != ["on"]:

@@ -1,6 +1,7 @@
-"""Launch: what stands in front of a program in a command, and how many processes of it that starts on how many nodes.
+"""Launch: the launchers in front of a program, and the processes and nodes that they start.
 
-`catalog/launchers.csv` holds the options of each launcher, so that none of them is taken for the program.
+`catalog/launchers.csv` holds the options of each launcher, so that no option is taken for the
+program.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ TOOLS: Mapping[tuple[str, ...], tuple[str, int]] = {
     ("docker", "container", "run"): ("docker run", 1),
     **{(name, verb): ("apptainer", 1) for name in ("apptainer", "singularity") for verb in ("exec", "run")},
 }
-"""The words that name what starts another program: its table of options, and the words it takes before the program."""
+"""Words that name a launcher: its table of options, and the number of words it takes before the
+program.
+"""
 MODULES: Mapping[str, tuple[str, ...]] = {
     "torch.distributed.run": ("torchrun",),
     "torch.distributed.launch": ("torchrun",),
@@ -56,12 +59,15 @@ MODULES: Mapping[str, tuple[str, ...]] = {
     "horovod.runner.launch": ("horovodrun",),
     "composer.cli.launcher": ("composer",),
 }
-"""Launchers by the module that Python is given."""
+"""Launchers by the name of their Python module."""
 KEPT: Mapping[tuple[str, ...], str] = {("tune", "run"): "torchrun"}
-"""Programs that take a launcher's options in front of their own: they are read, and the words stay."""
+"""Programs that accept a launcher's options before their own.
+
+The options are read and the words stay.
+"""
 CONTAINERS = frozenset({"docker run", "apptainer"})
 OUTER = CONTAINERS | {"srun", "mpirun"}
-"""Launchers behind which a wrapper of the program may stand."""
+"""Launchers after which a wrapper of the program may follow."""
 STARTERS = CONTAINERS | {
     "ray job submit",
     "slurm",
@@ -73,7 +79,7 @@ STARTERS = CONTAINERS | {
     "colossalai",
     "composer",
 }
-"""The launchers whose options say more than where the program begins."""
+"""Launchers whose options say more than where the program begins."""
 SUBMITTER = "submitter"
 NODES = re.compile(r"--?(?:num[-_]?)?(?:nodes|machines)(?:=|$)|--nnodes(?:=|$)")
 AS_MODULE = frozenset({"-m", "--module", "--module_mode"})
@@ -82,15 +88,17 @@ PYTHON = re.compile(r"(?:python|pypy)[\d.]*")
 PYTHON_VALUES = frozenset({"-X", "-W"})
 ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 WRAPPER = re.compile(r"(?!(?:.*/)?(?:echo|printf|which|command|type|pip3?|kill|pkill|killall)$)[\w./+-]*[\w+]")
-"""Words that may be a program which starts the one behind it."""
+"""Words that may be a program which starts the next one."""
 PROGRAM = re.compile(
     r"(?s)[^-].*\.(?:py|sh|pl|jl)|(?:.*/)?(?:python[\d.]*|bash|sh|zsh|vllm|sglang|trtllm-serve|nvidia-smi)"
 )
-"""Words that are surely a program, not the value of an option."""
+"""Words that are always a program, never the value of an option."""
 
 
 class Launch(NamedTuple):
-    """A command taken apart: the program's own words, the launchers in front of it, and the variables they set."""
+    """A parsed command: the words of the program, the launchers before it and the variables they
+    set.
+    """
 
     words: tuple[Argument, ...]
     steps: tuple[Step, ...] = ()
@@ -102,7 +110,7 @@ class Launch(NamedTuple):
 
     @property
     def fields(self) -> dict[str, Field]:
-        """What the launchers state in the glossary's words: launcher, processes_per_pod, pods_per_replica."""
+        """The launchers' fields: launcher, processes_per_pod, pods_per_replica."""
         return ranks.fields(self.steps)
 
     @property
@@ -112,7 +120,7 @@ class Launch(NamedTuple):
 
     @property
     def image(self) -> Argument | None:
-        """The container's image, by docker, Apptainer or Slurm's pyxis."""
+        """The container's image, given to docker, Apptainer or Slurm's pyxis."""
         for step in reversed(self.steps):
             if named := (step.positional[:1] if step.launcher in CONTAINERS else step.stated.get("image")):
                 return named[-1]
@@ -120,7 +128,7 @@ class Launch(NamedTuple):
 
 
 def unwrapped(words: Sequence[Argument]) -> Launch:
-    """A command without what stands in front of its program.
+    """Return a command without the launchers and wrappers in front of its program.
 
     >>> from gpulint.source.documents import load
     >>> from gpulint.workload import Origin
@@ -131,27 +139,27 @@ def unwrapped(words: Sequence[Argument]) -> Launch:
     (('srun', 'torchrun'), ['train.py', '--lr', '1'])
     """
     launch = Launch(tuple(words))
-    while (further := _further(launch)) is not None:
-        launch = further
+    while (stripped := _strip_first_word(launch)) is not None:
+        launch = stripped
     return launch
 
 
-def _further(launch: Launch) -> Launch | None:
-    """The command without its first word or launcher; None where that is the program."""
+def _strip_first_word(launch: Launch) -> Launch | None:
+    """Remove the first word or launcher of a command. Return None if that is the program."""
     words = launch.words
     if len(words) < 2 and not (words and ASSIGNMENT.match(words[0].text or "")):
         return None
     first, following = words[0], words[1:]
-    if found := _named(words):
-        table, own, positionals = found
-        return _without(launch, own[-1], table, words[len(own) :], positionals)
+    if launcher := _find_launcher(words):
+        table, own, positionals = launcher
+        return _strip_launcher(launch, own[-1], table, words[len(own) :], positionals)
     if first.text is None:
-        return launch._replace(words=following) if _starts(following) and not first.flag else None
+        return launch._replace(words=following) if _is_start(following) and not first.flag else None
     if ASSIGNMENT.match(first.text):
-        return launch._replace(words=following, environment={**launch.environment, **_variables([first])})
-    if _wraps(launch):
+        return launch._replace(words=following, environment={**launch.environment, **_read_variables([first])})
+    if _is_wrapper(launch):
         return launch._replace(words=following)
-    if (handed := _handed_over(launch)) is not None:
+    if (handed := _find_submitted(launch)) is not None:
         return handed
     kept = KEPT.get(tuple(base(word) for word in words[:2]))
     if kept is None or launch.launchers[-1:] == ("tune run",):
@@ -160,66 +168,78 @@ def _further(launch: Launch) -> Launch | None:
     return launch._replace(steps=(*launch.steps, step._replace(launcher="tune run")))
 
 
-def _wraps(launch: Launch) -> bool:
-    """Whether the first word only wraps what follows: `srun bind.sh python train.py`, `/opt/exec torchrun train.py`."""
+def _is_wrapper(launch: Launch) -> bool:
+    """Return True if the first word only wraps the rest: `srun bind.sh python train.py`."""
     name, following = launch.words[0].text or "", launch.words[1:]
     if not WRAPPER.fullmatch(name) or (PROGRAM.fullmatch(name) and not name.endswith(".sh")):
         return False
     if "/" not in name and launch.launchers[-1:] not in {(outer,) for outer in OUTER}:
         return False
-    if found := _named(following):
-        return found[0] in STARTERS
+    if launcher := _find_launcher(following):
+        return launcher[0] in STARTERS
     runs = PYTHON.fullmatch(base(following[0])) and len(following) > 1
     return bool(runs) and any(
         (word.text or word.written).endswith(".py") or word.text == "-m" for word in following[1:3]
     )
 
 
-def _handed_over(launch: Launch) -> Launch | None:
-    """The training that a program of one's own is given to start: `python submit.py --gpus 8 -- torchrun train.py`."""
+def _find_submitted(launch: Launch) -> Launch | None:
+    """Return the training that a script starts after `--`: `python submit.py --gpus 8 -- torchrun
+    train.py`.
+    """
     words = launch.words
     at = next((at for at, word in enumerate(words) if word.text == "--"), None)
     if at is None or launch.steps or not PYTHON.fullmatch(base(words[0])):
         return None
-    found = _named(words[at + 1 :])
-    if found is None or found[0] not in ("torchrun", "accelerate", "deepspeed"):
+    launcher = _find_launcher(words[at + 1 :])
+    if launcher is None or launcher[0] not in ("torchrun", "accelerate", "deepspeed"):
         return None
-    given = (_value(words, option) for option in range(1, at) if NODES.match(words[option].text or words[option].flag))
-    nodes = tuple(given)
+    nodes_given = (
+        _read_value(words, option) for option in range(1, at) if NODES.match(words[option].text or words[option].flag)
+    )
+    nodes = tuple(nodes_given)
     return launch._replace(words=words[at + 1 :], steps=(Step(SUBMITTER, words[0], {"nodes": nodes} if nodes else {}),))
 
 
-def _value(words: Sequence[Argument], option: int) -> Argument:
-    """The value of an option, in its own word or the next."""
-    _, equals, value = _parts(words[option])
+def _read_value(words: Sequence[Argument], option: int) -> Argument:
+    """Return the value of an option, from its own word or the next."""
+    _, equals, value = _split_option(words[option])
     return words[option]._replace(text=value, flag="") if equals else words[option + 1]
 
 
-def _starts(words: Sequence[Argument]) -> bool:
-    """Whether words begin with a launcher or an interpreter, so that an unknown word before them only wraps them."""
-    return bool(words) and (_named(words) is not None or PROGRAM.fullmatch(words[0].text or "") is not None)
+def _is_start(words: Sequence[Argument]) -> bool:
+    """Return True if words begin with a launcher or an interpreter.
+
+    An unknown word before them only wraps them.
+    """
+    return bool(words) and (_find_launcher(words) is not None or PROGRAM.fullmatch(words[0].text or "") is not None)
 
 
-def _named(words: Sequence[Argument]) -> tuple[str, tuple[Argument, ...], int] | None:
-    """The launcher that words begin with: its table, the words that name it, and how many it takes of its own."""
+def _find_launcher(words: Sequence[Argument]) -> tuple[str, tuple[Argument, ...], int] | None:
+    """Return the launcher that words begin with: its table, the words that name it, its positional
+    count.
+    """
     for length in (3, 2, 1):
-        if found := TOOLS.get(tuple(base(word) for word in words[:length])):
-            return found[0], tuple(words[:length]), found[1]
-    module = _module(words)
+        if entry := TOOLS.get(tuple(base(word) for word in words[:length])):
+            return entry[0], tuple(words[:length]), entry[1]
+    module = _find_module(words)
     if module is None or (tool := MODULES.get(words[module].text or "")) is None:
         return None
     return TOOLS[tool][0], tuple(words[: module + 1]), 0
 
 
 def base(word: Argument) -> str:
-    """The name at the end of a path, also where only the folder before it cannot be known; empty where it is none."""
+    """Return the name at the end of a path, even if its folder is unknown.
+
+    It is empty if there is none.
+    """
     written = word.written if word.text is None else word.text
     name = written.rpartition("/")[2]
     return "" if word.text is None and ("/" not in written or re.search(r"[$`{}<>\s]", name)) else name
 
 
-def _module(words: Sequence[Argument]) -> int | None:
-    """Which word is the module that Python is given with `-m`."""
+def _find_module(words: Sequence[Argument]) -> int | None:
+    """Return the index of the module that Python gets with `-m`."""
     if not words or not PYTHON.fullmatch(base(words[0])):
         return None
     at = 1
@@ -230,9 +250,11 @@ def _module(words: Sequence[Argument]) -> int | None:
     return None
 
 
-def _without(launch: Launch, word: Argument, table: str, words: Sequence[Argument], positionals: int) -> Launch | None:
+def _strip_launcher(
+    launch: Launch, word: Argument, table: str, words: Sequence[Argument], positionals: int
+) -> Launch | None:
     step, rest = read_options(table, word, words, positionals)
-    variables = _variables([*step.stated.get("environment", ()), *_exported(step)])
+    variables = _read_variables([*step.stated.get("environment", ()), *_read_export(step)])
     environment = {**launch.environment, **variables}
     if table not in STARTERS:
         return launch._replace(words=rest, environment=environment) if rest else None
@@ -242,21 +264,21 @@ def _without(launch: Launch, word: Argument, table: str, words: Sequence[Argumen
     return Launch(rest, (*launch.steps, step._replace(launcher=name)), environment)
 
 
-def _exported(step: Step) -> Iterator[Argument]:
-    """`--export=ALL,NAME=value` of Slurm, one word a name."""
+def _read_export(step: Step) -> Iterator[Argument]:
+    """Yield the words of Slurm's `--export=ALL,NAME=value`, one word per name."""
     for given in step.stated.get("export", ()):
         for part in (given.text or "").split(","):
             yield given._replace(text=part)
 
 
-def _variables(words: Sequence[Argument]) -> dict[str, Argument]:
-    """NAME=value words as variables; a bare name passes on a value that stands elsewhere."""
-    found = {}
+def _read_variables(words: Sequence[Argument]) -> dict[str, Argument]:
+    """Return NAME=value words as variables. A bare name passes on a value that is set elsewhere."""
+    variables = {}
     for word in words:
         name, equals, value = (word.text or word.flag).partition("=")
         if equals or word.text is None:
-            found[name] = word._replace(text=None if word.text is None else value, flag="")
-    return {name: word for name, word in found.items() if re.fullmatch(r"[A-Za-z_]\w*", name)}
+            variables[name] = word._replace(text=None if word.text is None else value, flag="")
+    return {name: word for name, word in variables.items() if re.fullmatch(r"[A-Za-z_]\w*", name)}
 
 
 # ---- options
@@ -264,7 +286,7 @@ def _variables(words: Sequence[Argument]) -> dict[str, Argument]:
 
 @functools.cache
 def options(table: str) -> Mapping[str, tuple[int, str]]:
-    """Every known option of a launcher: how many values it takes, and the quantity that they state."""
+    """Return the known options of a launcher: how many values each takes and which quantity it sets."""
     return {
         option: (VALUES[row["takes"]], row["quantity"])
         for row in catalog.rows("launchers")
@@ -276,7 +298,7 @@ def options(table: str) -> Mapping[str, tuple[int, str]]:
 def read_options(
     table: str, word: Argument, words: Sequence[Argument], positionals: int
 ) -> tuple[Step, tuple[Argument, ...]]:
-    """What the options of a launcher state, and the words from the program on."""
+    """Return what the options of a launcher set, and the words from the program on."""
     stated: dict[str, list[Argument]] = {}
     taken: list[Argument] = []
     unread: Argument | None = None
@@ -284,7 +306,7 @@ def read_options(
     while at < len(words):
         given = words[at]
         following = words[at + 1 :]
-        own = bool(positionals) and (_is_program(table, following) or _starts(following))
+        own = bool(positionals) and (_is_program(table, following) or _is_start(following))
         if given.text is None and not given.flag and not own:
             if _is_program(table, following):
                 break
@@ -302,7 +324,7 @@ def read_options(
         elif given.text in AS_MODULE and table in STARTERS - CONTAINERS - {"slurm", "mpirun"}:
             break
         else:
-            at += _option(table, words[at:], stated)
+            at += _record_option(table, words[at:], stated)
             if table == "env" and ASSIGNMENT.match(given.text or ""):
                 stated.setdefault("environment", []).append(given)
     step = Step(table, word, {name: tuple(values) for name, values in stated.items()}, tuple(taken), unread)
@@ -310,19 +332,19 @@ def read_options(
 
 
 def _is_program(table: str, following: Sequence[Argument]) -> bool:
-    """Whether an unknown word is the program itself: neither a program nor an option of the launcher follows."""
+    """Return True if an unknown word is the program, as no program or option follows it."""
     after = next((word.text or word.flag for word in following if word.text or word.flag), "")
-    known = _known(table, after.partition("=")[0]) is not None
-    return not (known or PROGRAM.fullmatch(after) or _starts(following))
+    is_option = _find_option(table, after.partition("=")[0]) is not None
+    return not (is_option or PROGRAM.fullmatch(after) or _is_start(following))
 
 
-def _option(table: str, words: Sequence[Argument], stated: dict[str, list[Argument]]) -> int:
-    """Notes what the first word states, and says how many words it and its values are."""
-    name, equals, value = _parts(words[0])
-    found = _known(table, name)
-    if found is None and len(name) > 2 and not name.startswith("--"):
-        return _short(table, words, stated)
-    count, quantity = found if found is not None else (_guessed(words), "")
+def _record_option(table: str, words: Sequence[Argument], stated: dict[str, list[Argument]]) -> int:
+    """Record what the first word sets. Return how many words it and its values take."""
+    name, equals, value = _split_option(words[0])
+    option = _find_option(table, name)
+    if option is None and len(name) > 2 and not name.startswith("--"):
+        return _record_short_option(table, words, stated)
+    count, quantity = option if option is not None else (_guess_values(words), "")
     if equals:
         if quantity:
             stated.setdefault(quantity, []).append(words[0]._replace(text=value, flag=""))
@@ -332,32 +354,32 @@ def _option(table: str, words: Sequence[Argument], stated: dict[str, list[Argume
     return 1 + count
 
 
-def _parts(word: Argument) -> tuple[str, bool, str | None]:
-    """An option's name, whether its value stands in the same word, and that value."""
+def _split_option(word: Argument) -> tuple[str, bool, str | None]:
+    """Return an option's name, whether its value is in the same word, and that value."""
     if word.text is None:
         return word.flag, True, None
     name, equals, value = word.text.partition("=")
     return name, bool(equals), value
 
 
-def _known(table: str, name: str) -> tuple[int, str] | None:
-    """An option by its name, or by a beginning that only one quantity's options have, as the parsers accept it."""
-    known = options(table)
-    if found := known.get(name):
-        return found
+def _find_option(table: str, name: str) -> tuple[int, str] | None:
+    """Return an option by its name or by an unambiguous prefix, as the parsers accept it."""
+    table_options = options(table)
+    if option := table_options.get(name):
+        return option
     if not name.startswith("--") or len(name) < 5 or table in CONTAINERS:
         return None
-    meant = {told for other, told in known.items() if other.startswith(name)}
+    meant = {takes for other, takes in table_options.items() if other.startswith(name)}
     return meant.pop() if len(meant) == 1 else None
 
 
-def _short(table: str, words: Sequence[Argument], stated: dict[str, list[Argument]]) -> int:
-    """`-n4`, or several letters in one word, of which the last may take a value: `-itv`."""
-    text, known = words[0].text or words[0].flag, options(table)
+def _record_short_option(table: str, words: Sequence[Argument], stated: dict[str, list[Argument]]) -> int:
+    """Read `-n4`, or several letters in one word (`-itv`), of which the last may take a value."""
+    text, table_options = words[0].text or words[0].flag, options(table)
     for at in range(1, len(text)):
-        count, quantity = known.get(f"-{text[at]}", (-1, ""))
+        count, quantity = table_options.get(f"-{text[at]}", (-1, ""))
         if count < 0:
-            return 1 + _guessed(words)
+            return 1 + _guess_values(words)
         if count:
             rest = text[at + 1 :]
             if quantity:
@@ -367,9 +389,9 @@ def _short(table: str, words: Sequence[Argument], stated: dict[str, list[Argumen
     return 1
 
 
-def _guessed(words: Sequence[Argument]) -> int:
-    """The values of an option that is not listed: one, unless a program or an option follows at once."""
+def _guess_values(words: Sequence[Argument]) -> int:
+    """Guess how many values an unlisted option takes: one, unless a program or an option follows."""
     after = [word.text or word.flag for word in words[1:3]]
-    if not after or after[0].startswith("-") or PROGRAM.fullmatch(after[0]) or _starts(words[1:]):
+    if not after or after[0].startswith("-") or PROGRAM.fullmatch(after[0]) or _is_start(words[1:]):
         return 0
     return 1 if len(after) > 1 else 0

@@ -1,7 +1,7 @@
-"""Started: the programs that a script starts, with the launchers in front of them and the variables they see.
+"""Started: the programs that a script starts, with their launchers and the variables they see.
 
-Scripts inside the script are read too, each word at the place where it is written: `bash -c "…"`, `bash <<EOF`, and jobs
-that are handed to sbatch. Here-documents that only become files are not.
+Scripts inside the script are read too, each word at the place where it is written: `bash -c "…"`,
+`bash <<EOF`, and jobs that are passed to sbatch. Here-documents that only become files are not read.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from gpulint.workload import Origin
 SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ash", "ksh"})
 SCRIPT_OPTION = re.compile(r"-[a-zA-Z]*c")
 REMOTE = frozenset({"ssh", "sbatch", "qsub", "bsub"})
-"""Commands that run the script they read from their standard input."""
+"""Commands that run the script on their standard input."""
 SUBMITS = frozenset({"sbatch", "qsub", "bsub"})
 SOURCES = frozenset({"source", "."})
 DEPTH_MAX = 4
@@ -35,10 +35,10 @@ SOURCED_BYTES_MAX = 200_000
 
 
 class Started(NamedTuple):
-    """One command of a script: what it starts, the variables it sees, and the job it stands in.
+    """One command of a script: what it starts, the variables it sees, and its job.
 
-    `conditional` says that it stands in a branch, a loop or a function. `cluster` are the GPUs that the script gives
-    a Ray cluster before it submits a program to it.
+    `conditional` means that it is in a branch, a loop or a function. `cluster` are the GPUs that the script
+    gives a Ray cluster before it submits a program to it.
     """
 
     launch: Launch
@@ -53,20 +53,20 @@ class Started(NamedTuple):
 
 
 class Within(NamedTuple):
-    """What holds inside a script: its job, the launchers in front of it, and the variables it is given."""
+    """The context of a script: its job, the launchers in front of it, and its variables."""
 
     job: Job | None
     steps: tuple[Step, ...] = ()
     environment: Mapping[str, Argument] = {}
 
     def variables(self) -> dict[str, str | None]:
-        """What the batch system sets, and what the commands around the script do."""
-        known = slurm.variables(self.job) if self.job else {}
-        return known | {name: argument.text for name, argument in self.environment.items()}
+        """Return the variables that the batch system and the surrounding commands set."""
+        values = slurm.variables(self.job) if self.job else {}
+        return values | {name: argument.text for name, argument in self.environment.items()}
 
 
 class Reader:
-    """Reads one file's script; files that it sources are documents of their own, where there is a repository.
+    """Reads one file's script, and the files that it sources if there is a repository.
 
     `asked` are the files that it sources, found or not.
     """
@@ -80,54 +80,60 @@ class Reader:
         self.asked: set[str] = set()
 
     def read(self) -> tuple[Started, ...]:
-        """The commands of the script and of the scripts within it."""
+        """Return the commands of the script and of the scripts within it."""
         text = self.document.data if isinstance(self.document.data, str) else ""
         within = Within(slurm.job(text, self.place))
-        return tuple(_on_ray(self._run(shell.commands(text, within.variables(), self.sourced), within, 0)))
+        return tuple(_add_ray_gpus(self._expand(shell.commands(text, within.variables(), self.sourced), within, 0)))
 
     def place(self, start: int, end: int) -> Origin:
         return Origin(self.document, (), span=(start, end))
 
-    def _run(self, commands: Iterable[Command], within: Within, depth: int) -> Iterator[Started]:
+    def _expand(self, commands: Iterable[Command], within: Within, depth: int) -> Iterator[Started]:
         for command in commands:
             if not command.words:
                 continue
-            words = tuple(self._argument(word) for word in command.words)
+            words = tuple(self._build_argument(word) for word in command.words)
             if not command.source and words[0].text in SOURCES and len(words) > 1:
                 self.reference = words[1].origin
-            found = launch.unwrapped(words)
+            unwrapped = launch.unwrapped(words)
             seen = {
-                name: self._argument(word)
+                name: self._build_argument(word)
                 for name, word in {**command.environment, **dict(command.assignments)}.items()
             }
-            one = Started(
-                found._replace(steps=(*within.steps, *found.steps)),
-                {**within.environment, **seen, **found.environment},
+            started = Started(
+                unwrapped._replace(steps=(*within.steps, *unwrapped.steps)),
+                {**within.environment, **seen, **unwrapped.environment},
                 command.conditional,
                 within.job,
             )
-            inner = self._inner(one, command, words) if depth < DEPTH_MAX else None
+            inner = self._find_inner(started, command, words) if depth < DEPTH_MAX else None
             if inner is None:
-                yield one
+                yield started
                 continue
-            for further in self._run(*inner, depth + 1):
-                yield further._replace(conditional=further.conditional or one.conditional)
+            for nested in self._expand(*inner, depth + 1):
+                yield nested._replace(conditional=nested.conditional or started.conditional)
 
     # ---- scripts within
 
-    def _inner(
-        self, one: Started, command: Command, words: tuple[Argument, ...]
+    def _find_inner(
+        self, started: Started, command: Command, words: tuple[Argument, ...]
     ) -> tuple[tuple[Command, ...], Within] | None:
-        """The commands of the script that a command runs: after `-c`, or on its standard input."""
-        name = (one.words[0].text or "").rpartition("/")[2] if one.words else ""
-        given = _string(one.words) if name in SHELLS else None
+        """Return the commands of a script that a command runs, after `-c` or on its standard input."""
+        name = (started.words[0].text or "").rpartition("/")[2] if started.words else ""
+        given = _find_script(started.words) if name in SHELLS else None
         pairs = zip(words, command.words, strict=True)
         script = next((word for argument, word in pairs if argument is given), None) if given is not None else None
-        if script is None and words[0].text == "ssh" and len(one.words) == 1 and " " in (one.words[0].text or " "):
+        if (
+            script is None
+            and words[0].text == "ssh"
+            and len(started.words) == 1
+            and " " in (started.words[0].text or " ")
+        ):
             script = next(
-                (word for argument, word in zip(words, command.words, strict=True) if argument is one.words[0]), None
+                (word for argument, word in zip(words, command.words, strict=True) if argument is started.words[0]),
+                None,
             )
-        if script is None and name == "sbatch" and (wrapped := _wrapped(words)) is not None:
+        if script is None and name == "sbatch" and (wrapped := _find_wrapped(words)) is not None:
             script = command.words[wrapped]
         if script is None and command.here is not None and (name in SHELLS or name in REMOTE):
             script = command.here
@@ -137,13 +143,13 @@ class Reader:
             lines = slurm.job(script.holed, lambda start, end: self.place(*script.at(start, end)))
             within = Within(slurm.submitted(words, lines) if name == "sbatch" else lines)
         else:
-            within = Within(one.job, one.launch.steps, one.environment)
+            within = Within(started.job, started.launch.steps, started.environment)
         return shell.inner(script, command, within.variables(), self.sourced), within
 
     # ---- words
 
-    def _argument(self, word: Word) -> Argument:
-        """A word as an engine reads it: at the place where it is written, with why its text cannot be known."""
+    def _build_argument(self, word: Word) -> Argument:
+        """Return a word as an engine reads it, with its location and why its text is unknown."""
         origin, behind = self.place(word.start, word.end), None
         if (other := self.sources.get(word.source)) is not None:
             behind = origin._replace(document=other)
@@ -158,7 +164,7 @@ class Reader:
     # ---- sourced files
 
     def sourced(self, path: str) -> tuple[str, str] | None:
-        """A file that the script sources, by its path from the script's own folder."""
+        """Return a file that the script sources, by its path from the script's own folder."""
         if path.startswith(("/", "~")):
             return None
         shown = normpath(join(dirname(self.document.path), path))
@@ -175,19 +181,19 @@ class Reader:
         return shown, loaded[0].data
 
 
-def _on_ray(commands: Iterable[Started]) -> Iterator[Started]:
-    """The commands of a script, with the GPUs of the Ray cluster that one before them starts."""
+def _add_ray_gpus(commands: Iterable[Started]) -> Iterator[Started]:
+    """Yield the commands of a script, with the GPUs of the Ray cluster that an earlier one starts."""
     cards: Argument | None = None
-    for one in commands:
-        if [word.text for word in one.words[:2]] == ["ray", "start"]:
-            cards = _ray_gpus(one.words) or cards
-        submits = any(step.launcher == "ray job submit" for step in one.launch.steps)
-        alone = one.job is None and not one.launch.steps
-        yield one._replace(cluster=cards) if cards is not None and (submits or alone) else one
+    for started in commands:
+        if [word.text for word in started.words[:2]] == ["ray", "start"]:
+            cards = _read_ray_gpus(started.words) or cards
+        submits = any(step.launcher == "ray job submit" for step in started.launch.steps)
+        alone = started.job is None and not started.launch.steps
+        yield started._replace(cluster=cards) if cards is not None and (submits or alone) else started
 
 
-def _ray_gpus(words: tuple[Argument, ...]) -> Argument | None:
-    """The GPUs that `ray start` is told of, unless it is told of none."""
+def _read_ray_gpus(words: tuple[Argument, ...]) -> Argument | None:
+    """Return the GPU count of `ray start`, unless it is 0."""
     for at, word in enumerate(words):
         name, equals, value = (word.text or word.flag).partition("=")
         if name == "--num-gpus":
@@ -198,14 +204,14 @@ def _ray_gpus(words: tuple[Argument, ...]) -> Argument | None:
     return None
 
 
-def _wrapped(words: tuple[Argument, ...]) -> int | None:
-    """Where the command stands that `sbatch --wrap` makes a script of."""
+def _find_wrapped(words: tuple[Argument, ...]) -> int | None:
+    """Return the index of the command that `sbatch --wrap` turns into a script."""
     at = next((at for at, word in enumerate(words[:-1]) if word.text == "--wrap"), None)
     return None if at is None else at + 1
 
 
-def _string(words: tuple[Argument, ...]) -> Argument | None:
-    """The script of a shell: the word after `-c`."""
+def _find_script(words: tuple[Argument, ...]) -> Argument | None:
+    """Return the script of a shell: the word after `-c`."""
     for at, word in enumerate(words[1:-1], 1):
         if SCRIPT_OPTION.fullmatch(word.text or ""):
             return words[at + 1]

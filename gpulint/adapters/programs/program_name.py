@@ -113,19 +113,26 @@ PREPARES = frozenset(
         ),
     }
 )
-"""Commands that prepare a container or wait in it; one of them is the program only where nothing else runs."""
+"""Commands that prepare a container or wait in it.
+
+One of them is the program only if nothing else runs.
+"""
 PYTHON = re.compile(r"python[\d.]*")
 
 
 def of(invocations: Iterable[Invocation]) -> Argument | None:
-    """The program that a container runs: the first that does not merely prepare; None where the image decides."""
-    found = [named for one in invocations if not one.entrypoint and (named := _named(one.arguments))]
-    running = (one for one in found if one.text not in PREPARES)
-    return next(running, found[0] if found else None)
+    """Return the program of a container: the first that does not merely prepare; None if the image
+    decides.
+    """
+    names = [
+        name for invocation in invocations if not invocation.entrypoint and (name := _find_name(invocation.arguments))
+    ]
+    running = (name for name in names if name.text not in PREPARES)
+    return next(running, names[0] if names else None)
 
 
-def _named(words: tuple[Argument, ...]) -> Argument | None:
-    """The program's own name; of an interpreter, the module or script that it runs."""
+def _find_name(words: tuple[Argument, ...]) -> Argument | None:
+    """Return the program's own name, or the module or script that an interpreter runs."""
     if not words or words[0].text is None:
         return None
     name = posixpath.basename(words[0].text)

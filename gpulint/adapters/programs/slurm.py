@@ -1,6 +1,7 @@
-"""Slurm: what the leading `#SBATCH` lines of a batch script ask for, and the variables that Slurm sets for it.
+"""Slurm: what the leading `#SBATCH` lines of a batch script request, and the variables that Slurm
+sets.
 
-The like lines of PBS and LSF are read into the same words.
+The corresponding lines of PBS and LSF are read into the same terms.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from gpulint.workload import Field, Origin, Unknown, Value
 
 SCHEDULERS = {"#SBATCH": "Slurm", "#PBS": "PBS", "#BSUB": "LSF"}
 LINE = re.compile(r"(#SBATCH|#PBS|#BSUB)(?:(?=[ \t]+-)|[ \t]+<[^<>]*>(?=[ \t]+-))(?P<options>[^\r\n]*)")
-"""A line of options, before which others may be left to fill in: `#SBATCH <SLURM OPTIONS> --nodes=2`."""
+"""A line of options, possibly with placeholders before them: `#SBATCH <SLURM OPTIONS> --nodes=2`."""
 COMMENT_OR_BLANK = re.compile(r"[ \t\r]*(?:#[^\n]*)?")
 TOKEN = re.compile(r"\{\{.*?\}\}\S*|(?:\"[^\"\n]*\"|'[^'\n]*'|\{\{.*?\}\}|[^\s\"'])+")
 COMPONENT = frozenset({"hetjob", "packjob"})
@@ -29,7 +30,7 @@ TYPED = re.compile(r"(?:(?P<type>[^:,]+):)?(?P<count>\d+)")
 MIG = re.compile(r"(?:nvidia_)?(?:\w+_)?(\d+g\.\d+gb)")
 QUEUE = "queue or partition"
 DECIDING = ("constraint", "partition", "gpus_per_node", "gres", "gpus_per_task", "gpus")
-"""The lines that leave the card to the cluster, the most telling one first."""
+"""The lines that leave the accelerator to the cluster, the most specific one first."""
 MULTI_NODE = re.compile(r"SLURM_(?:JOB_)?(?:NNODES|NUM_NODES|NODELIST|NODEID)\b")
 SET_BY_SLURM = (
     *("SLURM_JOB_ID", "SLURM_JOBID", "SLURM_JOB_NODELIST", "SLURM_NODELIST", "SLURM_SUBMIT_DIR", "SLURM_PROCID"),
@@ -37,11 +38,13 @@ SET_BY_SLURM = (
     *("SLURM_CLUSTER_NAME", "SLURM_JOB_PARTITION", "SLURM_NNODES", "SLURM_JOB_NUM_NODES", "SLURM_JOB_NAME"),
     *("SLURM_JOB_USER", "SLURM_JOB_ACCOUNT", "SLURM_ARRAY_TASK_ID", "SLURM_GPUS_ON_NODE", "SLURM_NTASKS"),
 )
-"""sbatch(1) of Slurm 23.02, output environment variables: set whatever is asked for."""
+"""Variables that are always set (sbatch(1) of Slurm 23.02, output environment variables)."""
 
 
 class Job(NamedTuple):
-    """A batch script's own lines: what they state by quantity, one mapping for each component of the job."""
+    """A batch script's own lines: what they set by quantity, with one mapping per component of the
+    job.
+    """
 
     scheduler: str
     components: tuple[Mapping[str, Argument], ...]
@@ -49,12 +52,12 @@ class Job(NamedTuple):
 
     @property
     def stated(self) -> Mapping[str, Argument]:
-        """What the first component states."""
+        """The settings of the first component."""
         return self.components[0]
 
 
 def job(text: str, place: Callable[[int, int], Origin], shift: int = 0) -> Job | None:
-    """The job that the leading lines of a script describe; None where it has none.
+    """Return the job in the leading lines of a script; None if it has none.
 
     sbatch stops at the first line that is neither blank nor a comment, and `##SBATCH` and `# SBATCH` are comments.
     """
@@ -69,7 +72,7 @@ def job(text: str, place: Callable[[int, int], Origin], shift: int = 0) -> Job |
                 components.append({})
             elif SCHEDULERS[match[1]] == scheduler:
                 components[-1].update(
-                    _stated(scheduler, match["options"], _placed(place, at + shift + match.start("options")))
+                    _read_options(scheduler, match["options"], _shift_place(place, at + shift + match.start("options")))
                 )
         elif not COMMENT_OR_BLANK.fullmatch(bare):
             break
@@ -77,37 +80,37 @@ def job(text: str, place: Callable[[int, int], Origin], shift: int = 0) -> Job |
     if first is None:
         return None
     if "nodes" not in components[0] and "ntasks" not in components[0] and MULTI_NODE.search(text):
-        why = "the nodes are left to whoever submits the job"
+        why = "the number of nodes is set when the job is submitted"
         components[0]["nodes"] = Argument(None, first.origin, why, category="caller's variable")
     return Job(scheduler, tuple(components), first)
 
 
 def submitted(words: tuple[Argument, ...], lines: Job | None) -> Job | None:
-    """The job that `sbatch OPTIONS` makes of a script; its options count before the lines of the script."""
+    """Return the job of `sbatch OPTIONS` for a script. The options override the script's lines."""
     step, _ = launch.read_options("slurm", words[0], words[1:], 0)
-    told = {quantity: given[-1] for quantity, given in step.stated.items()}
-    if not told:
+    options = {quantity: given[-1] for quantity, given in step.stated.items()}
+    if not options:
         return lines
     first, *others = lines.components if lines else ({},)
-    return Job("Slurm", ({**first, **told}, *others), lines.first if lines else words[0])
+    return Job("Slurm", ({**first, **options}, *others), lines.first if lines else words[0])
 
 
-def _placed(place: Callable[[int, int], Origin], start: int) -> Callable[[int, int], Origin]:
+def _shift_place(place: Callable[[int, int], Origin], start: int) -> Callable[[int, int], Origin]:
     return lambda first, last: place(start + first, start + last)
 
 
-def _stated(scheduler: str, options: str, place: Callable[[int, int], Origin]) -> dict[str, Argument]:
-    words = tuple(_words(options, place))
+def _read_options(scheduler: str, options: str, place: Callable[[int, int], Origin]) -> dict[str, Argument]:
+    words = tuple(_split_words(options, place))
     if scheduler == "PBS":
-        return _of_pbs(words)
+        return _read_pbs(words)
     if scheduler == "LSF":
-        return _of_lsf(words)
+        return _read_lsf(words)
     step, _ = launch.read_options("slurm", words[0] if words else Argument("", place(0, 0)), words, 0)
-    return {quantity: _whole(given[-1]) for quantity, given in step.stated.items()}
+    return {quantity: _mark_open(given[-1]) for quantity, given in step.stated.items()}
 
 
-def _words(options: str, place: Callable[[int, int], Origin]) -> Iterator[Argument]:
-    """The words of one line up to its comment, without quotes."""
+def _split_words(options: str, place: Callable[[int, int], Origin]) -> Iterator[Argument]:
+    """Yield the words of one line up to its comment, without quotes."""
     for match in TOKEN.finditer(options):
         if match[0].startswith("#"):
             return
@@ -115,66 +118,71 @@ def _words(options: str, place: Callable[[int, int], Origin]) -> Iterator[Argume
         yield Argument(text, place(*match.span()))
 
 
-def _whole(word: Argument) -> Argument:
-    """The value of an option; a batch system's lines are not the shell's, so that a variable in them stays one."""
+def _mark_open(word: Argument) -> Argument:
+    """Return the value of an option.
+
+    Batch lines are not shell, so a variable in them is not expanded.
+    """
     text = word.text or ""
     if "{{" in text or "$" in text or ranks.PLACEHOLDER.search(text):
         return word._replace(text=None, why=f"{text} is filled in elsewhere")
     return word
 
 
-def _of_pbs(words: tuple[Argument, ...]) -> dict[str, Argument]:
-    """`-l select=2:ngpus=4:mpiprocs=4`, the older `-l nodes=2:ppn=4:gpus=4`, `-N` and `-q`."""
-    found: dict[str, Argument] = {}
+def _read_pbs(words: tuple[Argument, ...]) -> dict[str, Argument]:
+    """Read `-l select=2:ngpus=4:mpiprocs=4`, the older `-l nodes=2:ppn=4:gpus=4`, `-N` and `-q`."""
+    settings: dict[str, Argument] = {}
     for option, value in itertools.pairwise(words):
         if option.text in ("-N", "-q"):
-            found["job_name" if option.text == "-N" else "partition"] = _whole(value)
+            settings["job_name" if option.text == "-N" else "partition"] = _mark_open(value)
         elif option.text == "-l" and (
             chunk := re.match(r"(select|nodes)=(\d+)((?::[\w.]+(?:=[\w.]+)?)*)", value.text or "")
         ):
-            told = dict(part.partition("=")[::2] for part in chunk[3].split(":") if part)
-            found["nodes"] = value._replace(text=chunk[2])
+            resources = dict(part.partition("=")[::2] for part in chunk[3].split(":") if part)
+            settings["nodes"] = value._replace(text=chunk[2])
             for name, quantity in (
                 ("ngpus", "gpus_per_node"),
                 ("gpus", "gpus_per_node"),
                 ("mpiprocs", "ntasks_per_node"),
             ):
-                if name in told:
-                    found[quantity] = value._replace(text=told[name])
-    return found
+                if name in resources:
+                    settings[quantity] = value._replace(text=resources[name])
+    return settings
 
 
-def _of_lsf(words: tuple[Argument, ...]) -> dict[str, Argument]:
-    """`-gpu num=4`, which counts on each host, `-nnodes`, `-J` and `-q`."""
-    found: dict[str, Argument] = {}
+def _read_lsf(words: tuple[Argument, ...]) -> dict[str, Argument]:
+    """Read `-gpu num=4`, which counts on each host, `-nnodes`, `-J` and `-q`."""
+    settings: dict[str, Argument] = {}
     names = {"-J": "job_name", "-q": "partition", "-nnodes": "nodes"}
     for option, value in itertools.pairwise(words):
         if option.text in names:
-            found[names[option.text]] = _whole(value)
+            settings[names[option.text]] = _mark_open(value)
         elif option.text == "-gpu" and (count := re.search(r"num=(\d+)", value.text or "")):
-            found["gpus_per_node"] = value._replace(text=count[1])
-    return found
+            settings["gpus_per_node"] = value._replace(text=count[1])
+    return settings
 
 
 # ---- nodes, tasks and GPUs
 
 
 def nodes(stated: Mapping[str, Argument]) -> Field:
-    """The nodes of a job; one, where it asks for no more than one task."""
+    """Return the nodes of a job; one if it requests no more than one task."""
     if "nodes" in stated:
         return ranks.number(stated["nodes"])
-    tasks, each = (ranks.number(stated[name]) if name in stated else None for name in ("ntasks", "ntasks_per_node"))
-    if tasks is not None and each is not None and isinstance(tasks.value, int) and isinstance(each.value, int):
-        return Field(-(-tasks.value // max(each.value, 1)), (*tasks.origins, *each.origins))
+    tasks, per_node = (ranks.number(stated[name]) if name in stated else None for name in ("ntasks", "ntasks_per_node"))
+    if tasks is not None and per_node is not None and isinstance(tasks.value, int) and isinstance(per_node.value, int):
+        return Field(-(-tasks.value // max(per_node.value, 1)), (*tasks.origins, *per_node.origins))
     if tasks is not None and tasks.value != 1:
-        return Field(Unknown("over how many nodes Slurm spreads the tasks", QUEUE), tasks.origins)
-    if "gpus" in stated and _counted(stated["gpus"]).value != 1:
-        return Field(Unknown("over how many nodes Slurm spreads the GPUs", QUEUE), ranks.origins(stated["gpus"]))
+        return Field(Unknown("Slurm decides over how many nodes it spreads the tasks", QUEUE), tasks.origins)
+    if "gpus" in stated and _count_gpus(stated["gpus"]).value != 1:
+        return Field(
+            Unknown("Slurm decides over how many nodes it spreads the GPUs", QUEUE), ranks.origins(stated["gpus"])
+        )
     return Field(1, source="default of the batch system")
 
 
 def tasks_per_node(stated: Mapping[str, Argument]) -> Field:
-    """The tasks that the batch system starts on each node."""
+    """Return the tasks that the batch system starts on each node."""
     if "ntasks_per_node" in stated:
         return ranks.number(stated["ntasks_per_node"])
     if "ntasks" in stated:
@@ -186,35 +194,35 @@ def tasks_per_node(stated: Mapping[str, Argument]) -> Field:
             and whole.value % count.value == 0
         ):
             return Field(whole.value // count.value, (*whole.origins, *count.origins))
-        return Field(Unknown("how Slurm spreads the tasks over the nodes", QUEUE), whole.origins)
+        return Field(Unknown("Slurm decides how it spreads the tasks over the nodes", QUEUE), whole.origins)
     if "ntasks_per_gpu" in stated:
         return Field(Unknown("tasks are counted by GPU"), ranks.origins(stated["ntasks_per_gpu"]))
     return Field(1, source="default of the batch system")
 
 
 def gpus_per_node(stated: Mapping[str, Argument]) -> Field | None:
-    """The GPUs of one node; None where no line asks for any."""
+    """Return the GPUs of one node; None if no line requests any."""
     if "gpus_per_node" in stated:
-        return _counted(stated["gpus_per_node"])
-    if "gres" in stated and (asked := _of_gres(stated["gres"])) is not None:
+        return _count_gpus(stated["gpus_per_node"])
+    if "gres" in stated and (asked := _count_gres(stated["gres"])) is not None:
         return asked
     if "gpus_per_task" in stated:
-        return _product(_counted(stated["gpus_per_task"]), tasks_per_node(stated))
+        return _multiply(_count_gpus(stated["gpus_per_task"]), tasks_per_node(stated))
     if "gpus" in stated:
-        return _quotient(_counted(stated["gpus"]), nodes(stated))
+        return _divide(_count_gpus(stated["gpus"]), nodes(stated))
     return None
 
 
 def gpus(stated: Mapping[str, Argument]) -> Field | None:
-    """The GPUs of the whole job; None where no line asks for any."""
+    """Return the GPUs of the whole job; None if no line requests any."""
     if not {"gpus_per_node", "gres", "gpus_per_task"} & stated.keys() and "gpus" in stated:
-        return _counted(stated["gpus"])
-    each = gpus_per_node(stated)
-    return None if each is None else _product(each, nodes(stated))
+        return _count_gpus(stated["gpus"])
+    per_node = gpus_per_node(stated)
+    return None if per_node is None else _multiply(per_node, nodes(stated))
 
 
-def _counted(word: Argument) -> Field:
-    """`8`, `a100:8` or `volta:3,kepler:1`."""
+def _count_gpus(word: Argument) -> Field:
+    """Count GPUs in `8`, `a100:8` or `volta:3,kepler:1`."""
     if word.text is None:
         return ranks.number(word)
     parts = [TYPED.fullmatch(part.strip()) for part in word.text.split(",")]
@@ -223,8 +231,8 @@ def _counted(word: Argument) -> Field:
     return Field(sum(int(part["count"]) for part in parts if part), ranks.origins(word))
 
 
-def _of_gres(word: Argument) -> Field | None:
-    """The GPUs among generic resources; one where no count is given."""
+def _count_gres(word: Argument) -> Field | None:
+    """Return the GPUs among generic resources; one if no count is given."""
     if word.text is None:
         return Field(Unknown(word.why, ranks.category(word)), ranks.origins(word))
     parts = [match for part in re.split(r",(?![^(]*\))", word.text) if (match := GRES_GPU.fullmatch(part.strip()))]
@@ -233,46 +241,46 @@ def _of_gres(word: Argument) -> Field | None:
     return Field(sum(int(part["count"] or 1) for part in parts), ranks.origins(word))
 
 
-def _product(one: Field, other: Field) -> Field:
-    return _combined(one, other, lambda left, right: left * right)
+def _multiply(left_factor: Field, right_factor: Field) -> Field:
+    return _combine(left_factor, right_factor, lambda left, right: left * right)
 
 
-def _quotient(whole: Field, parts: Field) -> Field:
-    return _combined(
+def _divide(whole: Field, parts: Field) -> Field:
+    return _combine(
         whole,
         parts,
         lambda left, right: left // right if right and left % right == 0 else Unknown(f"{left} on {right} nodes"),
     )
 
 
-def _combined(one: Field, other: Field, computed: Callable[[int, int], Value | Unknown]) -> Field:
-    origins = (*one.origins, *other.origins)
-    if not isinstance(one.value, int) or not isinstance(other.value, int):
-        unknown = other if isinstance(one.value, int) else one
+def _combine(first: Field, second: Field, computed: Callable[[int, int], Value | Unknown]) -> Field:
+    origins = (*first.origins, *second.origins)
+    if not isinstance(first.value, int) or not isinstance(second.value, int):
+        unknown = second if isinstance(first.value, int) else first
         return Field(unknown.value, unknown.origins)
-    return Field(computed(one.value, other.value), origins)
+    return Field(computed(first.value, second.value), origins)
 
 
 # ---- the card
 
 
 def placed(stated: Mapping[str, Argument]) -> dict[str, Field]:
-    """The product that a job asks for, or the line that leaves it to the cluster."""
+    """Return the accelerator that a job requests, or the line that leaves it to the cluster."""
     for quantity, types in (("gpus_per_node", TYPED), ("gres", GRES_GPU), ("gpus_per_task", TYPED), ("gpus", TYPED)):
-        if quantity in stated and (named := _typed(stated[quantity], types)):
+        if quantity in stated and (named := _read_type(stated[quantity], types)):
             return named
-    if "constraint" in stated and (left := _constrained(stated["constraint"])):
+    if "constraint" in stated and (left := _read_constraint(stated["constraint"])):
         return {"accelerator": left}
     deciding = next((name for name in DECIDING if name in stated and stated[name].text != ""), None)
     if deciding is None:
         return {}
-    said = f"{deciding.replace('_', '-')} {stated[deciding].text or stated[deciding].origin.text()}"
-    reason = Unknown(f"{said} leaves the card to the cluster", QUEUE)
+    line = f"{deciding.replace('_', '-')} {stated[deciding].text or stated[deciding].origin.text()}"
+    reason = Unknown(f"{line} leaves the accelerator to the cluster", QUEUE)
     return {"accelerator": Field(reason, ranks.origins(stated[deciding]))}
 
 
 def sent(stated: Mapping[str, Argument]) -> dict[str, Field]:
-    """The partition and the features of nodes that a job names."""
+    """Return the partition and the node features that a job names."""
     named = {"partition": "partition", "constraint": "node_features"}
     return {
         quantity: Field(stated[name].text, ranks.origins(stated[name]))
@@ -281,8 +289,8 @@ def sent(stated: Mapping[str, Argument]) -> dict[str, Field]:
     }
 
 
-def _typed(word: Argument, types: re.Pattern[str]) -> dict[str, Field]:
-    """What the type of a GPU in `gpu:a100:8` or `a100:8` names."""
+def _read_type(word: Argument, types: re.Pattern[str]) -> dict[str, Field]:
+    """Return the accelerator named by the type in `gpu:a100:8` or `a100:8`."""
     parts = (types.fullmatch(part.strip()) for part in re.split(r",(?![^(]*\))", word.text or ""))
     named = {part["type"] for part in parts if part and part["type"]}
     if len(named) != 1:
@@ -294,12 +302,12 @@ def _typed(word: Argument, types: re.Pattern[str]) -> dict[str, Field]:
     return {"accelerator": Field(product or Unknown(f"{name} is the cluster's own name", QUEUE), ranks.origins(word))}
 
 
-def _constrained(word: Argument) -> Field | None:
-    """The one product that the features of a constraint leave; None where none of them names a product."""
+def _read_constraint(word: Argument) -> Field | None:
+    """Return the one accelerator that the features of a constraint allow; None if they name none."""
     alternatives = re.split(r"\|", re.sub(r"[\[\]()\s]", "", word.text or ""))
     left = [
-        {product for part in one.split("&") if (product := product_of(re.sub(r"\*\d+$", "", part)))}
-        for one in alternatives
+        {product for part in alternative.split("&") if (product := product_of(re.sub(r"\*\d+$", "", part)))}
+        for alternative in alternatives
     ]
     if not any(left):
         return None
@@ -309,16 +317,18 @@ def _constrained(word: Argument) -> Field | None:
 
 
 def product_of(name: str) -> str | None:
-    """The product that a cluster's name for a card is, in the spellings that clusters use; never a part of a name."""
+    """Return the accelerator of a cluster's own name, in common spellings and never by a part of a
+    name.
+    """
     for spelled in dict.fromkeys((name, name.upper(), re.sub(r"(?<=\d)G$", "GB", name.upper()).replace("_", "-"))):
         if product := hardware.named(spelled):
             return product.id
-    return _detected().get(name.lower().replace("_", "-"))
+    return _load_detected().get(name.lower().replace("_", "-"))
 
 
 @functools.cache
-def _detected() -> Mapping[str, str]:
-    """Products by the name that Slurm finds out itself: the driver's, in small letters."""
+def _load_detected() -> Mapping[str, str]:
+    """Return accelerators by the name that Slurm detects: the driver's, in lower case."""
     return {
         value.lower(): product for (key, value), product in hardware.labels().items() if key == "nvidia.com/gpu.product"
     }
@@ -327,19 +337,19 @@ def _detected() -> Mapping[str, str]:
 # ---- what the job's script sees
 
 
-def variables(found: Job) -> dict[str, str | None]:
-    """The variables that Slurm sets for the script; None where their value is known only when the job runs."""
-    if found.scheduler != "Slurm":
+def variables(described: Job) -> dict[str, str | None]:
+    """Return the variables that Slurm sets for the script; None for values known only at run time."""
+    if described.scheduler != "Slurm":
         return {}
-    stated = found.stated
-    known: dict[str, str | None] = dict.fromkeys(SET_BY_SLURM)
-    count, each, cards = nodes(stated), tasks_per_node(stated), gpus_per_node(stated)
-    known["SLURM_NNODES"] = known["SLURM_JOB_NUM_NODES"] = _text(count)
+    stated = described.stated
+    names: dict[str, str | None] = dict.fromkeys(SET_BY_SLURM)
+    count, per_node, cards = nodes(stated), tasks_per_node(stated), gpus_per_node(stated)
+    names["SLURM_NNODES"] = names["SLURM_JOB_NUM_NODES"] = _to_text(count)
     if {"ntasks", "ntasks_per_node"} & stated.keys():
-        tasks = ranks.number(stated["ntasks"]) if "ntasks" in stated else _product(each, count)
-        known["SLURM_NTASKS"] = known["SLURM_NPROCS"] = _text(tasks)
+        tasks = ranks.number(stated["ntasks"]) if "ntasks" in stated else _multiply(per_node, count)
+        names["SLURM_NTASKS"] = names["SLURM_NPROCS"] = _to_text(tasks)
     if cards is not None:
-        known["SLURM_GPUS_ON_NODE"] = _text(cards)
+        names["SLURM_GPUS_ON_NODE"] = _to_text(cards)
     for name, quantity in (
         ("SLURM_NTASKS_PER_NODE", "ntasks_per_node"),
         ("SLURM_GPUS_PER_NODE", "gpus_per_node"),
@@ -350,9 +360,9 @@ def variables(found: Job) -> dict[str, str | None]:
         ("SLURM_JOB_PARTITION", "partition"),
     ):
         if quantity in stated:
-            known[name] = stated[quantity].text
-    return known
+            names[name] = stated[quantity].text
+    return names
 
 
-def _text(field: Field) -> str | None:
+def _to_text(field: Field) -> str | None:
     return str(field.value) if isinstance(field.value, int) else None

@@ -1,9 +1,10 @@
-"""Misstated: settings of a trainer's configuration that its format does not know, that are retired, or that exclude one another.
+"""Invalid settings: keys of a trainer's configuration that are unknown, retired or mutually
+exclusive.
 
-`catalog/setting_names.csv` lists the keys of each format, `setting_changes.csv` those that a release renamed or removed,
-`setting_conflicts.csv` the combinations that a trainer refuses or does not heed. A condition of the last is words that must
-all hold: `key` (set to something true), `!key` (absent or not), `key=a|b`, `key~a|b` (stated, and none of these),
-`key>1`.
+`catalog/setting_names.csv` lists the keys of each format. `setting_changes.csv` lists the keys that a
+release renamed or removed. `setting_conflicts.csv` lists the combinations that a trainer rejects or
+ignores. A condition of the last is a list of words that must all be true: `key` (set to a true value),
+`!key` (absent or false), `key=a|b`, `key~a|b` (set, to none of these), `key>1`.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from gpulint.source.repository import Repository
 from gpulint.workload import Field
 
 STRANGE_MAX = 3
-"""Keys in one mapping that a trainer does not know; a file with more is that of a fork, or of another program."""
+"""Maximum of unknown keys in one mapping. A file with more is for a fork or another program."""
 NEAR = 0.86
-"""Least likeness of a misspelling to the key that is meant (difflib's ratio)."""
+"""Minimum similarity of a misspelling to the intended key (difflib's ratio)."""
 LETTERS_MIN = 7
-"""Shorter keys are too like one another."""
+"""Shorter keys are too similar to one another."""
 TESTED = re.compile(r"(?P<negated>!)?(?P<key>[\w.-]+)(?:(?P<sign>[=~>])(?P<values>.+))?")
 WORD_MIN = 5
-"""Shorter words with one letter replaced are other words: `dora` is not `mora`."""
+"""A shorter word with one letter replaced is another word: `dora` is not `mora`."""
 SHOWN_MAX = 4
 REQUIREMENTS = ("requirements.txt", "pyproject.toml", "setup.py", "requirements/requirements.txt")
 REQUIREMENTS_BYTES_MAX = 200_000
@@ -51,12 +52,12 @@ class Change(NamedTuple):
 
     @property
     def renames(self) -> Path:
-        """Where the same value stands under the new name; empty where the new one takes another value."""
+        """The path of the same value under the new name; empty if the new key takes another value."""
         return (*self.path[:-1], self.instead) if self.renamed else ()
 
 
 class Conflict(NamedTuple):
-    """A combination of settings, and what the trainer makes of it."""
+    """A combination of settings, and what the trainer does with it."""
 
     conditions: tuple[re.Match[str], ...]
     problem: str
@@ -66,30 +67,30 @@ class Conflict(NamedTuple):
 def problems(
     document: Document, format: str, root: Path = (), pinned: Mapping[str, Release] | None = None
 ) -> Iterator[Problem]:
-    """What is misstated in a mapping of a document, as one of a format's; `pinned` are the releases that are installed."""
+    """Yield the invalid settings of a mapping in a format. `pinned` are the installed releases."""
     data = document.get(root) if root else document.data
     if isinstance(data, dict) and not _is_templated(document):
-        yield from _unknown(document, format, root)
-        yield from _changed(document, format, root, pinned or {})
-        yield from _conflicting(document, format, root)
+        yield from _find_unknown(document, format, root)
+        yield from _find_changed(document, format, root, pinned or {})
+        yield from _find_conflicts(document, format, root)
 
 
 def pins(repository: Repository) -> dict[str, Release]:
-    """The releases of trainers' packages that the repository's own requirements name, the newest that they allow."""
-    found: dict[str, Release] = {}
+    """Return the newest releases of trainers that the repository's own requirements allow."""
+    releases: dict[str, Release] = {}
     for path in REQUIREMENTS:
         content = repository.at_root(path) or b""
         for match in PINNED.finditer(content[:REQUIREMENTS_BYTES_MAX].decode("utf-8", "replace")):
-            found.setdefault(match["package"].lower(), _release(match["release"]))
-    return found
+            releases.setdefault(match["package"].lower(), _parse_release(match["release"]))
+    return releases
 
 
 # ---- keys that nobody reads
 
 
-def _unknown(document: Document, format: str, root: Path) -> Iterator[Problem]:
-    """Keys that are like a known one; where a format refuses others, all that it does not know."""
-    for mapping, refuses, known in _names(format):
+def _find_unknown(document: Document, format: str, root: Path) -> Iterator[Problem]:
+    """Yield keys that resemble a known one, and all unknown keys if the format rejects them."""
+    for mapping, refuses, names in _load_names(format):
         base = (*root, *mapping)
         data = document.get(base) if base else document.data
         if not isinstance(data, dict):
@@ -98,14 +99,14 @@ def _unknown(document: Document, format: str, root: Path) -> Iterator[Problem]:
         strange = {
             key: plain
             for key, plain in plain_keys.items()
-            if plain not in known and re.fullmatch(r"[A-Za-z]\w+", plain) and not _is_changed(format, (*mapping, plain))
+            if plain not in names and re.fullmatch(r"[A-Za-z]\w+", plain) and not _is_changed(format, (*mapping, plain))
         }
         for key, plain in strange.items():
-            near = nearest(plain, known - set(plain_keys.values()))
+            near = nearest(plain, names - set(plain_keys.values()))
             if near:
-                message = f"{key} is no setting of {_said(format)}; did you mean {near}?"
+                message = f"{key} is not a setting of {_name_format(format)}; did you mean {near}?"
             elif refuses and len(strange) <= STRANGE_MAX:
-                message = f"{key} is no setting of {_said(format)}, which refuses what it does not know"
+                message = f"{key} is not a setting of {_name_format(format)}, which rejects unknown keys"
             else:
                 continue
             place = document.locate((*base, str(key)), key=True)
@@ -113,16 +114,16 @@ def _unknown(document: Document, format: str, root: Path) -> Iterator[Problem]:
             yield Problem("setting-unknown", message, place, (), ((place, str(key), meant),) if near else ())
 
 
-def nearest(key: str, known: frozenset[str]) -> str:
-    """The one key that a misspelling means: letters left out, doubled or swapped, not another word."""
+def nearest(key: str, names: frozenset[str]) -> str:
+    """Return the one key that a misspelling means: letters left out, doubled or swapped."""
     if len(key) < LETTERS_MIN:
         return ""
-    near = difflib.get_close_matches(key, known, n=1, cutoff=NEAR)
+    near = difflib.get_close_matches(key, names, n=1, cutoff=NEAR)
     return near[0] if near and _is_slip(key, near[0]) else ""
 
 
 def _is_slip(key: str, meant: str) -> bool:
-    """Whether two keys differ as a slip of the fingers makes them: words of as many letters, give or take one, and no digit."""
+    """Return True if two keys differ by a typing error: similar words and the same digits."""
     if re.sub(r"\D", "", key) != re.sub(r"\D", "", meant):
         return False
     if key.replace("_", "") == meant.replace("_", ""):
@@ -130,12 +131,12 @@ def _is_slip(key: str, meant: str) -> bool:
     words, others = key.split("_"), meant.split("_")
     if len(words) != len(others):
         return False
-    unlike = [(one, other) for one, other in zip(words, others, strict=True) if one != other]
+    unlike = [(word, meant_word) for word, meant_word in zip(words, others, strict=True) if word != meant_word]
     return len(unlike) == 1 and _is_typo(*unlike[0])
 
 
 def _is_typo(word: str, meant: str) -> bool:
-    """Whether a word is another one with a letter left out, put in, replaced or swapped with its neighbour."""
+    """Return True if a word is another one with a letter omitted, added, replaced or swapped."""
     if min(len(word), len(meant)) < WORD_MIN:
         return f"{word}s" == meant or f"{meant}s" == word
     if len(word) == len(meant):
@@ -149,47 +150,60 @@ def _is_typo(word: str, meant: str) -> bool:
 # ---- keys of other releases
 
 
-def _changed(document: Document, format: str, root: Path, pinned: Mapping[str, Release]) -> Iterator[Problem]:
-    """One word for all keys of a file that releases renamed or removed, at the first of them."""
-    told = [one for one in _changes(format) if _stands(document, root, one) and not _is_held_back(one, pinned)]
-    if not told:
+def _find_changed(document: Document, format: str, root: Path, pinned: Mapping[str, Release]) -> Iterator[Problem]:
+    """Yield one problem for all keys of a file that releases renamed or removed, at the first of
+    them.
+    """
+    changes = [
+        change
+        for change in _load_changes(format)
+        if _is_set(document, root, change) and not _is_before_change(change, pinned)
+    ]
+    if not changes:
         return
-    places = [document.locate((*root, *one.path), key=True) for one in told]
+    places = [document.locate((*root, *change.path), key=True) for change in changes]
     parts = [
-        f"{one.path[-1]}: {one.effect}" + (f", {one.instead} takes its place" if one.instead else "") for one in told
+        f"{change.path[-1]}: {change.effect}" + (f", use {change.instead} instead" if change.instead else "")
+        for change in changes
     ]
     more = f"; and {len(parts) - SHOWN_MAX} more" if len(parts) > SHOWN_MAX else ""
-    free = all(one.renames and document.node((*root, *one.renames)) is None for one in told)
-    renamed = ((place, str(one.path[-1]), one.instead) for place, one in zip(places, told, strict=True))
-    yield Problem("setting-retired", "; ".join(parts[:SHOWN_MAX]) + more, places[0], (), tuple(renamed) if free else ())
+    free = all(change.renames and document.node((*root, *change.renames)) is None for change in changes)
+    renamings = ((place, str(change.path[-1]), change.instead) for place, change in zip(places, changes, strict=True))
+    yield Problem(
+        "setting-retired", "; ".join(parts[:SHOWN_MAX]) + more, places[0], (), tuple(renamings) if free else ()
+    )
 
 
 def arguments(words: Sequence[Argument], format: str, pinned: Mapping[str, Release]) -> dict[str, Field]:
-    """The first argument of a command that releases of the trainer renamed or removed, and since when."""
-    changes = {f"--{one.path[0]}": one for one in _changes(format) if len(one.path) == 1 and not one.beside}
+    """Return the first argument of a command that the trainer's releases renamed or removed, and
+    since when.
+    """
+    changes = {
+        f"--{entry.path[0]}": entry for entry in _load_changes(format) if len(entry.path) == 1 and not entry.beside
+    }
     for word in words:
         name = (word.text or word.flag).partition("=")[0]
         change = changes.get(name.replace("-", "_").replace("__", "--", 1) if name.startswith("--") else "")
-        if change is not None and not _is_held_back(change, pinned):
-            instead = f", --{change.instead} takes its place" if change.instead else ""
+        if change is not None and not _is_before_change(change, pinned):
+            instead = f", use --{change.instead} instead" if change.instead else ""
             reason = Field(f"{change.effect}{instead}", (word.origin,))
-            found = {"retired_setting": Field(name, (word.origin,)), "retired_setting_since": reason}
-            return {**found, "current_setting": Field(f"--{change.instead}")} if change.renamed else found
+            fields = {"retired_setting": Field(name, (word.origin,)), "retired_setting_since": reason}
+            return {**fields, "current_setting": Field(f"--{change.instead}")} if change.renamed else fields
     return {}
 
 
-def _is_held_back(change: Change, pinned: Mapping[str, Release]) -> bool:
-    """Whether the release that is installed still has the key."""
+def _is_before_change(change: Change, pinned: Mapping[str, Release]) -> bool:
+    """Return True if the installed release still has the key."""
     since = SINCE.match(change.effect)
     installed = pinned.get(since["package"].lower()) if since else None
-    return since is not None and installed is not None and installed < _release(since["release"])
+    return since is not None and installed is not None and installed < _parse_release(since["release"])
 
 
-def _release(text: str) -> Release:
+def _parse_release(text: str) -> Release:
     return tuple(int(part) for part in text.split(".") if part.isdecimal())
 
 
-def _stands(document: Document, root: Path, change: Change) -> bool:
+def _is_set(document: Document, root: Path, change: Change) -> bool:
     path = (*root, *change.path)
     if document.node(path) is None or document.get(path) in (None, False, ""):
         return False
@@ -198,24 +212,26 @@ def _stands(document: Document, root: Path, change: Change) -> bool:
 
 
 def _is_changed(format: str, path: Path) -> bool:
-    return any(one.path == path for one in _changes(format))
+    return any(change.path == path for change in _load_changes(format))
 
 
 # ---- keys that exclude one another
 
 
-def _conflicting(document: Document, format: str, root: Path) -> Iterator[Problem]:
-    for conflict in _conflicts(format):
-        if not all(_holds(document, root, one) for one in conflict.conditions):
+def _find_conflicts(document: Document, format: str, root: Path) -> Iterator[Problem]:
+    for conflict in _load_conflicts(format):
+        if not all(_is_true(document, root, condition) for condition in conflict.conditions):
             continue
-        places = [(*root, *one["key"].split(".")) for one in conflict.conditions if not one["negated"]]
+        places = [
+            (*root, *condition["key"].split(".")) for condition in conflict.conditions if not condition["negated"]
+        ]
         stated = [path for path in places if document.node(path) is not None]
         if stated:
             related = tuple((str(path[-1]), document.locate(path)) for path in stated[1:])
             yield Problem(conflict.problem, conflict.message, document.locate(stated[0]), related)
 
 
-def _holds(document: Document, root: Path, condition: re.Match[str]) -> bool:
+def _is_true(document: Document, root: Path, condition: re.Match[str]) -> bool:
     path = (*root, *condition["key"].split("."))
     value = document.get(path)
     if condition["negated"]:
@@ -234,45 +250,49 @@ def _holds(document: Document, root: Path, condition: re.Match[str]) -> bool:
 
 
 @functools.cache
-def _names(format: str) -> Sequence[tuple[Path, bool, frozenset[str]]]:
+def _load_names(format: str) -> Sequence[tuple[Path, bool, frozenset[str]]]:
     rows = (row for row in catalog.rows("setting_names") if row["format"] == format)
-    return tuple((_path(row["mapping"]), bool(row["others"]), frozenset(row["keys"].split())) for row in rows)
+    return tuple((_parse_path(row["mapping"]), bool(row["others"]), frozenset(row["keys"].split())) for row in rows)
 
 
 @functools.cache
-def _changes(format: str) -> Sequence[Change]:
+def _load_changes(format: str) -> Sequence[Change]:
     rows = (row for row in catalog.rows("setting_changes") if row["format"] == format)
     return tuple(
         Change(
-            _path(row["key"]), row["instead"], row["effect"], frozenset(row["beside"].split()), row["renamed"] == "x"
+            _parse_path(row["key"]),
+            row["instead"],
+            row["effect"],
+            frozenset(row["beside"].split()),
+            row["renamed"] == "x",
         )
         for row in rows
     )
 
 
 @functools.cache
-def _conflicts(format: str) -> Sequence[Conflict]:
+def _load_conflicts(format: str) -> Sequence[Conflict]:
     rows = (row for row in catalog.rows("setting_conflicts") if row["format"] == format)
-    return tuple(Conflict(_conditions(row["holds"]), row["problem"], row["message"]) for row in rows)
+    return tuple(Conflict(_parse_conditions(row["holds"]), row["problem"], row["message"]) for row in rows)
 
 
-def _conditions(text: str) -> tuple[re.Match[str], ...]:
+def _parse_conditions(text: str) -> tuple[re.Match[str], ...]:
     read = [TESTED.fullmatch(word) for word in text.split()]
     if None in read:
         raise ValueError(f"setting_conflicts.csv: a condition of {text!r} cannot be read")
-    return tuple(one for one in read if one)
+    return tuple(condition for condition in read if condition)
 
 
-def _path(text: str) -> Path:
+def _parse_path(text: str) -> Path:
     return tuple(text.split(".")) if text else ()
 
 
-def _said(format: str) -> str:
+def _name_format(format: str) -> str:
     return SAID.get(format, format)
 
 
 def _is_templated(document: Document) -> bool:
-    """Whether a tool completes the file, so that its keys may be another's."""
+    """Return True if a tool completes the file, so that its keys may belong to that tool."""
     return "{%" in document.text or "{{" in document.text
 
 

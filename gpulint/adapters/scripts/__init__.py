@@ -36,17 +36,24 @@ NCCL_TEST = re.compile(
     r"(?:all_reduce|all_gather|alltoall|reduce_scatter|broadcast|sendrecv|reduce|scatter|gather)_perf(?:_mpi)?"
 )
 STOPPED = re.compile(r"\bsky[ \t]+(?:down|stop|autostop|jobs|serve)\b|\bautostop\b")
-"""What stops a cluster of SkyPilot's somewhere in a script, or manages it."""
+"""Commands that stop a SkyPilot cluster anywhere in a script, or manage it."""
 STOPS = re.compile(r"-i\d*$|--idle-minutes-to-autostop|--down$|--dryrun$|-h$|--help$|\$")
-"""skypilot sky/client/cli/command.py, launch; a word that is filled in elsewhere may hold them."""
+"""Options of `sky launch` that stop the cluster.
+
+A placeholder may hold them (sky/client/cli/command.py).
+"""
 OF_TRAINERS = {"transformers": "trainer", "trl": "trainer", "llama-factory": "llama-factory"}
-"""Trainers whose arguments are settings of their configuration files too, and the table that lists these."""
+"""Trainers whose arguments are also keys of their configuration files, and the table that lists
+them.
+"""
 ROLES_MAX = 24
 SUFFIX = re.compile(r"(?<=.)\.(?:sh|bash|slurm|sbatch|sub|job|pbs|lsf)(?:\.\w+)?$")
 
 
 class Found(NamedTuple):
-    """A program that a script starts on GPUs: what an engine makes of it, and how sure it is that GPUs are used."""
+    """A program that a script starts on GPUs: its reading by an engine, and how certain its GPU use
+    is.
+    """
 
     one: Started
     reading: Reading | None
@@ -54,7 +61,9 @@ class Found(NamedTuple):
 
     @property
     def anchor(self) -> Origin:
-        """Where the command begins: its first launcher, else the program; of whatever a job runs, the job's first line."""
+        """Locate the start of the command: its first launcher, else the program, else the job's
+        first line.
+        """
         if not self.rank and self.one.job is not None:
             return self.one.job.first.origin
         steps = [
@@ -65,151 +74,163 @@ class Found(NamedTuple):
 
 
 def claims(document: Document) -> bool:
-    """Any script of a shell."""
+    """Return True for any shell script."""
     return document.format == "shell"
 
 
 def kind(document: Document) -> str:
-    """What a script is for, as the programs that it starts tell."""
+    """Return the purpose of a script, according to the programs that it starts."""
     text = document.data if isinstance(document.data, str) else ""
-    commands, found, _ = _understood(document)
-    names = {_name(one) for one in commands}
+    commands, gpu_programs, _ = _analyse(document)
+    names = {_find_name(command) for command in commands}
     if BATCH.search(text) or SUBMITS & names:
         return "sbatch script"
-    purpose = next((purpose for each in found if (purpose := _purpose(each)) != "unknown"), None)
+    purpose = next((purpose for candidate in gpu_programs if (purpose := _find_purpose(candidate)) != "unknown"), None)
     if purpose is not None:
         return f"{purpose} script"
-    if any(step.launcher == "docker run" for one in commands for step in one.launch.steps):
+    if any(step.launcher == "docker run" for command in commands for step in command.launch.steps):
         return "docker script"
     return "cluster script" if idle.CLUSTER & names or idle.CLUSTER_LINE.search(text) else "shell script"
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """What a script computes on GPUs: one workload for what trains, one for what serves."""
-    _, found, sources = _understood(document)
+    """Yield what a script computes on GPUs: one workload for training, one for serving."""
+    _, gpu_programs, sources = _analyse(document)
     if any(repository.exists(path) for path in sources):
-        found = _found(Reader(document, repository).read())
+        gpu_programs = _find_programs(Reader(document, repository).read())
     folder = posixpath.dirname(document.path)
-    found = tuple(
-        _configured(each, functools.partial(config_file.of_repository_above, repository, folder)) for each in found
+    gpu_programs = tuple(
+        _apply_config(gpu_program, functools.partial(config_file.of_repository_above, repository, folder))
+        for gpu_program in gpu_programs
     )
-    name = _job_name(found) or SUFFIX.sub("", posixpath.basename(document.path))
-    purposes = [_purpose(each) for each in found]
+    name = _find_job_name(gpu_programs) or SUFFIX.sub("", posixpath.basename(document.path))
+    purposes = [_find_purpose(gpu_program) for gpu_program in gpu_programs]
     if "training" in purposes:
         purposes = ["training" if purpose == "unknown" else purpose for purpose in purposes]
     for purpose in dict.fromkeys(purposes):
-        own = [each for each, its in zip(found, purposes, strict=True) if its == purpose][:ROLES_MAX]
-        yield Workload(name, purpose, "scripts", document, (), tuple(_roles(own, repository, len(found))))
+        own = [gpu_program for gpu_program, its in zip(gpu_programs, purposes, strict=True) if its == purpose][
+            :ROLES_MAX
+        ]
+        yield Workload(name, purpose, "scripts", document, (), tuple(_build_roles(own, repository, len(gpu_programs))))
     yield from applied.workloads(document, repository)
 
 
-def _configured(found: Found, find: Callable[[str], Origin | None]) -> Found:
-    """A server or a trainer that takes settings from a file of the repository, with those."""
-    if found.reading is None:
-        return found
-    started = _invocation(found.one)
+def _apply_config(gpu_program: Found, find: Callable[[str], Origin | None]) -> Found:
+    """Return a server or trainer with its settings from a file of the repository."""
+    if gpu_program.reading is None:
+        return gpu_program
+    started = _build_invocation(gpu_program.one)
     whole = config_file.expanded(started, find)
-    reading = found.reading if whole is started else engines.read(whole) or found.reading
-    return found._replace(reading=config_file.trainer(reading, find))
+    reading = gpu_program.reading if whole is started else engines.read(whole) or gpu_program.reading
+    return gpu_program._replace(reading=config_file.trainer(reading, find))
 
 
 def problems(document: Document) -> Iterator[Problem]:
-    """A cluster of machines that a script starts and nothing of it stops."""
+    """Report a cluster that a script starts and never stops."""
     if "sky launch" not in document.text or STOPPED.search(document.text):
         return
-    for one in _understood(document)[0]:
-        words = [word.written or word.text or "" for word in one.words]
+    for command in _analyse(document)[0]:
+        words = [word.written or word.text or "" for word in command.words]
         if words[:2] == ["sky", "launch"] and not any(STOPS.match(word) for word in words[2:]):
-            place = one.words[0].origin
-            message = "the cluster stays up after its job; -i MINUTES or --down stops it"
+            place = command.words[0].origin
+            message = "the cluster keeps running after the job; add -i MINUTES or --down to stop it"
             yield Problem("cluster-without-autostop", message, place.location())
 
 
 @functools.lru_cache(maxsize=2)
-def _understood(document: Document) -> tuple[tuple[Started, ...], tuple[Found, ...], frozenset[str]]:
-    """The commands of a script by itself, what they start on GPUs, and the files that it sources."""
+def _analyse(document: Document) -> tuple[tuple[Started, ...], tuple[Found, ...], frozenset[str]]:
+    """Return the commands of a script alone, its programs on GPUs, and the files that it sources."""
     reader = Reader(document, None)
     commands = reader.read()
-    return commands, _found(commands), frozenset(reader.asked)
+    return commands, _find_programs(commands), frozenset(reader.asked)
 
 
 # ---- which commands compute on GPUs
 
 
-def _found(commands: Sequence[Started]) -> tuple[Found, ...]:
-    """The commands that surely compute on GPUs, each once; of a job that asks for GPUs at least whatever it runs."""
-    each = [found for one in commands if (found := _one(one)) is not None]
-    sure = [found for found in each if found.rank > 1] or each
+def _find_programs(commands: Sequence[Started]) -> tuple[Found, ...]:
+    """Return the commands that certainly use GPUs, each once; else what a job with GPUs runs."""
+    candidates = [found for command in commands if (found := _classify(command)) is not None]
+    sure = [found for found in candidates if found.rank > 1] or candidates
     surest: dict[Origin, int] = {}
     for found in sure:
         surest[found.anchor] = max(found.rank, surest.get(found.anchor, 0))
     kept = {(found.anchor, *(word.origin for word in found.one.words[:1])): found for found in reversed(sure)}
     if kept:
         return tuple(found for found in reversed(kept.values()) if found.rank == surest[found.anchor])
-    return tuple(_whatever(commands))
+    return tuple(_find_fallback(commands))
 
 
-def _whatever(commands: Sequence[Started]) -> Iterator[Found]:
-    """Of a job that asks for GPUs and starts nothing that surely uses them: the last program that it runs."""
-    inside = [one for one in commands if one.job is not None and one.words and allocated.given(one)]
+def _find_fallback(commands: Sequence[Started]) -> Iterator[Found]:
+    """Yield the last program of a job that requests GPUs if none certainly uses them."""
+    inside = [command for command in commands if command.job is not None and command.words and allocated.given(command)]
     if not inside:
-        yield from (Found(one, None, 0) for one in commands if _runs_a_script(one) and allocated.given(one))
+        yield from (
+            Found(command, None, 0) for command in commands if _runs_a_script(command) and allocated.given(command)
+        )
         return
     running = [
-        one
-        for one in inside
-        if _name(one) and _name(one) not in idle.TOOLS and not idle.prepares(one) and not _is_inline(one)
+        command
+        for command in inside
+        if _find_name(command)
+        and _find_name(command) not in idle.TOOLS
+        and not idle.prepares(command)
+        and not _is_inline(command)
     ]
-    one = running[-1] if running else inside[0]
-    yield Found(one if running else one._replace(launch=Launch(one.words)), None, 1 if running else 0)
+    command = running[-1] if running else inside[0]
+    yield Found(command if running else command._replace(launch=Launch(command.words)), None, 1 if running else 0)
 
 
-def _one(one: Started) -> Found | None:
-    """A command as a program on GPUs: an engine, a launcher's, a container's, or what a job with GPUs runs."""
-    if idle.is_client(one) or idle.is_monitor(one) or allocated.is_elsewhere(one):
+def _classify(command: Started) -> Found | None:
+    """Return a command as a program on GPUs: of an engine, a launcher, a container or a job with
+    GPUs.
+    """
+    if idle.is_client(command) or idle.is_monitor(command) or allocated.is_elsewhere(command):
         return None
-    name = _name(one)
-    launched = bool(one.words) and bool(set(TRAINERS) & set(one.launch.launchers))
-    if one.launch.image is None and (not one.words or name in idle.TOOLS) and not launched:
+    name = _find_name(command)
+    launched = bool(command.words) and bool(set(TRAINERS) & set(command.launch.launchers))
+    if command.launch.image is None and (not command.words or name in idle.TOOLS) and not launched:
         return None
-    reading = engines.read(_invocation(one))
+    reading = engines.read(_build_invocation(command))
     if reading is not None:
-        return Found(one, reading, 3)
-    launchers = one.launch.launchers
+        return Found(command, reading, 3)
+    launchers = command.launch.launchers
     if launched:
-        return None if idle.prepares(one) and not allocated.given(one) else Found(one, None, 3)
-    if not name or name in idle.TOOLS or _is_inline(one):
+        return None if idle.prepares(command) and not allocated.given(command) else Found(command, None, 3)
+    if not name or name in idle.TOOLS or _is_inline(command):
         return None
     contained = "docker run" in launchers
-    if NCCL_TEST.fullmatch(name) or (contained and allocated.given(one)):
-        return Found(one, None, 3)
-    if not (allocated.given(one) or allocated.is_meant(one)) or idle.prepares(one):
+    if NCCL_TEST.fullmatch(name) or (contained and allocated.given(command)):
+        return Found(command, None, 3)
+    if not (allocated.given(command) or allocated.is_meant(command)) or idle.prepares(command):
         return None
     if {"srun", "mpirun"} & set(launchers):
-        return Found(one, None, 2)
-    return Found(one, None, 1) if _is_python(one) else None
+        return Found(command, None, 2)
+    return Found(command, None, 1) if _is_python(command) else None
 
 
-def _runs_a_script(one: Started) -> bool:
-    """Whether a step of Slurm's runs a script of the shell's: `srun --gres=gpu:8 bash train.sh`."""
-    script = next((word.text or word.written for word in one.words[1:2]), "")
-    shell = bool(one.words) and launch.base(one.words[0]) in ("bash", "sh")
-    return shell and SUFFIX.search(script) is not None and "srun" in one.launch.launchers
+def _runs_a_script(command: Started) -> bool:
+    """Return True if a Slurm step runs a shell script: `srun --gres=gpu:8 bash train.sh`."""
+    script = next((word.text or word.written for word in command.words[1:2]), "")
+    shell = bool(command.words) and launch.base(command.words[0]) in ("bash", "sh")
+    return shell and SUFFIX.search(script) is not None and "srun" in command.launch.launchers
 
 
-def _invocation(one: Started) -> Invocation:
-    container = one.launch.container
-    image = one.launch.image or Argument(None, one.words[0].origin, "no image")
+def _build_invocation(command: Started) -> Invocation:
+    container = command.launch.container
+    image = command.launch.image or Argument(None, command.words[0].origin, "no image")
     own_program = (
         container is not None and container.launcher == "docker run" and not container.stated.get("entrypoint")
     )
-    return Invocation(image, one.words, one.environment, entrypoint=own_program, conditional=one.conditional)
+    return Invocation(
+        image, command.words, command.environment, entrypoint=own_program, conditional=command.conditional
+    )
 
 
-def _name(one: Started) -> str:
-    """The name of the program: of an interpreter, the module or script that it runs."""
-    words = one.words[1:] if one.words and one.words[0].text in AS_MODULE else _without_options(one.words)
-    named = program.of([_invocation(one)._replace(arguments=words, entrypoint=False)]) if words else None
+def _find_name(command: Started) -> str:
+    """Return the name of the program, or the module or script that an interpreter runs."""
+    words = command.words[1:] if command.words and command.words[0].text in AS_MODULE else _strip_options(command.words)
+    named = program.of([_build_invocation(command)._replace(arguments=words, entrypoint=False)]) if words else None
     if named is not None and named.text:
         return named.text
     behind = words[1:] if words and PYTHON.fullmatch(launch.base(words[0])) else words
@@ -217,154 +238,172 @@ def _name(one: Started) -> str:
     return next((launch.base(word) for word in own), "")
 
 
-def _without_options(words: tuple[Argument, ...]) -> tuple[Argument, ...]:
-    """Python's command without the options that take a value, which no program is."""
+def _strip_options(words: tuple[Argument, ...]) -> tuple[Argument, ...]:
+    """Remove Python's options with a value from a command."""
     while len(words) > 3 and words[1].text in PYTHON_VALUES and PYTHON.fullmatch(launch.base(words[0])):
         words = (words[0], *words[3:])
     return words
 
 
-def _is_python(one: Started) -> bool:
-    name = launch.base(one.words[0]) if one.words else ""
+def _is_python(command: Started) -> bool:
+    name = launch.base(command.words[0]) if command.words else ""
     return PYTHON.fullmatch(name) is not None or name.endswith(".py")
 
 
-def _is_inline(one: Started) -> bool:
-    """Whether Python is given its program in the command line, or on its standard input."""
-    return _is_python(one) and (
-        any(word.text in ("-c", "-") for word in one.words[1:4])
-        or (len(one.words) == 1 and PYTHON.fullmatch(launch.base(one.words[0])) is not None)
+def _is_inline(command: Started) -> bool:
+    """Return True if Python gets its program on the command line or on standard input."""
+    return _is_python(command) and (
+        any(word.text in ("-c", "-") for word in command.words[1:4])
+        or (len(command.words) == 1 and PYTHON.fullmatch(launch.base(command.words[0])) is not None)
     )
 
 
-def _purpose(found: Found) -> str:
-    if engine := _engine(found):
+def _find_purpose(gpu_program: Found) -> str:
+    if engine := _find_engine(gpu_program):
         return engines.purpose(engine) or "unknown"
-    return "training" if set(TRAINERS) & set(found.one.launch.launchers) else "unknown"
+    return "training" if set(TRAINERS) & set(gpu_program.one.launch.launchers) else "unknown"
 
 
-def _job_name(found: Sequence[Found]) -> str:
-    named = (each.one.job.stated.get("job_name") for each in found if each.one.job is not None)
+def _find_job_name(gpu_programs: Sequence[Found]) -> str:
+    named = (
+        gpu_program.one.job.stated.get("job_name") for gpu_program in gpu_programs if gpu_program.one.job is not None
+    )
     return next((word.text for word in named if word is not None and word.text), "")
 
 
 # ---- roles
 
 
-def _roles(found: Sequence[Found], repository: Repository, programs: int) -> Iterator[Role]:
+def _build_roles(gpu_programs: Sequence[Found], repository: Repository, programs: int) -> Iterator[Role]:
     names: dict[str, int] = {}
-    for each in found:
-        name = _role_name(each)
+    for gpu_program in gpu_programs:
+        name = _name_role(gpu_program)
         names[name] = names.get(name, 0) + 1
         unique = name if names[name] == 1 else f"{name}-{names[name]}"
-        fields = _fields(each, repository)
-        if len(found) > 1:
-            fields = _shared(each, fields)
-        if programs > 1 or each.one.job is None:
-            fields["engines_on_card"] = Field(Unknown("other programs may run on the same cards"), (each.anchor,))
-        reading = each.reading
+        fields = _build_fields(gpu_program, repository)
+        if len(gpu_programs) > 1:
+            fields = _divide_gpus(gpu_program, fields)
+        if programs > 1 or gpu_program.one.job is None:
+            fields["engines_on_card"] = Field(Unknown("other programs may run on the same GPUs"), (gpu_program.anchor,))
+        reading = gpu_program.reading
         yield Role(
-            unique, each.anchor, fields, reading.arguments if reading else None, reading.open_ended if reading else ""
+            unique,
+            gpu_program.anchor,
+            fields,
+            reading.arguments if reading else None,
+            reading.open_ended if reading else "",
         )
 
 
-def _role_name(found: Found) -> str:
-    """What a program is called: its container's name, its engine where the image starts it, else its own name."""
-    container = found.one.launch.container
+def _name_role(gpu_program: Found) -> str:
+    """Return a role's name: of its container, of its image's engine, or else of its program."""
+    container = gpu_program.one.launch.container
     if container is not None and (named := container.last("name")) is not None and named.text:
         return named.text
-    if not found.rank or (container is not None and found.reading is not None):
-        return _engine(found) or "job"
-    launcher = next(reversed(found.one.launch.launchers), "job")
-    return posixpath.basename(_name(found.one)).removesuffix(".py") or _engine(found) or launcher
+    if not gpu_program.rank or (container is not None and gpu_program.reading is not None):
+        return _find_engine(gpu_program) or "job"
+    launcher = next(reversed(gpu_program.one.launch.launchers), "job")
+    return posixpath.basename(_find_name(gpu_program.one)).removesuffix(".py") or _find_engine(gpu_program) or launcher
 
 
-def _fields(found: Found, repository: Repository) -> dict[str, Field]:
-    """What a program is given, and what its engine makes of it; what the job asks for stands against what it is told."""
-    own = allocated.fields(found.one, found.anchor, repository)
-    if found.reading is None:
-        return {**own, **_own_program(found)}
-    told = dict(found.reading.fields)
-    counted = ["gpus_per_pod", "pods_per_replica", *(["processes_per_pod"] if _counts_ranks(found.one) else [])]
+def _build_fields(gpu_program: Found, repository: Repository) -> dict[str, Field]:
+    """Return a program's fields. What the job allocates overrides what its engine is told."""
+    own = allocated.fields(gpu_program.one, gpu_program.anchor, repository)
+    if gpu_program.reading is None:
+        return {**own, **_read_own_program(gpu_program)}
+    engine_fields = dict(gpu_program.reading.fields)
+    counted = ["gpus_per_pod", "pods_per_replica", *(["processes_per_pod"] if _counts_ranks(gpu_program.one) else [])]
     for name in counted:
         given = own.get(name)
-        if not _open(given) and not _spans_the_job(found.one, name, given, told):
-            told.pop(name, None)
-    both = {**training_words.settled(told, own), **_retired(found, repository)}
+        if not _is_open(given) and not _spans_the_job(gpu_program.one, name, given, engine_fields):
+            engine_fields.pop(name, None)
+    both = {**training_words.settled(engine_fields, own), **_find_retired(gpu_program, repository)}
     ranks_of_engine = both.get("processes_per_pod")
-    if _open(both["gpus_per_pod"]) and ranks_of_engine is not None and engines.purpose(_engine(found)) == "training":
+    if (
+        _is_open(both["gpus_per_pod"])
+        and ranks_of_engine is not None
+        and engines.purpose(_find_engine(gpu_program)) == "training"
+    ):
         both["gpus_per_pod"] = ranks_of_engine
-    if "gpus_per_replica" not in told:
+    if "gpus_per_replica" not in engine_fields:
         stated = isinstance(own["gpus_per_replica"].value, int) and own["gpus_per_pod"] == both["gpus_per_pod"]
         total = instance.product(both["gpus_per_pod"], both["pods_per_replica"])
         both["gpus_per_replica"] = own["gpus_per_replica"] if stated and isinstance(total.value, Unknown) else total
     return both
 
 
-def _retired(found: Found, repository: Repository) -> dict[str, Field]:
-    """An argument of a trainer that the releases the repository asks for do not have."""
-    format = OF_TRAINERS.get(_engine(found), "")
+def _find_retired(gpu_program: Found, repository: Repository) -> dict[str, Field]:
+    """Return a trainer's argument that the repository's required releases do not have."""
+    format = OF_TRAINERS.get(_find_engine(gpu_program), "")
     if not format:
         return {}
     from gpulint.adapters.programs import unknown_settings as misstated
 
-    return misstated.arguments(found.one.words, format, misstated.pins(repository))
+    return misstated.arguments(gpu_program.one.words, format, misstated.pins(repository))
 
 
-def _open(field: Field | None) -> bool:
-    """Whether a count is not stated: unknown, or only a default."""
+def _is_open(field: Field | None) -> bool:
+    """Return True if a count is not stated: it is unknown, or a default."""
     return field is None or isinstance(field.value, Unknown) or not field.origins
 
 
-def _counts_ranks(one: Started) -> bool:
-    """Whether the innermost launcher starts the ranks; a task of Slurm's may start them itself."""
-    launchers = [step for step in one.launch.launchers if step in ranks.RANKED]
+def _counts_ranks(command: Started) -> bool:
+    """Return True if the innermost launcher starts the ranks, not a Slurm task."""
+    launchers = [step for step in command.launch.launchers if step in ranks.RANKED]
     return bool(launchers) and launchers[-1] != "srun"
 
 
-def _spans_the_job(one: Started, name: str, own: Field | None, told: Mapping[str, Field]) -> bool:
-    """Whether an engine spans the nodes of its job although its step starts on fewer: the driver of a Ray cluster."""
+def _spans_the_job(command: Started, name: str, own: Field | None, engine_fields: Mapping[str, Field]) -> bool:
+    """Return True if an engine spans its job's nodes though its step starts on fewer: a Ray driver."""
     if (
         name != "pods_per_replica"
-        or one.job is None
+        or command.job is None
         or own is None
-        or name not in told
-        or own.value == told[name].value
+        or name not in engine_fields
+        or own.value == engine_fields[name].value
     ):
         return False
-    return slurm.nodes(one.job.stated).value == told[name].value
+    return slurm.nodes(command.job.stated).value == engine_fields[name].value
 
 
-def _engine(found: Found) -> str:
-    engine = found.reading.fields.get("engine") if found.reading else None
+def _find_engine(gpu_program: Found) -> str:
+    engine = gpu_program.reading.fields.get("engine") if gpu_program.reading else None
     return str(engine.value) if engine is not None else ""
 
 
-def _own_program(found: Found) -> dict[str, Field]:
-    """A program of the repository's own; a launcher of trainings stands for the engine."""
-    one, name = found.one, _name(found.one)
-    if not found.rank:
-        return {"program": Field(Unknown("what the job runs is its own program", "own program"), (found.anchor,))}
-    step = next((step for step in reversed(one.launch.steps) if step.launcher in TRAINERS), None)
+def _read_own_program(gpu_program: Found) -> dict[str, Field]:
+    """Return the fields of a custom program. A training launcher becomes the engine."""
+    command, name = gpu_program.one, _find_name(gpu_program.one)
+    if not gpu_program.rank:
+        return {"program": Field(Unknown("what the job runs is its own program", "own program"), (gpu_program.anchor,))}
+    step = next((step for step in reversed(command.launch.steps) if step.launcher in TRAINERS), None)
     launched = {"engine": Field(step.launcher, ranks.origins(step.word))} if step else {}
     if name:
-        return {**launched, "program": Field(name, ranks.origins(one.words[0]))}
-    if (image := one.launch.image) is not None:
+        return {**launched, "program": Field(name, ranks.origins(command.words[0]))}
+    if (image := command.launch.image) is not None:
         unread = Unknown("the image decides what runs", "image default")
         return {**launched, "program": Field(unread, ranks.origins(image))}
-    return {**launched, "program": Field(Unknown("a program of its own", "own program"), (found.anchor,))}
+    return {**launched, "program": Field(Unknown("a program of its own", "own program"), (gpu_program.anchor,))}
 
 
-def _shared(found: Found, fields: dict[str, Field]) -> dict[str, Field]:
-    """One of several programs of a script: of the cards that it lists; of servers side by side, nobody knows which."""
+def _divide_gpus(gpu_program: Found, fields: dict[str, Field]) -> dict[str, Field]:
+    """Return the GPUs of one of several programs: those that it lists.
+
+    Parallel servers leave them unknown.
+    """
     visible, asked = fields.get("visible_devices"), fields["gpus_per_pod"]
     own_step = any(
-        {"gpus_per_node", "gres", "gpus", "gpus_per_task"} & step.stated.keys() for step in found.one.launch.steps
+        {"gpus_per_node", "gres", "gpus", "gpus_per_task"} & step.stated.keys() for step in gpu_program.one.launch.steps
     )
     if visible is not None and visible.value != asked.value:
         total = instance.product(visible, fields["pods_per_replica"])
         return {**fields, "gpus_per_pod": visible, "gpus_per_replica": total}
-    if _purpose(found) == "inference" and not own_step and visible is None and found.one.job is not None:
+    if (
+        _find_purpose(gpu_program) == "inference"
+        and not own_step
+        and visible is None
+        and gpu_program.one.job is not None
+    ):
         unknown = Field(Unknown("several servers share the job's GPUs"), asked.origins)
         return {**fields, "gpus_per_pod": unknown, "gpus_per_replica": unknown}
     return fields

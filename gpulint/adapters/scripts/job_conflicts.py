@@ -1,4 +1,4 @@
-"""Scheduled: where a batch job's lines, the launchers in it and the variables of its script say different things."""
+"""Scheduled: contradictions between a batch job's lines, its launchers and its script's variables."""
 
 from __future__ import annotations
 
@@ -14,40 +14,45 @@ from gpulint.engines import Argument
 from gpulint.workload import Field
 
 ALONE = frozenset({"torchrun", "accelerate", "tune run"})
-"""Launchers that start ranks on the machine they run on, and nowhere else."""
+"""Launchers that start ranks only on the machine they run on."""
 SPREADING = re.compile(
     r"(?m)^[^#\n]*\b(?:srun|mpirun|mpiexec|prun|ibrun|aprun|jsrun|pdsh|clush|ssh|ray|parallel|scontrol[ \t]+create|blaunch)\b"
 )
 """Commands by which a script reaches the other nodes of its job."""
 CORES = frozenset({"cpus_per_task", "cpus_per_gpu", "exclusive", "ntasks_per_node", "ntasks_per_gpu", "ntasks"})
-"""Lines by which a job asks for cores, or for as many tasks as it needs cores."""
+"""Lines by which a job requests cores, or as many tasks as it needs cores."""
 CARDS = frozenset({"gpus_per_node", "gres", "gpus_per_task", "gpus"})
 CARRIED_ON = frozenset({"array", "requeue"})
 CHAINED = re.compile(
     r"(?im)^(?:[^#\n]*(?:\bsbatch\b|resume|requeue|--load\b|load_dir|exit[-_]duration|exit[-_]interval|ckpt_path)"
     r"|#SBATCH[^\n]*(?:--requeue|--signal|--dependency|-d\s|--array|singleton))"
 )
-"""Signs that a run goes on in further jobs: it starts one, resumes from a checkpoint, or leaves before its limit."""
+"""Signs that a run continues in further jobs: it starts one, resumes a checkpoint or stops early."""
 NUMBERS = re.compile(r"\d+(?:,\d+)*")
 
 
-def fields(one: Started, stated: Mapping[str, Argument], found: Mapping[str, Field]) -> dict[str, Field]:
-    """What is worth a word about a command of a batch job or of several nodes."""
-    step = next((step for step in reversed(one.launch.steps) if step.launcher in ranks.RANKED), None)
-    return {**dict(_of_job(one, stated, found)), **dict(_of_launcher(one, step, stated, found))}
+def fields(command: Started, stated: Mapping[str, Argument], program_fields: Mapping[str, Field]) -> dict[str, Field]:
+    """Return the notable facts of a command in a batch job or on several nodes."""
+    step = next((step for step in reversed(command.launch.steps) if step.launcher in ranks.RANKED), None)
+    return {
+        **dict(_check_job(command, stated, program_fields)),
+        **dict(_check_launcher(command, step, stated, program_fields)),
+    }
 
 
 def nodes(step: Step) -> Field | None:
-    """The nodes that a launcher waits for."""
+    """Return the nodes that a launcher waits for."""
     word = step.last("nodes") if step.launcher in ALONE else None
     counted = ranks.number(word) if word is not None else None
     return counted if counted is not None and isinstance(counted.value, int) else None
 
 
-def _of_job(one: Started, stated: Mapping[str, Argument], found: Mapping[str, Field]) -> Iterator[tuple[str, Field]]:
-    """What the lines of a Slurm job with GPUs leave open, or take back."""
+def _check_job(
+    command: Started, stated: Mapping[str, Argument], program_fields: Mapping[str, Field]
+) -> Iterator[tuple[str, Field]]:
+    """Yield what the lines of a Slurm job with GPUs leave unset, or restrict."""
     asked = slurm.gpus_per_node(stated)
-    if one.job is None or one.job.scheduler != "Slurm" or asked is None or asked.value == 0:
+    if command.job is None or command.job.scheduler != "Slurm" or asked is None or asked.value == 0:
         return
     whole = stated.get("exclusive")
     if whole is not None and whole.text not in ("user", "mcs"):
@@ -55,20 +60,20 @@ def _of_job(one: Started, stated: Mapping[str, Argument], found: Mapping[str, Fi
     if "time" not in stated:
         card = next(stated[name] for name in ("gpus_per_node", "gres", "gpus_per_task", "gpus") if name in stated)
         yield "time_limit_missing", Field(True, ranks.origins(card))
-    elif (limit := _limit(one, stated)) is not None:
+    elif (limit := _find_limit(command, stated)) is not None:
         yield "time_limit_s", limit
     if not CORES & stated.keys():
         card = next(stated[name] for name in ("gpus_per_node", "gres", "gpus_per_task", "gpus") if name in stated)
         yield "cores_unstated", Field(True, ranks.origins(card))
     if (word := stated.get("no_requeue")) is not None:
         yield "requeue_refused", Field(True, ranks.origins(word))
-    visible = one.environment.get("CUDA_VISIBLE_DEVICES")
+    visible = command.environment.get("CUDA_VISIBLE_DEVICES")
     if visible is not None and NUMBERS.fullmatch(visible.text or "") and "gpus_per_task" not in stated:
         yield "highest_visible_device", Field(max(map(int, str(visible.text).split(","))), ranks.origins(visible))
 
 
-def _limit(one: Started, stated: Mapping[str, Argument]) -> Field | None:
-    """When a job is ended that no other one carries on."""
+def _find_limit(command: Started, stated: Mapping[str, Argument]) -> Field | None:
+    """Return the time limit of a job that no other job continues."""
     word = stated["time"]
     if word.text is None or CARRIED_ON & stated.keys() or CHAINED.search(word.origin.document.text):
         return None
@@ -79,13 +84,13 @@ def _limit(one: Started, stated: Mapping[str, Argument]) -> Field | None:
     return Field(seconds, ranks.origins(word)) if seconds else None
 
 
-def _of_launcher(
-    one: Started, step: Step | None, stated: Mapping[str, Argument], found: Mapping[str, Field]
+def _check_launcher(
+    command: Started, step: Step | None, stated: Mapping[str, Argument], program_fields: Mapping[str, Field]
 ) -> Iterator[tuple[str, Field]]:
-    """What a launcher of ranks is told that does not go with the job or the nodes it runs on."""
-    in_job = one.job is not None or bool({"nodes", *CARDS} & stated.keys())
-    by_slurm = any(other.launcher == "srun" for other in one.launch.steps)
-    if (local := ranks.rendezvous(step, one.environment)) is not None and (by_slurm or one.job is None):
+    """Yield the settings of a launcher that do not match its job or nodes."""
+    in_job = command.job is not None or bool({"nodes", *CARDS} & stated.keys())
+    by_slurm = any(other.launcher == "srun" for other in command.launch.steps)
+    if (local := ranks.rendezvous(step, command.environment)) is not None and (by_slurm or command.job is None):
         yield "local_rendezvous", local
     if step is None:
         return
@@ -95,19 +100,24 @@ def _of_launcher(
     if step.stated.get("standalone") and by_slurm:
         yield "standalone", Field(True, ranks.origins(step.stated["standalone"][-1]))
     if by_slurm and step.launcher in ALONE and tasks.origins:
-        each = found.get("processes_per_pod")
-        if isinstance(tasks.value, int) and each is not None and isinstance(each.value, int) and each.value > 1:
+        processes = program_fields.get("processes_per_pod")
+        if (
+            isinstance(tasks.value, int)
+            and processes is not None
+            and isinstance(processes.value, int)
+            and processes.value > 1
+        ):
             yield "launchers_per_pod", tasks
     if by_slurm and step.launcher == "srun" and "gpus_per_task" in stated and "gpu_bind" not in stated:
         yield "gpus_isolated", Field(True, ranks.origins(stated["gpus_per_task"]))
-    if _on_first_node(one, step, by_slurm):
+    if _is_first_node_only(command, step, by_slurm):
         yield "first_node_only", Field(step.launcher, ranks.origins(step.word))
 
 
-def _on_first_node(one: Started, step: Step, by_slurm: bool) -> bool:
-    """Whether the script of a job starts a launcher on its own node, and reaches no other node in any way."""
-    if one.job is None or one.job.scheduler != "Slurm" or by_slurm or step.launcher not in ALONE:
+def _is_first_node_only(command: Started, step: Step, by_slurm: bool) -> bool:
+    """Return True if a job's script starts a launcher on its own node and reaches no other node."""
+    if command.job is None or command.job.scheduler != "Slurm" or by_slurm or step.launcher not in ALONE:
         return False
-    if any(other.launcher not in {*ALONE, "docker run", "apptainer", "shifter"} for other in one.launch.steps):
+    if any(other.launcher not in {*ALONE, "docker run", "apptainer", "shifter"} for other in command.launch.steps):
         return False
     return SPREADING.search(step.word.origin.document.text) is None

@@ -1,6 +1,6 @@
-"""Launched by: on how many GPUs a configuration file is started, as its own comments or a script beside it say.
+"""Launched by: the GPU count of a configuration file, from its comments or a script in its folder.
 
-A file that several commands start differently is started on as many as whoever starts it decides.
+If commands start the file with different counts, the count stays unknown.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from gpulint.workload import Field, Origin
 STARTS = re.compile(
     r"^[\s>$#]*((?:tune run|torchrun|accelerate launch|deepspeed|axolotl train|llamafactory-cli train)\s.*)$"
 )
-"""A line of a comment that is a command: one of a launcher that takes a configuration."""
+"""A command in a comment, with a launcher that takes a configuration."""
 CONTINUED = re.compile(r"\\\s*\n\s*#?\s*")
 COMMENT = re.compile(r"(?m)^[ \t]*#[ \t]?(.*)$")
 SUFFIX = re.compile(r"\.(?:ya?ml|json|toml)$")
@@ -34,46 +34,48 @@ Counts = Mapping[str, int]
 
 
 def fields(document: Document, repository: Repository) -> dict[str, Field]:
-    """Processes of a node and nodes, where every command that names the file agrees; else nothing."""
-    told = list(_in_comments(document))
-    where = "a comment in the file starts it so"
-    if not told:
-        told, where = list(_in_scripts(document, repository)), "a script beside it starts it so"
-    if not told or any(one != told[0] for one in told) or "processes_per_pod" not in told[0]:
+    """Return processes per node and nodes, if all commands that name the file agree; else nothing."""
+    counts = list(_find_in_comments(document))
+    where = "from a command in the file's comments"
+    if not counts:
+        counts, where = list(_find_in_scripts(document, repository)), "from a script in the same folder"
+    if not counts or any(other != counts[0] for other in counts) or "processes_per_pod" not in counts[0]:
         return {}
     place = (Origin(document, ()),)
-    return {name: Field(value, place, assumption=where if name == COUNTS[0] else "") for name, value in told[0].items()}
+    return {
+        name: Field(value, place, assumption=where if name == COUNTS[0] else "") for name, value in counts[0].items()
+    }
 
 
 # ---- its own comments
 
 
-def _in_comments(document: Document) -> Iterator[Counts]:
-    """What the commands of comments state; those that name another file are none of it."""
+def _find_in_comments(document: Document) -> Iterator[Counts]:
+    """Yield the counts of commands in comments. Commands that name another file are skipped."""
     if "#" not in document.text[:CHARACTERS_MAX]:
         return
     comments = "\n".join(match[1] for match in COMMENT.finditer(document.text[:CHARACTERS_MAX]))
     for line in CONTINUED.sub(" ", comments).split("\n"):
-        if (started := STARTS.match(line)) and _names(document, started[1]):
-            yield from _counts(document, started[1])
+        if (started := STARTS.match(line)) and _is_named(document, started[1]):
+            yield from _read_counts(document, started[1])
 
 
-def _names(document: Document, command: str) -> bool:
-    """Whether a command names the file: by its path, or by the end of it without the suffix."""
+def _is_named(document: Document, command: str) -> bool:
+    """Return True if a command names the file, by its path or by the end of it without the suffix."""
     words = command.split()
     whole = SUFFIX.sub("", document.path)
     bare = [SUFFIX.sub("", word) for word in words if "/" in word or SUFFIX.search(word)]
-    return any(whole == one or whole.endswith(f"/{one.lstrip('./')}") for one in bare)
+    return any(whole == word or whole.endswith(f"/{word.lstrip('./')}") for word in bare)
 
 
-def _counts(document: Document, command: str) -> Iterator[Counts]:
+def _read_counts(document: Document, command: str) -> Iterator[Counts]:
     try:
         words = shlex.split(command, comments=True)[:WORDS_MAX]
     except ValueError:
         return
     place = Origin(document, ())
-    found = launch.unwrapped([Argument(word, place) for word in words])
-    stated = {name: field.value for name, field in found.fields.items() if name in COUNTS}
+    launched = launch.unwrapped([Argument(word, place) for word in words])
+    stated = {name: field.value for name, field in launched.fields.items() if name in COUNTS}
     if all(isinstance(value, int) for value in stated.values()) and stated:
         yield stated  # type: ignore[misc]
     elif any(ONE_GPU.search(word) for word in words):
@@ -83,22 +85,25 @@ def _counts(document: Document, command: str) -> Iterator[Counts]:
 # ---- scripts beside it
 
 
-def _in_scripts(document: Document, repository: Repository) -> Iterator[Counts]:
+def _find_in_scripts(document: Document, repository: Repository) -> Iterator[Counts]:
     name = posixpath.basename(document.path).encode()
     for source in list(repository.beside(document.path))[:SCRIPTS_MAX]:
         if source.path.endswith((".sh", ".slurm", ".sbatch")) and name in source.content:
-            yield from _of_script(source, document.path, repository)
+            yield from _read_script(source, document.path, repository)
 
 
-def _of_script(source: Source, path: str, repository: Repository) -> Iterator[Counts]:
+def _read_script(source: Source, path: str, repository: Repository) -> Iterator[Counts]:
     from gpulint.adapters import scripts as script
 
     for document in documents.load(source.path, source.content).documents:
         for workload in script.workloads(document, repository):
             for role in workload.roles:
-                named = [role.value(one) for one in ("training_config", "deepspeed_config")]
-                if any(isinstance(one, str) and posixpath.basename(one) == posixpath.basename(path) for one in named):
-                    counts = {one: role.value(one) for one in COUNTS}
+                configurations = [role.value(name) for name in ("training_config", "deepspeed_config")]
+                if any(
+                    isinstance(name, str) and posixpath.basename(name) == posixpath.basename(path)
+                    for name in configurations
+                ):
+                    counts = {name: role.value(name) for name in COUNTS}
                     counts["processes_per_pod"] = counts["processes_per_pod"] or role.value("gpus_per_pod")
-                    known = {one: value for one, value in counts.items() if isinstance(value, int)}
-                    yield known if len(known) == len(COUNTS) else {}
+                    known_counts = {name: value for name, value in counts.items() if isinstance(value, int)}
+                    yield known_counts if len(known_counts) == len(COUNTS) else {}

@@ -1,4 +1,6 @@
-"""Trainer arguments: the YAML or JSON that Transformers' Trainer, TRL and Open-R1 parse, and LLaMA-Factory's own."""
+"""Trainer arguments: YAML or JSON for Transformers' Trainer, TRL and Open-R1, and LLaMA-Factory's
+own.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,7 @@ GENERATES = frozenset({"use_vllm", "num_generations", "max_completion_length", "
 
 
 def claims(document: Document) -> bool:
-    """A checkpoint, and three of the arguments that the Trainer calls so."""
+    """Return True for a checkpoint with three of the Trainer's arguments."""
     data = document.data
     if not isinstance(data, dict) or "apiVersion" in data:
         return False
@@ -51,45 +53,50 @@ def claims(document: Document) -> bool:
 
 
 def kind(document: Document) -> str:
-    return {"llama-factory": "LLaMA-Factory configuration"}.get(_engine(document), "trainer arguments")
+    return {"llama-factory": "LLaMA-Factory configuration"}.get(_find_engine(document), "trainer arguments")
 
 
 def settled(document: Document, repository: Repository) -> Iterator[Problem]:
-    """What is misstated for the releases that the repository asks for."""
-    engine = _engine(document)
+    """Yield the invalid settings for the releases that the repository requires."""
+    engine = _find_engine(document)
     pinned = {**(OPEN_R1_PINS if engine == "open-r1" else {}), **misstated.pins(repository)}
     yield from misstated.problems(document, engine if engine == "llama-factory" else "trainer", pinned=pinned)
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """Arguments of a run that trains: others filter data or generate."""
+    """Yield the run of arguments that train. Others filter data or generate."""
     data = document.data
     if isinstance(data, dict) and len(OWN & data.keys()) >= 3:
         yield configured.workload(sys.modules[__name__], document, repository)
 
 
 def stated(document: Document, find: configured.Find) -> Mapping[str, Field]:
-    """The arguments of the run, with DeepSpeed's and FSDP's."""
-    engine = _engine(document)
+    """Return the arguments of the run, with DeepSpeed's and FSDP's."""
+    engine = _find_engine(document)
     first = next(iter(document.data), "") if isinstance(document.data, dict) else ""
-    found = {"engine": Field(engine, (Origin(document, (str(first),), key=True),))}
-    found |= settings.stated(document, engine if engine == "llama-factory" else "trainer")
-    found |= settings.extended(document, ("rope_scaling",), ("config_overrides",))
-    found |= settings.both_halves(document, ("bf16",), ("fp16",))
-    found |= _adapters(document, engine)
-    found |= {**_quantised(document), **_unmasked(document), **_generations(document), **_refused(document)}
+    fields = {"engine": Field(engine, (Origin(document, (str(first),), key=True),))}
+    fields |= settings.stated(document, engine if engine == "llama-factory" else "trainer")
+    fields |= settings.extended(document, ("rope_scaling",), ("config_overrides",))
+    fields |= settings.both_halves(document, ("bf16",), ("fp16",))
+    fields |= _read_adapters(document, engine)
+    fields |= {
+        **_read_quantization(document),
+        **_find_unmasked(document),
+        **_read_generations(document),
+        **_find_refused(document),
+    }
     if document.get(("deepspeed",)):
-        found = {**found, **dict(configured.deepspeed_fields(document, ("deepspeed",), find))}
+        fields = {**fields, **dict(configured.deepspeed_fields(document, ("deepspeed",), find))}
     elif document.get(("fsdp",)):
-        found |= configured.fsdp(document, Origin(document, ("fsdp",)), ("fsdp_config",))
+        fields |= configured.fsdp(document, Origin(document, ("fsdp",)), ("fsdp_config",))
     if isinstance(document.data, dict) and GENERATES & document.data.keys():
         place = Origin(document, (min(GENERATES & document.data.keys()),), key=True)
-        why = Unknown("what reinforcement learning keeps besides the network is not modelled")
-        found["trainable_parameters"] = Field(why, (place,))
-    return found
+        why = Unknown("what reinforcement learning keeps besides the trained model is not modelled")
+        fields["trainable_parameters"] = Field(why, (place,))
+    return fields
 
 
-def _engine(document: Document) -> str:
+def _find_engine(document: Document) -> str:
     keys = document.data.keys() if isinstance(document.data, dict) else ()
     if len(LLAMA_FACTORY & set(keys)) >= 2 or "finetuning_type" in keys:
         return "llama-factory"
@@ -98,57 +105,64 @@ def _engine(document: Document) -> str:
     return "trl" if TRL & set(keys) else "transformers"
 
 
-def _refused(document: Document) -> dict[str, Field]:
-    """The setting of LLaMA-Factory's that its parser refuses beside stage 3 (src/llamafactory/hparams/parser.py)."""
+def _find_refused(document: Document) -> dict[str, Field]:
+    """Return LLaMA-Factory's setting that its parser refuses with stage 3
+    (src/llamafactory/hparams/parser.py).
+    """
     name = next((name for name in NOT_IN_STAGE_3 if document.get((name,)) is True), None)
     return {"stage_3_refused_by": Field(name, (Origin(document, (name,)),))} if name else {}
 
 
-def _generations(document: Document) -> dict[str, Field]:
-    """Completions of each prompt, where the batch that they fill is that of a step."""
+def _read_generations(document: Document) -> dict[str, Field]:
+    """Return the completions per prompt, if their batch is that of a step."""
     if document.get(("steps_per_generation",)) or document.get(("generation_batch_size",)):
         return {}
     given = settings.field(document, ("num_generations",), "int")
     return {"generations": given} if given is not None else {}
 
 
-def _unmasked(document: Document) -> dict[str, Field]:
-    """Samples that TRL packs so that only FlashAttention keeps them apart; its strategy `wrapped` cuts them anyway."""
+def _find_unmasked(document: Document) -> dict[str, Field]:
+    """Return packing that only FlashAttention keeps separate.
+
+    TRL's strategy `wrapped` cuts samples anyway.
+    """
     attention = str(document.get(("attn_implementation",)) or "")
     if document.get(("packing",)) is not True or document.get(("packing_strategy",)) == "wrapped":
         return {}
     return {} if "flash" in attention else {"packing_unmasked": Field(True, (Origin(document, ("packing",)),))}
 
 
-def _quantised(document: Document) -> dict[str, Field]:
-    """The bits in which LLaMA-Factory loads weights that are trained themselves."""
+def _read_quantization(document: Document) -> dict[str, Field]:
+    """Return the bits in which LLaMA-Factory loads weights that it trains."""
     bits = document.get(("quantization_bit",))
     if not isinstance(bits, int) or document.get(("finetuning_type",)) not in ("full", "freeze"):
         return {}
     return {"loaded_bits": Field(bits, (Origin(document, ("quantization_bit",)),))}
 
 
-def _whole(document: Document) -> dict[str, Field]:
-    """All weights trained, which LLaMA-Factory casts to 32 bits unless it is told not to (src/llamafactory/model/adapter.py)."""
+def _read_full_training(document: Document) -> dict[str, Field]:
+    """Return full fine-tuning, which LLaMA-Factory casts to 32 bits by default
+    (src/llamafactory/model/adapter.py).
+    """
     place = (Origin(document, ("finetuning_type",)),)
     kept = document.get(("pure_bf16",)) is True or document.get(("deepspeed",)) is not None
     cast = {} if kept else {"parameter_dtype": Field("float32", source="LLaMA-Factory casts what it trains")}
     return {"lora_rank": Field(None, place), **cast}
 
 
-def _adapters(document: Document, engine: str) -> dict[str, Field]:
-    """LoRA as LLaMA-Factory's `finetuning_type` or TRL's `use_peft` asks for it."""
+def _read_adapters(document: Document, engine: str) -> dict[str, Field]:
+    """Return LoRA as set by LLaMA-Factory's `finetuning_type` or TRL's `use_peft`."""
     asked = document.get(("finetuning_type",)) == "lora" or document.get(("use_peft",)) is True
     if engine == "llama-factory" and document.get(("finetuning_type",)) is None:
         asked = True  # its default (LLaMA-Factory src/llamafactory/hparams/finetuning_args.py)
     if engine == "llama-factory" and document.get(("finetuning_type",)) == "full":
-        return _whole(document)
+        return _read_full_training(document)
     if not asked:
         return {}
-    found = settings.stated(document, "llama-factory lora" if engine == "llama-factory" else "trainer lora")
+    fields = settings.stated(document, "llama-factory lora" if engine == "llama-factory" else "trainer lora")
     if engine == "llama-factory":
-        found.setdefault("lora_rank", Field(llama_factory.RANK, source="default of LLaMA-Factory"))
+        fields.setdefault("lora_rank", Field(llama_factory.RANK, source="default of LLaMA-Factory"))
     if document.get(("load_in_4bit",)) is True or document.get(("quantization_bit",)) == 4:
         path = ("load_in_4bit",) if document.get(("load_in_4bit",)) else ("quantization_bit",)
-        found["quantization"] = Field("nf4-double", (Origin(document, path),))
-    return found
+        fields["quantization"] = Field("nf4-double", (Origin(document, path),))
+    return fields

@@ -1,10 +1,10 @@
 """Settings: the keys of a configuration file as fields of a role, by table.
 
-`catalog/setting_keys.csv` has a row for each key of a format that states a quantity. Keys are paths with dots; of several
-that state one quantity the first in the table that stands in the file counts. Kinds: those of `engines/trainer_flags.csv`
-(int, from-zero, text, dtype), number, count (of a list), optimizer, targets (matrices that carry adapters), and
-`word:a=x;b=y;*=z`: the value by the word that stands there; a word without one states nothing; `*` is any other, `?` in
-place of a value leaves it unknown.
+`catalog/setting_keys.csv` has a row for each key of a format that sets a quantity. Keys are dotted paths.
+If several keys set one quantity, the first in the table that the file has counts. Kinds: those of
+`engines/trainer_flags.csv` (int, from-zero, text, dtype), number, count (of a list), optimizer, targets
+(matrices that carry adapters), and `word:a=x;b=y;*=z`, which maps the value to another. An unlisted word
+sets nothing, `*` is any other word, and a value of `?` is unknown.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from gpulint.source.documents import Document, Path
 from gpulint.workload import Field, Origin, Unknown, Value
 
 OPEN = re.compile(r"\$\{?\w|\{\{|<[^<>\s]+>|(?i:\byour[-_]|\b(?:change|replace)[-_]?me\b)|__\w+__")
-"""A value that a tool or a reader completes."""
+"""A value that a tool or a reader fills in."""
 LEFT = frozenset({"auto", "none", "null", "", "~"})
-"""Words that leave a quantity to whoever reads the file."""
+"""Words that leave a quantity to the program that reads the file."""
 
 
 OPTIMIZERS: Mapping[str, str] = {
@@ -37,7 +37,9 @@ OPTIMIZERS: Mapping[str, str] = {
     **dict.fromkeys(("adafactor", "muon", "sgd", "rmsprop", "adagrad"), ""),
     **dict.fromkeys(("adam", "fused_adam", "distributed_fused_adam"), "adam-fused"),
 }
-"""Optimizers as trainers spell them; empty for those that keep their name (transformers 5.23.0, OptimizerNames)."""
+"""Optimizers as trainers spell them; empty for those that keep their name (transformers 5.23.0,
+OptimizerNames).
+"""
 LETTERS: Mapping[str, str] = {
     **{f"{letter}_proj": letter for letter in "qkvo"},
     **dict.fromkeys(("gate_proj", "w1"), "g"),
@@ -48,11 +50,13 @@ LETTERS: Mapping[str, str] = {
     **dict.fromkeys(("gate_up_proj", "linear_fc1"), "gu"),
     **dict.fromkeys(("all", "all-linear", "all_linear"), "qkvogud"),
 }
-"""Matrices that carry adapters, by the name of their module (peft, utils/constants.py; llama's module names)."""
+"""Matrices that carry adapters, by the name of their module (peft, utils/constants.py; llama's
+module names).
+"""
 
 
 class Key(NamedTuple):
-    """A key that states a quantity, and how its value is read."""
+    """A key that sets a quantity, and how its value is read."""
 
     path: Path
     quantity: str
@@ -61,120 +65,124 @@ class Key(NamedTuple):
 
 @functools.cache
 def keys(format: str) -> tuple[Key, ...]:
-    """The keys of a format, in the order in which they count."""
+    """Return the keys of a format, in order of precedence."""
     rows = (row for row in catalog.rows("setting_keys") if row["format"] == format)
     return tuple(Key(tuple(row["key"].split(".")), row["quantity"], row["kind"]) for row in rows)
 
 
 def stated(document: Document, format: str, root: Path = (), interpolated: bool = False) -> dict[str, Field]:
-    """The quantities that a mapping of a document states as a format's keys do."""
-    found: dict[str, Field] = {}
+    """Return the quantities that a mapping of a document sets with a format's keys."""
+    quantities: dict[str, Field] = {}
     for key in keys(format):
-        if key.quantity not in found and (field := _field(document, key, root, interpolated)) is not None:
-            found[key.quantity] = field
-    return found
+        if key.quantity not in quantities and (field := _read_field(document, key, root, interpolated)) is not None:
+            quantities[key.quantity] = field
+    return quantities
 
 
 def field(document: Document, path: Path, kind: str, root: Path = (), interpolated: bool = False) -> Field | None:
-    """What one key states, read as its kind; None where it states nothing."""
-    return _field(document, Key(path[len(root) :], "", kind), root, interpolated)
+    """Return what one key sets, read as its kind; None if it sets nothing."""
+    return _read_field(document, Key(path[len(root) :], "", kind), root, interpolated)
 
 
 def both_halves(document: Document, *paths: Path) -> dict[str, Field]:
-    """That fp16 and bf16 are both switched on."""
+    """Return a fact if both fp16 and bf16 are switched on."""
     on = [path for path in paths if document.get(path) is True]
     return {"half_formats": Field(True, tuple(Origin(document, path) for path in on))} if len(on) > 1 else {}
 
 
 def extended(document: Document, *paths: Path) -> dict[str, Field]:
-    """That positions beyond the checkpoint's own are asked for on purpose: rope scaling, or overrides of its settings."""
+    """Return a fact if positions are deliberately extended: rope scaling, or overrides of the
+    settings.
+    """
     stated = next((path for path in paths if document.get(path)), None)
     return {"context_extended": Field(True, (Origin(document, stated, key=True),))} if stated else {}
 
 
 def product(*factors: Field | None) -> Field | None:
-    """Counts multiplied, of which those that nothing states count once; unknown as the first that is."""
-    known = [one for one in factors if one is not None]
-    origins = tuple(origin for one in known for origin in one.origins)
+    """Multiply counts. A missing one counts once, and an unknown one makes the product unknown."""
+    counts = [factor for factor in factors if factor is not None]
+    origins = tuple(origin for count in counts for origin in count.origins)
     total = 1
-    for one in known:
-        if not isinstance(one.value, int) or isinstance(one.value, bool):
-            return Field(one.value if isinstance(one.value, Unknown) else Unknown("no whole number"), one.origins)
-        total *= one.value
-    return Field(total, origins) if known else None
+    for count in counts:
+        if not isinstance(count.value, int) or isinstance(count.value, bool):
+            return Field(
+                count.value if isinstance(count.value, Unknown) else Unknown("not a whole number"), count.origins
+            )
+        total *= count.value
+    return Field(total, origins) if counts else None
 
 
-def _field(document: Document, key: Key, root: Path, interpolated: bool) -> Field | None:
+def _read_field(document: Document, key: Key, root: Path, interpolated: bool) -> Field | None:
     path = (*root, *key.path)
     if document.node(path) is None:
         path = (*path[:-1], str(path[-1]).replace("_", "-"))  # GPT-NeoX takes either
     if document.node(path) is None:
         return None
     origin = Origin(document, path)
-    found = omegaconf.value(document, path, root) if interpolated else document.get(path)
-    if isinstance(found, Unknown):
-        return Field(found, (origin,))
-    if isinstance(found, str) and OPEN.search(found):
-        return Field(Unknown(f"{found} is filled in elsewhere", "placeholder"), (origin,))
-    return None if (value := _read(key.kind, found)) is None else Field(value, (origin,))
+    raw = omegaconf.value(document, path, root) if interpolated else document.get(path)
+    if isinstance(raw, Unknown):
+        return Field(raw, (origin,))
+    if isinstance(raw, str) and OPEN.search(raw):
+        return Field(Unknown(f"{raw} is filled in elsewhere", "placeholder"), (origin,))
+    return None if (value := _read_value(key.kind, raw)) is None else Field(value, (origin,))
 
 
-def _read(kind: str, found: object) -> Value | Unknown:
+def _read_value(kind: str, raw: object) -> Value | Unknown:
     kind, _, words = kind.partition(":")
     if kind == "count":
-        return len(found) if isinstance(found, list) else None
-    text = _text(found)
+        return len(raw) if isinstance(raw, list) else None
+    text = _to_text(raw)
     if kind == "word":
-        return None if found is None else _by_word(words, text)
+        return None if raw is None else _map_word(words, text)
     if kind == "targets":
-        return _targets(found)
-    if isinstance(found, dict | list) or text.lower() in LEFT:
+        return _read_targets(raw)
+    if isinstance(raw, dict | list) or text.lower() in LEFT:
         return None
     if kind == "number":
-        return _number(text)
+        return _parse_number(text)
     if kind == "optimizer":
-        known = OPTIMIZERS.get(text.lower())
-        return Unknown(f"the optimizer {text} is not listed") if known is None else known or text.lower()
+        optimizer = OPTIMIZERS.get(text.lower())
+        return Unknown(f"the optimizer {text} is not listed") if optimizer is None else optimizer or text.lower()
     return training.read_value(kind, text)
 
 
-def _by_word(words: str, text: str) -> Value | Unknown:
-    table = dict(_pairs(words))
+def _map_word(words: str, text: str) -> Value | Unknown:
+    table = dict(_split_pairs(words))
     value = table.get(text.lower(), table.get("*", ""))
     if value == "?":
         return Unknown(f"{text} is not modelled")
     return {"true": True, "false": False, "": None}.get(value, value)
 
 
-def _targets(found: object) -> Value | Unknown:
-    """The letters of the matrices that a list, or a text with commas, names."""
-    names = found if isinstance(found, list) else str(found or "").split(",")
+def _read_targets(raw: object) -> Value | Unknown:
+    """Return the letters of the matrices in a list or in a text with commas."""
+    names = raw if isinstance(raw, list) else str(raw or "").split(",")
     letters = "".join(LETTERS.get(str(name).strip().lower(), "?") for name in names if str(name).strip())
     if "?" in letters:
         return Unknown(f"matrices beyond those of a decoder's layers carry adapters: {', '.join(map(str, names))}")
     return "".join(dict.fromkeys(letters)) or None
 
 
-def _pairs(words: str) -> Iterator[tuple[str, str]]:
+def _split_pairs(words: str) -> Iterator[tuple[str, str]]:
     for pair in words.split(";"):
         word, _, value = pair.partition("=")
         yield word, value
 
 
-def _number(text: str) -> Value | Unknown:
+def _parse_number(text: str) -> Value | Unknown:
     try:
         return float(text)
     except ValueError:
-        return Unknown(f"{text} is no number")
+        return Unknown(f"{text} is not a number")
 
 
-def _text(found: object) -> str:
-    return str(found).lower() if isinstance(found, bool) else "" if found is None else str(found)
+def _to_text(raw: object) -> str:
+    return str(raw).lower() if isinstance(raw, bool) else "" if raw is None else str(raw)
 
 
 def merged(*layers: Mapping[str, Field]) -> dict[str, Field]:
-    """Fields of several sources, an earlier one counting."""
-    found: dict[str, Field] = {}
+    """Merge fields of several sources. An earlier source counts."""
+    merged_fields: dict[str, Field] = {}
     for layer in layers:
-        found |= {name: one for name, one in layer.items() if name not in found}
-    return found
+        merged_fields |= {name: layer_field for name, layer_field in layer.items() if name not in merged_fields}
+    return merged_fields

@@ -21,7 +21,7 @@ TRAIN = frozenset(
 
 
 def claims(document: Document) -> bool:
-    """`train` settings of LitGPT beside a checkpoint or a network's name."""
+    """Return True for a `train` section of LitGPT with a checkpoint or the name of a model."""
     data = document.data
     train = data.get("train") if isinstance(data, dict) else None
     if not isinstance(data, dict) or not isinstance(train, dict):
@@ -44,22 +44,25 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
 
 
 def stated(document: Document, find: configured.Find | None = None) -> Mapping[str, Field]:
-    """The run's batch, machines and adapters; `checkpoints/OWNER/NAME` is where LitGPT keeps a checkpoint."""
-    found = settings.stated(document, "litgpt")
+    """Return batch, machines and adapters of the run.
+
+    `checkpoints/OWNER/NAME` is LitGPT's checkpoint folder.
+    """
+    fields = settings.stated(document, "litgpt")
     for key in ("checkpoint_dir", "initial_checkpoint_dir"):
         path = document.get((key,))
         if isinstance(path, str) and path.startswith("checkpoints/"):
-            found["checkpoint"] = Field(path.removeprefix("checkpoints/").rstrip("/"), (Origin(document, (key,)),))
-    letters = _letters(document)
-    if letters is not None and "lora_rank" in found:
-        found["lora_targets"] = letters
+            fields["checkpoint"] = Field(path.removeprefix("checkpoints/").rstrip("/"), (Origin(document, (key,)),))
+    letters = _read_lora_targets(document)
+    if letters is not None and "lora_rank" in fields:
+        fields["lora_targets"] = letters
     if document.get(("quantize",)):
-        found["quantization"] = _quantised(document)
-    return found
+        fields["quantization"] = _read_quantization(document)
+    return fields
 
 
-def _letters(document: Document) -> Field | None:
-    """The matrices that carry adapters, one switch each."""
+def _read_lora_targets(document: Document) -> Field | None:
+    """Return the letters of the matrices that carry adapters. Each has its own switch."""
     switches = {"lora_query": "q", "lora_key": "k", "lora_value": "v", "lora_projection": "o", "lora_mlp": "gud"}
     on = [(name, letters) for name, letters in switches.items() if document.get((name,)) is True]
     origins = tuple(Origin(document, (name,)) for name, _ in on)
@@ -68,7 +71,7 @@ def _letters(document: Document) -> Field | None:
     return Field("".join(letters for _, letters in on), origins) if on else None
 
 
-def _quantised(document: Document) -> Field:
+def _read_quantization(document: Document) -> Field:
     words = str(document.get(("quantize",)))
-    known = {"bnb.nf4": "nf4", "bnb.nf4-dq": "nf4-double"}
-    return Field(known.get(words, Unknown(f"{words} is not modelled")), (Origin(document, ("quantize",)),))
+    methods = {"bnb.nf4": "nf4", "bnb.nf4-dq": "nf4-double"}
+    return Field(methods.get(words, Unknown(f"{words} is not modelled")), (Origin(document, ("quantize",)),))

@@ -18,7 +18,7 @@ ENGINE = "llm-foundry"
 
 
 def claims(document: Document) -> bool:
-    """A global batch with a network or data to load."""
+    """Return True for a global batch with a model or data to load."""
     data = document.data
     if not isinstance(data, dict):
         return False
@@ -40,12 +40,15 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
 
 
 def stated(document: Document, find: configured.Find | None = None) -> Mapping[str, Field]:
-    """The run's batch, network and sharding; `auto` micro-batches are found while it runs."""
-    found = settings.stated(document, "llm-foundry", interpolated=True)
-    found |= settings.extended(document, ("model", "config_overrides"))
+    """Return batch, architecture and sharding of the run.
+
+    The trainer chooses `auto` micro-batches as it runs.
+    """
+    fields = settings.stated(document, "llm-foundry", interpolated=True)
+    fields |= settings.extended(document, ("model", "config_overrides"))
     if document.get(("device_train_microbatch_size",)) == "auto":
         why = Unknown("the trainer finds the largest micro-batch that fits")
-        found["micro_batch_size"] = Field(why, (Origin(document, ("device_train_microbatch_size",)),))
+        fields["micro_batch_size"] = Field(why, (Origin(document, ("device_train_microbatch_size",)),))
     if isinstance(document.get(("fsdp_config",)), dict):
-        found |= configured.fsdp(document, Origin(document, ("fsdp_config",), key=True), ("fsdp_config",))
-    return found
+        fields |= configured.fsdp(document, Origin(document, ("fsdp_config",), key=True), ("fsdp_config",))
+    return fields

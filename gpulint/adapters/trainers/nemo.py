@@ -1,4 +1,4 @@
-"""NeMo: the Hydra configuration of a run (`trainer`, `model`), and the files that its launcher composes around it."""
+"""NeMo: the Hydra configuration of a run (`trainer`, `model`), and the launcher's files around it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MENTIONS = ("trainer", "gpus_per_task", "train_settings", "megatron", "nemo")
 READS = ("plain",)
 ENGINE = "nemo"
 SETTLES = frozenset({"virtual_stages", "sequence_parallel"})
-"""What its absence settles: NeMo has one key for each."""
+"""Fields that are settled if the key is absent: NeMo has exactly one key for each."""
 TRAINER = frozenset({"devices", "num_nodes", "precision", "accumulate_grad_batches", "gradient_clip_val"})
 CLUSTER = frozenset(
     {"partition", "account", "gpus_per_task", "gpus_per_node", "exclusive", "job_name_prefix", "srun_args"}
@@ -26,7 +26,7 @@ CONVERTS = frozenset({"huggingface_ckpt_path", "nemo_file_name"})
 """Keys of a stage that converts a checkpoint."""
 ACTOR = "ppo"
 SEARCH = "train_settings"
-SEARCHED = Unknown("the launcher's search tries several", "own program")
+SEARCHED = Unknown("the launcher's search tries several values", "own program")
 TRIED = (
     "tensor_parallel",
     "pipeline_parallel",
@@ -38,11 +38,11 @@ TRIED = (
 
 
 def claims(document: Document) -> bool:
-    """A trainer of Lightning's beside a network, or a stage or cluster of NeMo's launcher."""
+    """Return True for a Lightning trainer with a model, or a stage or cluster of NeMo's launcher."""
     data = document.data
     if not isinstance(data, dict) or "apiVersion" in data:
         return False
-    return _is_run(data) or _is_launchers(data)
+    return _is_run(data) or _is_launcher_file(data)
 
 
 def kind(document: Document) -> str:
@@ -51,47 +51,47 @@ def kind(document: Document) -> str:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """A file whose network is trained: one that states its batch."""
+    """Yield the run of a file that trains: one that sets a batch."""
     run = document.get(("run",))
     if isinstance(run, dict) and CONVERTS & run.keys():
         return
     module = sys.modules[__name__]
-    if (_trains(document) and document.get(("inference",)) is None) or _searches(document):
+    if (_is_training(document) and document.get(("inference",)) is None) or _is_search_file(document):
         yield configured.workload(module, document, repository)
     elif sections := [
-        str(name) for name, part in _mapping(document).items() if _is_run(part) and _trains(document, (name,))
+        str(name) for name, part in _top_mapping(document).items() if _is_run(part) and _is_training(document, (name,))
     ]:
         yield configured.workload(module, document, repository, sections)
 
 
 def stated(document: Document, find: configured.Find, root: Path = ()) -> Mapping[str, Field]:
-    """The run's machines, batch and parallelism, and the shape of its network."""
-    if _searches(document):
-        found = settings.stated(document, "nemo search", (SEARCH,), interpolated=True)
-        return {**{quantity: Field(SEARCHED, (Origin(document, (SEARCH,), key=True),)) for quantity in TRIED}, **found}
-    found = settings.stated(document, "nemo", root, interpolated=True)
+    """Return machines, batch and parallelism of the run, and the shape of its architecture."""
+    if _is_search_file(document):
+        fields = settings.stated(document, "nemo search", (SEARCH,), interpolated=True)
+        return {**{quantity: Field(SEARCHED, (Origin(document, (SEARCH,), key=True),)) for quantity in TRIED}, **fields}
+    fields = settings.stated(document, "nemo", root, interpolated=True)
     if document.get((*root, "trainer", ACTOR)) is not None:
-        why = Unknown("what reinforcement learning keeps besides the network is not modelled")
-        found["trainable_parameters"] = Field(why, (Origin(document, (*root, "trainer", ACTOR), key=True),))
+        why = Unknown("what reinforcement learning keeps besides the trained model is not modelled")
+        fields["trainable_parameters"] = Field(why, (Origin(document, (*root, "trainer", ACTOR), key=True),))
     if document.get((*root, "model", "fsdp")) is True:
-        found["sharding"] = Field("fsdp", (Origin(document, (*root, "model", "fsdp")),))
-    return found
+        fields["sharding"] = Field("fsdp", (Origin(document, (*root, "model", "fsdp")),))
+    return fields
 
 
-def _trains(document: Document, root: Path = ()) -> bool:
+def _is_training(document: Document, root: Path = ()) -> bool:
     return document.get((*root, "model", "micro_batch_size")) is not None
 
 
-def _mapping(document: Document) -> Mapping[str, object]:
+def _top_mapping(document: Document) -> Mapping[str, object]:
     return document.data if isinstance(document.data, dict) else {}
 
 
-def _searches(document: Document) -> bool:
-    return _is_search(_mapping(document).get(SEARCH))
+def _is_search_file(document: Document) -> bool:
+    return _is_search(_top_mapping(document).get(SEARCH))
 
 
 def _is_search(settings: object) -> bool:
-    """What the launcher's search for the fastest settings of a network is told."""
+    """Return True for the settings of the launcher's search for the fastest configuration."""
     return isinstance(settings, dict) and {"model_size_in_b", "num_nodes"} <= settings.keys()
 
 
@@ -104,8 +104,8 @@ def _is_run(data: object) -> bool:
     return len(TRAINER & trainer.keys()) >= 2 and (isinstance(model, dict) or "exp_manager" in data)
 
 
-def _is_launchers(data: Mapping[str, object]) -> bool:
-    """A stage, a cluster or a search of the launcher, told by keys that stand together nowhere else."""
+def _is_launcher_file(data: Mapping[str, object]) -> bool:
+    """Return True for a stage, a cluster or a search of the launcher, by keys that only it combines."""
     if len(CLUSTER & data.keys()) >= 4:
         return True
     run = data.get("run")

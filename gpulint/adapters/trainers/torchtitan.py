@@ -19,7 +19,7 @@ PARALLEL = "data_parallel_shard_degree"
 
 
 def claims(document: Document) -> bool:
-    """TOML with the tables of torchtitan, or of a program that took them over."""
+    """Return True for TOML with torchtitan's tables, or of a program that adopted them."""
     data = document.data
     if document.format != "toml" or not isinstance(data, dict) or len(TABLES & data.keys()) < 3:
         return False
@@ -37,16 +37,16 @@ def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
 
 
 def stated(document: Document, find: configured.Find | None = None) -> Mapping[str, Field]:
-    """The run's batch, parallelism and recomputation."""
-    found = settings.stated(document, "torchtitan")
+    """Return batch, parallelism and recomputation of the run."""
+    fields = settings.stated(document, "torchtitan")
     flavour = document.get(("model", "flavor"))
     if isinstance(flavour, str):
-        why = Unknown(f"the trainer's own network {flavour}", "own program")
-        found.setdefault("checkpoint", Field(why, (Origin(document, ("model", "flavor")),)))
-    return found
+        why = Unknown(f"the trainer's own architecture {flavour}", "own program")
+        fields.setdefault("checkpoint", Field(why, (Origin(document, ("model", "flavor")),)))
+    return fields
 
 
 def _is_own(document: Document) -> bool:
-    """torchtitan itself names the sequences of a rank so, or so before that."""
+    """Return True for torchtitan itself, by its name for the sequences of a rank, now or earlier."""
     older = document.get(("training", "batch_size")) is not None and document.get(("parallelism",)) is not None
     return older or document.get(("training", "local_batch_size")) is not None

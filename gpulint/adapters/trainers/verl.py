@@ -1,4 +1,4 @@
-"""verl: the Hydra configuration of reinforcement learning, and the parts that it is composed of."""
+"""verl: the Hydra configuration of reinforcement learning, and the parts that compose it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from gpulint.workload import Field, Origin, Unknown, Workload
 MENTIONS = ("actor_rollout_ref", "verl.workers", "ppo_mini_batch_size")
 READS = ("plain",)
 ENGINE = "verl"
-WHY = Unknown("what reinforcement learning keeps besides the network is not modelled")
+WHY = Unknown("what reinforcement learning keeps besides the trained model is not modelled")
 
 
 def claims(document: Document) -> bool:
-    """The whole run, or a part of it that names verl's own class."""
+    """Return True for the whole run, or for a part that names verl's own class."""
     data = document.data
     if not isinstance(data, dict):
         return False
@@ -31,27 +31,27 @@ def kind(document: Document) -> str:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """A whole run that is trained on machines it counts."""
+    """Yield a whole run that states its machines."""
     if document.get(("actor_rollout_ref",)) is not None and document.get(("trainer",)) is not None:
         yield configured.workload(sys.modules[__name__], document, repository)
 
 
 def stated(document: Document, find: configured.Find | None = None) -> Mapping[str, Field]:
-    """The machines, the batch and the parallelism of the actor and of its rollout."""
-    found = settings.stated(document, "verl", interpolated=True)
+    """Return machines, batch and parallelism of the actor and its rollout."""
+    fields = settings.stated(document, "verl", interpolated=True)
     place = Origin(document, ("actor_rollout_ref",), key=True)
     answers = settings.field(document, ("actor_rollout_ref", "rollout", "n"), "int", interpolated=True)
     if answers is not None:
-        found["generations"] = answers
+        fields["generations"] = answers
     if batch := settings.product(
         settings.field(document, ("actor_rollout_ref", "actor", "ppo_mini_batch_size"), "int", interpolated=True),
         answers,
     ):
-        found["global_batch_size"] = batch
+        fields["global_batch_size"] = batch
     lengths = (
         settings.field(document, ("data", name), "int", interpolated=True)
         for name in ("max_prompt_length", "max_response_length")
     )
     if (length := training.summed(lengths)) is not None:
-        found["sequence_length"] = length
-    return {**found, "trainable_parameters": Field(WHY, (place,))}
+        fields["sequence_length"] = length
+    return {**fields, "trainable_parameters": Field(WHY, (place,))}

@@ -1,4 +1,7 @@
-"""Terraform: the files that make clusters. They hold no workload; what their pools hold others are joined with."""
+"""Terraform: the files that create clusters.
+
+They declare no workload; workloads use their node pools.
+"""
 
 from __future__ import annotations
 
@@ -22,5 +25,5 @@ def kind(document: Document) -> str:
 
 
 def workloads(document: Document, repository: Repository) -> Iterator[Workload]:
-    """None: the files say what a cluster is made of."""
+    """Yield nothing: the files describe a cluster."""
     yield from ()

@@ -1,4 +1,4 @@
-"""What the blocks that describe nodes are made of: blocks inside them, labels, taints, names and machine types."""
+"""Parts of Terraform blocks that describe nodes: inner blocks, labels, taints, names, machine types."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ EFFECTS: Mapping[str, str] = {
 
 
 def blocks(spot: Spot, modules: Modules) -> tuple[Spot, ...]:
-    """The blocks of a kind that stand in another one."""
+    """Return the inner blocks of a kind."""
     items = modules.items(spot)
     return () if isinstance(items, Unknown) else items
 
 
 def labels_of(spot: Spot, modules: Modules) -> tuple[dict[str, frozenset[str]], bool]:
-    """The labels of a map with those whose value is known, and whether there may be others."""
+    """Return the labels of a map with known values, and whether there may be others."""
     entries = modules.entries(spot)
     if isinstance(entries, Unknown):
         return {}, True
@@ -39,7 +39,7 @@ def labels_of(spot: Spot, modules: Modules) -> tuple[dict[str, frozenset[str]], 
 
 
 def set_label(labels: dict[str, frozenset[str]], key: str, field: Field | None) -> None:
-    """A label with its one value, written as Kubernetes writes it."""
+    """Return a label with its one value, written as Kubernetes writes it."""
     if field is None or isinstance(field.value, Unknown):
         return
     value = field.value
@@ -47,22 +47,22 @@ def set_label(labels: dict[str, frozenset[str]], key: str, field: Field | None) 
 
 
 def taints_of(spot: Spot, modules: Modules) -> tuple[Taint, ...]:
-    """The known taints of a list of blocks, or of a map of them."""
+    """Return the known taints of a list or a map of blocks."""
     items = modules.items(spot)
     if isinstance(items, Unknown):
         entries = modules.entries(spot)
         items = items if isinstance(entries, Unknown) else tuple(entries.values())
     if isinstance(items, Unknown):
         return ()
-    found = [[modules.field(item.below(key)) for key in ("key", "value", "effect")] for item in items]
-    return tuple(_taint(*parts) for parts in found if all(_is_known(part) for part in parts))
+    taint_parts = [[modules.field(item.below(key)) for key in ("key", "value", "effect")] for item in items]
+    return tuple(_read_taint(*parts) for parts in taint_parts if all(_is_known(part) for part in parts))
 
 
 def _is_known(part: Field | None) -> bool:
     return part is None or not isinstance(part.value, Unknown)
 
 
-def _taint(key: Field | None, value: Field | None, effect: Field | None) -> Taint:
+def _read_taint(key: Field | None, value: Field | None, effect: Field | None) -> Taint:
     texts = ["" if part is None else str(part.value) for part in (key, value, effect)]
     if value is not None and isinstance(value.value, bool):
         texts[1] = texts[1].lower()
@@ -76,7 +76,7 @@ def called(name: Field | None, spot: Spot) -> str:
 
 
 def listed_type(kind: Field | None, cloud: str = "") -> Field | None:
-    """The machine type in the catalog's spelling."""
+    """Return the machine type in the catalog's spelling."""
     if kind is None or isinstance(kind.value, Unknown):
         return None
     node = machines.of_type(str(kind.value), cloud)

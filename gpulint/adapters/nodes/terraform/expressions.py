@@ -1,4 +1,4 @@
-"""The text of Terraform's expressions: references, literals, calls and conditions, told apart without evaluating them."""
+"""Terraform's expressions as text: references, literals, calls and conditions, without evaluation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def literal(match: re.Match[str]) -> object:
 
 
 def arguments(text: str) -> list[str]:
-    """The arguments of a call, at the commas that nothing encloses."""
+    """Return the arguments of a call, split at the top-level commas."""
     parts, depth, quoted, start = [], 0, False, 0
     for at, character in enumerate(text):
         if character == '"':
@@ -40,7 +40,9 @@ def arguments(text: str) -> list[str]:
 
 
 def sides(expression: str) -> tuple[str, str, str] | None:
-    """Condition and both sides of `a ? b : c`, where nothing encloses the signs; None of any other expression."""
+    """Return condition and both sides of `a ? b : c` at the top level; None for any other
+    expression.
+    """
     places, depth, quoted = [], 0, False
     for at, character in enumerate(expression):
         if character == '"':

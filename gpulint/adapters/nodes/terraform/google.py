@@ -1,4 +1,4 @@
-"""Pools of GKE as Terraform makes them, and machines of Google's with the cards attached to them.
+"""GKE node pools in Terraform, and Google machines with their attached GPUs.
 
 hashicorp/terraform-provider-google (container_node_pool, container_cluster, compute_instance) and
 terraform-google-modules/kubernetes-engine.
@@ -22,7 +22,7 @@ GKE_NAME = "cloud.google.com/gke-nodepool"
 
 
 class Machine(NamedTuple):
-    """A machine as one block describes it: its type, and the card attached to it with its count and slice."""
+    """A machine of one block: its type, and the attached GPU with its count and slice."""
 
     spot: Spot
     kind: Field | None
@@ -33,7 +33,7 @@ class Machine(NamedTuple):
 
 
 def machine(config: Spot, modules: Modules) -> Machine:
-    """The machine of a `node_config`, or of an instance that is described alike."""
+    """Return the machine of a `node_config`, or of an instance with the same keys."""
     kind = modules.field(config.below("machine_type"))
     listed = config.below("guest_accelerator")
     guests = modules.items(listed)
@@ -52,12 +52,12 @@ def machine(config: Spot, modules: Modules) -> Machine:
         modules.field(guests[0].below("type")),
         modules.field(guests[0].below("count")),
         None if blank else partition,
-        _sharing(guests[0], modules),
+        _read_sharing(guests[0], modules),
     )
 
 
-def _sharing(guest: Spot, modules: Modules) -> Field | None:
-    """How GKE shares the cards of a pool out: by time or by MPS."""
+def _read_sharing(guest: Spot, modules: Modules) -> Field | None:
+    """Return how GKE shares the GPUs of a pool: by time-slicing or MPS."""
     for settings in parts.blocks(guest.below("gpu_sharing_config"), modules):
         stated = modules.field(settings.below("gpu_sharing_strategy"))
         named = str(stated.value) if stated is not None and isinstance(stated.value, str) else "shared"
@@ -67,25 +67,25 @@ def _sharing(guest: Spot, modules: Modules) -> Field | None:
 
 def pool(spot: Spot, modules: Modules) -> Iterator[Pool]:
     for config in parts.blocks(spot.below("node_config"), modules):
-        yield _gke_pool(spot, config, modules.field(spot.below("name")), modules)
+        yield _build_gke_pool(spot, config, modules.field(spot.below("name")), modules)
 
 
 def cluster(spot: Spot, modules: Modules) -> Iterator[Pool]:
     removed = modules.field(spot.below("remove_default_node_pool"))
     if removed is None:
         for config in parts.blocks(spot.below("node_config"), modules):
-            yield _gke_pool(spot, config, Field("default-pool", source="GKE"), modules)
+            yield _build_gke_pool(spot, config, Field("default-pool", source="GKE"), modules)
     for inner in parts.blocks(spot.below("node_pool"), modules):
         yield from pool(inner, modules)
 
 
-def _gke_pool(spot: Spot, config: Spot, name: Field | None, modules: Modules) -> Pool:
+def _build_gke_pool(spot: Spot, config: Spot, name: Field | None, modules: Modules) -> Pool:
     own, unknown = parts.labels_of(config.below("labels"), modules)
     tainted = parts.taints_of(config.below("taint"), modules)
-    return _made(spot, machine(config, modules), name, own, tainted, unknown)
+    return _build_pool(spot, machine(config, modules), name, own, tainted, unknown)
 
 
-def _made(
+def _build_pool(
     spot: Spot,
     of: Machine,
     name: Field | None,
@@ -93,21 +93,23 @@ def _made(
     tainted: tuple[Taint, ...],
     is_open: bool,
 ) -> Pool:
-    """A pool of GKE with the labels that it sets itself: cloud.google.com/kubernetes-engine/docs/concepts/node-pools."""
-    guest = of.guest if not _holds_cards(of.kind) else None
+    """Return a GKE pool with the labels that GKE sets itself:
+    cloud.google.com/kubernetes-engine/docs/concepts/node-pools.
+    """
+    guest = of.guest if not _has_guest_gpus(of.kind) else None
     card, count = machines.held(of.kind, guest, of.guests, "gcp")
     labels = dict(own)
     if card.value is not None:
         parts.set_label(labels, "cloud.google.com/gke-accelerator", of.guest)
         parts.set_label(labels, "cloud.google.com/gke-gpu-partition-size", of.partition)
     if of.guest is None and isinstance(card.value, str):
-        labels["cloud.google.com/gke-accelerator"] = _written(card.value)
+        labels["cloud.google.com/gke-accelerator"] = _find_label_values(card.value)
     parts.set_label(labels, GKE_NAME, name)
     parts.set_label(labels, "node.kubernetes.io/instance-type", of.kind)
     parts.set_label(labels, "beta.kubernetes.io/instance-type", of.kind)
     if of.partition is not None or of.sharing is not None:
         shared = of.partition or of.sharing
-        count = Field(Unknown("the cards are shared out in parts"), shared.origins if shared else ())
+        count = Field(Unknown("the GPUs are shared"), shared.origins if shared else ())
     is_open = is_open or not isinstance(name.value if name else None, str)
     pool = Pool(
         parts.called(name, spot), spot.name(), labels, card, count, parts.listed_type(of.kind), tainted, is_open
@@ -116,14 +118,14 @@ def _made(
     return pool._replace(naming=(GKE_NAME,), mig_profile=cut, sharing=of.sharing)
 
 
-def _holds_cards(kind: Field | None) -> bool:
-    """Whether a machine type holds the cards that a `guest_accelerator` repeats."""
+def _has_guest_gpus(kind: Field | None) -> bool:
+    """Return True if a machine type has the GPUs that its `guest_accelerator` repeats."""
     node = machines.of_type(str(kind.value), "gcp") if kind is not None else None
     return node is not None and bool(node.accelerator)
 
 
-def _written(product: str) -> frozenset[str]:
-    """The values of GKE's label that a product has: its nodes carry one, whether or not a pool repeats the card."""
+def _find_label_values(product: str) -> frozenset[str]:
+    """Return the values of GKE's label for an accelerator, which its nodes carry in any case."""
     key = "cloud.google.com/gke-accelerator"
     return frozenset(value for (label, value), named in hardware.labels().items() if label == key and named == product)
 
@@ -140,4 +142,4 @@ def module(spot: Spot, modules: Modules) -> Iterator[Pool]:
         own, unknown = parts.labels_of(spot.below("node_pools_labels", str(name.value if name else "")), modules)
         open_map = isinstance(spot.below("node_pools_labels").value(), str)
         tainted = parts.taints_of(spot.below("node_pools_taints", str(name.value if name else "")), modules)
-        yield _made(item, of, name, {**shared, **own}, tainted, unknown or hidden or open_map)
+        yield _build_pool(item, of, name, {**shared, **own}, tainted, unknown or hidden or open_map)

@@ -1,4 +1,7 @@
-"""The folders of Terraform's files, each of which is a module: its code, the files that set its variables, and its calls."""
+"""The folders of Terraform's files.
+
+Each is a module: its code, its variable files, and its calls.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from gpulint.workload import Origin
 
 
 class Spot(NamedTuple):
-    """A place of a document, inside what one item of a `for_each` makes where `each` is set."""
+    """A location in a document, inside one item of a `for_each` if `each` is set."""
 
     document: Document
     path: Path
@@ -27,19 +30,19 @@ class Spot(NamedTuple):
         return Origin(self.document, self.path)
 
     def name(self) -> Origin:
-        """Where the name of a block or an entry stands."""
+        """Locate the name of a block or an entry."""
         return Origin(self.document, self.path, key=True)
 
 
 class Each(NamedTuple):
-    """One item of a `for_each`: its key, and where its value stands."""
+    """One item of a `for_each`: its key, and the location of its value."""
 
     key: str
     value: Spot
 
 
 class Folder(NamedTuple):
-    """The files of one folder, which Terraform reads as one module, and the calls of it in other folders."""
+    """The files of one folder, which Terraform reads as one module, and the calls of it elsewhere."""
 
     path: str
     documents: tuple[Document, ...]
@@ -48,34 +51,34 @@ class Folder(NamedTuple):
     calls: tuple[Spot, ...]
 
 
-def _folder(path: str, documents: Sequence[Document], calls: Sequence[Spot]) -> Folder:
-    files = sorted(documents, key=lambda one: one.path)
-    settings = [one for one in files if ".tfvars" in posixpath.basename(one.path)]
-    given = [one for one in settings if _loaded(posixpath.basename(one.path))]
-    further = [one for one in settings if one not in given]
-    code = [one for one in files if one not in settings]
-    given.sort(key=lambda one: (posixpath.basename(one.path) != "terraform.tfvars", one.path))
+def _build_folder(path: str, documents: Sequence[Document], calls: Sequence[Spot]) -> Folder:
+    files = sorted(documents, key=lambda file: file.path)
+    settings = [file for file in files if ".tfvars" in posixpath.basename(file.path)]
+    given = [file for file in settings if _is_automatic(posixpath.basename(file.path))]
+    further = [file for file in settings if file not in given]
+    code = [file for file in files if file not in settings]
+    given.sort(key=lambda file: (posixpath.basename(file.path) != "terraform.tfvars", file.path))
     return Folder(path, tuple(code), tuple(given), tuple(further), tuple(calls))
 
 
-def _loaded(name: str) -> bool:
-    """Whether Terraform reads a file of variables without being told to."""
+def _is_automatic(name: str) -> bool:
+    """Return True if Terraform reads a variable file automatically."""
     return name == "terraform.tfvars" or name.endswith(".auto.tfvars")
 
 
-def _calls(held: Mapping[str, Sequence[Document]]) -> dict[str, list[Spot]]:
-    """The calls of modules that lie in the repository, by their folder."""
-    found: dict[str, list[Spot]] = {}
-    for folder, documents in held.items():
-        for spot, source in _sources(documents):
+def _find_calls(files_by_folder: Mapping[str, Sequence[Document]]) -> dict[str, list[Spot]]:
+    """Return the calls of modules in the repository, by their folder."""
+    calls: dict[str, list[Spot]] = {}
+    for folder, documents in files_by_folder.items():
+        for spot, source in _read_sources(documents):
             if source.startswith("."):
-                found.setdefault(posixpath.normpath(posixpath.join(folder, source)).removeprefix("./"), []).append(spot)
-    if "." in found:
-        found.setdefault("", []).extend(found["."])
-    return found
+                calls.setdefault(posixpath.normpath(posixpath.join(folder, source)).removeprefix("./"), []).append(spot)
+    if "." in calls:
+        calls.setdefault("", []).extend(calls["."])
+    return calls
 
 
-def _sources(documents: Iterable[Document]) -> Iterator[tuple[Spot, str]]:
+def _read_sources(documents: Iterable[Document]) -> Iterator[tuple[Spot, str]]:
     for document in documents:
         called = document.get(("module",))
         for name in called if isinstance(called, dict) else ():
@@ -85,9 +88,9 @@ def _sources(documents: Iterable[Document]) -> Iterator[tuple[Spot, str]]:
 
 
 def read(documents: Iterable[Document]) -> dict[str, Folder]:
-    """All the modules of a repository, by folder."""
-    held: dict[str, list[Document]] = {}
+    """Return all modules of a repository, by folder."""
+    files_by_folder: dict[str, list[Document]] = {}
     for document in documents:
-        held.setdefault(posixpath.dirname(document.path), []).append(document)
-    calls = _calls(held)
-    return {path: _folder(path, found, calls.get(path, [])) for path, found in held.items()}
+        files_by_folder.setdefault(posixpath.dirname(document.path), []).append(document)
+    calls = _find_calls(files_by_folder)
+    return {path: _build_folder(path, files, calls.get(path, [])) for path, files in files_by_folder.items()}

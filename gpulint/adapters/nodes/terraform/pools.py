@@ -1,4 +1,5 @@
-"""Pools of nodes that Terraform makes: of GKE, EKS, AKS, OKE and Nebius, by their resources and by the clouds' own modules.
+"""Node pools in Terraform: of GKE, EKS, AKS, OKE and Nebius, by their resources and the clouds'
+modules.
 
 hashicorp/terraform-provider-google (container_node_pool, container_cluster), -aws (eks_node_group), -azurerm
 (kubernetes_cluster, kubernetes_cluster_node_pool), oracle/terraform-provider-oci (containerengine_node_pool),
@@ -29,24 +30,24 @@ EKS_NAME = "eks.amazonaws.com/nodegroup"
 AKS_NAMES = ("agentpool", "kubernetes.azure.com/agentpool")
 
 
-def pools(found: Iterable[Document]) -> Iterator[Pool]:
-    """The pools of all Terraform files among the documents."""
-    code = tuple(document for document in found if document.format == "hcl")
+def pools(documents: Iterable[Document]) -> Iterator[Pool]:
+    """Yield the pools of all Terraform files among the documents."""
+    code = tuple(document for document in documents if document.format == "hcl")
     if not code:
         return
     modules = modules_of(code)
     for document in code:
-        yield from _of_document(document, modules)
-        yield from node_objects.pools(_manifests(document))
+        yield from _read_document(document, modules)
+        yield from node_objects.pools(_read_manifests(document))
 
 
-def _manifests(document: Document) -> Iterator[Document]:
-    """The objects of Kubernetes that a file applies: as a text, or as a map of Terraform's."""
-    for name in _names(document.get(("resource", "kubectl_manifest"))):
+def _read_manifests(document: Document) -> Iterator[Document]:
+    """Yield the Kubernetes objects that a file applies, as a text or as a Terraform map."""
+    for name in _read_names(document.get(("resource", "kubectl_manifest"))):
         inner = nested.document(document, ("resource", "kubectl_manifest", name, "yaml_body"))
         if inner is not None:
             yield inner
-    for name in _names(document.get(("resource", "kubernetes_manifest"))):
+    for name in _read_names(document.get(("resource", "kubernetes_manifest"))):
         node = document.node(("resource", "kubernetes_manifest", name, "manifest"))
         if node is not None and node.kind == "mapping":
             yield Document(document.path, document.index, document.text, node, document.format)
@@ -54,58 +55,58 @@ def _manifests(document: Document) -> Iterator[Document]:
 
 @functools.lru_cache(maxsize=4)
 def modules_of(code: tuple[Document, ...]) -> Modules:
-    """The modules of a repository, whose files are read once."""
+    """Return the modules of a repository. Its files are read once."""
     return Modules(code)
 
 
-def _of_document(document: Document, modules: Modules) -> Iterator[Pool]:
+def _read_document(document: Document, modules: Modules) -> Iterator[Pool]:
     for kind, read in RESOURCES.items():
         for spot in resources(document, kind, modules):
             yield from read(spot, modules)
-    for name in _names(document.get(("module",))):
+    for name in _read_names(document.get(("module",))):
         spot = Spot(document, ("module", name))
         source = str(spot.below("source").value())
         if source.partition("//")[0] == EKS_MODULE:
-            yield from _eks_module(spot, modules)
+            yield from _read_eks_module(spot, modules)
         elif source.partition("//")[0] == GKE_MODULE:
             yield from terraform_google.module(spot, modules)
 
 
 def resources(document: Document, kind: str, modules: Modules) -> Iterator[Spot]:
-    """Where resources of a type stand, once for each that their `count` or `for_each` makes."""
-    for name in _names(document.get(("resource", kind))):
+    """Yield the locations of resources of a type, once for each item of `count` or `for_each`."""
+    for name in _read_names(document.get(("resource", kind))):
         block = Spot(document, ("resource", kind, name))
         made = modules.repeated(block)
         yield from (block,) if isinstance(made, Unknown) else made
 
 
-def _names(value: object) -> tuple[str, ...]:
+def _read_names(value: object) -> tuple[str, ...]:
     return tuple(map(str, value)) if isinstance(value, dict) else ()
 
 
 # ---- Amazon
 
 
-def _eks(spot: Spot, modules: Modules) -> Iterator[Pool]:
+def _read_eks(spot: Spot, modules: Modules) -> Iterator[Pool]:
     name = modules.field(spot.below("node_group_name"))
-    yield _eks_pool(spot, spot, _kinds(spot, modules), name, "taint", modules)
+    yield _build_eks_pool(spot, spot, _read_kinds(spot, modules), name, "taint", modules)
 
 
-def _eks_module(spot: Spot, modules: Modules) -> Iterator[Pool]:
-    """The groups of the module, which adds a random suffix to their names."""
+def _read_eks_module(spot: Spot, modules: Modules) -> Iterator[Pool]:
+    """Yield the groups of the module, which adds a random suffix to their names."""
     for key in ("eks_managed_node_groups", "self_managed_node_groups"):
         entries = modules.entries(spot.below(key))
         for name, group in () if isinstance(entries, Unknown) else entries.items():
-            found = modules.at(group)
-            inner = found if isinstance(found, Spot) else group
+            resolved = modules.at(group)
+            inner = resolved if isinstance(resolved, Spot) else group
             shared = spot.below(f"{key.removesuffix('s')}_defaults")
-            kinds = _kinds(inner, modules) or _kinds(shared, modules)
-            pool = _eks_pool(group, inner, kinds, None, "taints", modules)
+            kinds = _read_kinds(inner, modules) or _read_kinds(shared, modules)
+            pool = _build_eks_pool(group, inner, kinds, None, "taints", modules)
             yield pool._replace(name=name)
 
 
-def _kinds(spot: Spot, modules: Modules) -> list[Field]:
-    """The instance types of a group; one that is unknown stands for a list that is."""
+def _read_kinds(spot: Spot, modules: Modules) -> list[Field]:
+    """Return the instance types of a group. One unknown type stands for an unknown list."""
     if single := modules.field(spot.below("instance_type")):
         return [single]
     listed = spot.below("instance_types")
@@ -115,10 +116,12 @@ def _kinds(spot: Spot, modules: Modules) -> list[Field]:
     return [kind for item in items if (kind := modules.field(item)) is not None]
 
 
-def _eks_pool(
+def _build_eks_pool(
     spot: Spot, inner: Spot, kinds: Sequence[Field], name: Field | None, taint: str, modules: Modules
 ) -> Pool:
-    """A group of EKS with the labels that it sets itself: docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html."""
+    """Return an EKS group with the labels that EKS sets:
+    docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html.
+    """
     labels, unknown = parts.labels_of(inner.below("labels"), modules)
     tainted = parts.taints_of(inner.below(taint), modules)
     card, count, machine_type = node_objects.of_kinds(kinds, "aws")
@@ -132,7 +135,7 @@ def _eks_pool(
 
 
 class Group(NamedTuple):
-    """A node group of EKS: its machine types, its image, and whether it has interfaces for EFA."""
+    """An EKS node group: its machine types, its image, and whether it has EFA interfaces."""
 
     kinds: list[Field]
     image: Field | None
@@ -140,23 +143,23 @@ class Group(NamedTuple):
 
 
 def groups(document: Document, modules: Modules) -> Iterator[Group]:
-    """The node groups of a file."""
+    """Yield the node groups of a file."""
     for spot in resources(document, "aws_eks_node_group", modules):
-        yield Group(_kinds(spot, modules), modules.field(spot.below("ami_type")), None)
-    for name in _names(document.get(("module",))):
+        yield Group(_read_kinds(spot, modules), modules.field(spot.below("ami_type")), None)
+    for name in _read_names(document.get(("module",))):
         spot = Spot(document, ("module", name))
         if str(spot.below("source").value()).partition("//")[0] == EKS_MODULE:
             entries = modules.entries(spot.below("eks_managed_node_groups"))
             for group in () if isinstance(entries, Unknown) else entries.values():
                 fields = (modules.field(group.below(key)) for key in ("ami_type", "enable_efa_support"))
-                yield Group(_kinds(group, modules), *fields)
+                yield Group(_read_kinds(group, modules), *fields)
 
 
 # ---- Azure, Oracle, Nebius
 
 
-def _aks(spot: Spot, modules: Modules) -> Iterator[Pool]:
-    """A pool of AKS with the labels that it sets itself: learn.microsoft.com/azure/aks/use-labels."""
+def _build_aks_pool(spot: Spot, modules: Modules) -> Iterator[Pool]:
+    """Return an AKS pool with the labels that AKS sets: learn.microsoft.com/azure/aks/use-labels."""
     name, kind = modules.field(spot.below("name")), modules.field(spot.below("vm_size"))
     labels, unknown = parts.labels_of(spot.below("node_labels"), modules)
     items = modules.items(spot.below("node_taints"))
@@ -174,12 +177,12 @@ def _aks(spot: Spot, modules: Modules) -> Iterator[Pool]:
     yield pool._replace(naming=AKS_NAMES)
 
 
-def _aks_cluster(spot: Spot, modules: Modules) -> Iterator[Pool]:
+def _read_aks_cluster(spot: Spot, modules: Modules) -> Iterator[Pool]:
     for inner in parts.blocks(spot.below("default_node_pool"), modules):
-        yield from _aks(inner, modules)
+        yield from _build_aks_pool(inner, modules)
 
 
-def _oke(spot: Spot, modules: Modules) -> Iterator[Pool]:
+def _build_oke_pool(spot: Spot, modules: Modules) -> Iterator[Pool]:
     name, kind = modules.field(spot.below("name")), modules.field(spot.below("node_shape"))
     labels: dict[str, frozenset[str]] = {}
     is_open = False
@@ -194,14 +197,14 @@ def _oke(spot: Spot, modules: Modules) -> Iterator[Pool]:
     yield Pool(parts.called(name, spot), spot.name(), labels, card, count, parts.listed_type(kind), (), is_open)
 
 
-def _nebius(spot: Spot, modules: Modules) -> Iterator[Pool]:
-    """A node group of Nebius: its machine type is a platform with a preset of it."""
+def _build_nebius_pool(spot: Spot, modules: Modules) -> Iterator[Pool]:
+    """Return a Nebius node group. Its machine type is a platform with a preset."""
     named = [modules.field(spot.below("template", "resources", key)) for key in ("platform", "preset")]
     labels, unknown = parts.labels_of(spot.below("template", "metadata", "labels"), modules)
     stated = [part for part in named if part is not None]
-    told = next((part for part in stated if isinstance(part.value, Unknown)), None)
+    unresolved = next((part for part in stated if isinstance(part.value, Unknown)), None)
     origins = tuple(origin for part in stated for origin in part.origins)
-    kind = told or (Field("_".join(str(part.value) for part in stated), origins) if len(stated) == 2 else None)
+    kind = unresolved or (Field("_".join(str(part.value) for part in stated), origins) if len(stated) == 2 else None)
     if kind is not None and isinstance(kind.value, str) and kind.value.startswith("cpu-"):
         card, count = machines.NO_CARD, None
     else:
@@ -213,9 +216,9 @@ def _nebius(spot: Spot, modules: Modules) -> Iterator[Pool]:
 RESOURCES: Mapping[str, Callable[[Spot, Modules], Iterator[Pool]]] = {
     "google_container_node_pool": terraform_google.pool,
     "google_container_cluster": terraform_google.cluster,
-    "aws_eks_node_group": _eks,
-    "azurerm_kubernetes_cluster": _aks_cluster,
-    "azurerm_kubernetes_cluster_node_pool": _aks,
-    "oci_containerengine_node_pool": _oke,
-    "nebius_mk8s_v1_node_group": _nebius,
+    "aws_eks_node_group": _read_eks,
+    "azurerm_kubernetes_cluster": _read_aks_cluster,
+    "azurerm_kubernetes_cluster_node_pool": _build_aks_pool,
+    "oci_containerengine_node_pool": _build_oke_pool,
+    "nebius_mk8s_v1_node_group": _build_nebius_pool,
 }
