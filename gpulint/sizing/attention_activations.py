@@ -1,4 +1,6 @@
-"""Attention in training: what one layer keeps of it until the backward pass, its scores where single operations do."""
+"""Attention activations in training: what one layer keeps until the backward pass, including its
+scores in unfused kernels.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ def attention_activation_bytes(
     qk_rope_head_dim: int | None,
     kept_scores: float,
 ) -> float:
-    """What the attention of one layer keeps of one token.
+    """Bytes per token that the attention of one layer keeps.
 
     attention_activation_bytes = 2 · compute_bytes · (heads + kv_heads) · head_dim + 4 · heads; one output more where queries
                                  were put together from parts
@@ -83,7 +85,7 @@ def _repeats(
     attention_backend: str | None,
     training_kernels: str,
 ) -> bool:
-    """Whether a mask makes Transformers repeat keys and values for every query head."""
+    """Return whether a mask makes Transformers repeat keys and values for every query head."""
     windowed = sliding_layers and sliding_window and (sequence_length or 0) > sliding_window
     return bool(windowed) and attention_backend is None and training_kernels == "eager"
 
@@ -98,14 +100,16 @@ def _lean(
     qk_rope_head_dim: int | None,
     repeats: bool,
 ) -> float:
-    """Queries, keys, values and output of kernels that keep no scores."""
+    """Return the bytes of queries, keys, values and output in kernels that keep no scores."""
     parts = wide - attention_heads * (qk_rope_head_dim or 0) if kv_lora_rank else wide
     copied = compute_bytes * parts if kv_lora_rank or family in PARTLY_ROTATED else 0
     return 2.0 * compute_bytes * (wide + (wide if repeats else narrow)) + 4 * attention_heads + copied
 
 
 def _score_bytes(family: str, compute_bytes: int) -> int:
-    """Bytes of one score that single operations keep: its softmax in 32 bits, and what is multiplied with the values."""
+    """Return the bytes of one score kept by unfused attention: its 32-bit softmax, and the factor
+    that is multiplied with the values.
+    """
     if family == "gpt-oss":
         return compute_bytes
     if family in DROPPED:
@@ -125,7 +129,7 @@ def score_gradient_bytes(
     tensor_parallel: int,
     kept_scores: float,
 ) -> float:
-    """Gradients of one layer's attention scores before and after their softmax, where single operations keep scores.
+    """Gradients of one layer's attention scores, before and after the softmax, in unfused kernels.
 
     score_gradient_bytes = tokens · heads / tp · sequence · 2 · 4 in eager attention (compute_bytes with gpt-oss, once in
                            place with fused kernels), else 0
@@ -155,7 +159,7 @@ def score_gradient_bytes(
 
 
 def _scores_share(family: str, attention_backend: str | None, training_kernels: str, kept_scores: float) -> float:
-    """Share of attention that runs as single operations, which keep the scores."""
+    """Return the share of attention that runs as unfused operations, which keep the scores."""
     chosen = attention_backend is None and training_kernels == "eager"
     if chosen and family in DROPPED:
         return kept_scores

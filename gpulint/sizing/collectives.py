@@ -1,4 +1,6 @@
-"""Collectives: the bandwidth that groups of ranks achieve over what joins them, against the nominal one."""
+"""Collectives: the bandwidth that groups of ranks achieve over the links between them, and the
+nominal one.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ def tensor_nominal_bytes_per_s(
     network_bytes_per_s_per_gpu: float | None = None,
     link: str | None = None,
 ) -> float:
-    """Nominal bus bandwidth of one GPU among the ranks that share each layer, per direction.
+    """Nominal bus bandwidth per GPU and direction between tensor-parallel ranks.
 
     direct: link, in a mesh link · (n − 1) / (domain − 1); host: host link;
     network: share of the GPU · ranks in one node / oversubscription; twice that, at most the link, between two nodes
@@ -54,7 +56,7 @@ def tensor_nominal_bytes_per_s(
 
 
 def tensor_bus_bytes_per_s(tensor_nominal_bytes_per_s: float, tensor_slowdown: float) -> float:
-    """Bus bandwidth that one GPU achieves among the ranks that share each layer, per direction.
+    """Achieved bus bandwidth per GPU and direction between tensor-parallel ranks.
 
     tensor_bus_bytes_per_s = tensor_nominal_bytes_per_s / tensor_slowdown
 
@@ -82,7 +84,7 @@ def context_nominal_bytes_per_s(
     host_link_bytes_per_s: float | None = None,
     network_bytes_per_s_per_gpu: float | None = None,
 ) -> float:
-    """Nominal bus bandwidth of one GPU among the ranks that share out one sequence, per direction.
+    """Nominal bus bandwidth per GPU and direction between context-parallel ranks.
 
     as tensor_nominal_bytes_per_s, at a stride of tp
 
@@ -104,7 +106,7 @@ def context_nominal_bytes_per_s(
 
 
 def context_bus_bytes_per_s(context_nominal_bytes_per_s: float, context_slowdown: float) -> float:
-    """Bus bandwidth that one GPU achieves among the ranks that share out one sequence, per direction.
+    """Achieved bus bandwidth per GPU and direction between context-parallel ranks.
 
     context_bus_bytes_per_s = context_nominal_bytes_per_s / context_slowdown
 
@@ -133,7 +135,7 @@ def data_nominal_bytes_per_s(
     host_link_bytes_per_s: float | None = None,
     network_bytes_per_s_per_gpu: float | None = None,
 ) -> float:
-    """Nominal bus bandwidth of one GPU among the ranks that hold copies of the same layers, per direction.
+    """Nominal bus bandwidth per GPU and direction between data-parallel ranks.
 
     as tensor_nominal_bytes_per_s, at a stride of tp · cp
 
@@ -157,7 +159,7 @@ def data_nominal_bytes_per_s(
 
 
 def data_bus_bytes_per_s(data_nominal_bytes_per_s: float, data_slowdown: float) -> float:
-    """Bus bandwidth that one GPU achieves among the ranks that hold copies of the same layers, per direction.
+    """Achieved bus bandwidth per GPU and direction between data-parallel ranks.
 
     data_bus_bytes_per_s = data_nominal_bytes_per_s / data_slowdown
 
@@ -185,7 +187,7 @@ def expert_nominal_bytes_per_s(
     host_link_bytes_per_s: float | None = None,
     network_bytes_per_s_per_gpu: float | None = None,
 ) -> float:
-    """Nominal bus bandwidth of one GPU among the ranks that the routed experts are spread over, per direction.
+    """Nominal bus bandwidth per GPU and direction between expert-parallel ranks.
 
     as tensor_nominal_bytes_per_s, at a stride of expert_stride; over the network a rank sends only what leaves its node:
     share of the GPU · (n − 1) / (n − ranks in one node) / oversubscription
@@ -213,7 +215,7 @@ def expert_nominal_bytes_per_s(
 
 
 def expert_bus_bytes_per_s(expert_nominal_bytes_per_s: float, expert_slowdown: float) -> float:
-    """Bus bandwidth that one GPU achieves among the ranks that the routed experts are spread over, per direction.
+    """Achieved bus bandwidth per GPU and direction between expert-parallel ranks.
 
     expert_bus_bytes_per_s = expert_nominal_bytes_per_s / expert_slowdown
 
@@ -238,7 +240,7 @@ def pipeline_nominal_bytes_per_s(
     host_link_bytes_per_s: float | None = None,
     network_bytes_per_s_per_gpu: float | None = None,
 ) -> float:
-    """Nominal bandwidth from one GPU of a pipeline stage to its neighbour in the next.
+    """Nominal bandwidth from one GPU of a pipeline stage to its neighbour in the next stage.
 
     as tensor_nominal_bytes_per_s for two ranks in different nodes: a GPU sends over its own share of the network
 
@@ -259,7 +261,7 @@ def pipeline_nominal_bytes_per_s(
 
 
 def pipeline_bytes_per_s(pipeline_nominal_bytes_per_s: float, pipeline_slowdown: float) -> float:
-    """Bandwidth that one GPU achieves to its neighbour in the next pipeline stage.
+    """Achieved bandwidth from one GPU of a pipeline stage to its neighbour in the next stage.
 
     pipeline_bytes_per_s = pipeline_nominal_bytes_per_s / pipeline_slowdown
 
@@ -277,7 +279,7 @@ def pipeline_bytes_per_s(pipeline_nominal_bytes_per_s: float, pipeline_slowdown:
 
 
 def host_copy_bytes_per_s(host_link_bytes_per_s: float, host_copy_slowdown: float) -> float:
-    """Bandwidth that copies between the host's pinned memory and one accelerator achieve, per direction.
+    """Achieved copy bandwidth per direction between pinned host memory and one accelerator.
 
     host_copy_bytes_per_s = host_link_bytes_per_s / host_copy_slowdown
 
@@ -305,7 +307,7 @@ def _nominal(
     network: float | None,
     oversubscription: float,
 ) -> float:
-    """The nominal bandwidth of a medium for ranks at a stride."""
+    """Return the nominal bandwidth of a medium for ranks at a stride."""
     if medium is None:
         return math.inf
     kind = hardware.link(medium)
@@ -318,7 +320,7 @@ def _nominal(
 
 
 def _together(ranks: float, stride: float, node_gpus: float) -> float:
-    """Ranks of a group that share one node."""
+    """Return how many ranks of a group share one node."""
     return max(1.0, min(ranks, node_gpus // stride))
 
 

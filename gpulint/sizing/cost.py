@@ -1,4 +1,4 @@
-"""What a workload costs: the machines that it pays for, by the hour, by the token and by the run."""
+"""Cost of a workload: the machines that it pays for, per hour, per token and per run."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from gpulint import hardware, shares, units
 
 
 def slice_share(accelerator: str, mig_profile: str | None, sharing: str | None) -> float:
-    """Share of a card that one of the asked-for GPUs or slices is.
+    """Share of a whole GPU that one requested GPU or slice represents.
 
     slice_share = 1 / (clients · slices), where the card is cut into so many slices at most, each for so many clients
 
@@ -42,7 +42,8 @@ def machines_paid(
     whole_node: bool,
     whole_machine: bool,
 ) -> float:
-    """Machines that all replicas pay for: what their GPUs are of one, or all of it where no other workload gets the rest.
+    """Machines that all replicas pay for.
+    A fraction of a machine counts as such, unless no other workload can use the rest of it.
 
     machines_paid = replicas · GPUs of a replica · share of a card / GPUs of a machine; replicas · pods where they are whole
 
@@ -67,7 +68,7 @@ def machines_paid(
 
 
 def cost_usd_per_hour(machines_paid: float, machine_usd_per_hour: float) -> float:
-    """What the workload costs on demand while all its replicas run.
+    """On-demand cost of the workload while all its replicas run.
 
     cost_usd_per_hour = machines_paid · machine_usd_per_hour
 
@@ -86,7 +87,7 @@ def cost_usd_per_hour(machines_paid: float, machine_usd_per_hour: float) -> floa
 
 
 def spot_usd_per_hour(machines_paid: float, machine_spot_usd_per_hour: float) -> float:
-    """What the workload costs on machines that may be taken back at any time, while it has them.
+    """Cost of the workload on spot machines, which the cloud may reclaim at any time.
 
     spot_usd_per_hour = machines_paid · machine_spot_usd_per_hour
 
@@ -111,7 +112,7 @@ def delivered_tokens_per_s(
     service_replicas: float,
     service_tokens_per_s: float,
 ) -> float:
-    """Output tokens per second of all replicas at the stated load, at the full one where none is stated.
+    """Output tokens per second of all replicas at the declared load, or at full load if none is.
 
     delivered_tokens_per_s = min(wanted, all that replicas carry), else replicas · tokens of each at the stated concurrency
 
@@ -133,7 +134,7 @@ def delivered_tokens_per_s(
 
 
 def cost_usd_per_million_tokens(cost_usd_per_hour: float, delivered_tokens_per_s: float) -> float:
-    """What a million tokens of answers cost, their prompts included, at the stated load or the full one.
+    """Cost of a million output tokens, prompts included, at the declared load or at full load.
 
     cost_usd_per_million_tokens = cost_usd_per_hour / (3600 · delivered_tokens_per_s) · 1e6
 
@@ -152,7 +153,7 @@ def cost_usd_per_million_tokens(cost_usd_per_hour: float, delivered_tokens_per_s
 
 
 def training_cost_usd(cost_usd_per_hour: float, training_run_s: float) -> float:
-    """What the whole training run costs.
+    """Cost of the whole training run.
 
     training_cost_usd = cost_usd_per_hour · training_run_s / 3600
 
@@ -173,7 +174,7 @@ def training_cost_usd(cost_usd_per_hour: float, training_run_s: float) -> float:
 def training_cost_usd_per_billion_tokens(
     cost_usd_per_hour: float, training_tokens_per_s_per_gpu: float, world_size: int
 ) -> float:
-    """What training on a billion tokens costs, however many the run has.
+    """Cost of training on a billion tokens, independent of the length of the run.
 
     training_cost_usd_per_billion_tokens = cost_usd_per_hour / (3600 · tokens per second of a GPU · world_size) · 1e9
 

@@ -1,4 +1,6 @@
-"""Draft: what a speculative draft adds; one with a checkpoint of its own is a network like any other."""
+"""Speculative draft: its weights and KV cache. A draft with its own checkpoint is sized like any
+other model.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,7 @@ def draft_kv_bytes_per_token(
 def draft_share(
     draft_weight_bytes_per_gpu: float, draft_tensor_parallel: int | None, tensor_parallel: int, weight_bytes: float
 ) -> float:
-    """Weights of the speculative draft against those of the network it drafts for.
+    """Weights of the speculative draft relative to those of its target model.
 
     draft_share = draft_weight_bytes_per_gpu · draft ranks / weight_bytes
 
@@ -73,7 +75,7 @@ def draft_share(
 
 
 def _is_built_in(speculative: str | None) -> bool:
-    """Whether a method drafts with layers that the network's own checkpoint brings."""
+    """Return whether a method drafts with layers of the target's own checkpoint."""
     method = (speculative or "").strip("[]").lower()
     if not method or method in _WITHOUT_NETWORK:
         return False

@@ -1,4 +1,4 @@
-"""Generation without a server: one static batch through plain PyTorch, what stays, its peak and what is left."""
+"""Generation without a server: one static batch in plain PyTorch, its peak memory and what is left."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ JOINED = frozenset({"falcon", "mpt", "gpt-neox", "bloom", "gpt-2", "starcoder", 
 
 
 def generation_attention(attention_backend: str | None, default_attention: str) -> str:
-    """Attention kernels of a static batch.
+    """Attention kernels that a static batch uses.
 
     Args:
         attention_backend: as stated, else None. default_attention: of the program.
@@ -23,7 +23,7 @@ def generation_attention(attention_backend: str | None, default_attention: str) 
 
 
 def generated_length(prompt_tokens: int, new_tokens: int, cache_tokens: int | None) -> int:
-    """Tokens of one sequence that the KV cache has room for at the end.
+    """Tokens per sequence that the KV cache holds at the end of generation.
 
     generated_length = max(prompt_tokens + new_tokens, cache_tokens) where a cache is allocated at once
 
@@ -52,7 +52,7 @@ def sequence_cache_bytes(
     kv_lora_rank: int | None,
     generated_length: int,
 ) -> float:
-    """KV cache of one sequence on the fullest GPU when it is complete.
+    """KV cache of one complete sequence on the fullest GPU.
 
     sequence_cache_bytes = (full · entry · length + sliding · entry · min(length, window)) · stage_share + state
 
@@ -77,7 +77,7 @@ def sequence_cache_bytes(
 
 
 def generation_cache_bytes(sequence_cache_bytes: float, batch_size: int) -> float:
-    """KV cache of the whole batch on the fullest GPU when it is complete.
+    """KV cache of the whole complete batch on the fullest GPU.
 
     generation_cache_bytes = sequence_cache_bytes · batch_size
 
@@ -110,7 +110,7 @@ def decode_work_bytes(
     generated_length: int,
     vocab: int,
 ) -> float:
-    """What a decoding step takes beside weights and KV cache when the cache is complete.
+    """Working memory of a decoding step beyond weights and KV cache when the cache is complete.
 
     decode_work_bytes = batch · length · heads / tp · head_dim · decode_copy_bytes + length² (a mask of the whole cache)
                         + cache / (2 · layers) (keys of one layer while one more is joined to them) + 12 · batch · vocab
@@ -150,7 +150,7 @@ def generation_weight_bytes(
     layer_rotary_bytes: float,
     dequantised_bytes: float,
 ) -> float:
-    """Weights of one GPU as a program keeps them, with the tables it adds.
+    """Weights on one GPU as the program keeps them, with the tables that it adds.
 
     generation_weight_bytes = weight_bytes_per_gpu · weight_ratio + head_copy_bytes + layer_rotary_bytes + dequantised_bytes
 
@@ -177,7 +177,7 @@ def dequantised_bytes(
     shared_intermediate: int | None,
     bytes_per_activation: float,
 ) -> float:
-    """Room for the largest matrix in 16 bits, which the kernels of 4-bit GPTQ keep under Transformers.
+    """Buffer for the largest matrix in 16 bits, kept by 4-bit GPTQ kernels in Transformers.
 
     dequantised_bytes = hidden · max(intermediate, shared_intermediate) · B for a release of that name, else 0
 
@@ -206,7 +206,7 @@ def layer_rotary_bytes(
     head_dim: int,
     bytes_per_activation: float,
 ) -> float:
-    """Tables of rotary embeddings that the layers of one GPU keep.
+    """Rotary embedding tables that the layers keep on one GPU.
 
     layer_rotary_bytes = layers · stage_share · 2 · trained_context · head_dim · B where each layer has one, else 0
 
@@ -232,7 +232,7 @@ def generation_held_bytes(
     generation_cache_bytes: float,
     decode_work_bytes: float,
 ) -> float:
-    """What tensors take on one GPU while the last tokens are generated.
+    """Tensors on one GPU while the last tokens are generated.
 
     generation_held_bytes = weights + workspace + complete cache + decode_work_bytes
 
@@ -258,7 +258,7 @@ def generation_peak_bytes(
     prompt_cache_bytes: float,
     prompt_work_bytes: float,
 ) -> float:
-    """Most memory that tensors take on one GPU while a batch is generated.
+    """Peak memory of tensors on one GPU while a batch is generated.
 
     generation_peak_bytes = max( weights + workspace + load_excess_bytes
                                  weights + workspace + prompt_cache_bytes + prompt_work_bytes
@@ -289,7 +289,7 @@ def head_copy_bytes(
     bytes_per_activation: float,
     tensor_parallel: int,
 ) -> float:
-    """Output head that a program keeps although the checkpoint has one table for it and the embedding.
+    """Separate output head that a program keeps although the checkpoint shares one table.
 
     head_copy_bytes = vocab · hidden · bytes_per_weight / tp for a tied table that is untied, else 0; in 16 bits beside FP8
 
@@ -326,7 +326,8 @@ def load_excess_bytes(
     stage_share: float,
     tensor_parallel: int,
 ) -> float:
-    """What loading takes beyond the weights: copies of projections that are joined, tables that wait for their conversion.
+    """Memory that loading needs beyond the weights.
+    Merged projections exist twice, and some tables wait for their conversion.
 
     load_excess_bytes = layers · hidden · (queries + 2 · keys) · bytes_per_weight · stage_share / tp where they are joined
                       = 2 · vocab · hidden · B where litgpt quantises as it loads, else 0
@@ -364,7 +365,7 @@ def generation_reserved_bytes(
     generation_held_bytes: float,
     generation_slack_bytes: float,
 ) -> float:
-    """What PyTorch's allocator holds at the peak.
+    """Memory that PyTorch's allocator reserves at the peak.
 
     generation_reserved_bytes = generation_peak_bytes + generation_slack_bytes
                                 + (prompt_excess · prompt_work_bytes + cache_growth_excess · cache) where the cache is grown
@@ -394,7 +395,7 @@ def generation_reserved_bytes(
 
 
 def generation_device_bytes(generation_reserved_bytes: float, generation_context_bytes: float) -> float:
-    """What the driver counts as used by one process at the peak.
+    """Memory that the driver reports as used by one process at the peak.
 
     generation_device_bytes = generation_reserved_bytes + generation_context_bytes
 
@@ -423,7 +424,7 @@ def generation_total_bytes(
     tensor_parallel: int,
     pipeline_parallel: int,
 ) -> float:
-    """Tensors at the peaks of all GPUs together.
+    """Sum of the tensor peaks of all GPUs.
 
     generation_total_bytes = weights + cache / stage_share · tp + GPUs · (peak − weights and cache of the fullest)
 
@@ -453,7 +454,7 @@ def generation_total_reserved_bytes(
     tensor_parallel: int,
     pipeline_parallel: int,
 ) -> float:
-    """What the allocators of all GPUs hold together at the peak.
+    """Sum of what the allocators of all GPUs reserve at the peak.
 
     generation_total_reserved_bytes = generation_total_bytes + GPUs · (reserved − peak of one)
 
@@ -479,7 +480,7 @@ def generation_headroom_bytes(
     generation_context_bytes: float,
     spills: bool,
 ) -> float:
-    """What is left on one GPU; negative when the batch does not fit.
+    """Memory left on one GPU; negative if the batch does not fit.
 
     generation_headroom_bytes = device_memory_bytes − generation_peak_bytes − generation_context_bytes
 
@@ -501,7 +502,7 @@ def generation_headroom_bytes(
 def generation_weight_headroom_bytes(
     device_memory_bytes: float, weight_bytes_per_gpu: float, generation_context_bytes: float, spills: bool
 ) -> float:
-    """What the weights leave on one GPU, whatever the batch; negative when nothing can be generated.
+    """Memory that the weights leave on one GPU; negative if no batch fits.
 
     generation_weight_headroom_bytes = device_memory_bytes − weight_bytes_per_gpu − generation_context_bytes
 

@@ -1,4 +1,6 @@
-"""What an organisation counts and demands: GPUs of a whole workload, GPU-hours, objectives, labels and annotations."""
+"""Governance: what an organisation counts and requires: GPUs, GPU-hours, objectives, labels and
+annotations.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from gpulint import units
 
 
 def has_objective(stated_objectives: tuple[str, ...]) -> bool:
-    """Whether an objective is stated for the workload.
+    """Whether the workload declares an objective.
 
     has_objective = stated_objectives ≠ ∅
 
@@ -33,7 +35,7 @@ def workload_gpus(
     sharing: str | None,
     slice_share: float | None = None,
 ) -> float:
-    """GPUs that all instances of the role take.
+    """GPUs of all replicas of the role.
 
     workload_gpus = gpus_per_replica · replicas · slice_share
 
@@ -57,7 +59,7 @@ def workload_gpus(
 
 
 def gpu_hours_limit(workload_gpus: float, time_limit_s: float | None) -> float:
-    """GPU-hours that a batch job takes if it runs until its time limit.
+    """GPU-hours of a batch job that runs until its time limit.
 
     gpu_hours_limit = workload_gpus · time_limit_s / 3600
 
@@ -99,7 +101,7 @@ def training_gpu_hours(workload_gpus: float, training_run_s: float) -> float:
 def missing_labels(
     required_labels: tuple[str, ...] | None, labels: Mapping[str, str], kustomization: str | None
 ) -> tuple[str, ...]:
-    """Labels that gpulint.yaml demands and that neither the object nor a comment states.
+    """Labels required by gpulint.yaml that neither the object nor a comment declares.
 
     missing_labels = required_labels − labels
 
@@ -124,7 +126,7 @@ def missing_labels(
 def missing_annotations(
     required_annotations: tuple[str, ...] | None, annotations: Mapping[str, str], kustomization: str | None
 ) -> tuple[str, ...]:
-    """Annotations that gpulint.yaml demands and that neither the object nor a comment states.
+    """Annotations required by gpulint.yaml that neither the object nor a comment declares.
 
     missing_annotations = required_annotations − annotations
 

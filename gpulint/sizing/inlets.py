@@ -1,4 +1,6 @@
-"""Inlets: what a machine draws of which an inventory says no more than what stands beside each of its power inlets."""
+"""Inlets: power of a server type that only an inventory describes, from the draw of its power
+inlets.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ from gpulint.fabric import Unstated
 
 
 def server_inlets_w(inlets_w: float | None, inlet_share: float) -> float:
-    """Maximum power of a server that nobody but an inventory describes.
+    """Maximum power of a server that only an inventory describes.
 
     server_inlets_w = inlets_w · inlet_share
 

@@ -1,4 +1,4 @@
-"""KV cache: the memory that each token of each running sequence keeps."""
+"""KV cache: the memory that each token of each running sequence takes."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def sliding_kv_entry_bytes(
 
 
 def full_kv_layers(layers: int, linear_attention_layers: int, sliding_layers: int, kv_shared_layers: int) -> int:
-    """Full-attention layers that keep a KV cache of their own.
+    """Full-attention layers that have a KV cache of their own.
 
     full_kv_layers = (layers − linear_attention_layers − sliding_layers) · (1 − kv_shared_layers / layers)
 
@@ -158,7 +158,7 @@ def full_kv_layers(layers: int, linear_attention_layers: int, sliding_layers: in
 
 
 def sliding_kv_layers(layers: int, sliding_layers: int, kv_shared_layers: int) -> int:
-    """Sliding-window layers that keep a KV cache of their own.
+    """Sliding-window layers that have a KV cache of their own.
 
     sliding_kv_layers = sliding_layers · (1 − kv_shared_layers / layers)
 
@@ -182,7 +182,7 @@ def kv_bytes_per_token(
     sliding_kv_entry_bytes: float,
     stage_share: float,
 ) -> float:
-    """KV cache of one token on the fullest GPU, while no window has filled.
+    """KV cache of one token on the fullest GPU, before any sliding window is full.
 
     kv_bytes_per_token = (full · kv_entry_bytes + sliding · sliding_kv_entry_bytes) · stage_share
 
@@ -240,7 +240,7 @@ def kv_needed_bytes(
     max_num_batched_tokens: int,
     block_size: int,
 ) -> float:
-    """KV cache and state of one sequence of the longest length on the fullest GPU.
+    """KV cache and state of one sequence of maximum length on the fullest GPU.
 
     kv_needed_bytes = (full · kv_entry_bytes · max_model_len
                        + sliding · sliding_kv_entry_bytes · min(max_model_len, window + batch)) · stage_share + state_bytes
@@ -273,7 +273,7 @@ def _whole_blocks(tokens: int, block_size: int) -> int:
 
 
 def kv_cache_tokens(kv_cache_bytes: float, kv_needed_bytes: float, max_model_len: int) -> int:
-    """Tokens that the KV cache holds, in sequences of the longest length.
+    """Tokens that the KV cache holds, in sequences of maximum length.
 
     kv_cache_tokens = kv_cache_bytes / kv_needed_bytes · max_model_len
 
@@ -292,7 +292,7 @@ def kv_cache_tokens(kv_cache_bytes: float, kv_needed_bytes: float, max_model_len
 
 
 def full_length_sequences(kv_cache_bytes: float, kv_needed_bytes: float) -> float:
-    """Sequences of the longest length that the KV cache holds at once.
+    """Sequences of maximum length that the KV cache holds at once.
 
     full_length_sequences = kv_cache_bytes / kv_needed_bytes
 
@@ -318,7 +318,7 @@ def kv_copies(
     tensor_parallel: int,
     decode_context_parallel: int,
 ) -> float:
-    """Tensor-parallel ranks that hold the same KV entries.
+    """Tensor-parallel ranks that store the same KV entries.
 
     kv_copies = tp / dcp for MLA's compressed entry, max(1, tp / kv_heads) / dcp otherwise; at least 1
 

@@ -1,4 +1,6 @@
-"""llama.cpp's own memory rule: whole layers on GPUs, a KV cache set aside for all slots, and what it fits by itself."""
+"""llama.cpp's memory rule: whole layers on GPUs, a preallocated KV cache for all slots, and
+automatic fitting.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ _OF_FILES = ("gguf-", "float16", "bfloat16", "float32", "mxfp4")
 
 
 def bytes_per_activation() -> float:
-    """Bytes of one value of a projector's file, and of a KV cache whose type nothing states.
+    """Bytes per value of a projector file, and of a KV cache without a declared type.
 
     Args:
         none.
@@ -56,7 +58,7 @@ def weight_bytes(
     bytes_per_weight: float,
     bytes_per_activation: float,
 ) -> float:
-    """Weights of the whole network in memory, those that stay with the CPU included.
+    """All weights of the model in memory, including those that stay on the CPU.
 
     weight_bytes = (parameters − encoder_parameters) · b + encoder_parameters · B (with a projector file)
     MXFP4: expert_parameters · b + the others · 34/32
@@ -97,7 +99,8 @@ def weight_bytes_per_gpu(
     gpu_layers_fitted: bool,
     device_memory_bytes: float,
 ) -> float:
-    """Weights on the fullest GPU; where the engine chooses the layers, no more than it holds.
+    """Weights on the fullest GPU.
+    If the engine chooses the layers, they never exceed what the GPU holds.
 
     weight_bytes_per_gpu = loaded_bytes_per_gpu, at most device_memory_bytes where layers are fitted
 
@@ -137,7 +140,7 @@ def loaded_bytes_per_gpu(
     stage_share: float,
     cpu_offload_bytes: float,
 ) -> float:
-    """Weights of the layers asked for on the fullest GPU, whether or not it can hold them.
+    """Weights of the requested layers on the fullest GPU, whether or not it can hold them.
 
     loaded_bytes_per_gpu = (weight_bytes − embedding) · offloaded / layers · stage_share − cpu_offload_bytes
 
@@ -163,7 +166,7 @@ def loaded_bytes_per_gpu(
 
 
 def _offloaded(layers: int, gpu_layers: int) -> float:
-    """Share of the repeating layers on GPUs."""
+    """Return the share of the repeating layers on GPUs."""
     return max(0, min(gpu_layers - 1, layers)) / layers
 
 
@@ -175,7 +178,8 @@ def unplaced_bytes(
     device_memory_bytes: float,
     cpu_offload_bytes: float,
 ) -> float:
-    """Weights that the GPUs of one instance cannot hold and that the CPU computes with; 0 where they may all fit.
+    """Weights that do not fit on the GPUs of one instance; 0 if all fit.
+    The CPU computes with them.
 
     unplaced_bytes = weight_bytes − embeddings − cpu_offload_bytes − parallel_size · device_memory_bytes, at least 0
 
@@ -197,7 +201,7 @@ def unplaced_bytes(
 
 
 def bytes_per_kv_element(kv_cache_dtype: str) -> float:
-    """Bytes of one element of the KV cache: the mean of keys and values where their types differ.
+    """Bytes per KV cache element: the mean of keys and values if their types differ.
 
     bytes_per_kv_element = bytes of a block of 32 values / 32
 
@@ -248,7 +252,7 @@ def kv_needed_bytes(
     max_num_batched_tokens: int,
     block_size: int,
 ) -> float:
-    """KV cache that is set aside at start-up for all slots on the fullest GPU.
+    """KV cache that is allocated at start-up for all slots on the fullest GPU.
 
     one pool = (full · kv_entry_bytes · L + sliding · sliding_kv_entry_bytes · min(L, window + batch)) · on GPUs · stage_share
     kv_needed_bytes = one pool (unified), or one for each slot; and state_bytes for each slot
@@ -284,7 +288,7 @@ def _padded(tokens: int, block_size: int) -> int:
 
 
 def memory_budget_bytes(device_memory_bytes: float) -> float:
-    """Memory the engine may take on one GPU: all that is free.
+    """Memory that the engine may use on one GPU: all that is free.
 
     Args:
         device_memory_bytes: [bytes]
@@ -365,7 +369,8 @@ def kv_cache_bytes(
     gpu_layers_fitted: bool,
     max_model_len_fitted: bool,
 ) -> float:
-    """Memory left for the KV cache on one GPU; at least what is needed where the engine makes room for it.
+    """Memory left for the KV cache on one GPU.
+    If the engine fits layers automatically, it is at least what the cache needs.
 
     kv_cache_bytes = memory_budget_bytes − loaded_bytes_per_gpu − reserve_bytes
 
@@ -391,7 +396,8 @@ def required_bytes_per_gpu(
     max_model_len: int,
     max_model_len_fitted: bool,
 ) -> float:
-    """Weights of the layers asked for, reserve and KV cache on the fullest GPU; more than it has goes to the CPU or fails.
+    """Weights of the requested layers, reserve and KV cache on the fullest GPU.
+    What exceeds its memory goes to the CPU, or loading fails.
 
     required_bytes_per_gpu = loaded_bytes_per_gpu + reserve_bytes + kv_needed_bytes
 
@@ -414,7 +420,7 @@ _SHORTEST_FITTED = 4096
 
 
 def serving_peak_bytes(required_bytes_per_gpu: float) -> float:
-    """What the server takes on the fullest GPU: its cache has the size that was asked for.
+    """Memory of the server on the fullest GPU, with a cache of the requested size.
 
     serving_peak_bytes = required_bytes_per_gpu
 

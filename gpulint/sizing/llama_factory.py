@@ -1,4 +1,4 @@
-"""LLaMA-Factory: what full fine-tuning leaves as it is."""
+"""LLaMA-Factory: which parameters full fine-tuning leaves frozen."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from __future__ import annotations
 def trainable_parameters(
     parameters: float, encoder_parameters: int, lora_rank: int | None, adapter_parameters: int, quantization: str | None
 ) -> float:
-    """Parameters that a run trains: the towers of images and sound stay as they are.
+    """Parameters that a run trains. The vision and audio towers stay frozen.
 
     trainable_parameters = adapter_parameters with LoRA, else parameters − encoder_parameters
 

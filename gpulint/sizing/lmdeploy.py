@@ -1,4 +1,4 @@
-"""LMDeploy's own memory rule: the KV cache takes a share of what is free after the weights are loaded."""
+"""LMDeploy's memory rule: the KV cache takes a share of what is free after the weights are loaded."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _GROUPED = frozenset({"awq", "gptq"})
 
 
 def bytes_per_activation() -> float:
-    """Bytes of one unquantised value.
+    """Bytes per unquantised value.
 
     Two, as `--dtype` offers 16-bit formats only.
 
@@ -56,7 +56,8 @@ def bytes_per_activation() -> float:
 def bytes_per_kv_element(
     kv_cache_dtype: str, bytes_per_activation: float, head_dim: int, kv_lora_rank: int | None
 ) -> float:
-    """Bytes of one element of the KV cache, with a scale and a zero point for each token and head in integer formats.
+    """Bytes per KV cache element.
+    Integer formats add a scale and a zero point for each token and head.
 
     bytes_per_kv_element = bits / 8 + 4 / head_dim (int4, int8), 1 (fp8), else bytes_per_activation
 
@@ -83,7 +84,7 @@ _INTEGER = {"int8": 1.0, "int4": 0.5}
 
 
 def max_model_len(trained_context: int) -> int:
-    """Longest sequence when nothing states it: what the checkpoint declares.
+    """Default maximum sequence length: the length that the checkpoint declares.
 
     Args:
         trained_context: [tokens]
@@ -99,7 +100,7 @@ def max_model_len(trained_context: int) -> int:
 
 
 def memory_budget_bytes(device_memory_bytes: float) -> float:
-    """Memory the engine may take on one GPU: all of it.
+    """Memory that the engine may use on one GPU: all of it.
 
     Args:
         device_memory_bytes: [bytes]
@@ -117,7 +118,7 @@ def memory_budget_bytes(device_memory_bytes: float) -> float:
 def prefill_buffer_bytes(
     max_num_batched_tokens: int, max_num_seqs: int, vocab: int, prefill_buffer_share: float
 ) -> float:
-    """Memory that the PyTorch backend sets aside for a prefill before it sizes the KV cache.
+    """Memory that the PyTorch backend reserves for a prefill before it sizes the KV cache.
 
     prefill_buffer_bytes = share · (tokens + 2 · sequences) · vocab · 2
 
@@ -144,7 +145,8 @@ def reserve_bytes(
     kv_cache_free_fraction: float,
     engine_version: str | None,
 ) -> float:
-    """Memory that neither weights nor KV cache get: context, communication, and the share left free for activations.
+    """Memory for neither weights nor KV cache.
+    It covers the CUDA context, communication, and the share left free for activations.
 
     reserve_bytes = non_torch_bytes + free − kv_cache_free_fraction · (free − prefill_buffer_bytes)
                     device_memory_bytes · (1 − kv_cache_free_fraction) − loaded_bytes_per_gpu          before 0.2.2
@@ -175,7 +177,7 @@ def reserve_bytes(
 
 
 def _before_0_2_2(engine_version: str | None) -> bool:
-    """Whether a release is surely older than 0.2.2; of an unknown one it is not known."""
+    """Return whether a release is definitely older than 0.2.2; an unknown release is not."""
     numbers = (engine_version or "").split(".")[:3]
     return all(part.isdigit() for part in numbers) and [int(part) for part in numbers] < [0, 2, 2]
 
@@ -226,7 +228,7 @@ def parallel_size(tensor_parallel: int) -> int:
 def required_bytes_per_gpu(
     loaded_bytes_per_gpu: float, reserve_bytes: float, kv_needed_bytes: float, kv_cache_bytes: float
 ) -> float:
-    """Weights, reserve and the KV cache of the longest sequence that the cache lets in.
+    """Weights, reserve and the KV cache of the longest sequence that the cache admits.
 
     required_bytes_per_gpu = loaded_bytes_per_gpu + reserve_bytes + min(kv_needed_bytes, max(0, kv_cache_bytes))
 

@@ -1,4 +1,4 @@
-"""Adapters: LoRA's own parameters and activations, and the frozen base below them."""
+"""Adapters: the parameters and activations of LoRA, and the frozen base model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def adapter_parameters(
     engine: str | None,
     adapted_experts: float,
 ) -> int:
-    """Parameters of LoRA's matrices.
+    """Parameters of all LoRA matrices.
 
     adapter_parameters = rank · (layers · Σ (d_in + d_out) over the attention's targets + dense layers · Σ over the MLP's
                                  + routed layers · experts · Σ over an expert's, with Megatron all, else adapted_experts of them)
@@ -123,7 +123,7 @@ def frozen_bytes_per_parameter(
     frozen_excess: float,
     engine: str | None,
 ) -> float:
-    """Bytes of one frozen weight below adapters, averaged over the network.
+    """Bytes per frozen base weight, averaged over the model.
 
     frozen_bytes_per_parameter = (quantised · b · frozen_excess + (parameters − quantised) · compute_bytes) / parameters
 
@@ -171,7 +171,7 @@ FROZEN = {
 
 
 def adapter_bytes(adapter_dtype: str) -> int:
-    """Bytes of one adapter weight.
+    """Bytes per adapter weight.
 
     Args:
         adapter_dtype: number format of the adapters.
@@ -205,7 +205,8 @@ def adapter_activation_bytes(
     compiled: bool,
     lora_dropout: float,
 ) -> float:
-    """What adapters keep of one token in one layer: their inputs, cast to their own number format where it differs.
+    """Bytes per token and layer that adapters keep.
+    They keep their inputs, cast to their own number format if it differs.
 
     adapter_activation_bytes = adapter_bytes · Σ d_in over the targets; each input once where no cast is needed,
                                in compute_bytes where autocast casts it back; compiled, without those that are kept anyway;
@@ -263,7 +264,8 @@ def quantised_input_bytes(
     head_dim: int,
     compute_bytes: int,
 ) -> float:
-    """What 4-bit matrices keep of one token in one layer: their inputs, which a frozen 16-bit matrix does not need.
+    """Bytes per token and layer that 4-bit matrices keep.
+    They keep their inputs, which a frozen 16-bit matrix does not need.
 
     quantised_input_bytes = quantised_inputs · compute_bytes · (2 · hidden + heads · head_dim + intermediate)
                             0 without bitsandbytes

@@ -1,4 +1,4 @@
-"""The MLP in training: what one layer keeps of it until the backward pass, dense or routed."""
+"""MLP activations in training: what one dense or routed layer keeps until the backward pass."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def mlp_activation_bytes(
     expert_imbalance: float,
     lora_rank: int | None,
 ) -> float:
-    """What the MLP of one layer keeps of one token, averaged over dense and routed layers.
+    """Bytes per token that the MLP of one layer keeps, averaged over dense and routed layers.
 
     dense  = compute_bytes · intermediate · tensors: gate, its activation, up and
              product (fused without the second), 2 without a gate, 1 with ReLU, 5 with GELU in single operations

@@ -1,10 +1,10 @@
-"""Optimizers: the bytes that training keeps for each parameter, by number format and algorithm."""
+"""Optimizers: the bytes that training keeps per parameter, by number format and algorithm."""
 
 from __future__ import annotations
 
 
 def parameter_bytes(parameter_dtype: str, loaded_parameter_bytes: int) -> int:
-    """Bytes of one trained weight as it is kept.
+    """Bytes per trained weight as it is kept.
 
     parameter_bytes = width of parameter_dtype; loaded_parameter_bytes where weights stay as a release loads them
 
@@ -22,7 +22,7 @@ def parameter_bytes(parameter_dtype: str, loaded_parameter_bytes: int) -> int:
 
 
 def compute_bytes(training_dtype: str | None) -> int:
-    """Bytes of one activation.
+    """Bytes per activation value.
 
     compute_bytes = width of training_dtype; 2 for the 8- and 4-bit formats of matrix products
 
@@ -43,7 +43,7 @@ def compute_bytes(training_dtype: str | None) -> int:
 
 
 def gradient_bytes_per_parameter(gradient_dtype: str | None, parameter_bytes: int, optimizer: str) -> int:
-    """Bytes of one gradient.
+    """Bytes per gradient value.
 
     gradient_bytes_per_parameter = width of gradient_dtype, else parameter_bytes; 0 where the optimizer runs in the backward pass
 
@@ -71,7 +71,7 @@ def gradient_bytes_per_parameter(gradient_dtype: str | None, parameter_bytes: in
 def reduced_bytes_per_parameter(
     reduction_dtype: str | None, gradient_bytes_per_parameter: int, compute_bytes: int
 ) -> int:
-    """Bytes of one gradient as FSDP reduces it.
+    """Bytes per gradient value as FSDP reduces it.
 
     reduced_bytes_per_parameter = width of reduction_dtype, compute_bytes for 8- and 4-bit formats, else as it is kept
 
@@ -94,7 +94,7 @@ def reduced_bytes_per_parameter(
 def optimizer_bytes_per_parameter(
     optimizer: str, parameter_bytes: int, master_weights: bool, moment_dtype: str | None
 ) -> float:
-    """Bytes of optimizer state for one trained weight, a 32-bit master copy included.
+    """Bytes of optimizer state per trained weight, including a 32-bit master weight.
 
     optimizer_bytes_per_parameter = moments · width + (4 if master), width = of moment_dtype, else 4 with a master copy, else
                                     parameter_bytes; 2 of a master copy beside 16-bit moments, whose upper half is the weight
@@ -142,7 +142,7 @@ def optimizer_bytes_per_parameter(
 def step_bytes_per_parameter(
     optimizer: str, parameter_bytes: int, master_weights: bool, foreach_copies: float
 ) -> float:
-    """Bytes that the optimizer's step needs for each weight besides its state.
+    """Bytes per weight that the optimizer step needs beyond its state.
 
     step_bytes_per_parameter = foreach_copies · parameter_bytes where many tensors are updated in one operation (foreach), else 0
 

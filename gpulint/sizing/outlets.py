@@ -1,4 +1,6 @@
-"""Outlets: whether supplies find a socket, what current each cord carries, and whether the voltage suits them."""
+"""Outlets: whether power supplies find an outlet, what current each cord carries, and whether the
+voltage suits.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ COUPLER_MOST_V = 250
 
 
 def outlet_needs(servers: int, plugged_supplies: float, psu_inlet: str) -> Mapping[str, float]:
-    """Cords of a group of servers, by the inlet of their supplies.
+    """Cords of a group of servers, by the inlet type of their supplies.
 
     outlet_needs = {psu_inlet: servers · plugged_supplies}
 
@@ -38,7 +40,7 @@ def outlet_needs(servers: int, plugged_supplies: float, psu_inlet: str) -> Mappi
 
 
 def outlets_needed(each_outlet_needs: tuple[Mapping[str, float], ...]) -> float:
-    """Outlets that the supplies of a rack need, of servers whose supplies are known.
+    """Outlets that the supplies of a rack need, for servers whose supplies are known.
 
     outlets_needed = Σ outlet_needs
 
@@ -56,7 +58,7 @@ def outlets_needed(each_outlet_needs: tuple[Mapping[str, float], ...]) -> float:
 
 
 def outlets_there(each_feed_outlets: tuple[Mapping[str, str], ...]) -> float | None:
-    """Outlets of all feeds of a rack; None where it has no feed.
+    """Outlets of all feeds of a rack. It is None if the rack has no feed.
 
     outlets_there = Σ outlets
 
@@ -76,7 +78,7 @@ def outlets_there(each_feed_outlets: tuple[Mapping[str, str], ...]) -> float | N
 def inlet_without_outlet(
     each_outlet_needs: tuple[Mapping[str, float], ...], each_feed_outlets: tuple[Mapping[str, str], ...]
 ) -> str | None:
-    """The kind of inlet for which outlets of a rack run out; None where each finds one.
+    """Inlet type for which a rack has too few outlets; None if there are enough.
 
     inlets with the fewest kinds of outlet choose first, the outlets that serve the fewest inlets go first
 
@@ -108,7 +110,7 @@ def inlet_without_outlet(
 
 
 def inlets_short(inlet_without_outlet: str | None, each_outlet_needs: tuple[Mapping[str, float], ...]) -> float:
-    """Cords of a rack that need the kind of outlet that runs out.
+    """Cords of a rack that need the outlet type of which there are too few.
 
     inlets_short = Σ outlet_needs of inlet_without_outlet
 
@@ -126,7 +128,7 @@ def inlets_short(inlet_without_outlet: str | None, each_outlet_needs: tuple[Mapp
 
 
 def outlets_that_take_them(inlet_without_outlet: str | None, each_feed_outlets: tuple[Mapping[str, str], ...]) -> float:
-    """Outlets of a rack that take the inlet for which they run out.
+    """Outlets of a rack that fit the inlet type for which there are too few.
 
     outlets_that_take_them = Σ outlets that serve inlet_without_outlet
 
@@ -152,7 +154,8 @@ def supply_a(
     supply_power_factor: float,
     supplies_needed: float | None = None,
 ) -> float | None:
-    """Current of one supply while all of a server are up; None where they are too few, or no feed is stated.
+    """Current of one supply while all supplies of its server are up.
+    It is None if the supplies are too few or no feed is declared.
 
     supply_a = server_w / plugged_supplies / V / power factor
 
@@ -185,7 +188,8 @@ def supply_after_loss_a(
     each_supply_v: tuple[float, ...],
     supply_power_factor: float,
 ) -> float | None:
-    """Current of one supply after the loss of the worst side; None where too few are left, or no feed is stated.
+    """Current of one supply after the worst loss of a side.
+    It is None if too few supplies are left or no feed is declared.
 
     supply_after_loss_a = server_w / supplies_left / V / power factor
 
@@ -206,7 +210,7 @@ def supply_after_loss_a(
 
 
 def outlet_a(psu_inlet: str, known_governing_codes: tuple[str, ...], psu_w: float | None = None) -> float | None:
-    """Current that the outlet and cord of a supply may carry all day; None where it hangs on no outlet.
+    """Continuous current limit of a supply's outlet and cord; None if it uses no outlet.
 
     outlet_a = 0.8 · rating in North America; the rating of IEC 60320 elsewhere
 
@@ -253,7 +257,7 @@ def accepted_v(
 
 
 def supply_range(accepted_v: tuple[float, ...]) -> str:
-    """The voltage that the supplies of a server accept, in words.
+    """Voltage range that the supplies of a server accept, as text.
 
     supply_range = lowest to highest
 
@@ -278,7 +282,7 @@ def unsuitable_v(
     each_supply_v: tuple[float, ...],
     each_feed_voltage_v: tuple[float, ...],
 ) -> float | None:
-    """Voltage at an outlet that the supplies of a server do not accept; None where its feeds suit them.
+    """Voltage at an outlet that the supplies of a server do not accept; None if all are suitable.
 
     unsuitable_v = V at the outlet where neither it nor the voltage between lines lies from 0.9 · least to 1.1 · most
 
@@ -315,7 +319,7 @@ def _plugged(cords: Mapping[str, str]) -> tuple[str, ...]:
 def least_supply_v(
     cords: Mapping[str, str] | None, feed_names: tuple[str, ...], each_supply_v: tuple[float, ...]
 ) -> float | None:
-    """The lowest voltage at which a supply of a server is sure to be; None where its rack has no feed.
+    """Lowest voltage that a supply of a server may get; None if its rack has no feed.
 
     least_supply_v = min(supply_v) of the feeds with a cord; max(supply_v) where no cords are stated
 

@@ -1,4 +1,6 @@
-"""Oversizing: what a copy needs of a card, and what the same work costs on the least card that would do."""
+"""Oversizing: what one replica needs of a GPU, and what the same work costs on the cheapest GPU
+that suffices.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from gpulint import hardware
 
 
 def copy_bytes(weight_bytes: float, kv_needed_bytes: float, tensor_parallel: int, pipeline_parallel: int) -> float:
-    """Weights and the KV cache of one longest sequence of one whole copy, without any parallelism.
+    """Weights and KV cache of one sequence of maximum length for one replica without parallelism.
 
     copy_bytes = weight_bytes + kv_needed_bytes · tp · pp
 
@@ -30,7 +32,7 @@ def copy_bytes(weight_bytes: float, kv_needed_bytes: float, tensor_parallel: int
 
 
 def card_share(copy_bytes: float, device_memory_bytes: float) -> float:
-    """Share of one card's memory that one whole copy needs at least.
+    """Minimum share of one GPU's memory that one whole replica needs.
 
     card_share = copy_bytes / device_memory_bytes
 
@@ -54,7 +56,7 @@ def card_price_ratio(
     copy_bytes: float,
     checkpoint_dtype: str | None = None,
 ) -> float:
-    """How many times the list price of the least card that holds one copy the present card costs.
+    """List price of this GPU relative to the cheapest GPU that holds one replica.
 
     card_price_ratio = price of one present card / min of price of one card with memory ≥ copy_bytes / 0.8
 
@@ -90,7 +92,7 @@ def load_price_ratio(
     target_tpot_s: float | None,
     checkpoint_dtype: str | None = None,
 ) -> float:
-    """How many times the list price of the least card that would carry the stated load the present card costs.
+    """List price of this GPU relative to the cheapest GPU that carries the declared load.
 
     load_price_ratio = price of one present card / min of price of one card with memory ≥ copy_bytes / 0.8, bandwidth and
         dense 16-bit peak ≥ 3 · load_share of the present card's, and weight_bytes / bandwidth ≤ target_tpot_s / 3
@@ -136,7 +138,9 @@ def work_price_ratio(
     weight_bytes: float,
     checkpoint_dtype: str | None = None,
 ) -> float:
-    """How many times dearer the same work is on the present card than on another that holds one copy, whatever binds it.
+    """Cost of the same work on this GPU relative to the best other GPU that holds one replica.
+    The smallest ratio over bandwidth, arithmetic and memory counts, since any of them may be the
+    bottleneck.
 
     work_price_ratio = max over cards of min over (bandwidth, dense 16-bit peak, memory beside a copy) of
         (price / resource of the present card) / (price / resource of the other)
@@ -175,7 +179,7 @@ def training_price_ratio(
     training_needed_bytes: float,
     training_dtype: str | None = None,
 ) -> float:
-    """How many times dearer the arithmetic of a training run is on the present card than on another that holds its step.
+    """Cost of a training run's arithmetic on this GPU relative to another that holds its step.
 
     training_price_ratio = max over cards of (price / dense 16-bit peak of the present card) / (price / peak of the other)
 
@@ -210,7 +214,7 @@ def step_share(
     training_copies: int,
     device_memory_bytes: float,
 ) -> float:
-    """Share of one card that the micro-batches of all data-parallel copies would take at once.
+    """Share of one GPU that the micro-batches of all data-parallel ranks would take together.
 
     step_share = (training_needed_bytes + (training_copies − 1) · (kept_activation_bytes + loss_bytes)) / device_memory_bytes
 
@@ -236,7 +240,9 @@ _BFLOAT16_SINCE = 8.0
 
 
 class _Other(NamedTuple):
-    """A card that holds a copy and costs no more: the price of the present one, its own, and which it is."""
+    """A GPU that holds a replica and costs no more: the price of the present one, its own price,
+    and its record.
+    """
 
     now: float
     price: float
@@ -244,14 +250,16 @@ class _Other(NamedTuple):
 
 
 def _least_of_clouds(ratios: Iterable[float]) -> float:
-    """The least of what clouds give, since any of them may be meant."""
+    """Return the smallest ratio over the clouds, since any of them may be meant."""
     return max(1.0, min(ratios, default=1.0))
 
 
 def _by_cloud(
     accelerator: str, cloud: str | None, instance_type: str | None, needed: float, dtype: str | None
 ) -> Iterator[list[_Other]]:
-    """The cards that would do, in the stated cloud or in each that lists a price of the present card."""
+    """Yield the sufficient GPUs of the declared cloud, or of each cloud that lists a price of the
+    present GPU.
+    """
     card = hardware.accelerator(accelerator)
     for where in _clouds(accelerator, cloud, instance_type):
         now = _card_usd_per_hour(accelerator, where, instance_type)
@@ -271,7 +279,7 @@ def _clouds(accelerator: str, cloud: str | None, instance_type: str | None) -> t
 
 
 def _holds(card: hardware.Accelerator, needed: float, dtype: str | None) -> bool:
-    """Whether a card holds so much with a fifth to spare, and computes in the format."""
+    """Return whether a GPU holds this many bytes with a fifth to spare, and computes in the format."""
     if dtype == "bfloat16" and (card.compute_capability or 0) < _BFLOAT16_SINCE:
         return False
     return _memory(card) * _FILLED >= needed
@@ -283,7 +291,9 @@ def _memory(card: hardware.Accelerator) -> float:
 
 @functools.cache
 def _card_usd_per_hour(accelerator: str, cloud: str, instance_type: str | None) -> float | None:
-    """The list price of one card: its share of the stated machine, else of the cheapest that holds one."""
+    """Return the list price of one GPU: its share of the declared machine, else of the cheapest
+    machine that has one.
+    """
     stated = hardware.node(instance_type or "")
     machine = stated if stated and stated.cost_usd_per_hour else hardware.cheapest(accelerator, 1, cloud)
     if machine is None or machine.cost_usd_per_hour is None:
@@ -292,17 +302,19 @@ def _card_usd_per_hour(accelerator: str, cloud: str, instance_type: str | None) 
 
 
 def _read_s(weight_bytes: float, card: hardware.Accelerator) -> float:
-    """Time in which a card reads the weights once."""
+    """Return the time in which a GPU reads the weights once."""
     return weight_bytes / card.memory_bytes_per_s if card.memory_bytes_per_s else math.inf
 
 
 def _rates(card: hardware.Accelerator) -> tuple[float | None, float | None]:
-    """Bandwidth and the dense peak in 16 bits."""
+    """Return the bandwidth and the dense 16-bit peak of a GPU."""
     return card.memory_bytes_per_s, card.dense_bf16_flop_per_s or card.dense_fp16_flop_per_s
 
 
 def _for_all(card: hardware.Accelerator | None, other: _Other, needed: float) -> float:
-    """The least of the ratios of what bandwidth, arithmetic and free memory cost on two cards; 1 where one is not known."""
+    """Return the smallest cost ratio of two GPUs over bandwidth, arithmetic and free memory; 1 if
+    one is unknown.
+    """
     if card is None:
         return 1.0
     pairs = zip(
@@ -320,7 +332,7 @@ def load_share(
     grown_tokens_per_s: float,
     service_tokens_per_s: float,
 ) -> float:
-    """Share of what all replicas carry that the stated load takes, once it has grown.
+    """Declared load, after its growth, relative to the capacity of all replicas.
 
     load_share = max(grown_tokens_per_s / service_tokens_per_s, grown_concurrency / service_concurrency)
 
@@ -342,7 +354,8 @@ def load_share(
 
 
 def enough_replicas(load_share: float, service_replicas: float) -> int:
-    """Instances that carry the stated load at four fifths of what they can, two at least so that one may fail.
+    """Replicas that carry the declared load at 80 % of their capacity.
+    There are at least two, so that one may fail.
 
     enough_replicas = max(2, ceil(load_share · service_replicas / 0.8))
 
@@ -372,7 +385,7 @@ def needed_ranks(
     load_share: float,
     tensor_parallel: int,
 ) -> int:
-    """Tensor parallel ranks that are worth a try for the stated load and time: the least power of two of them.
+    """Smallest proposed tensor-parallel size (a power of two) for the declared load and time.
 
     min n = 2^k with n ≥ fitting_tensor_parallel, n ≥ 2 · load_share · tp and weight_bytes / (n · bandwidth) ≤ target_tpot_s / 2
 
@@ -397,7 +410,7 @@ def needed_ranks(
 
 
 def ranks_over_need(tensor_parallel: int, needed_ranks: int) -> float:
-    """How many times the ranks that the stated load and time need there are.
+    """Tensor-parallel ranks relative to those that the declared load and time need.
 
     ranks_over_need = tp / needed_ranks
 
@@ -415,7 +428,7 @@ def ranks_over_need(tensor_parallel: int, needed_ranks: int) -> float:
 
 
 def requests_context(request_tokens: float, max_model_len: int) -> int:
-    """Context that leaves the usual request four times its length: a power of two, at most the present context.
+    """Context of at least four times the typical request: a power of two, at most today's context.
 
     requests_context = min(2^k ≥ 4 · request_tokens, max_model_len)
 
@@ -436,7 +449,7 @@ _LONGEST = 4
 
 
 def requests_copy_bytes(copy_bytes: float, weight_bytes: float, requests_context: int, max_model_len: int) -> float:
-    """Weights and the KV cache of one sequence that is as long as the stated requests need.
+    """Weights and KV cache of one sequence as long as the declared requests need.
 
     requests_copy_bytes = weight_bytes + (copy_bytes − weight_bytes) · requests_context / max_model_len
 
@@ -464,7 +477,8 @@ def context_price_ratio(
     target_tpot_s: float | None,
     checkpoint_dtype: str | None = None,
 ) -> float:
-    """List price of the card against that of the least one that would carry the load in the context that requests need.
+    """List price of this GPU relative to the cheapest one that suffices at the context needed.
+    That GPU must carry the load with the context that the declared requests need.
 
     context_price_ratio = load_price_ratio with copy_bytes = requests_copy_bytes
 

@@ -1,4 +1,6 @@
-"""Panels: what floor units, busways and UPS carry for the feeds that hang on them, as they are and when a side fails."""
+"""Panels: what floor units, busways and UPS carry for their feeds, in normal operation and after
+the loss of a side.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ def feed_when_lost(
     known_feed_draws: Draws,
     is_redundant: bool,
 ) -> Mapping[str, float]:
-    """Power that a feed carries as it is, and when each other side of its rack fails.
+    """Power that a feed carries in normal operation, and when each other side of its rack fails.
 
     feed_when_lost[s] = Σ draws without s, 0 where it is its own side; feed_when_lost[""] = Σ draws
 
@@ -50,7 +52,7 @@ def panel_when_lost(
     each_panel_when_lost: tuple[Mapping[str, float], ...],
     load_diversity: float,
 ) -> Mapping[str, float]:
-    """Power that a panel carries as it is, and when each side of the racks behind it fails.
+    """Power that a panel carries in normal operation, and when each side of its racks fails.
 
     panel_when_lost[s] = load_diversity · Σ over feeds and panels of what each carries without s, or as it is
 
@@ -74,7 +76,7 @@ def panel_when_lost(
 def panel_load_w(
     each_panel_feed_w: tuple[float, ...], each_subpanel_w: tuple[float, ...], load_diversity: float
 ) -> float:
-    """Power that a panel carries for all feeds and panels that hang on it.
+    """Power that a panel carries for all feeds and panels connected to it.
 
     panel_load_w = load_diversity · (Σ feed_load_w + Σ panel_load_w)
 
@@ -94,7 +96,7 @@ def panel_load_w(
 
 
 def least_panel_load_w(panel_when_lost: Mapping[str, float]) -> float:
-    """Power that a panel carries for those servers whose power is known.
+    """Power that a panel carries for the servers whose power is known: a lower bound.
 
     least_panel_load_w = panel_when_lost[""]
 
@@ -112,7 +114,7 @@ def least_panel_load_w(panel_when_lost: Mapping[str, float]) -> float:
 
 
 def panel_failover_w(panel_when_lost: Mapping[str, float]) -> float:
-    """Power that a panel carries when the side fails whose loss burdens it most.
+    """Power that a panel carries after the loss of the side that loads it most.
 
     panel_failover_w = max over sides of panel_when_lost
 
@@ -135,7 +137,8 @@ def panel_capacity_w(
     breaker_a: float | None = None,
     feed_usable_va: float | None = None,
 ) -> float | None:
-    """Power that a panel may carry all day: what its breaker and its stated limit allow; None where neither is stated.
+    """Continuous power limit of a panel, from its breaker and its declared limit.
+    It is None if neither is declared.
 
     panel_capacity_w = min(feed_usable_va · supply_power_factor, power_limit_w)
 
@@ -157,7 +160,7 @@ def panel_capacity_w(
 
 
 def planned_load_w(load_w: float, load_diversity: float) -> float:
-    """Power that a part of the facility is planned to take at once.
+    """Power that a component of the facility is planned to draw at once.
 
     planned_load_w = load_w · load_diversity
 
@@ -175,7 +178,7 @@ def planned_load_w(load_w: float, load_diversity: float) -> float:
 
 
 def least_planned_load_w(least_load_w: float, load_diversity: float) -> float:
-    """Power that those servers take at once whose power is known.
+    """Planned simultaneous power of the servers whose power is known: a lower bound.
 
     least_planned_load_w = least_load_w · load_diversity
 
@@ -194,7 +197,7 @@ def least_planned_load_w(least_load_w: float, load_diversity: float) -> float:
 
 
 def shared_panel(feed_panels: tuple[str | None, ...], failing_sides: tuple[str, ...]) -> str | None:
-    """A panel that feeds more than one side of a rack; None where there is none.
+    """Panel that feeds more than one side of a rack; None if there is none.
 
     shared_panel = the first panel with feeds of two sides
 
@@ -236,7 +239,7 @@ def feed_rating(feed_voltage_v: float, breaker_a: float) -> tuple[float, float]:
 def largest_feed_breaker_a(
     each_feed_rating: tuple[tuple[float, float], ...], feed_voltage_v: float | None = None
 ) -> float | None:
-    """Rating of the largest breaker of the feeds of a panel at its own voltage; None where none is known.
+    """Largest breaker among a panel's feeds at the panel's own voltage; None if unknown.
 
     largest_feed_breaker_a = max(breaker_a) of feeds at feed_voltage_v, between lines or to neutral
 

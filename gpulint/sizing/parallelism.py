@@ -1,4 +1,4 @@
-"""Parallelism: what a layout occupies, and what does not divide."""
+"""Parallelism: what a layout occupies, and which sizes do not divide evenly."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def parallel_size(tensor_parallel: int, pipeline_parallel: int, data_parallel: i
 
 
 def spare_gpus(gpus_per_replica: int, parallel_size: int) -> int:
-    """GPUs of an instance that its parallelism does not occupy; negative when some are missing.
+    """GPUs of an instance that its parallelism does not use; negative if some are missing.
 
     spare_gpus = gpus_per_replica − parallel_size
 
@@ -60,7 +60,7 @@ def spare_gpus(gpus_per_replica: int, parallel_size: int) -> int:
 
 
 def heads_remainder(attention_heads: int, tensor_parallel: int) -> int:
-    """Query heads left over after division by tensor parallel.
+    """Query heads left over after division by the tensor-parallel size.
 
     heads_remainder = attention_heads mod tp
 
@@ -78,7 +78,7 @@ def heads_remainder(attention_heads: int, tensor_parallel: int) -> int:
 
 
 def kv_heads_remainder(kv_heads: int, kv_lora_rank: int | None, tensor_parallel: int) -> int:
-    """Key and value heads left over after division, or ranks left over after replication.
+    """KV heads left over after division, or ranks left over after replication.
 
     kv_heads_remainder = kv_heads mod tp if tp ≤ kv_heads, else tp mod kv_heads; 0 for MLA
 
@@ -98,7 +98,7 @@ def kv_heads_remainder(kv_heads: int, kv_lora_rank: int | None, tensor_parallel:
 
 
 def layers_remainder(layers: int, pipeline_parallel: int) -> int:
-    """Layers left over after division over the pipeline stages.
+    """Layers left over after division by the pipeline stages.
 
     layers_remainder = layers mod pp
 
@@ -134,7 +134,7 @@ def stage_excess(stage_share: float, pipeline_parallel: int) -> float:
 
 
 def expert_ranks(expert_parallel_size: int | None) -> int:
-    """Ranks that the routed experts are spread over.
+    """Ranks that split the routed experts.
 
     expert_ranks = expert_parallel_size, or 1 where none is stated
 
@@ -152,7 +152,7 @@ def expert_ranks(expert_parallel_size: int | None) -> int:
 
 
 def experts_remainder(experts: int | None, redundant_experts: int, expert_ranks: int) -> int:
-    """Routed experts left over after division over their ranks.
+    """Routed experts left over after division by their ranks.
 
     experts_remainder = (experts + redundant_experts) mod expert_ranks; 0 without experts
 
@@ -180,7 +180,7 @@ def shard_remainder(
     tensor_parallel: int,
     expert_ranks: int,
 ) -> int:
-    """Columns of a rank's MLP shard beyond a multiple of the group that shares one scale.
+    """Columns of a rank's MLP shard beyond a multiple of the quantisation group.
 
     shard_remainder = (intermediate / tp) mod group, of the dense layers or of the experts, whichever is larger
 

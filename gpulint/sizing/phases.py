@@ -1,4 +1,6 @@
-"""Phases: what the most loaded line of a three-phase feed carries when single-phase supplies are spread over it."""
+"""Phases: what the most loaded line of a three-phase feed carries when single-phase supplies are
+spread over it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ def feed_line_a(
     supply_power_factor: float,
     known_feed_draws: Draws,
 ) -> float:
-    """Least current of the most loaded line of a feed, however its supplies are spread over the phases.
+    """Minimum current of the most loaded line of a feed, over all ways to spread its supplies.
 
     feed_line_a = max(Σ W / √3, most of a group on its own) / (V · power factor); between lines √(a² + b² + ab) of two neighbours
 
@@ -49,7 +51,7 @@ def feed_failover_line_a(
     supply_power_factor: float,
     known_feed_draws: Draws,
 ) -> float:
-    """Least current of the most loaded line of a feed after the worst loss of another side.
+    """Minimum current of the most loaded line of a feed after the worst loss of another side.
 
     feed_failover_line_a = max over sides s of feed_line_a without s
 
@@ -80,7 +82,7 @@ def _line_a(on: Sequence[Draw], phases: int, line_v: float, power_factor: float)
 
 
 def feed_line_share(feed_line_a: float, feed_usable_a: float) -> float:
-    """Share of what a line may carry that the most loaded one carries at least.
+    """Minimum load of the most loaded line as a share of its limit.
 
     feed_line_share = feed_line_a / feed_usable_a
 
@@ -104,7 +106,7 @@ def feed_lines_a(
     supply_power_factor: float,
     each_feed_draws: Draws,
 ) -> tuple[float, ...]:
-    """Current of each line of a feed, with its supplies spread over the phases as evenly as they go.
+    """Current of each line of a feed, with its supplies spread over the phases as evenly as can be.
 
     feed_lines_a = W of a phase · √3 / V / power factor above 250 V; √(a² + b² + ab) of two neighbours / V / power factor
 
@@ -130,7 +132,7 @@ def feed_lines_a(
 
 
 def phase_imbalance(feed_lines_a: tuple[float, ...]) -> float:
-    """How far the line of a feed that deviates most is from the average of all.
+    """Largest deviation of a line of a feed from the average of its lines.
 
     phase_imbalance = max |I − average| / average
 
@@ -150,7 +152,9 @@ def phase_imbalance(feed_lines_a: tuple[float, ...]) -> float:
 
 
 def _spread(on: Iterable[Draw]) -> list[float]:
-    """Watts on each of three phases: supplies one by one, the largest first, on the phase that carries least."""
+    """Return the watts on each of three phases. Supplies are placed one by one, the largest first,
+    on the least loaded phase.
+    """
     phases = [0.0] * PHASES
     for one in sorted(on, key=lambda draw: -draw.draw_w / (draw.supplies or math.inf)):
         if not one.supplies:
@@ -165,7 +169,7 @@ def _most(phases: Sequence[float], line_v: float) -> float:
 
 
 def _lines(phases: Sequence[float], line_v: float) -> list[float]:
-    """Volt-amperes over the voltage between lines of each line, for watts on each phase."""
+    """Return each line's volt-amperes over the line voltage, for watts on each phase."""
     if line_v > LINE_TO_LINE_MOST_V:
         return [one * math.sqrt(PHASES) for one in phases]
     neighbours = zip(phases, [*phases[1:], phases[0]], strict=True)

@@ -1,4 +1,4 @@
-"""Time of a prompt: what it computes, what it waits for, and what its KV cache costs to send."""
+"""Time of a prompt: its computation, its waiting time, and the transfer of its KV cache."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def ttft_floor_s(
     pipeline_parallel: int,
     best_flop_per_s: float,
 ) -> float:
-    """Least time from a request to its first token.
+    """Minimum time from a request to its first token.
 
     ttft_floor_s = max(operations / (GPUs · best peak), weights / bandwidth)
 
@@ -82,7 +82,7 @@ def prefill_s(
     prefill_release_ratio: float,
     prefill_latency_s: float,
 ) -> float:
-    """Time that one prompt takes of its group when nothing else runs.
+    """Time that one prompt takes in its attention group when nothing else runs.
 
     prefill_s = (other operations / attention_ranks + those of experts / layer_ranks) / peak · max(1, excess · release)
                 + 2 · layers · sum of prompt · hidden · B + prefill_latency_s
@@ -118,7 +118,7 @@ def ttft_s(
     first_token_latency_s: float,
     ttft_floor_s: float,
 ) -> float:
-    """Time from a request to its first token while the others decode.
+    """Time from a request to its first token while other requests decode.
 
     ttft_s = max(ttft_floor_s, prefill_s · (1 + queued · (batch − 1)) + decode_step_s + first_token_latency_s)
 
@@ -147,7 +147,7 @@ def kv_transfer_s(
     sliding_kv_entry_bytes: float,
     network_bytes_per_s_per_gpu: float,
 ) -> float:
-    """Time in which a prompt's KV cache goes from the GPUs that computed it to those that decode.
+    """Time to send a prompt's KV cache from the prefill GPUs to the decoding GPUs.
 
     kv_transfer_s = prompt · (full · entry + sliding · entry) / network of one GPU
 
@@ -168,5 +168,5 @@ def kv_transfer_s(
 
 
 def _summed_s(payload_bytes: float, ranks: int, s_per_byte: float) -> float:
-    """Bandwidth part of an all-reduce."""
+    """Return the bandwidth part of an all-reduce's time."""
     return 2 * (ranks - 1) / ranks * payload_bytes * s_per_byte

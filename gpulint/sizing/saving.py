@@ -1,4 +1,4 @@
-"""Saving: how often a run writes a checkpoint, and what waiting for it and failing between two of them cost."""
+"""Saving: how often a run writes a checkpoint, and what the saving and failures in between cost."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def checkpoint_stall(checkpoint_write_s: float, checkpoint_interval_s: float, ch
 
 
 def repeated_share(checkpoint_interval_s: float, mean_time_between_failures_s: float) -> float:
-    """Share of a run's time that repeats what failures undid.
+    """Share of a run's time that repeats work lost to failures.
 
     repeated_share = 1 − x / (exp(x) − 1), x = checkpoint_interval_s / mean_time_between_failures_s; about x / 2 while x is small
 

@@ -1,4 +1,4 @@
-"""Names of servers: which listed machine an unknown name may have meant."""
+"""Server names: which listed machine an unknown name may mean."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _ALIKE = 0.8
 
 
 def server_title(server_name: str | None, server_type: str | None = None) -> str:
-    """What a machine is called in a message.
+    """Name of a server type as messages print it.
 
     server_title = server_type, else server_name
 
@@ -32,7 +32,8 @@ def server_title(server_name: str | None, server_type: str | None = None) -> str
 
 
 def near_server_type(server_type: str, server_max_w: float | None = None, accelerator: str | None = None) -> str | None:
-    """The listed server that a name may have meant; None where it is listed, described in the file, or like no other.
+    """Listed server that an unknown name may mean.
+    It is None if the name is listed, described in the file, or similar to no listed one.
 
     near_server_type = the listed name with the same letters and digits but for a slip inside a long word
 

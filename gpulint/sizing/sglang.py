@@ -1,4 +1,6 @@
-"""SGLang's own memory rule: a static share of each GPU for weights and KV cache, and the rest for everything else."""
+"""SGLang's memory rule: a static share of each GPU for weights and KV cache, and the rest for
+everything else.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ def bytes_per_kv_element(
     checkpoint_quantization: str | None,
     indexer_head_dim: int | None,
 ) -> float:
-    """Bytes of one element of the KV cache.
+    """Bytes per KV cache element.
 
     One byte in the 8-bit formats, two in bfloat16; `auto` follows the activations unless the checkpoint brings its own.
 
@@ -40,7 +42,7 @@ def bytes_per_kv_element(
 
 
 def max_model_len(trained_context: int) -> int:
-    """Longest sequence when nothing states it: what the checkpoint declares.
+    """Default maximum sequence length: the length that the checkpoint declares.
 
     Args:
         trained_context: [tokens]
@@ -56,7 +58,7 @@ def max_model_len(trained_context: int) -> int:
 
 
 def device_class(driver_memory_bytes: int | None, device_memory_bytes: float) -> str:
-    """Size class of the card in the engine's batch defaults.
+    """Size class of the GPU in the engine's batch defaults.
 
     Below 20, 35, 60 and 160 GiB, and from 160 GiB.
 
@@ -77,7 +79,7 @@ def device_class(driver_memory_bytes: int | None, device_memory_bytes: float) ->
 
 
 def graph_batch(device_class: str, tensor_parallel: int) -> int:
-    """Largest batch that decoding graphs are captured for, when nothing states it.
+    """Default largest batch for which CUDA graphs of decoding are captured.
 
     By class of card, and more from four tensor-parallel ranks on.
 
@@ -117,7 +119,7 @@ def static_reserve_bytes(
     data_parallel_attention: bool,
     static_reserve_slack_bytes: float,
 ) -> float:
-    """Memory that the engine leaves outside its static share when no share is stated.
+    """Default memory that the engine leaves outside its static share.
 
     static_reserve_bytes = max(0.5 GiB + 1.5 MiB · max(tokens, 2048) + 2 MiB · graphs + tp · pp / 8 GiB + attention,
                                10 GiB above 60 GiB) + slack                                       (since 0.5.3)
@@ -168,7 +170,7 @@ def static_memory_fraction(
     modality: str,
     vision_static_reduction: float,
 ) -> float:
-    """Share of the card for weights and KV cache when nothing states it.
+    """Default share of the GPU for weights and KV cache.
 
     static_memory_fraction = round((total − static_reserve_bytes) / total, 3) · (1 − vision_static_reduction)
 
@@ -192,7 +194,7 @@ def static_memory_fraction(
 
 
 def memory_budget_bytes(device_memory_bytes: float, static_memory_fraction: float) -> float:
-    """Share of one GPU for weights and KV cache.
+    """Memory of one GPU for weights and KV cache.
 
     memory_budget_bytes = device_memory_bytes · static_memory_fraction
 
@@ -212,7 +214,8 @@ def memory_budget_bytes(device_memory_bytes: float, static_memory_fraction: floa
 
 
 def reserve_bytes(non_torch_bytes: float, static_memory_fraction: float) -> float:
-    """Memory inside the budget that neither weights nor KV cache get: the share of what context and communication took before.
+    """Memory of the budget that is used for neither weights nor KV cache.
+    It is the share of what context and communication took before.
 
     reserve_bytes = non_torch_bytes · static_memory_fraction
 
@@ -237,7 +240,7 @@ def kv_cache_bytes(
     linear_attention_layers: int,
     speculative: str | None,
 ) -> float:
-    """Memory left for the KV cache on one GPU; the engine refuses to start when nothing is left.
+    """Memory left for the KV cache on one GPU. If nothing is left, the engine does not start.
 
     kv_cache_bytes = memory_budget_bytes − loaded_bytes_per_gpu − reserve_bytes
 
@@ -332,7 +335,7 @@ def weight_bytes_per_gpu(
 def required_bytes_per_gpu(
     loaded_bytes_per_gpu: float, reserve_bytes: float, kv_needed_bytes: float, kv_cache_bytes: float
 ) -> float:
-    """Weights, reserve and the KV cache of the longest sequence that the pool lets in.
+    """Weights, reserve and the KV cache of the longest sequence that the pool admits.
 
     required_bytes_per_gpu = loaded_bytes_per_gpu + reserve_bytes + min(kv_needed_bytes, max(0, kv_cache_bytes))
 
@@ -351,7 +354,7 @@ def required_bytes_per_gpu(
 
 
 def attention_ranks(tensor_parallel: int, data_parallel: int, data_parallel_attention: bool) -> int:
-    """Ranks that share the heads of one copy of the attention.
+    """Ranks that split the heads of one attention replica.
 
     attention_ranks = tp / dp with data-parallel attention, else tp
 
@@ -369,7 +372,7 @@ def attention_ranks(tensor_parallel: int, data_parallel: int, data_parallel_atte
 
 
 def layer_ranks(tensor_parallel: int) -> int:
-    """Ranks whose tokens meet in the experts of a layer, and which share out those experts.
+    """Ranks whose tokens meet in the experts of a layer and which split those experts.
 
     layer_ranks = tp
 
@@ -387,7 +390,7 @@ def layer_ranks(tensor_parallel: int) -> int:
 
 
 def heads_remainder(attention_heads: int, attention_ranks: int) -> int:
-    """Query heads left over after division over the attention's ranks.
+    """Query heads left over after division by the attention's ranks.
 
     heads_remainder = attention_heads mod attention_ranks
 
@@ -405,7 +408,7 @@ def heads_remainder(attention_heads: int, attention_ranks: int) -> int:
 
 
 def kv_heads_remainder(kv_heads: int, kv_lora_rank: int | None, attention_ranks: int) -> int:
-    """Key and value heads left over after division over the attention's ranks, or ranks after replication.
+    """KV heads left over after division by the attention's ranks, or ranks after replication.
 
     Args:
         kv_heads: of the network. kv_lora_rank: of MLA, whose entry every rank holds, else None.

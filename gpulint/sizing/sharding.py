@@ -1,4 +1,4 @@
-"""Sharding: what FSDP, ZeRO and DDP gather, wait for and reduce while a network is trained, and what autocast copies."""
+"""Sharding: what FSDP, ZeRO and DDP gather, hold and reduce in training, and what autocast copies."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def shard_ranks(
     hybrid_sharding: bool,
     gpus_per_pod: float | None = None,
 ) -> int:
-    """Ranks over which the states of one model-parallel part are shared out.
+    """Ranks over which the states of one model-parallel part are sharded.
 
     shard_ranks = shard_group where it is stated, else GPUs / (tp · pp), of one node with hybrid sharding
 
@@ -47,7 +47,7 @@ def shard_ranks(
 
 
 def sharding_stage(sharding: str, zero_stage: int | None) -> int:
-    """What the data-parallel ranks share out, in ZeRO's stages.
+    """ZeRO stage: which states the data-parallel ranks shard.
 
     DeepSpeed's is stated; FSDP shares out everything unless it is stated, Megatron's distributed optimizer its state.
 
@@ -84,7 +84,8 @@ def shard_share(
     expert_tensor_parallel: int | None,
     shard_ranks: int,
 ) -> float:
-    """Share of one rank's states that it keeps where they are shared out: experts over fewer ranks than the rest.
+    """Share of its states that one rank keeps under sharding.
+    Experts are sharded over fewer ranks than the rest.
 
     shard_share = (dense / shard_ranks + experts / max(1, shard_ranks / ep)) / stage_parameters
 
@@ -117,7 +118,7 @@ def shard_share(
 def layer_parameters(
     parameters: float, vocab: int, hidden: int, tied_embeddings: bool, layers: int, tensor_parallel: int
 ) -> float:
-    """Parameters of one layer on one rank of tensor parallelism.
+    """Parameters of one layer on one tensor-parallel rank.
 
     layer_parameters = (parameters − vocab · hidden · tables) / layers / tp
 
@@ -155,7 +156,7 @@ def gathered_bytes(
     gathered_share: float,
     gathered_tables: float,
 ) -> float:
-    """Weights that are gathered for the layer at work.
+    """Weights that are gathered for the layer being computed.
 
     gathered_bytes = b · (one layer + vocabulary tables) with FSDP, b · all in its stage 2 and with pipeline stages,
                      b · gathered_share · all where that is more, b · min(all, max(live_parameters, two layers)) with ZeRO-3
@@ -207,7 +208,8 @@ def waiting_bytes(
     lora_rank: int | None,
     gathered_tables: float,
 ) -> float:
-    """What FSDP holds through the backward pass besides: the next layer's weights, and the output head's gradient.
+    """Additional memory that FSDP holds through the backward pass.
+    It holds the next layer's weights and the output head's gradient.
 
     waiting_bytes = layer_parameters · b + vocab · hidden / tp · compute_bytes where the head is trained; in stage 2 less a
                     layer's weights, which the last layer has let go
@@ -248,7 +250,7 @@ def unshared_load_bytes(
     frozen_bytes_per_parameter: float,
     lora_rank: int | None,
 ) -> float:
-    """Weights that every card holds whole before DeepSpeed shares them out.
+    """Weights that every GPU holds in full before DeepSpeed shards them.
 
     unshared_load_bytes = stage_parameters · b in stage 3 of DeepSpeed without zero.Init, else 0
 
@@ -282,7 +284,8 @@ def root_gathered_bytes(
     compute_bytes: int,
     gathered_tables: float,
 ) -> float:
-    """What FSDP needs besides while it gathers the vocabulary tables: the buffer they are copied out of.
+    """Additional memory of FSDP while it gathers the vocabulary tables.
+    It is the buffer that the tables are copied out of.
 
     root_gathered_bytes = tables · vocab · hidden / tp · compute_bytes
 
@@ -320,7 +323,8 @@ def root_reduction_bytes(
     lora_rank: int | None,
     gathered_tables: float,
 ) -> float:
-    """What FSDP needs when the backward pass ends: gradients of the vocabulary tables, and the buffer that reduces them.
+    """Memory that FSDP needs at the end of the backward pass.
+    It holds the gradients of the vocabulary tables and the buffer that reduces them.
 
     root_reduction_bytes = tables · vocab · hidden / tp · (compute_bytes + reduced_bytes_per_parameter); a tied table, still
                            gathered, has its two gradients and their sum, and the last layer's buffer, instead where
@@ -363,7 +367,7 @@ def reduction_bytes(
     pipeline_parallel: int,
     layer_work_bytes: float,
 ) -> float:
-    """Buffers through which gradients are reduced between ranks.
+    """Buffers in which gradients are reduced between ranks.
 
     reduction_bytes = trained_share · layer · reduced bytes             FSDP: what is scattered of the layer before, and
                       + the larger of a third of the layer's gradients and what all of them exceed its work by
@@ -408,7 +412,7 @@ def bucket_bytes(
     trained_share: float,
     gradient_bytes_per_parameter: int,
 ) -> float:
-    """Buckets of DDP, which stay for the whole run beside weights and gradients.
+    """DDP buckets, which stay allocated for the whole run besides weights and gradients.
 
     bucket_bytes = stage_parameters · trained_share · gradient_bytes_per_parameter with DDP on several ranks, else 0
 
@@ -442,7 +446,7 @@ def cast_bytes(
     tied_embeddings: bool,
     tensor_parallel: int,
 ) -> float:
-    """Copies of 32-bit weights that autocast keeps in the number format of the computation until the forward pass ends.
+    """Low-precision copies of 32-bit weights that autocast keeps until the forward pass ends.
 
     cast_bytes = (stage_parameters · trained_share − vocab · hidden / tp of an embedding of its own) · compute_bytes where
                  weights are wider than the computation, else 0

@@ -1,4 +1,4 @@
-"""Start-up: how long a server takes until it answers."""
+"""Start-up: the time until a server answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""State exchange: the ranks that share one copy of the states out, the copies, and what each of the two achieves between them."""
+"""State exchange: the ranks that shard one set of states, the replicas of that set, and their
+bandwidths.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,7 @@ from gpulint.sizing import collectives, links
 
 
 def state_ranks(sharding_stage: int, shard_ranks: int, training_copies: int, context_ranks: int) -> int:
-    """Ranks that one copy of the states of a model-parallel part lies on.
+    """Ranks that hold one set of the states of a model-parallel part.
 
     state_ranks = shard_ranks, at most training_copies · cp; 1 where nothing is shared out
 
@@ -24,7 +26,7 @@ def state_ranks(sharding_stage: int, shard_ranks: int, training_copies: int, con
 
 
 def state_copies(state_ranks: int, training_copies: int, context_ranks: int) -> int:
-    """Copies of the states, whose gradients are summed between the ranks that hold the same part.
+    """Replicas of the states. Their gradients are summed between the ranks with the same part.
 
     state_copies = training_copies · cp / state_ranks
 
@@ -50,7 +52,8 @@ def shard_medium(
     host_link: str | None = None,
     network_transport: str | None = None,
 ) -> str | None:
-    """What joins the ranks that share one copy of the states out: a hybrid group inside a node has the node's links.
+    """Medium that connects the ranks that shard one set of states.
+    A hybrid group inside a node uses the node's links.
 
     shard_medium: as tensor_medium, at a stride of tp
 
@@ -79,7 +82,7 @@ def copy_medium(
     host_link: str | None = None,
     network_transport: str | None = None,
 ) -> str | None:
-    """What joins the ranks that hold the same part of different copies of the states.
+    """Medium that connects the ranks that hold the same part in different state replicas.
 
     copy_medium: as tensor_medium, at a stride of tp · state_ranks
 
@@ -110,7 +113,7 @@ def shard_nominal_bytes_per_s(
     host_link_bytes_per_s: float | None = None,
     network_bytes_per_s_per_gpu: float | None = None,
 ) -> float:
-    """Nominal bus bandwidth of one GPU among the ranks that share one copy of the states out, per direction.
+    """Nominal bus bandwidth per GPU and direction between the ranks that shard one set of states.
 
     as tensor_nominal_bytes_per_s, at a stride of tp
 
@@ -144,7 +147,7 @@ def copy_nominal_bytes_per_s(
     host_link_bytes_per_s: float | None = None,
     network_bytes_per_s_per_gpu: float | None = None,
 ) -> float:
-    """Nominal bus bandwidth of one GPU among the ranks that hold the same part of different copies, per direction.
+    """Nominal bus bandwidth per GPU and direction between state replicas.
 
     as tensor_nominal_bytes_per_s, at a stride of tp · state_ranks: all ranks of a node sum up their parts at once, so each
     has its share of the network
@@ -170,7 +173,7 @@ def copy_nominal_bytes_per_s(
 
 
 def shard_bus_bytes_per_s(shard_nominal_bytes_per_s: float, shard_slowdown: float) -> float:
-    """Bus bandwidth that one GPU achieves among the ranks that share one copy of the states out, per direction.
+    """Achieved bus bandwidth per GPU and direction between the ranks that shard one set of states.
 
     shard_bus_bytes_per_s = shard_nominal_bytes_per_s / shard_slowdown
 
@@ -188,7 +191,7 @@ def shard_bus_bytes_per_s(shard_nominal_bytes_per_s: float, shard_slowdown: floa
 
 
 def copy_bus_bytes_per_s(copy_nominal_bytes_per_s: float, copy_slowdown: float) -> float:
-    """Bus bandwidth that one GPU achieves among the ranks that hold the same part of different copies, per direction.
+    """Achieved bus bandwidth per GPU and direction between state replicas.
 
     copy_bus_bytes_per_s = copy_nominal_bytes_per_s / copy_slowdown
 

@@ -1,4 +1,4 @@
-"""Model states: what each GPU keeps of weights, gradients and optimizer while a network is trained."""
+"""Model states: the weights, gradients and optimizer state that each GPU keeps in training."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ def stage_parameters(
     expert_parallel_size: int | None,
     expert_tensor_parallel: int | None,
 ) -> float:
-    """Parameters of one rank of tensor, pipeline and expert parallelism, on the fullest stage, before any sharing out.
+    """Parameters of one model-parallel rank on the fullest stage, before sharding.
+    Tensor, pipeline and expert parallelism are applied.
 
     stage_parameters = (ceil(layers / pp) / layers · (parameters − tables − experts) + tables of the stage) / tp
                        + ceil(layers / pp) / layers · experts / (etp · ep)
@@ -130,7 +131,7 @@ def optimizer_state_bytes(
     shard_share: float,
     optimizer_offload: bool,
 ) -> float:
-    """Optimizer state on one GPU, a master copy included.
+    """Optimizer state on one GPU, including a master copy of the weights.
 
     optimizer_state_bytes = stage_parameters · trained_share · optimizer_bytes_per_parameter · (shard_share from stage 1 on)
 

@@ -1,10 +1,12 @@
-"""Storage: how fast the volume of the weights is read, that of the checkpoints is written, and what loading takes."""
+"""Storage: read bandwidth of the weight volume, write bandwidth of the checkpoint volume, and
+loading time.
+"""
 
 from __future__ import annotations
 
 
 def storage_read_bytes_per_s(storage_read_s_per_byte: float, provisioned_bytes_per_s: float | None) -> float:
-    """What one pod reads from the volume of its weights in a second.
+    """Read bandwidth of one pod from the volume of its weights.
 
     storage_read_bytes_per_s = provisioned_bytes_per_s, else 1 / storage_read_s_per_byte
 
@@ -26,7 +28,7 @@ def storage_read_bytes_per_s(storage_read_s_per_byte: float, provisioned_bytes_p
 
 
 def storage_write_bytes_per_s(storage_write_s_per_byte: float, provisioned_write_bytes_per_s: float | None) -> float:
-    """What a run writes to the volume of its checkpoints in a second.
+    """Write bandwidth of a run to the volume of its checkpoints.
 
     storage_write_bytes_per_s = provisioned_write_bytes_per_s, else 1 / storage_write_s_per_byte
 
@@ -55,7 +57,7 @@ def weight_load_s(
     provisioned_bytes_per_s: float | None,
     volume_read_excess: float,
 ) -> float:
-    """Time to read the weights from their volume into the cards.
+    """Time to read the weights from their volume into the GPUs.
 
     weight_load_s = weight_bytes / pods_per_replica · max(weight_read_s_per_byte, volume_read_excess · time of a byte on it)
 
@@ -84,7 +86,7 @@ def weight_load_s(
 
 
 def download_s(weight_bytes: float, hub_s_per_byte: float) -> float:
-    """Time to download the weights from a hub.
+    """Time to download the weights from a model hub.
 
     download_s = weight_bytes · hub_s_per_byte
 

@@ -1,4 +1,4 @@
-"""TGI's own memory rule: what its warm-up keeps beside the weights, and what is left for the KV cache."""
+"""TGI's memory rule: what its warm-up keeps besides the weights, and what is left for the KV cache."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _AT_LOAD = {
 
 
 def bytes_per_activation(weight_dtype: str) -> float:
-    """Bytes of one unquantised value: TGI computes in 16 bits only.
+    """Bytes per unquantised value: TGI computes in 16 bits only.
 
     Args:
         weight_dtype: as stated.
@@ -67,7 +67,7 @@ def loaded_bytes_per_gpu(
     bytes_per_activation: float,
     tensor_parallel: int,
 ) -> float:
-    """Weights, buffers and the output head's own copy on one GPU.
+    """Weights, buffers and a separate copy of the output head on one GPU.
 
     loaded_bytes_per_gpu = weight_bytes_per_gpu + weight_buffer_bytes + rows · hidden · (b − counted)
     rows = vocab / tp where it divides, else vocab
@@ -98,7 +98,7 @@ _COVERING_THE_HEAD = frozenset({"bitsandbytes", "bitsandbytes-nf4", "bitsandbyte
 
 
 def _before_2_2(engine_version: str | None) -> bool:
-    """Whether a release is surely older than 2.2; of an unknown one it is not known."""
+    """Return whether a release is definitely older than 2.2; an unknown release is not."""
     numbers = (engine_version or "").split(".")[:2]
     return all(part.isdigit() for part in numbers) and [int(part) for part in numbers] < [2, 2]
 
@@ -106,7 +106,7 @@ def _before_2_2(engine_version: str | None) -> bool:
 def memory_budget_bytes(
     device_memory_bytes: float, gpu_memory_utilization: float, static_memory_fraction: float
 ) -> float:
-    """Memory that weights, warm-up and KV cache may take on one GPU.
+    """Memory on one GPU for weights, warm-up and KV cache.
 
     memory_budget_bytes = device_memory_bytes · gpu_memory_utilization · static_memory_fraction
 
@@ -126,7 +126,7 @@ def memory_budget_bytes(
 
 
 def whole_context_batch_tokens(max_input_len: int | None, trained_context: int) -> int:
-    """Tokens of one prefill when nothing states them, from 2.0 to 2.4.0.
+    """Default tokens of one prefill in releases 2.0 to 2.4.0.
 
     whole_context_batch_tokens = longest prompt + 50; the longest prompt is min(4096, trained_context) − 1 by default
 
@@ -158,7 +158,7 @@ def activation_bytes(
     prefill_intermediate_multiple: float,
     activation_slack_bytes: float,
 ) -> float:
-    """Peak of the warm-up's prefill on one GPU: a layer of it, or the logits of all its tokens.
+    """Peak of the warm-up's prefill on one GPU: one of its layers, or the logits of all its tokens.
 
     activation_bytes = max(T · B · (k_i · intermediate / tp + k_h · hidden), c · T · vocab + 2 · T · hidden · B) + slack
 
@@ -189,7 +189,7 @@ def activation_bytes(
 
 
 def reserve_bytes(activation_bytes: float, non_torch_bytes: float) -> float:
-    """What the warm-up keeps from the KV cache on one GPU.
+    """Memory on one GPU that the warm-up withholds from the KV cache.
 
     reserve_bytes = activation_bytes + non_torch_bytes
 
@@ -208,7 +208,8 @@ def reserve_bytes(activation_bytes: float, non_torch_bytes: float) -> float:
 
 
 def kv_cache_bytes(memory_budget_bytes: float, loaded_bytes_per_gpu: float, reserve_bytes: float) -> float:
-    """Memory left for the KV cache on one GPU; negative when even the weights and the warm-up are too much.
+    """Memory left for the KV cache on one GPU.
+    It is negative if even the weights and the warm-up exceed the budget.
 
     kv_cache_bytes = memory_budget_bytes − loaded_bytes_per_gpu − reserve_bytes
 
@@ -227,7 +228,7 @@ def kv_cache_bytes(memory_budget_bytes: float, loaded_bytes_per_gpu: float, rese
 
 
 def bytes_per_kv_element(kv_cache_dtype: str, bytes_per_activation: float) -> float:
-    """Bytes of one element of the KV cache.
+    """Bytes per KV cache element.
 
     Args:
         kv_cache_dtype: as stated; `auto` follows the activations. bytes_per_activation: [bytes]
@@ -275,7 +276,8 @@ def kv_bytes_per_token(
 
 
 def kv_needed_bytes(kv_bytes_per_token: float, max_model_len: int, block_size: int) -> float:
-    """KV cache of one sequence of the longest length on one GPU: sliding layers keep all of it, too.
+    """KV cache of one sequence of maximum length on one GPU.
+    Sliding-window layers keep the whole sequence, too.
 
     kv_needed_bytes = kv_bytes_per_token · max_model_len, in whole blocks
 
@@ -293,7 +295,7 @@ def kv_needed_bytes(kv_bytes_per_token: float, max_model_len: int, block_size: i
 
 
 def kv_heads_remainder(kv_heads: int, family: str, tensor_parallel: int) -> int:
-    """Key and value heads left over after division: TGI copies none to further shards.
+    """KV heads left over after division: TGI does not replicate them.
 
     kv_heads_remainder = kv_heads mod tp
 

@@ -1,4 +1,6 @@
-"""Exchange in training: how long the traffic of a step takes over its links, what hides it, and what waits in a pipeline."""
+"""Training communication: the time of a step's traffic on its links, what hides it, and pipeline
+bubbles.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ def tensor_traffic_s(
     tensor_bus_bytes_per_s: float,
     tensor_hop_s: float,
 ) -> float:
-    """Time in which the ranks of a layer exchange what a step needs, if nothing else runs.
+    """Time of a step's tensor-parallel communication if nothing else runs.
 
     tensor_traffic_s = calls · collective(tensor_traffic_bytes / calls), calls = 4 · layers / pp · accumulations
 
@@ -51,7 +53,7 @@ def data_traffic_s(
     copy_hop_s: float,
     gather_excess: float,
 ) -> float:
-    """Time in which the data-parallel ranks exchange weights and gradients of a step, if nothing else runs.
+    """Time of a step's data-parallel communication of weights and gradients if nothing else runs.
 
     data_traffic_s = (calls · collective(inside a copy / calls) + collectives between copies) · gather_excess
         calls = 3 · layers / pp · accumulations in stage 3, else layers / pp
@@ -86,7 +88,7 @@ def pipeline_traffic_s(
     pipeline_bytes_per_s: float,
     pipeline_hop_s: float,
 ) -> float:
-    """Time in which one stage hands on the micro-batches of a step and their gradients, if nothing else runs.
+    """Time of one stage's transfers of micro-batches and gradients in a step if nothing else runs.
 
     pipeline_traffic_s = 2 · pipeline_batches · virtual_stages · send(handed_bytes); 0 with one stage
 
@@ -117,7 +119,7 @@ def expert_traffic_s(
     expert_bus_bytes_per_s: float,
     expert_hop_s: float,
 ) -> float:
-    """Time in which tokens travel to experts of other ranks and back in a step, if nothing else runs.
+    """Time in a step for tokens to reach experts on other ranks and return if nothing else runs.
 
     expert_traffic_s = calls · collective(expert_traffic_bytes / calls), calls = 4 · moe_layers / pp · accumulations
 
@@ -148,7 +150,8 @@ def context_traffic_s(
     context_bus_bytes_per_s: float,
     context_hop_s: float,
 ) -> float:
-    """Time in which keys and values of a step go round the ring of a sequence's ranks, if nothing else runs.
+    """Time of a step's ring exchange of keys and values between context-parallel ranks.
+    Nothing else runs during it.
 
     context_traffic_s = calls · collective(context_traffic_bytes / calls), calls = 3 · layers / pp · accumulations
 
@@ -169,7 +172,8 @@ def context_traffic_s(
 
 
 def offload_traffic_s(offload_traffic_bytes: float, host_copy_bytes_per_s: float | None = None) -> float:
-    """Time in which one rank moves what a step keeps in host memory, if nothing else runs.
+    """Time in which one rank moves a step's offloaded data to and from host memory.
+    Nothing else runs during it.
 
     offload_traffic_s = offload_traffic_bytes / host_copy_bytes_per_s
 
@@ -206,7 +210,7 @@ def exposed_communication_s(
     expert_exposed_share: float,
     pipeline_exposed_share: float,
 ) -> float:
-    """Time of a step in which its ranks wait for traffic, or compute more slowly because of it.
+    """Time of a step lost to communication: waiting, or slower computation because of it.
 
     exposed_communication_s = data(beside compute_s in stage 3, else beside the last backward pass) + context(beside
         attention_s) + offload(beside compute_s) + shares of tensor, expert and pipeline traffic,
@@ -235,7 +239,7 @@ def exposed_communication_s(
 def bubble_ratio(
     pipeline_parallel: int, virtual_stages: int, pipeline_batches: float, pipeline_schedule: str | None
 ) -> float:
-    """Waiting of the stages of a pipeline for each other, against their work.
+    """Idle time of the stages of a pipeline relative to their work.
 
     bubble_ratio = (pp − 1) / (v · m) · (1, a third with zero-bubble H1, 0 with zero-bubble 2p and V)
 
@@ -267,7 +271,9 @@ _BUBBLES = {
 
 
 def _carried_s(carried_bytes: float, calls: float, ranks: int, bus_bytes_per_s: float, hop_s: float) -> float:
-    """Time of equal collectives one after another that carry so much over one rank's link."""
+    """Return the time of equal consecutive collectives that send this many bytes over one rank's
+    link.
+    """
     if ranks <= 1 or not carried_bytes:
         return 0.0
     if math.isinf(bus_bytes_per_s):
@@ -277,5 +283,7 @@ def _carried_s(carried_bytes: float, calls: float, ranks: int, bus_bytes_per_s: 
 
 
 def _beside(alone_s: float, beside_s: float, cost: float) -> float:
-    """What traffic costs that runs beside arithmetic: a slowing where it is hidden, all of it where it is longer."""
+    """Return the cost of traffic that overlaps with arithmetic: a slowdown while it is hidden, and
+    all that exceeds the arithmetic.
+    """
     return cost * min(alone_s, beside_s) + max(0.0, alone_s - beside_s)

@@ -1,4 +1,6 @@
-"""Training work: the tokens of a step and the floating-point operations that they cost, as done and as MFU counts them."""
+"""Training work: the tokens of a step and the floating-point operations that they cost, as done and
+as MFU counts them.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ def step_sequences(
 def accumulations(
     step_sequences: int, micro_batch_size: int | None, gradient_accumulation_steps: int | None, training_copies: int
 ) -> float:
-    """Micro-batches that one copy computes one after another in a step.
+    """Micro-batches that one data-parallel rank computes in sequence in a step.
 
     accumulations = step_sequences / (micro_batch_size · training_copies)
 
@@ -57,7 +59,7 @@ def accumulations(
 
 
 def pipeline_batches(engine: str | None, accumulations: float, micro_batch_size: int | None) -> float:
-    """Micro-batches that pass through the stages of a pipeline in a step, for each copy.
+    """Micro-batches that pass through the pipeline stages in a step, per data-parallel rank.
 
     pipeline_batches = accumulations; torchtitan sends each sequence of its local batch by itself
 
@@ -81,7 +83,7 @@ def step_tokens(
     generations: int | None,
     rollout_tensor_parallel: int | None,
 ) -> float:
-    """Tokens of one optimizer step over all ranks, every sequence as long as stated.
+    """Tokens of one optimizer step over all ranks, if every sequence has the declared length.
 
     step_tokens = step_sequences · sequence_length
 
@@ -112,7 +114,8 @@ def matrix_parameters(
     encoder_layers: int,
     encoder_parameters: int,
 ) -> float:
-    """Parameters that one token is multiplied with, the output head included and the look-up of its embedding not.
+    """Parameters that one token is multiplied with.
+    The output head counts, the look-up of the embedding does not.
 
     matrix_parameters = active_parameters (of a dense network all) − embedding of its own − encoder_parameters
 
@@ -140,7 +143,7 @@ def attended_tokens(
     sliding_window: int | None,
     linear_attention_layers: int,
 ) -> float:
-    """Earlier tokens that a token attends to, on average over a causal sequence and over the layers.
+    """Average number of tokens that a token attends to, over a causal sequence and all layers.
 
     attended_tokens = (full layers · s / 2 + sliding layers · (w − w² / 2s)) / layers
 
@@ -164,7 +167,7 @@ def attended_tokens(
 
 
 def matrix_step_flop(step_tokens: float, matrix_parameters: float, trained_share: float) -> float:
-    """Operations of the matrices in one step over all ranks, without what is computed again.
+    """Operations of the matrices in one step over all ranks, without recomputation.
 
     matrix_step_flop = step_tokens · (4 + 2 · trained_share) · matrix_parameters
 
@@ -185,7 +188,8 @@ def matrix_step_flop(step_tokens: float, matrix_parameters: float, trained_share
 def attention_step_flop(
     step_tokens: float, layers: int, attention_heads: int, head_dim: int, attended_tokens: float
 ) -> float:
-    """Operations of attention in one step over all ranks, the masked half and what kernels repeat left out.
+    """Operations of attention in one step over all ranks.
+    The masked half and what kernels recompute are left out.
 
     attention_step_flop = step_tokens · layers · 12 · heads · head_dim · attended_tokens
 
@@ -204,7 +208,7 @@ def attention_step_flop(
 
 
 def step_flop(matrix_step_flop: float, attention_step_flop: float) -> float:
-    """Operations that one step cannot do without, over all ranks.
+    """Minimum operations of one step over all ranks.
 
     step_flop = matrix_step_flop + attention_step_flop
 
@@ -222,7 +226,7 @@ def step_flop(matrix_step_flop: float, attention_step_flop: float) -> float:
 
 
 def counted_step_flop(matrix_step_flop: float, attention_step_flop: float) -> float:
-    """Operations of one step as utilisation is usually reported: attention with its masked half.
+    """Operations of one step as MFU usually counts them: attention includes its masked half.
 
     counted_step_flop = matrix_step_flop + 2 · attention_step_flop
 
@@ -241,7 +245,7 @@ def counted_step_flop(matrix_step_flop: float, attention_step_flop: float) -> fl
 
 
 def recompute(activation_checkpointing: str) -> float:
-    """Share of the layers' forward pass that is computed a second time in the backward pass.
+    """Share of the layers' forward pass that is recomputed in the backward pass.
 
     recompute = 1 for whole layers, 1/2 where every second matrix product is kept, else 0
 
@@ -274,7 +278,7 @@ def repeated_flop(
     hidden: int,
     recompute: float,
 ) -> float:
-    """Operations of one step that recomputation adds over all ranks.
+    """Operations of one step over all ranks that recomputation adds.
 
     repeated_flop = recompute · (matrix_step_flop / (2 + trained_share) · (1 − vocab · hidden / matrix_parameters)
                     + attention_step_flop / 3 where whole layers are repeated)

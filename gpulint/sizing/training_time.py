@@ -1,10 +1,12 @@
-"""Training time: how long the arithmetic of a step takes on a card, and the step with all that it waits for."""
+"""Training time: the arithmetic of a step on a GPU, and the whole step with everything that it
+waits for.
+"""
 
 from __future__ import annotations
 
 
 def half_flop_per_s(dense_bf16_flop_per_s: float | None, dense_fp16_flop_per_s: float | None) -> float:
-    """Dense peak of the card in 16 bits.
+    """Dense 16-bit peak of the GPU.
 
     half_flop_per_s = dense_bf16_flop_per_s, or dense_fp16_flop_per_s of a card without it
 
@@ -30,7 +32,7 @@ def training_peak_flop_per_s(
     dense_bf16_flop_per_s: float | None,
     dense_fp8_flop_per_s: float | None,
 ) -> float:
-    """Dense peak of the number format that the matrices of a run are computed in.
+    """Dense peak of the number format in which a run computes its matrices.
 
     training_peak_flop_per_s = dense_fp8_flop_per_s in FP8, else half_flop_per_s
 
@@ -54,7 +56,7 @@ def training_peak_flop_per_s(
 
 
 def clock_share(board_w: float, power_cap_w: float | None, power_exponent: float) -> float:
-    """Share of the card's speed that a lowered power limit leaves.
+    """Share of the GPU's speed that remains under a lowered power limit.
 
     clock_share = min(1, power_cap_w / board_w) ^ power_exponent
 
@@ -104,7 +106,7 @@ def matrix_s(
     stage_share: float,
     pipeline_parallel: int,
 ) -> float:
-    """Time of the matrix products of a step on the fullest stage, what is computed again included.
+    """Time of a step's matrix products on the fullest stage, including recomputation.
 
     matrix_s = (matrix_step_flop + repeated_flop) · excess · (1 + narrow_width · t / hidden)
                / (achievable_flop_per_s · world_size) · stage_share · pp
@@ -136,7 +138,7 @@ def attention_s(
     clock_share: float,
     world_size: int,
 ) -> float:
-    """Time of the attention of a step.
+    """Time of a step's attention.
 
     attention_s = attention_step_flop · (1 + 1/3 where layers are repeated) · excess / (half_flop_per_s · world_size)
 
@@ -171,7 +173,7 @@ def streamed_s(
     memory_bytes_per_s: float,
     memory_excess: float,
 ) -> float:
-    """Time of what a step streams through memory: norms, activations, residuals, casts and logits.
+    """Time of a step's memory-bound work: norms, activations, residuals, casts and logits.
 
     streamed_s = rank_tokens · (layers / pp · hidden · b · passes · (1 + recompute / 3) / t + vocab · logit bytes / (t · pp))
                  · memory_excess / memory_bytes_per_s
@@ -237,7 +239,7 @@ def update_s(
 
 
 def compute_s(matrix_s: float, attention_s: float, streamed_s: float) -> float:
-    """Time in which a rank computes the forward and backward passes of a step.
+    """Time of a rank's forward and backward passes in a step.
 
     compute_s = matrix_s + attention_s + streamed_s
 

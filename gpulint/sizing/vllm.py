@@ -1,4 +1,4 @@
-"""vLLM's own memory rule: what it profiles at start-up, and what is left for the KV cache."""
+"""vLLM's memory rule: what it profiles at start-up, and what is left for the KV cache."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from gpulint import units
 
 
 def max_model_len(trained_context: int) -> int:
-    """Longest sequence when nothing states it: what the checkpoint declares.
+    """Default maximum sequence length: the length that the checkpoint declares.
 
     Args:
         trained_context: [tokens]
@@ -26,7 +26,7 @@ def max_model_len(trained_context: int) -> int:
 def memory_budget_bytes(
     device_memory_bytes: float, unified_memory_bytes: int | None, gpu_memory_utilization: float
 ) -> float:
-    """Memory the engine may take on one GPU.
+    """Memory that the engine may use on one GPU.
 
     memory_budget_bytes = min(ceil(total · gpu_memory_utilization), device_memory_bytes)
 
@@ -72,7 +72,8 @@ def activation_bytes(
     draft_tokens: int,
     sampler_draft_share: float,
 ) -> float:
-    """Peak activations of the profiling run on one GPU: the larger of a full prefill and a full sampler step.
+    """Peak activations of the profiling run on one GPU.
+    They are those of a full prefill or of a full sampler step, whichever is larger.
 
     activation_bytes = max(prefill, sampler) + experts + slack (+ encoder · profiled_pictures)
                      max(prefill, sampler, max_num_seqs · encoder of one sequence) + slack   with cross-attention
@@ -117,7 +118,8 @@ def activation_bytes(
 
 
 def profiled_pictures(family: str, max_model_len: int) -> int:
-    """Largest pictures that the profiling run encodes at once: Qwen's networks take a video that fills the context.
+    """Maximum-size images that the profiling run encodes at once.
+    Qwen models take a video that fills the context.
 
     profiled_pictures = min(8, max(1, ⌊(max_model_len − 16384) / 16384⌋)) for Qwen's, else 1
 
@@ -153,7 +155,7 @@ _CROSS_ATTENTION = frozenset({"llama-3.2-vision"})
 
 
 def captured_graph_bytes(graph_bytes: float, enforce_eager: bool, graphs_in_budget: bool) -> float:
-    """CUDA graphs inside the budget; releases before 0.20 captured them outside it.
+    """CUDA graphs inside the budget. Releases before 0.20 captured them outside it.
 
     captured_graph_bytes = graph_bytes, or 0 without graphs or where they are not counted
 
@@ -171,7 +173,7 @@ def captured_graph_bytes(graph_bytes: float, enforce_eager: bool, graphs_in_budg
 
 
 def outside_bytes(context_bytes: float, graph_bytes: float, enforce_eager: bool, graphs_in_budget: bool) -> float:
-    """What one process holds beside its budget: the CUDA context and, before 0.20, the captured graphs.
+    """Memory of one process outside its budget: the CUDA context and, before 0.20, the CUDA graphs.
 
     outside_bytes = context_bytes + graph_bytes, without graphs where there are none or the budget has them
 
@@ -190,7 +192,7 @@ def outside_bytes(context_bytes: float, graph_bytes: float, enforce_eager: bool,
 
 
 def device_class(device_memory_bytes: float, generation: str, first_core: bool) -> str:
-    """Size class of the card in the engine's batch defaults.
+    """Size class of the GPU in the engine's batch defaults.
 
     From 160 GiB, from 70 GiB unless it is an A100, all others, and those below compute capability 8.0.
 
@@ -220,7 +222,7 @@ _BEFORE_AMPERE = frozenset({"pascal", "volta", "turing"})
 
 
 def whole_context_batch_tokens(max_model_len: int) -> int:
-    """Tokens of one forward pass when prompts are not cut into chunks, the default of early releases.
+    """Tokens of one forward pass without chunked prefill, the default of early releases.
 
     whole_context_batch_tokens = max(2048, max_model_len)
 
@@ -238,7 +240,7 @@ def whole_context_batch_tokens(max_model_len: int) -> int:
 
 
 def reserve_bytes(activation_bytes: float, captured_graph_bytes: float, non_torch_bytes: float) -> float:
-    """Activations, graphs and libraries on one GPU.
+    """Activations, CUDA graphs and libraries on one GPU.
 
     reserve_bytes = activation_bytes + captured_graph_bytes + non_torch_bytes
 
@@ -285,7 +287,7 @@ def loaded_bytes_per_gpu(
 def weight_buffer_bytes(
     rotary_table_bytes: float, rounding_bytes: float, absorbed_bytes: float, loader_slack_bytes: float
 ) -> float:
-    """What is loaded besides the weights themselves on one GPU.
+    """Buffers that are loaded on one GPU in addition to the weights.
 
     weight_buffer_bytes = rotary_table_bytes + rounding_bytes + absorbed_bytes + loader_slack_bytes
 
@@ -325,7 +327,7 @@ def lora_bytes(
     lora_expert_share: float,
     lora_vocabulary_tables: float,
 ) -> float:
-    """Slots for LoRA adapters on the fullest GPU, filled or not.
+    """LoRA adapter slots on the fullest GPU, filled or not.
 
     lora_bytes = max_loras · max_lora_rank · B · (stage_share · (layers · a + dense layers · m + moe_layers · e) + v)
     a = 4 · hidden + (2 · heads + 2 · kv_heads) · head_dim / tp              (query, key, value, output)
@@ -365,7 +367,7 @@ def lora_bytes(
 
 
 def expert_ranks(expert_parallel: bool, tensor_parallel: int, data_parallel: int) -> int:
-    """Ranks that whole routed experts are spread over.
+    """Ranks over which whole routed experts are distributed.
 
     expert_ranks = tp · dp with --enable-expert-parallel, else 1
 
@@ -409,7 +411,9 @@ def kv_group_layers(
 
 
 def _kinds(full: int, sliding: int, linear: int, uniform: bool) -> tuple[int, int, int]:
-    """Layers that keep every token, those that keep a window, and those that keep a state."""
+    """Return the layers that keep every token, those that keep a window, and those that keep a
+    state.
+    """
     return (full + sliding, 0, linear) if uniform and full else (full, sliding, linear)
 
 
@@ -424,7 +428,7 @@ def kv_page_bytes(
     state_element_bytes: float,
     tensor_parallel: int,
 ) -> float:
-    """One KV block of one layer on one GPU: as large as the largest kind of layer needs it.
+    """One KV block of one layer on one GPU, sized for the most demanding kind of layer.
 
     kv_page_bytes = max(block_size · kv_entry_bytes, block_size · sliding_kv_entry_bytes, state of one layer),
                     in whole blocks of an attention layer
@@ -473,7 +477,7 @@ def kv_blocks(
     encoder_layers: int,
     encoder_tokens: int | None,
 ) -> float:
-    """KV blocks that one sequence of the longest length takes, over all groups of layers.
+    """KV blocks that one sequence of maximum length takes, over all layer groups.
 
     kv_blocks = groups(full) · ceil(max_model_len / block)
               + groups(sliding) · (ceil(min(window − 1 + batches_in_flight · batch, max_model_len) / block) + 1)
@@ -522,7 +526,9 @@ def kv_blocks(
 
 
 def _block_tokens(page: float, entry: float, block_size: int) -> int:
-    """Tokens of a layer that one page holds: a whole multiple of the block size, or the block padded."""
+    """Return the tokens of a layer that one page holds: a whole multiple of the block size, or the
+    padded block.
+    """
     times = page / (block_size * entry)
     return block_size * max(1, int(times)) if times == int(times) else block_size
 
@@ -584,7 +590,7 @@ def kv_needed_bytes(
     max_model_len: int,
     family: str,
 ) -> float:
-    """KV cache and state of one sequence of the longest length on the fullest GPU, in vLLM's blocks.
+    """KV cache and state of one sequence of maximum length on the fullest GPU, in vLLM's blocks.
 
     kv_needed_bytes = kv_blocks · kv_group_layers · kv_page_bytes · stage_share + draft_kv_bytes_per_token · max_model_len
                     = 0 for encoders, whose attention sees the whole text at once
@@ -613,7 +619,8 @@ def kv_cache_bytes(
     loaded_bytes_per_gpu: float,
     reserve_bytes: float,
 ) -> float:
-    """Memory left for the KV cache on one GPU; negative when even the weights and the reserve are too much.
+    """Memory left for the KV cache on one GPU.
+    It is negative if even the weights and the reserve exceed the budget.
 
     kv_cache_bytes = what is stated, else memory_budget_bytes − loaded_bytes_per_gpu − reserve_bytes
 

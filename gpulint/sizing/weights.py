@@ -1,4 +1,4 @@
-"""Weights: how many parameters, in which bytes, on which GPU."""
+"""Weights: the number of parameters, their bytes, and their distribution over GPUs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _SHORT = {"half": "float16", "float": "float32"}
 
 
 def bytes_per_activation(weight_dtype: str) -> float:
-    """Bytes of one unquantised value.
+    """Bytes per unquantised value.
 
     Args:
         weight_dtype: as stated.
@@ -57,7 +57,7 @@ def bytes_per_activation(weight_dtype: str) -> float:
 
 
 def parameters(named_parameters: float, named_parameter_ratio: float) -> float:
-    """Parameters of a network of which only the name is known.
+    """Parameters of a model of which only the name is known.
 
     parameters = named_parameters · named_parameter_ratio
 
@@ -77,7 +77,8 @@ def parameters(named_parameters: float, named_parameter_ratio: float) -> float:
 
 
 def embedding_parameters(vocab: int, hidden: int, tied_embeddings: bool) -> int:
-    """Parameters of the embedding table and the output head, which quantised releases keep in 16 bits.
+    """Parameters of the embedding table and the output head.
+    Quantised releases keep them in 16 bits.
 
     embedding_parameters = vocab · hidden · (1 if tied else 2)
 
@@ -161,7 +162,7 @@ def weight_bytes(
     stored_bytes: int | None,
     loaded_as_stored: bool,
 ) -> float:
-    """Weights of the whole network in memory.
+    """All weights of the model in memory.
 
     weight_bytes = stored_bytes                                          (quantised, where its files say what they hold)
                  = parameters · b                                                       (one format for all)
@@ -196,7 +197,7 @@ def weight_bytes(
 
 
 def loaded_as_stored(weight_format: str, checkpoint_quantization: str | None) -> bool:
-    """Whether a quantised checkpoint's tensors lie in memory with the bytes they have in its files.
+    """Whether a quantised checkpoint's tensors take the same bytes in memory as in its files.
 
     loaded_as_stored = the format in memory is the checkpoint's own, and loading neither pads nor unpacks it
 
@@ -266,7 +267,7 @@ def weight_bytes_per_gpu(
 
 
 def table_bytes(vocab: int, hidden: int, bytes_per_activation: float) -> float:
-    """Bytes of the embedding table, which are those of the output head.
+    """Bytes of the embedding table. The output head has the same size.
 
     table_bytes = vocab · hidden · B
 
@@ -285,7 +286,7 @@ def table_bytes(vocab: int, hidden: int, bytes_per_activation: float) -> float:
 
 
 def stated_size_ratio(stated_parameters: float | None, parameters: float) -> float | None:
-    """The parameter count that the workload's own name states against that of its checkpoint.
+    """Parameter count in the workload's own name relative to that of its checkpoint.
 
     stated_size_ratio = stated_parameters / parameters
 
@@ -303,7 +304,7 @@ def stated_size_ratio(stated_parameters: float | None, parameters: float) -> flo
 
 
 def loaded_bytes_per_gpu(weight_bytes_per_gpu: float, weight_buffer_bytes: float) -> float:
-    """Weights and the buffers a framework adds to them, as engines print it after loading.
+    """Weights and the framework's buffers on one GPU, as engines print it after loading.
 
     loaded_bytes_per_gpu = weight_bytes_per_gpu + weight_buffer_bytes
 
