@@ -54,7 +54,7 @@ def norm_bytes(
                  2 · hidden · 8 + matrices · hidden · compute_bytes   32-bit stream: input, scaled, a cast before each matrix
 
     Args:
-        training_kernels: family of the kernels. family: of the network. hidden: width. gated_mlp: two read the MLP's input.
+        training_kernels: family of the kernels. family: of the model. hidden: width. gated_mlp: two read the MLP's input.
         attention_heads, kv_heads, head_dim: of norms on queries and keys. compute_bytes, parameter_bytes: of a value as
         computed, and of a weight as kept [bytes]. lora_rank: None when the norms are trained. compiled: torch.compile fuses them.
         sharding: FSDP and DeepSpeed cast the stream with the weights, autocast leaves it in 32 bits.
@@ -202,7 +202,7 @@ def kept_layer_bytes(
     Args:
         activation_checkpointing: what is recomputed. layer_activation_bytes: without recomputation [bytes].
         training_tokens: of a micro-batch. hidden, intermediate, attention_heads, kv_heads, head_dim: shape of a layer.
-        compute_bytes: of a value [bytes]. tensor_parallel, sequence_parallel: what ranks share out.
+        compute_bytes: of a value [bytes]. tensor_parallel, sequence_parallel: what ranks split.
     Returns:
         [bytes]
 
@@ -236,7 +236,7 @@ def micro_batches_in_flight(
     micro_batches_in_flight = min(m, pp) for one forward, one backward; · (1 + (pp − 1) / (pp · v)) interleaved
 
     Args:
-        pipeline_parallel: stages. virtual_stages: parts of the network on each. gradient_accumulation_steps: m, else None.
+        pipeline_parallel: stages. virtual_stages: parts of the model on each. gradient_accumulation_steps: m, else None.
     Returns:
         micro-batches
 
@@ -262,7 +262,7 @@ def kept_activation_bytes(
     kept_activation_bytes = kept_layer_bytes · ceil(layers / pp) · micro_batches_in_flight
 
     Args:
-        kept_layer_bytes: of one layer and micro-batch [bytes]. layers: of the network. pipeline_parallel: stages.
+        kept_layer_bytes: of one layer and micro-batch [bytes]. layers: of the model. pipeline_parallel: stages.
         micro_batches_in_flight: at once.
     Returns:
         [bytes]
@@ -282,7 +282,7 @@ def last_stage_activation_bytes(kept_layer_bytes: float, layers: int, pipeline_p
     last_stage_activation_bytes = kept_layer_bytes · ceil(layers / pp)
 
     Args:
-        kept_layer_bytes: of one layer and micro-batch [bytes]. layers: of the network. pipeline_parallel: stages.
+        kept_layer_bytes: of one layer and micro-batch [bytes]. layers: of the model. pipeline_parallel: stages.
     Returns:
         [bytes]
 
@@ -361,8 +361,8 @@ def loss_bytes(
 
     Args:
         training_tokens: of a micro-batch. vocab, hidden: entries and width. loss_bytes_per_logit: of logits and copies (fitted).
-        compute_bytes: of a value [bytes]. tensor_parallel: ranks that share the vocabulary. sequence_parallel: they share out
-        the tokens. family: of the network; logits that are capped are kept once more.
+        compute_bytes: of a value [bytes]. tensor_parallel: ranks that share the vocabulary. sequence_parallel: they split
+        the tokens. family: of the model; logits that are capped are kept once more.
     Returns:
         [bytes]
 

@@ -30,14 +30,14 @@ def attention_activation_bytes(
                                  with dropout a mask and a copy of the scores more; kept_scores of eager where nothing states
 
     Args:
-        family: of the network: a fused projection stays whole as long as its values are kept.
+        family: of the model: a fused projection stays whole as long as its values are kept.
         attention_heads, kv_heads, head_dim: shape: queries and output, keys and values. compute_bytes: of a value [bytes].
         attention_backend: `eager` keeps the scores, and keys and values for every query head; None what Transformers chooses.
         sequence_length: [tokens] context_parallel: ranks, else None.
         training_kernels: family of the kernels. sliding_layers, sliding_window: a window that is shorter than the sequence is a
         mask, with which Transformers repeats keys and values. linear_attention_layers: without softmax.
         kv_lora_rank, qk_rope_head_dim: of latent attention, else None. kept_scores: 1 where a family with dropout runs eager
-        unless told otherwise, else 0 (fitted).
+        by default, else 0 (fitted).
     Returns:
         [bytes]
     Validity: layers of delta rules and short convolutions are taken for attention; the scans of state-space layers (Mamba), which
@@ -55,7 +55,7 @@ def attention_activation_bytes(
         (`_attn`: queries and keys in 32 bits), gpt_oss (softmax as computed); traced.
     """
     if linear_attention_layers and family not in AS_ATTENTION:
-        raise LookupError("what state-space layers keep for the backward pass is not known")
+        raise LookupError("the activations of state-space layers are not known")
     wide, narrow = attention_heads * head_dim, kv_heads * head_dim
     fused = compute_bytes * (2 * wide + narrow) if family in FUSED_PROJECTION else 0
     lean = fused + _lean(
@@ -135,7 +135,7 @@ def score_gradient_bytes(
                            place with fused kernels), else 0
 
     Args:
-        family, attention_heads, compute_bytes: of the network. attention_backend, training_kernels: as in
+        family, attention_heads, compute_bytes: of the model. attention_backend, training_kernels: as in
         attention_activation_bytes. training_tokens: of a micro-batch. sequence_length: [tokens]
         context_parallel, tensor_parallel: ranks. kept_scores: as there.
     Returns:

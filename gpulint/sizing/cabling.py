@@ -169,7 +169,7 @@ def copper_reach_m(cable_medium: str, cable_bytes_per_s: float | None, optic: st
 
     Args:
         cable_medium: DAC, ACC or AEC. cable_bytes_per_s: speed of the link, else None [bytes/s].
-        optic: part number of the cable, which says the speed where it is not stated.
+        optic: part number of the cable, which gives the speed if none is stated.
     Returns:
         [m]; unlimited of other media, and where nothing is established
     Validity: the most favourable division into lanes: 5 m over four lanes of 25 Gb/s (100GBASE-CR4), 3 m over lanes of 50

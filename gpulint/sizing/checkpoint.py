@@ -25,7 +25,7 @@ def checkpoint_bytes(
     Returns:
         [bytes]
     Validity: gradients are not saved, nor is the frozen base below adapters. A second copy of the weights in 16 bits that some
-        trainers write beside the state (stage3_gather_16bit_weights_on_model_save) comes on top.
+        trainers write besides the state (stage3_gather_16bit_weights_on_model_save) comes on top.
 
     >>> checkpoint_bytes(70e9, 2, 4, None, 12, "resumable") / 1e9  # 14 bytes a parameter
     980.0

@@ -47,7 +47,7 @@ def governing_code(feed_voltage_v: float, electrical_code: str | None) -> str:
         return "NEC"
     if feed_voltage_v in IEC_VOLTS:
         return "IEC"
-    raise LookupError(f"{feed_voltage_v:g} V is in use under more than one electrical code")
+    raise LookupError(f"{feed_voltage_v:g} V is used under more than one electrical code")
 
 
 def line_voltage_v(feed_voltage_v: float, feed_phases: int, feed_wiring: str | None) -> float:
@@ -59,8 +59,8 @@ def line_voltage_v(feed_voltage_v: float, feed_phases: int, feed_wiring: str | N
         feed_voltage_v: as stated [V]. feed_phases: 1 or 3. feed_wiring: delta where that is stated.
     Returns:
         [V]
-    Validity: of a three-phase feed that states 120, 127, 220, 230, 240 or 277 V nobody can tell whether the voltage between
-        lines is meant or that to neutral, unless it says that it is wired in delta.
+    Validity: it is unknown whether 120, 127, 220, 230, 240 or 277 V of a three-phase feed is the voltage between
+        lines or that to neutral, unless the feed is declared as wired in delta.
 
     >>> line_voltage_v(208, 3, None), line_voltage_v(230, 1, None), line_voltage_v(240, 3, "delta")
     (208, 230, 240)
@@ -173,7 +173,7 @@ def breaker_usable_a(breaker_a: float, continuous_share: float, governing_code: 
         breaker_a: rating of the breaker [A]. continuous_share: ratio. governing_code: NEC or IEC.
     Returns:
         [A]
-    Validity: where four fifths of a standard rating are stated under the NEC, nobody can tell what was meant.
+    Validity: if 80 % of a standard rating is declared under the NEC, the meaning is unknown.
 
     >>> breaker_usable_a(60, 0.8), breaker_usable_a(32, 1.0)
     (48.0, 32.0)
@@ -181,7 +181,7 @@ def breaker_usable_a(breaker_a: float, continuous_share: float, governing_code: 
     Source: NFPA 70 (NEC) 2023, 210.20(A), 215.3; IEC 60364-4-43:2008, 433.1.
     """
     if is_breaker_derated(breaker_a, governing_code) and continuous_share < 1:
-        raise LookupError(f"{breaker_a:g} A is no rating of a breaker, but 80 % of one")
+        raise LookupError(f"{breaker_a:g} A is not a standard breaker rating, but 80 % of one")
     return breaker_a * continuous_share
 
 

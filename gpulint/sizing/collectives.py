@@ -28,7 +28,7 @@ def tensor_nominal_bytes_per_s(
     whose switches add up (a tree over two nodes sends each byte once where a ring sends it twice)
 
     Args:
-        tensor_medium: what joins them. tensor_parallel: ranks n.
+        tensor_medium: what connects them. tensor_parallel: ranks n.
         gpus_per_pod: GPUs of a node's pod. link_bytes_per_s, link_domain_gpus: of the direct link.
         host_link_bytes_per_s: of the host's bus [bytes/s].
         network_bytes_per_s_per_gpu: of the node's network [bytes/s]. rail_oversubscription: of the switches above.
@@ -89,7 +89,7 @@ def context_nominal_bytes_per_s(
     as tensor_nominal_bytes_per_s, at a stride of tp
 
     Args:
-        context_medium: what joins them. context_ranks: ranks, tensor_parallel apart.
+        context_medium: what connects them. context_ranks: ranks, tensor_parallel apart.
         gpus_per_pod: GPUs of a node's pod. link_bytes_per_s, link_domain_gpus: of the direct link.
         host_link_bytes_per_s: of the host's bus [bytes/s].
         network_bytes_per_s_per_gpu: of the node's network [bytes/s]. rail_oversubscription: of the switches above.
@@ -140,7 +140,7 @@ def data_nominal_bytes_per_s(
     as tensor_nominal_bytes_per_s, at a stride of tp · cp
 
     Args:
-        data_medium: what joins them. data_ranks: ranks, tensor_parallel · context_ranks apart.
+        data_medium: what connects them. data_ranks: ranks, tensor_parallel · context_ranks apart.
         gpus_per_pod: GPUs of a node's pod. link_bytes_per_s, link_domain_gpus: of the direct link.
         host_link_bytes_per_s: of the host's bus [bytes/s].
         network_bytes_per_s_per_gpu: of the node's network [bytes/s]. rail_oversubscription: of the switches above.
@@ -193,7 +193,7 @@ def expert_nominal_bytes_per_s(
     share of the GPU · (n − 1) / (n − ranks in one node) / oversubscription
 
     Args:
-        expert_medium: what joins them. expert_ranks: ranks, expert_stride apart.
+        expert_medium: what connects them. expert_ranks: ranks, expert_stride apart.
         gpus_per_pod: GPUs of a node's pod. link_bytes_per_s, link_domain_gpus: of the direct link.
         host_link_bytes_per_s: of the host's bus [bytes/s].
         network_bytes_per_s_per_gpu: of the node's network [bytes/s]. network_oversubscription: of the switches above.
@@ -245,7 +245,7 @@ def pipeline_nominal_bytes_per_s(
     as tensor_nominal_bytes_per_s for two ranks in different nodes: a GPU sends over its own share of the network
 
     Args:
-        pipeline_medium: what joins them. link_bytes_per_s, link_domain_gpus: of the direct link [bytes/s].
+        pipeline_medium: what connects them. link_bytes_per_s, link_domain_gpus: of the direct link [bytes/s].
         host_link_bytes_per_s: of the host's bus [bytes/s]. network_bytes_per_s_per_gpu: of the node's network [bytes/s].
         rail_oversubscription: of the switches above.
     Returns:

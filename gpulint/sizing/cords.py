@@ -75,8 +75,8 @@ def feed_draws(
 
     Args:
         server_group_w: of all servers of the group [W]. cord_shares: ratio by feed. servers: count.
-        psus: of one server. psu_inlet: of a supply; what hangs on a busbar takes three phases alike and has none of its own.
-        cords: of one server by feed; where none are stated a single supply hangs on some feed, and moves to no other.
+        psus: of one server. psu_inlet: of a supply; a busbar feeds all three phases equally and has no inlet.
+        cords: of one server by feed; if none are stated, a single supply uses some feed and moves to no other.
     Returns:
         by feed
     Validity: supplies of one server whose inlet is not known are counted where each gives so little that it has one phase;
@@ -98,7 +98,7 @@ def feed_draws(
 
 
 def _single_phase(group_w: float, servers: int, psus: int | None, inlet: str | None) -> float | None:
-    """Return the supplies of a group that hang on one phase each; None if this is unknown."""
+    """Return the supplies of a group that use one phase each; None if this is unknown."""
     if inlet in WHOLE or not servers:
         return 0
     if psus is None or (not psus and group_w):

@@ -8,13 +8,13 @@ from gpulint import hardware, shares, units
 def slice_share(accelerator: str, mig_profile: str | None, sharing: str | None) -> float:
     """Share of a whole GPU that one requested GPU or slice represents.
 
-    slice_share = 1 / (clients · slices), where the card is cut into so many slices at most, each for so many clients
+    slice_share = 1 / (clients · slices), where the GPU is cut into so many slices at most, each for so many clients
 
     Args:
-        accelerator: product. mig_profile: of the slice, None of a whole card. sharing: how a card is handed out in shares.
+        accelerator: id. mig_profile: of the slice, None of a whole GPU. sharing: how a GPU is shared (time-slicing, MPS).
     Returns:
         ratio
-    Validity: unknown where cards are handed out in shares, whose number is not stated; while all shares are taken.
+    Validity: unknown if GPUs are shared and their clients are not stated; it assumes that all shares are taken.
 
     >>> slice_share("h100-sxm-80gb", None, None), slice_share("h100-sxm-80gb", "3g.40gb", None)
     (1.0, 0.5)
@@ -25,7 +25,7 @@ def slice_share(accelerator: str, mig_profile: str | None, sharing: str | None) 
     """
     clients = shares.clients(sharing) if sharing else 1
     if not clients:
-        raise LookupError("the card is handed out in shares, and how many is not stated")
+        raise LookupError("the GPU is shared and its number of clients is not stated")
     slices = hardware.slices_per_card(mig_profile, accelerator) if mig_profile else 1
     if not slices:
         raise LookupError(f"{accelerator} has no slices {mig_profile}")
@@ -45,11 +45,11 @@ def machines_paid(
     """Machines that all replicas pay for.
     A fraction of a machine counts as such, unless no other workload can use the rest of it.
 
-    machines_paid = replicas · GPUs of a replica · share of a card / GPUs of a machine; replicas · pods where they are whole
+    machines_paid = replicas · GPUs of a replica · share of a GPU / GPUs of a machine; replicas · pods where they are whole
 
     Args:
         gpus_per_pod, gpus_per_replica: GPUs or slices. pods_per_replica: pods or nodes of one instance. replicas: instances.
-        machine_gpus: cards of a machine. slice_share: of a card that each is (ratio).
+        machine_gpus: GPUs of a machine. slice_share: of a GPU that each is (ratio).
         whole_node: the job takes its nodes whole. whole_machine: each pod has a machine of its own.
     Returns:
         machines

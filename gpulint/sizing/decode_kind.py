@@ -6,12 +6,12 @@ from __future__ import annotations
 def kernel_generation(generation: str) -> str:
     """GPU generation, in the classes for which serving kernels were measured.
 
-    The data-center cards of a generation share their kernels; workstation cards of Blackwell have others.
+    The data-center GPUs of a generation share their kernels; workstation GPUs of Blackwell have others.
 
     Args:
         generation: of the accelerator.
     Returns:
-        hopper, blackwell (data-center cards, Ultra included) or other.
+        hopper, blackwell (data-center GPUs, Ultra included) or other.
 
     >>> kernel_generation("blackwell-ultra"), kernel_generation("blackwell-rtx"), kernel_generation("ada")
     ('blackwell', 'other', 'other')
@@ -24,7 +24,7 @@ def kernel_generation(generation: str) -> str:
 def kernel_format(weight_format: str) -> str:
     """Number format of the weights, in the classes for which kernels differ.
 
-    Both 16-bit formats are one; weight-only formats were not measured enough to be told apart.
+    Both 16-bit formats are one; weight-only formats were not measured enough to be distinguished.
 
     Args:
         weight_format: in memory.
@@ -46,7 +46,7 @@ def decoder_kind(
 ) -> str:
     """Kind of the model's layers, in the classes for which kernels differ.
 
-    The first of these that a network has: an indexer, latent attention, recurrent states, routed experts; else it is dense.
+    The first of these that a model has: an indexer, latent attention, recurrent states, routed experts; else it is dense.
 
     Args:
         kv_lora_rank: of latent attention, else None. indexer_head_dim: of sparse attention, else None.

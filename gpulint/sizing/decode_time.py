@@ -121,7 +121,7 @@ def crossing_sum_s(
 
     Args:
         hidden: width. wave_tokens: of a group. bytes_per_activation: B [bytes]. attention_ranks: ranks.
-        link_domain_gpus: cards that one link domain spans. tensor_bus_bytes_per_s, tensor_hop_s: achieved among the ranks
+        link_domain_gpus: GPUs that one link domain spans. tensor_bus_bytes_per_s, tensor_hop_s: achieved among the ranks
             [bytes/s], [s], else None.
     Returns:
         [s]
@@ -195,9 +195,9 @@ def decode_overhead_s(
     decode_overhead_s = layers · layer_latency_s · kind · group + step_latency_s + batch · sequence_latency_s
 
     Args:
-        layers: of the network. wave_batch: sequences. layer_latency_s, step_latency_s, sequence_latency_s: (fitted) [s].
+        layers: of the model. wave_batch: sequences. layer_latency_s, step_latency_s, sequence_latency_s: (fitted) [s].
         layer_kind_ratio: of layers with experts, latent attention or states (fitted). layer_group_ratio: with and without
-            copies of the attention (fitted).
+            attention replicas (fitted).
     Returns:
         [s]
 
@@ -226,10 +226,10 @@ def decode_step_s(
 
     Args:
         shared_matrix_s, expert_matrix_s, decode_attention_s, decode_traffic_s, decode_overhead_s: parts [s].
-        draft_tokens: drafted one after the other before each step. layers: of the network. step_latency_s: (fitted) [s].
+        draft_tokens: drafted one after the other before each step. layers: of the model. step_latency_s: (fitted) [s].
     Returns:
         [s]
-    Validity: drafts come from one layer, as with MTP and EAGLE; those of another network take longer, of an n-gram less.
+    Validity: drafts come from one layer, as with MTP and EAGLE; those of another model take longer, of an n-gram less.
 
     >>> round(decode_step_s(0.0139, 0, 0.0007, 0.0012, 0.0044, 0, 80, 0.001), 4)
     0.0202

@@ -68,7 +68,7 @@ def decode_batch(
 
     Args:
         target_concurrency: requests of the whole service at once, else None. service_replicas: instances.
-        sequence_groups: copies of the attention in each. admission_limit: requests that a replica runs at once, else None.
+        sequence_groups: attention replicas in each. admission_limit: requests that a replica runs at once, else None.
     Returns:
         sequences.
 
@@ -206,12 +206,12 @@ def shared_read_bytes(
     shared_read_bytes = (weight_bytes − experts · b − table where it is not the output head) / attention_ranks
 
     Args:
-        weight_bytes: of the whole network [bytes]. expert_parameters: of routed experts. bytes_per_weight: b [bytes].
+        weight_bytes: of the whole model [bytes]. expert_parameters: of routed experts. bytes_per_weight: b [bytes].
         table_bytes: of the embedding table, of which a step reads single rows [bytes]. tied_embeddings: it is the head too.
         attention_ranks: that share them.
     Returns:
         [bytes]
-    Validity: encoders are counted although text does not pass through them (below 2 % of a large network).
+    Validity: encoders are counted although text does not pass through them (below 2 % of a large model).
 
     >>> round(shared_read_bytes(141107412992, 0, 2, 2101346304, False, 4) / 1e9, 1)  # Llama-3.1-70B on four ranks
     34.8
@@ -267,7 +267,7 @@ def sequence_read_bytes(
         attention_ranks: that share the states. decode_context_tokens: [tokens].
     Returns:
         [bytes]
-    Validity: layers that share another's cache read it as well; the sparse layers of all known networks choose 2,048 tokens.
+    Validity: layers that share another's cache read it as well; the sparse layers of all known models choose 2,048 tokens.
 
     >>> sequence_read_bytes(80, 0, 4096, 4096, None, None, 0, 0, 1, 1000)  # Llama-3.1-70B
     327680000.0

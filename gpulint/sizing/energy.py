@@ -24,7 +24,7 @@ def busy_board_share(
     """
     found = training_board_share if task == "training" else loaded_board_share
     if found is None:
-        raise LookupError("no measured share of the board's power")
+        raise LookupError("no measured share of board power for this accelerator")
     return found
 
 
@@ -38,11 +38,11 @@ def power_w(
 ) -> float:
     """Average power of all accelerators of the workload while they are busy.
 
-    power_w = min(board_w, power_cap_w) · busy_board_share · GPUs of a replica · share of a card · replicas
+    power_w = min(board_w, power_cap_w) · busy_board_share · GPUs of a replica · share of a GPU · replicas
 
     Args:
         board_w: of one accelerator [W]. power_cap_w: limit that is set, else None [W]. busy_board_share: ratio.
-        gpus_per_replica: GPUs or slices. slice_share: of a card that each is (ratio). replicas: instances.
+        gpus_per_replica: GPUs or slices. slice_share: of a GPU that each is (ratio). replicas: instances.
     Returns:
         [W]
     Validity: boards only; processors, fans, switches and power supplies are not in it.

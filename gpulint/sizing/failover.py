@@ -117,8 +117,8 @@ def least_surviving_va(
         of the rack, in the same order [VA]. redundancy: N, N+1 or 2N. supply_power_factor: ratio.
     Returns:
         [VA]
-    Validity: servers whose cords all hang on one side go dark with it, and burden no other; single supplies whose cords are not
-        stated are left out, since nobody knows with which side they go.
+    Validity: servers with all cords on one side fail with it and load no other side; single supplies whose cords are not
+        stated are left out, because their side is unknown.
 
     >>> one = ((draws.Draw("A", 5.0, 1.0),), (draws.Draw("A", 2.0, 1.0), draws.Draw("B", 2.0, 1.0)))
     >>> least_surviving_va(one, ("A", "B"), ("A", "B"), (10.0, 5.0), "2N", 1.0)

@@ -70,7 +70,7 @@ def sequence_cache_bytes(
     Source: QwenLM/Qwen3 docs/source/getting_started/speed_benchmark.md: 1,394 MB at 1 token of input, 2,066 MB at 6,144.
     """
     if kv_lora_rank:
-        raise LookupError("how the program keeps the KV cache of MLA is not modelled")
+        raise LookupError("the program's KV cache of MLA is not modelled")
     window = min(generated_length, sliding_window or generated_length)
     tokens = full_kv_layers * kv_entry_bytes * generated_length + sliding_kv_layers * sliding_kv_entry_bytes * window
     return tokens * stage_share + state_bytes
@@ -120,7 +120,7 @@ def decode_work_bytes(
         attention_heads, kv_heads, head_dim: shape. decode_copy_bytes: of copies of one layer's keys and values for every query
         head (fitted) [bytes]. allocated_mask: the program keeps a mask for the whole cache. legacy_cache: the cache of the
         step before lives until the next is complete. generation_cache_bytes: [bytes]
-        generation_cache: grown or allocated. layers: of the network. stage_share: of them. tensor_parallel: ranks.
+        generation_cache: grown or allocated. layers: of the model. stage_share: of them. tensor_parallel: ranks.
         batch_size: sequences. generated_length: of each [tokens]. vocab: entries; logits, their 32-bit copy and softmax.
     Returns:
         [bytes]
@@ -211,7 +211,7 @@ def layer_rotary_bytes(
     layer_rotary_bytes = layers · stage_share · 2 · trained_context · head_dim · B where each layer has one, else 0
 
     Args:
-        rotary_per_layer: each layer has a table. layers: of the network. stage_share: of them. trained_context: [tokens]
+        rotary_per_layer: each layer has a table. layers: of the model. stage_share: of them. trained_context: [tokens]
         head_dim: width of a head. bytes_per_activation: B [bytes].
     Returns:
         [bytes]
@@ -291,7 +291,7 @@ def head_copy_bytes(
 ) -> float:
     """Separate output head that a program keeps although the checkpoint shares one table.
 
-    head_copy_bytes = vocab · hidden · bytes_per_weight / tp for a tied table that is untied, else 0; in 16 bits beside FP8
+    head_copy_bytes = vocab · hidden · bytes_per_weight / tp for a tied table that is untied, else 0; in 16 bits besides FP8
 
     Args:
         tied_embeddings: of the checkpoint. unties_embeddings: the program has a matrix of its own. vocab, hidden: of the table.
@@ -334,7 +334,7 @@ def load_excess_bytes(
 
     Args:
         engine: litgpt quantises as it loads. quantization: as asked for, else None. joins_projections: queries, keys and values
-        become one matrix after loading. family: of the network; some checkpoints have them as one. hidden, attention_heads,
+        become one matrix after loading. family: of the model; some checkpoints have them as one. hidden, attention_heads,
         kv_heads, head_dim, layers, vocab: shape. bytes_per_weight, bytes_per_activation: B [bytes].
         stage_share: of the layers. tensor_parallel: ranks.
     Returns:
@@ -373,7 +373,7 @@ def generation_reserved_bytes(
     Args:
         generation_peak_bytes: of tensors [bytes]. generation_cache: grown or allocated. generation_cache_bytes: complete [bytes].
         prompt_work_bytes: [bytes]. prompt_excess: blocks of it that stay (fitted).
-        cache_growth_excess: freed pieces of a cache that was joined anew for each token (fitted).
+        cache_growth_excess: freed pieces of a cache that was rebuilt for each token (fitted).
         legacy_cache, generation_held_bytes: a peak that is reached while tokens are generated has a second cache already [bytes].
         generation_slack_bytes: partly filled segments, graphs and what conversion left (fitted) [bytes].
     Returns:
@@ -430,7 +430,7 @@ def generation_total_bytes(
 
     Args:
         generation_peak_bytes, generation_weight_bytes, weight_bytes_per_gpu, generation_cache_bytes: of the fullest GPU [bytes].
-        weight_bytes: of the whole network [bytes]. cpu_offload_bytes: kept in host memory [bytes].
+        weight_bytes: of the whole model [bytes]. cpu_offload_bytes: kept in host memory [bytes].
         stage_share: of the layers on the fullest GPU. tensor_parallel, pipeline_parallel: ranks.
     Returns:
         [bytes]
@@ -519,5 +519,5 @@ def generation_weight_headroom_bytes(
     """
     left = device_memory_bytes - weight_bytes_per_gpu - generation_context_bytes
     if spills and left < 0:
-        raise LookupError("layers that do not fit are kept in host memory: how many is the loader's choice")
+        raise LookupError("the loader decides how many layers stay in host memory")
     return left

@@ -40,11 +40,11 @@ def workload_gpus(
     workload_gpus = gpus_per_replica · replicas · slice_share
 
     Args:
-        gpus_per_replica: GPUs or slices. replicas: instances. mig_profile: of a slice, None of a whole card.
-        sharing: how a card is handed out in shares. slice_share: of a card that each is, where it is not a whole one (ratio).
+        gpus_per_replica: GPUs or slices. replicas: instances. mig_profile: of a slice, None of a whole GPU.
+        sharing: how a GPU is shared (time-slicing, MPS). slice_share: of a GPU that each is, where it is not a whole one (ratio).
     Returns:
         GPUs
-    Validity: the fixed number of instances; unknown where cards are handed out in shares whose number is not stated.
+    Validity: the fixed number of instances; unknown if GPUs are shared and their clients are not stated.
 
     >>> workload_gpus(4, 3, None, None), workload_gpus(1, 2, "3g.40gb", None, 0.5)
     (12, 1.0)
@@ -54,7 +54,7 @@ def workload_gpus(
     if mig_profile is None and sharing is None:
         return gpus_per_replica * replicas
     if slice_share is None:
-        raise LookupError("the card is handed out in shares, and how many is not stated")
+        raise LookupError("the GPU is shared and its number of clients is not stated")
     return gpus_per_replica * replicas * slice_share
 
 

@@ -17,7 +17,7 @@ def server_inlets_w(inlets_w: float | None, inlet_share: float) -> float:
         draws at most (ratio, fitted).
     Returns:
         [W]
-    Validity: sources disagree on what stands there. NetBox means what the port consumes, and adds it up; much of its library
+    Validity: sources disagree on its meaning. NetBox means what the port consumes, and adds it up; much of its library
         of device types holds the rating of a supply instead, of which the server draws a part, as others back it.
 
     >>> server_inlets_w(1500, 1.0), round(server_inlets_w(18000, 0.36))

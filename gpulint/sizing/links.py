@@ -1,7 +1,7 @@
 """Links: over what the ranks of each kind of parallelism reach one another, and how fast that is on paper.
 
 Ranks lie in the order of Megatron-LM: tensor innermost, then context, then data, with pipeline stages outermost. A group of
-n ranks at a stride of s spans s · n GPUs in a row, and uses the widest medium that joins all of them.
+n ranks at a stride of s spans s · n GPUs in a row, and uses the widest medium that connects all of them.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def joined_gpus(
         nvlink_bridge: a bridge is stated. gpus_per_pod: of one pod, which may be a part of a node.
         node_link, node_gpus: of the machine type, or None.
     Returns:
-        GPUs; 1 where there is no direct link. Bridges join two.
-    Validity: pods of one instance may lie on one node, where links join them too; nothing in a spec promises it.
+        GPUs; 1 where there is no direct link. A bridge connects two.
+    Validity: pods of one instance may lie on one node, where links connect them too; nothing in a spec promises it.
 
     >>> joined_gpus("nvlink4", 8, False, 8), joined_gpus("nvlink4", 8, False, 4), joined_gpus("nvlink5", 72, False, 4)
     (8, 4, 72)
@@ -101,7 +101,7 @@ def rail_oversubscription(network_oversubscription: float, rail_optimized: bool 
         network_oversubscription: what nodes can send against what the switches above carry. rail_optimized: as stated, else None.
     Returns:
         ratio
-    Validity: for groups of as many nodes as one set of rail switches joins (32 in NVIDIA's reference design). An all-to-all
+    Validity: for groups of as many nodes as one set of rail switches connects (32 in NVIDIA's reference design). An all-to-all
         leaves the rails in any case.
 
     >>> rail_oversubscription(2, True), rail_oversubscription(2, None)

@@ -26,7 +26,7 @@ def weight_format(checkpoint_quantization: str | None, quantization: str | None)
     if checkpoint_quantization == "mxfp4":
         return "mxfp4"
     if not quantization or not quantization.startswith(_OF_FILES):
-        raise LookupError("the file's name does not state its type")
+        raise LookupError("the file name does not show its quantisation type")
     return quantization
 
 
@@ -145,8 +145,8 @@ def loaded_bytes_per_gpu(
     loaded_bytes_per_gpu = (weight_bytes − embedding) · offloaded / layers · stage_share − cpu_offload_bytes
 
     Args:
-        weight_bytes: of the whole network [bytes]. vocab, hidden, tied_embeddings: of the embedding table, which stays
-            with the CPU; a tied one is needed twice. bytes_per_weight: [bytes]. layers: of the network.
+        weight_bytes: of the whole model [bytes]. vocab, hidden, tied_embeddings: of the embedding table, which stays
+            with the CPU; a tied one is needed twice. bytes_per_weight: [bytes]. layers: of the model.
         gpu_layers: as stated; the output head is the first of them. stage_share: of the layers on the fullest GPU.
         cpu_offload_bytes: kept in host memory [bytes].
     Returns:
@@ -184,7 +184,7 @@ def unplaced_bytes(
     unplaced_bytes = weight_bytes − embeddings − cpu_offload_bytes − parallel_size · device_memory_bytes, at least 0
 
     Args:
-        weight_bytes: of the whole network [bytes]. embedding_parameters: of the embedding table and the output head.
+        weight_bytes: of the whole model [bytes]. embedding_parameters: of the embedding table and the output head.
         bytes_per_weight: [bytes]. parallel_size: GPUs. device_memory_bytes: of one [bytes].
         cpu_offload_bytes: kept in host memory on purpose [bytes].
     Returns:
@@ -266,7 +266,7 @@ def kv_needed_bytes(
         max_num_batched_tokens: of one physical batch [tokens]. block_size: padding of the context [tokens].
     Returns:
         [bytes]
-    Validity: of MLA the compressed entry alone; builds b5137 to b7956 kept values beside it.
+    Validity: of MLA the compressed entry alone; builds b5137 to b7956 kept values besides it.
 
     >>> kv_needed_bytes(36, 0, 1024, 1024, 36, 999, 1.0, 0, 4096, 1, False, None, False, 512, 256) / 2**20  # Qwen2.5-3B
     144.0

@@ -26,7 +26,7 @@ def weight_format(
     if quantization in _GROUPED:
         return "int4-g128"
     if quantization:
-        raise LookupError(f"--model-format {quantization} of a checkpoint that is not listed as quantised")
+        raise LookupError(f"--model-format {quantization} with a checkpoint that is not listed as quantised")
     if weight_dtype == "auto":
         return "float16" if checkpoint_dtype == "float32" else checkpoint_dtype
     return weight_dtype
@@ -127,7 +127,7 @@ def prefill_buffer_bytes(
         prefill_buffer_share: 0 for TurboMind, up to 1 for PyTorch, which halves the tokens where they do not fit (fitted).
     Returns:
         [bytes]
-    Validity: which backend runs is decided by the network, even where `--backend turbomind` is stated.
+    Validity: which backend runs is decided by the model, even where `--backend turbomind` is stated.
 
     >>> prefill_buffer_bytes(8192, 128, 152064, 1) / 2**30  # Qwen2.5-7B on an L4
     2.392822265625
@@ -154,7 +154,7 @@ def reserve_bytes(
 
     Args:
         device_memory_bytes, loaded_bytes_per_gpu, prefill_buffer_bytes: [bytes]. non_torch_bytes: (fitted) [bytes].
-        kv_cache_free_fraction: share of free memory. engine_version: until 0.2.1 it is of all the card's memory.
+        kv_cache_free_fraction: share of free memory. engine_version: until 0.2.1 it is of all the GPU's memory.
     Returns:
         [bytes]
     Validity: before 0.2.2 a share that weights and context leave no room for cannot be allocated: the reserve then exceeds
@@ -205,7 +205,7 @@ def kv_cache_bytes(
     Source: LMDeploy v0.18.0, lmdeploy/pytorch/engine/executor/base.py, update_configs.
     """
     if linear_attention_layers or speculative:
-        raise LookupError("states and drafts take a part of the memory that is not modelled")
+        raise LookupError("the memory of recurrent states and drafts is not modelled")
     return memory_budget_bytes - loaded_bytes_per_gpu - reserve_bytes
 
 

@@ -46,7 +46,7 @@ def adapter_parameters(
     if lora_rank is None:
         return 0
     if lora_targets is None:
-        raise LookupError("the matrices that carry adapters are not stated")
+        raise LookupError("the target matrices of the adapters are not stated")
     wide, narrow, inner = attention_heads * head_dim, kv_heads * head_dim, intermediate or 0
     attention = {"q": hidden + wide, "k": hidden + narrow, "v": hidden + narrow, "o": wide + hidden}
     mlp = {"g": hidden + inner if gated_mlp else 0, "u": hidden + inner, "d": inner + hidden}
@@ -72,9 +72,9 @@ def trainable_parameters(
     trainable_parameters = adapter_parameters + trained_tables · vocab · hidden with LoRA, else parameters
 
     Args:
-        parameters: of the network. lora_rank: None without LoRA. adapter_parameters: of LoRA's matrices.
+        parameters: of the model. lora_rank: None without LoRA. adapter_parameters: of LoRA's matrices.
         quantization: of the base at load, else None: such weights are not trained.
-        trained_tables: vocabulary tables that are trained whole beside adapters. vocab, hidden: of one.
+        trained_tables: vocabulary tables that are trained whole besides adapters. vocab, hidden: of one.
     Returns:
         parameters
     Validity: copies of tables are counted as wide as adapters are kept.
@@ -88,7 +88,7 @@ def trainable_parameters(
         ModulesToSaveWrapper (a copy beside the frozen module).
     """
     if lora_rank is None and quantization is not None:
-        raise LookupError(f"weights in {quantization} are not trained, and the rank of adapters is not stated")
+        raise LookupError(f"weights in {quantization} cannot be trained directly, and no LoRA rank is stated")
     return parameters if lora_rank is None else adapter_parameters + trained_tables * vocab * hidden
 
 
@@ -215,11 +215,11 @@ def adapter_activation_bytes(
     Args:
         lora_rank: None without LoRA. lora_targets: letters of the matrices. hidden, intermediate: widths.
         attention_heads, head_dim: input of the output projection. adapter_bytes, compute_bytes: of a value [bytes].
-        autocast: matrix products run in the number format of the computation. family: of the network; one matrix for
+        autocast: matrix products run in the number format of the computation. family: of the model; one matrix for
         queries, keys and values has one input. gated_mlp: the MLP has a gate. layers, moe_layers: all, and routed;
         shared_intermediate: of experts that every token visits; routed ones carry no adapters. sharding: FSDP gathers
         adapters in the number format of the computation. compiled: the attention's output is kept once, the MLP's product
-        made anew. lora_dropout: share of an adapter's input that is dropped.
+        computed again. lora_dropout: share of an adapter's input that is dropped.
     Returns:
         [bytes]
 

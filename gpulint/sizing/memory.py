@@ -30,7 +30,7 @@ def device_memory_bytes(
     >>> device_memory_bytes(None, 121.69, None, 0, 121.69, 19.69)  # DGX Spark: CUDA's total and what is free at boot
     102.0
 
-    Source: CUDA out-of-memory messages and nvidia-smi of the same cards (MLPerf Training v5.1 logs);
+    Source: CUDA out-of-memory messages and nvidia-smi of the same GPUs (MLPerf Training v5.1 logs);
         MiaAI-Lab/GLM-5.3-Flash-EXL3-2x-DGX-Sparks issue 47 (2026-08-30): 101.3 to 102.2 of 121.69 GiB free, headless.
     """
     if slice_memory_bytes is not None:
@@ -86,8 +86,8 @@ def serving_device_bytes(serving_peak_bytes: float, outside_bytes: float, device
     serving_device_bytes = min(serving_peak_bytes + outside_bytes, device_memory_bytes)
 
     Args:
-        serving_peak_bytes: inside the engine's budget [bytes]. outside_bytes: beside it [bytes].
-        device_memory_bytes: of the card [bytes].
+        serving_peak_bytes: inside the engine's budget [bytes]. outside_bytes: besides it [bytes].
+        device_memory_bytes: of the GPU [bytes].
     Returns:
         [bytes]
 
@@ -202,7 +202,7 @@ def single_gpu_share(
     single_gpu_share = (weight_bytes + kv_needed_bytes · tp · pp + reserve_bytes) / memory_budget_bytes
 
     Args:
-        weight_bytes: of the network [bytes]. kv_needed_bytes, reserve_bytes: on one of the present GPUs [bytes].
+        weight_bytes: of the model [bytes]. kv_needed_bytes, reserve_bytes: on one of the present GPUs [bytes].
         tensor_parallel, pipeline_parallel: ranks of the present layout. memory_budget_bytes: of one GPU [bytes].
     Returns:
         ratio
@@ -253,7 +253,7 @@ def offloaded_bytes(cpu_offload_bytes: float, weight_bytes: float, stage_share: 
     offloaded_bytes = min(cpu_offload_bytes, weight_bytes · stage_share / tp)
 
     Args:
-        cpu_offload_bytes: as stated for each GPU [bytes]. weight_bytes: of the whole network [bytes].
+        cpu_offload_bytes: as stated for each GPU [bytes]. weight_bytes: of the whole model [bytes].
         stage_share: of the layers on the fullest stage. tensor_parallel: ranks.
     Returns:
         [bytes]

@@ -30,7 +30,7 @@ def mlp_activation_bytes(
     Args:
         intermediate, moe_intermediate, shared_intermediate: widths. gated_mlp: three matrices. hidden: width of the stream.
         layers, moe_layers: all, and routed. experts_per_token: that a token visits. compute_bytes: of a value [bytes].
-        training_kernels, compiled: fused kernels recompute the activation. family: of the network.
+        training_kernels, compiled: fused kernels recompute the activation. family: of the model.
         expert_parallel_size: ranks, else None. expert_imbalance: fullest against mean rank (fitted).
         lora_rank: None when the last matrix is trained, else its input is not kept.
     Returns:

@@ -11,7 +11,7 @@ def trainable_parameters(
     trainable_parameters = adapter_parameters with LoRA, else parameters − encoder_parameters
 
     Args:
-        parameters, encoder_parameters: of the network, and of its towers. lora_rank: None without LoRA.
+        parameters, encoder_parameters: of the model, and of its towers. lora_rank: None without LoRA.
         adapter_parameters: of LoRA's matrices. quantization: of the base at load, else None: such weights are not trained.
     Returns:
         parameters
@@ -25,5 +25,5 @@ def trainable_parameters(
     if lora_rank is not None:
         return adapter_parameters
     if quantization is not None:
-        raise LookupError(f"weights in {quantization} are not trained, and the rank of adapters is not stated")
+        raise LookupError(f"weights in {quantization} cannot be trained directly, and no LoRA rank is stated")
     return parameters - encoder_parameters

@@ -96,7 +96,7 @@ def service_tokens_per_s_ceiling(
 
     Args:
         service_replicas: instances. replica_batch: sequences of one at most. weight_read_floor_s: least time of a step [s].
-        token_flop: operations of one token [FLOP]. best_flop_per_s: of a card [FLOP/s].
+        token_flop: operations of one token [FLOP]. best_flop_per_s: of a GPU [FLOP/s].
         sequence_groups, attention_ranks, layer_ranks, pipeline_parallel: ranks, which make the GPUs.
     Returns:
         [tokens/s]
@@ -189,7 +189,7 @@ def replica_batch(max_num_seqs: int, sequence_groups: int) -> int:
     replica_batch = max_num_seqs · groups
 
     Args:
-        max_num_seqs: of one group at most. sequence_groups: copies of the attention in the replica.
+        max_num_seqs: of one group at most. sequence_groups: attention replicas in the replica.
     Returns:
         requests
 
@@ -268,7 +268,7 @@ def offload_read_floor_s(offloaded_bytes: float, host_link_bytes_per_s: float) -
         offloaded_bytes: weights of one GPU in host memory [bytes]. host_link_bytes_per_s: nominal, one way [bytes/s].
     Returns:
         [s]
-    Validity: dense networks, each of whose weights every token passes through.
+    Validity: dense models, each of whose weights every token passes through.
 
     >>> offload_read_floor_s(16e9, 32e9)
     0.5

@@ -102,7 +102,7 @@ def loaded_bytes_per_gpu(
     loaded_bytes_per_gpu = (weight_bytes − embedding) · stage_share
 
     Args:
-        weight_bytes: of the whole network [bytes]. vocab, hidden, tied_embeddings: of the embedding table, which stays
+        weight_bytes: of the whole model [bytes]. vocab, hidden, tied_embeddings: of the embedding table, which stays
             with the CPU; a tied one is needed twice. bytes_per_weight: [bytes]. stage_share: of the layers on the fullest GPU.
     Returns:
         [bytes]

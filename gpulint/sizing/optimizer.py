@@ -97,7 +97,7 @@ def optimizer_bytes_per_parameter(
     """Bytes of optimizer state per trained weight, including a 32-bit master weight.
 
     optimizer_bytes_per_parameter = moments · width + (4 if master), width = of moment_dtype, else 4 with a master copy, else
-                                    parameter_bytes; 2 of a master copy beside 16-bit moments, whose upper half is the weight
+                                    parameter_bytes; 2 of a master copy besides 16-bit moments, whose upper half is the weight
 
     Args:
         optimizer: its name. parameter_bytes: of one weight [bytes]. master_weights: the optimizer keeps a 32-bit copy.
@@ -118,7 +118,7 @@ def optimizer_bytes_per_parameter(
     >>> optimizer_bytes_per_parameter("adam-fused", 2, True, "bfloat16")  # Megatron's precision-aware optimizer
     6
 
-    Validity: paged moments lie in managed memory, which the driver moves to the host when the card is full.
+    Validity: paged moments lie in managed memory, which the driver moves to the host when the GPU is full.
 
     Source: Rajbhandari et al., ZeRO, 2020, section 3.1 (12 bytes with the master copy); Dettmers et al., 8-bit Optimizers via
         Block-wise Quantization, 2022; bitsandbytes 0.44 optim/optimizer.py, blocksize 256; EleutherAI cookbook,
@@ -165,7 +165,7 @@ def step_bytes_per_parameter(
 IN_BACKWARD = "-in-backward"
 PAGED = "paged-"
 BOTH = "bfloat16+float32"
-"""Gradients in 16 bits as they are made, and their sum in 32 bits beside them."""
+"""Gradients in 16 bits as they are made, and their sum in 32 bits besides them."""
 BLOCK = 256
 EIGHT_BIT = {"adam-8bit": 2, "adamw-8bit": 2, "lion-8bit": 1, "sgd-8bit": 1}
 """Optimizers with 8-bit moments, and how many."""
@@ -181,5 +181,5 @@ WIDTHS = {"float32": 4, "float16": 2, "bfloat16": 2, "bfloat16-or-float16": 2}
 
 def _width(dtype: str) -> int:
     if dtype not in WIDTHS:
-        raise LookupError(f"{dtype} is no number format of trained weights")
+        raise LookupError(f"{dtype} is not a number format for trained weights")
     return WIDTHS[dtype]

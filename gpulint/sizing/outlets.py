@@ -28,7 +28,7 @@ def outlet_needs(servers: int, plugged_supplies: float, psu_inlet: str) -> Mappi
         servers: of the group. plugged_supplies: of one server. psu_inlet: of a supply, as C20.
     Returns:
         count by inlet
-    Validity: what hangs on a busbar needs no outlet.
+    Validity: a server on a busbar needs no outlet.
 
     >>> outlet_needs(4, 6, "C20"), outlet_needs(18, 0, "busbar")
     ({'C20': 24}, {})

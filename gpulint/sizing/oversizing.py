@@ -18,7 +18,7 @@ def copy_bytes(weight_bytes: float, kv_needed_bytes: float, tensor_parallel: int
     copy_bytes = weight_bytes + kv_needed_bytes · tp · pp
 
     Args:
-        weight_bytes: of the network [bytes]. kv_needed_bytes: on one of the present GPUs [bytes].
+        weight_bytes: of the model [bytes]. kv_needed_bytes: on one of the present GPUs [bytes].
         tensor_parallel, pipeline_parallel: ranks of the present layout.
     Returns:
         [bytes]; an upper bound where ranks hold the same KV entries.
@@ -37,7 +37,7 @@ def card_share(copy_bytes: float, device_memory_bytes: float) -> float:
     card_share = copy_bytes / device_memory_bytes
 
     Args:
-        copy_bytes: weights and one longest sequence [bytes]. device_memory_bytes: of one card or slice [bytes].
+        copy_bytes: weights and one longest sequence [bytes]. device_memory_bytes: of one GPU or slice [bytes].
     Returns:
         ratio; activations and libraries come on top.
 
@@ -58,15 +58,15 @@ def card_price_ratio(
 ) -> float:
     """List price of this GPU relative to the cheapest GPU that holds one replica.
 
-    card_price_ratio = price of one present card / min of price of one card with memory ≥ copy_bytes / 0.8
+    card_price_ratio = price of one present GPU / min of price of one GPU with memory ≥ copy_bytes / 0.8
 
     Args:
-        accelerator: id of the present card. cloud, instance_type: where it is rented, as far as stated; unstated, the
-        least ratio of all clouds that list the card. copy_bytes: weights and one longest sequence [bytes].
+        accelerator: id of the present GPU. cloud, instance_type: where it is rented, if stated; else the
+        least ratio of all clouds that list the GPU. copy_bytes: weights and one longest sequence [bytes].
         checkpoint_dtype: format of the weights, where it is known; bfloat16 wants compute capability 8.0.
     Returns:
-        ratio of prices of one card, its share of the machine; 1 where no price or no cheaper card is listed.
-    Validity: list prices of the catalog, on demand; a card of another maker is none that would do.
+        ratio of prices of one GPU, its share of the machine; 1 where no price or no cheaper GPU is listed.
+    Validity: list prices of the catalog, on demand; GPUs of other vendors are not considered.
 
     >>> round(card_price_ratio("h100-sxm-80gb", "gcp", None, 5e9, "bfloat16"), 1)  # an L4
     15.6
@@ -94,14 +94,14 @@ def load_price_ratio(
 ) -> float:
     """List price of this GPU relative to the cheapest GPU that carries the declared load.
 
-    load_price_ratio = price of one present card / min of price of one card with memory ≥ copy_bytes / 0.8, bandwidth and
-        dense 16-bit peak ≥ 3 · load_share of the present card's, and weight_bytes / bandwidth ≤ target_tpot_s / 3
+    load_price_ratio = price of one present GPU / min of price of one GPU with memory ≥ copy_bytes / 0.8, bandwidth and
+        dense 16-bit peak ≥ 3 · load_share of the present GPU's, and weight_bytes / bandwidth ≤ target_tpot_s / 3
 
     Args:
-        as of card_price_ratio. weight_bytes: of the network [bytes]. load_share: of what the present cards carry.
+        as of card_price_ratio. weight_bytes: of the model [bytes]. load_share: of what the present GPUs carry.
         target_tpot_s: time per token that is wanted, where it is stated [s].
     Returns:
-        ratio; 1 where no price or no such card is listed.
+        ratio; 1 where no price or no such GPU is listed.
 
     >>> round(load_price_ratio("h100-sxm-80gb", "gcp", None, 17e9, 16e9, 0.02, 0.2, "bfloat16"), 1)  # an L4
     15.6
@@ -110,7 +110,7 @@ def load_price_ratio(
     >>> load_price_ratio("h100-sxm-80gb", "gcp", None, 17e9, 16e9, 0.3, 0.05, "bfloat16")
     1.0
 
-    Source: as card_price_ratio. The third of the time and of the resources is our choice: it only says which cards are worth
+    Source: as card_price_ratio. The third of the time and of the resources is our choice: it only says which GPUs are worth
         a try.
     """
     card = hardware.accelerator(accelerator)
@@ -142,15 +142,16 @@ def work_price_ratio(
     The smallest ratio over bandwidth, arithmetic and memory counts, since any of them may be the
     bottleneck.
 
-    work_price_ratio = max over cards of min over (bandwidth, dense 16-bit peak, memory beside a copy) of
-        (price / resource of the present card) / (price / resource of the other)
+    work_price_ratio = max over GPUs of min over (bandwidth, dense 16-bit peak, memory beyond one replica) of
+        (price / resource of the present GPU) / (price / resource of the other)
 
     Args:
-        as of card_price_ratio. weight_bytes: of the network [bytes], which the other card must read for a token of a
+        as of card_price_ratio. weight_bytes: of the model [bytes], which the other GPU must read for a token of a
         single answer within 30 ms.
     Returns:
-        ratio; 1 where no other card is cheaper for all three, or no price is listed. Unstated, the least of all clouds.
-    Validity: nominal bandwidth and dense peaks. A card that is cheaper for one resource only may be the right one: an H100
+        ratio; 1 where no other GPU is cheaper for all three, or no price is listed.
+        If no cloud is stated, the minimum over all clouds.
+    Validity: nominal bandwidth and dense peaks. A GPU that is cheaper for one resource only may be the right one: an H100
         gives more bandwidth for a dollar than an L4 where its price is low.
 
     >>> round(work_price_ratio("h100-sxm-80gb", "gcp", None, 5.2e9, 5.0e9, "bfloat16"), 1)
@@ -181,14 +182,14 @@ def training_price_ratio(
 ) -> float:
     """Cost of a training run's arithmetic on this GPU relative to another that holds its step.
 
-    training_price_ratio = max over cards of (price / dense 16-bit peak of the present card) / (price / peak of the other)
+    training_price_ratio = max over GPUs of (price / dense 16-bit peak of the present GPU) / (price / peak of the other)
 
     Args:
-        accelerator, cloud, instance_type: as of card_price_ratio. training_needed_bytes: of a step on one card [bytes].
+        accelerator, cloud, instance_type: as of card_price_ratio. training_needed_bytes: of a step on one GPU [bytes].
         training_dtype: format that the run computes in; bfloat16 wants compute capability 8.0.
     Returns:
-        ratio; 1 where no other card is cheaper, or no price is listed. Unstated, the least of all clouds.
-    Validity: nominal dense peaks; small batches reach less of a fast card's than of a slow one's, which favours the other.
+        ratio; 1 where no other GPU is cheaper, or no price is listed. If no cloud is stated, the minimum over all clouds.
+    Validity: nominal dense peaks; small batches reach less of a fast GPU's than of a slow one's, which favours the other.
 
     >>> round(training_price_ratio("a100-sxm4-80gb", "gcp", None, 7e9, "bfloat16"), 1)  # against an L4
     2.8
@@ -219,8 +220,8 @@ def step_share(
     step_share = (training_needed_bytes + (training_copies − 1) · (kept_activation_bytes + loss_bytes)) / device_memory_bytes
 
     Args:
-        training_needed_bytes: of a step on one card, of which kept_activation_bytes and loss_bytes grow with the
-        micro-batch [bytes]. training_copies: data-parallel copies. device_memory_bytes: of one card [bytes].
+        training_needed_bytes: of a step on one GPU, of which kept_activation_bytes and loss_bytes grow with the
+        micro-batch [bytes]. training_copies: data-parallel ranks. device_memory_bytes: of one GPU [bytes].
     Returns:
         ratio; what one layer needs besides what is kept grows too, by less.
 
@@ -390,8 +391,8 @@ def needed_ranks(
     min n = 2^k with n ≥ fitting_tensor_parallel, n ≥ 2 · load_share · tp and weight_bytes / (n · bandwidth) ≤ target_tpot_s / 2
 
     Args:
-        fitting_tensor_parallel: ranks that hold the network; 0 when none do. weight_bytes: of the network [bytes].
-        memory_bytes_per_s: of one card [bytes/s]. target_tpot_s: time per token that is wanted, where it is stated [s].
+        fitting_tensor_parallel: ranks that hold the model; 0 when none do. weight_bytes: of the model [bytes].
+        memory_bytes_per_s: of one GPU [bytes/s]. target_tpot_s: time per token that is wanted, where it is stated [s].
         load_share: of what the present ranks carry. tensor_parallel: present ranks.
     Returns:
         ranks; at most the present ones.
@@ -415,7 +416,7 @@ def ranks_over_need(tensor_parallel: int, needed_ranks: int) -> float:
     ranks_over_need = tp / needed_ranks
 
     Args:
-        tensor_parallel: present ranks. needed_ranks: those worth a try.
+        tensor_parallel: present ranks. needed_ranks: those proposed.
     Returns:
         ratio
 
@@ -454,7 +455,7 @@ def requests_copy_bytes(copy_bytes: float, weight_bytes: float, requests_context
     requests_copy_bytes = weight_bytes + (copy_bytes − weight_bytes) · requests_context / max_model_len
 
     Args:
-        copy_bytes: weights and one longest sequence [bytes]. weight_bytes: of the network [bytes]. requests_context,
+        copy_bytes: weights and one longest sequence [bytes]. weight_bytes: of the model [bytes]. requests_context,
         max_model_len: context that requests need, and that is stated [tokens].
     Returns:
         [bytes]; a lower bound where windows or states keep a part of the cache constant.

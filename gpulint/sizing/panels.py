@@ -28,7 +28,7 @@ def feed_when_lost(
 
     Args:
         feed_name: of the feed. feed_names, failing_sides: of all feeds of the rack, in the same order.
-        known_feed_draws: of the groups of servers that are known. is_redundant: the rack is to survive the loss of a side.
+        known_feed_draws: of the groups of servers that are known. is_redundant: the rack must survive the loss of a side.
     Returns:
         [W] by the side that fails
     Validity: what the servers of a rack without redundancy do when a side fails is not counted.
@@ -57,7 +57,7 @@ def panel_when_lost(
     panel_when_lost[s] = load_diversity · Σ over feeds and panels of what each carries without s, or as it is
 
     Args:
-        each_feed_when_lost: of every feed that hangs on it [W by side]. each_panel_when_lost: of every panel [W by side].
+        each_feed_when_lost: of every feed connected to it [W by side]. each_panel_when_lost: of every panel [W by side].
         load_diversity: largest load of all at once against the sum of their largest (ratio).
     Returns:
         [W] by the side that fails
@@ -154,7 +154,7 @@ def panel_capacity_w(
     Source: definition.
     """
     if breaker_a is not None and feed_usable_va is None:
-        raise LookupError("what the breaker of the panel carries is not known: its voltage and phases are to be stated")
+        raise LookupError("the capacity of the panel's breaker is not known: state its voltage and phases")
     by_breaker = None if feed_usable_va is None else feed_usable_va * supply_power_factor
     return min((one for one in (by_breaker, power_limit_w) if one is not None), default=None)
 

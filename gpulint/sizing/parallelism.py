@@ -11,7 +11,7 @@ def stage_share(layers: int, pipeline_parallel: int) -> float:
     stage_share = ceil(layers / pp) / layers
 
     Args:
-        layers: of the network. pipeline_parallel: stages.
+        layers: of the model. pipeline_parallel: stages.
     Returns:
         ratio
 
@@ -65,7 +65,7 @@ def heads_remainder(attention_heads: int, tensor_parallel: int) -> int:
     heads_remainder = attention_heads mod tp
 
     Args:
-        attention_heads: of the network. tensor_parallel: ranks.
+        attention_heads: of the model. tensor_parallel: ranks.
     Returns:
         heads; an engine that shards by heads refuses anything but 0.
 
@@ -83,7 +83,7 @@ def kv_heads_remainder(kv_heads: int, kv_lora_rank: int | None, tensor_parallel:
     kv_heads_remainder = kv_heads mod tp if tp ≤ kv_heads, else tp mod kv_heads; 0 for MLA
 
     Args:
-        kv_heads: of the network. kv_lora_rank: set for MLA, whose cache is not divided. tensor_parallel: ranks.
+        kv_heads: of the model. kv_lora_rank: set for MLA, whose cache is not divided. tensor_parallel: ranks.
     Returns:
         heads or ranks.
 
@@ -103,7 +103,7 @@ def layers_remainder(layers: int, pipeline_parallel: int) -> int:
     layers_remainder = layers mod pp
 
     Args:
-        layers: of the network. pipeline_parallel: stages.
+        layers: of the model. pipeline_parallel: stages.
     Returns:
         layers; vLLM gives one more to some stages, others refuse anything but 0.
 
@@ -157,7 +157,7 @@ def experts_remainder(experts: int | None, redundant_experts: int, expert_ranks:
     experts_remainder = (experts + redundant_experts) mod expert_ranks; 0 without experts
 
     Args:
-        experts: routed experts of a layer, else None. redundant_experts: further copies. expert_ranks: ranks.
+        experts: routed experts of a layer, else None. redundant_experts: additional copies. expert_ranks: ranks.
     Returns:
         experts.
     Validity: vLLM refuses a remainder only with --enable-eplb; otherwise some ranks hold one expert more.

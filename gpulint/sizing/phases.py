@@ -127,7 +127,7 @@ def feed_lines_a(
     if feed_phases != PHASES:
         return (sum(one.draw_w for one in on) / line_voltage_v / supply_power_factor,)
     if any(one.supplies is None or one.supplies != int(one.supplies) for one in on):
-        raise LookupError("how many supplies of a server hang on the feed is not known")
+        raise LookupError("the number of a server's supplies on this feed is not known")
     return tuple(one / line_voltage_v / supply_power_factor for one in _lines(_spread(on), line_voltage_v))
 
 

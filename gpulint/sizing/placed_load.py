@@ -133,7 +133,7 @@ def placed_group_w(
         group_busy_gpus: of them that compute.
     Returns:
         [W]
-    Validity: of servers that belong to no pool nobody says what runs there: idle at the least, else busy.
+    Validity: it is unknown what runs on servers outside every pool: at best they are idle, else busy.
 
     >>> placed_group_w(6000, 30_000, 0.5, 32, 8), placed_group_w(6000, 30_000, 0.5), placed_group_w(6000, 30_000, 0.0)
     (12000.0, 30000, 6000)

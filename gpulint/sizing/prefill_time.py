@@ -52,10 +52,10 @@ def ttft_floor_s(
 
     Args:
         prompt_flop: of the prompt [FLOP]. weight_read_floor_s: reading what one token touches [s].
-        attention_ranks, layer_ranks, pipeline_parallel: ranks, which make the GPUs. best_flop_per_s: of the card [FLOP/s].
+        attention_ranks, layer_ranks, pipeline_parallel: ranks, which make the GPUs. best_flop_per_s: of the GPU [FLOP/s].
     Returns:
         [s]
-    Validity: nothing is cached, nobody else waits, full peak on all GPUs.
+    Validity: no prefix is cached, no other request waits, all GPUs run at full peak.
 
     >>> round(ttft_floor_s(286e12, 0.0104, 4, 4, 1, 1979e12) * 1e3)
     36
@@ -89,9 +89,9 @@ def prefill_s(
 
     Args:
         prompt_flop: [FLOP]. expert_token_flop: of one token in routed experts [FLOP]. request_prompt_tokens: [tokens].
-        layers, hidden: of the network. attention_ranks, layer_ranks: ranks. bytes_per_activation: B [bytes].
+        layers, hidden: of the model. attention_ranks, layer_ranks: ranks. bytes_per_activation: B [bytes].
         matrix_flop_per_s: peak of one GPU [FLOP/s]. message_s_per_byte: of a sum over the ranks (fitted) [s/byte].
-        prefill_excess, prefill_release_ratio: time against the peak, by card, format and kind of network, and by release
+        prefill_excess, prefill_release_ratio: time against the peak, by GPU, format and kind of model, and by release
             (fitted). prefill_latency_s: whatever the prompt's length (fitted) [s].
     Returns:
         [s]
@@ -125,7 +125,7 @@ def ttft_s(
     Args:
         prefill_s: of one prompt [s]. decode_step_s: that is under way [s]. decode_batch: sequences of a group.
         queued_share: of the other prompts, those that come before it (fitted).
-        first_token_latency_s: of the server around the network (fitted) [s]. ttft_floor_s: what physics allows [s].
+        first_token_latency_s: of the server around the model (fitted) [s]. ttft_floor_s: what physics allows [s].
     Returns:
         [s]
     Validity: a band: how requests arrive decides.

@@ -9,7 +9,7 @@ SIMPLE_GELU = frozenset({"gpt-2", "gpt-j", "gpt-neo", "phi-2"})
 ONE_INPUT_MATRIX = frozenset({"phi-3", "glm-4"})
 """Families with one matrix for gate and up, whose output stays whole."""
 MORE_STREAMS = {"gpt-2": 6, "stablelm-2": 6, "olmo-2": 3}
-"""Tensors of the stream that are alive beside the MLP where they are not four."""
+"""Tensors of the stream that are alive besides the MLP where they are not four."""
 
 
 def prompt_cache_bytes(
@@ -62,7 +62,7 @@ def prompt_mlp_bytes(
                        experts of a token that are computed at once
 
     Args:
-        family: of the network. hidden, intermediate, moe_intermediate, shared_intermediate: widths. gated_mlp: three matrices.
+        family: of the model. hidden, intermediate, moe_intermediate, shared_intermediate: widths. gated_mlp: three matrices.
         experts, experts_per_token: of a routed layer. expert_token_share: of the visits that one grouped product computes
         (fitted). bytes_per_activation: B [bytes]. tensor_parallel: ranks. batch_size: sequences. prompt_tokens: of each [tokens].
     Returns:

@@ -214,7 +214,7 @@ def floor_load_kg_per_m2(
         footprint_share: that the aisles do not carry (ratio, fitted).
     Returns:
         [kg/m²]
-    Validity: a row of racks side by side; the adverse world counts what the rack itself stands on.
+    Validity: a row of racks side by side; the worst scenario counts what the rack itself stands on.
 
     >>> round(floor_load_kg_per_m2(1360, None, 0.6, 1.068, 1.4, 1))
     2122

@@ -21,7 +21,7 @@ def checkpoint_interval_s(save_steps: int | None, step_s: float) -> float:
     Source: definition.
     """
     if save_steps is None:
-        raise LookupError("how many steps lie between two checkpoints is not stated")
+        raise LookupError("the number of steps between two checkpoints is not stated")
     return save_steps * step_s
 
 
@@ -37,7 +37,7 @@ def checkpoint_stall(checkpoint_write_s: float, checkpoint_interval_s: float, ch
     Returns:
         ratio
     Validity: the copy to host memory, seconds at most, is left out; a save in the background waits for the one before. Slow
-        writing and slow steps meet in the adverse world, which is not the worst one.
+        writing and slow steps coincide in the worst scenario, although slow writing with fast steps would be worse.
 
     >>> round(checkpoint_stall(98.0, 1800.0, False), 3), checkpoint_stall(98.0, 1800.0, True)
     (0.052, 0.0)

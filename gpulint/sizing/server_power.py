@@ -45,7 +45,7 @@ def boards_share(server_gpus: int, board_w: float, power_cap_w: float | None, se
     boards_share = server_gpus · min(board_w, power_cap_w) / server_max_w
 
     Args:
-        server_gpus: accelerators in it. board_w: of one [W]. power_cap_w: limit that is set for each card, else None [W].
+        server_gpus: accelerators in it. board_w: of one [W]. power_cap_w: limit that is set for each GPU, else None [W].
         server_max_w: maximum power of the server [W].
     Returns:
         ratio
@@ -66,7 +66,7 @@ def heat_share(server_heat_w: float, server_max_w: float, server_measured_w: flo
 
     Args:
         server_heat_w: heat of one [W]. server_max_w: maximum power of one [W].
-        server_measured_w: highest that was measured, else None [W]. capped_w: that a limit of the cards saves [W].
+        server_measured_w: highest that was measured, else None [W]. capped_w: that a limit of the GPUs saves [W].
     Returns:
         ratio
     Validity: 0.97 to 1.11 of the machines of catalog/servers.csv that publish both; physics says 1.
@@ -87,7 +87,7 @@ def planned_share(server_max_w: float, published_max_w: float | None, capped_w: 
 
     Args:
         server_max_w: maximum power of one [W]. published_max_w: of a server that comes in one make only, else None [W].
-        capped_w: that a limit of the cards saves [W].
+        capped_w: that a limit of the GPUs saves [W].
     Returns:
         ratio
     Validity: sources of one vendor differ by up to a twentieth (DGX B300: 14.5, 15 and 15.1 kW), integrators of NVL72 racks
@@ -143,7 +143,7 @@ def capped_w(power_cap_w: float | None, server_gpus: int | None = None, board_w:
     capped_w = server_gpus · max(0, board_w − power_cap_w)
 
     Args:
-        power_cap_w: limit that is set for each card, else None [W]. server_gpus: accelerators in it. board_w: of one [W].
+        power_cap_w: limit that is set for each GPU, else None [W]. server_gpus: accelerators in it. board_w: of one [W].
     Returns:
         [W]
     Validity: fans and supplies save a little more, which is left out.
@@ -166,7 +166,7 @@ def board_under_cap(power_cap_w: float | None, board_w: float) -> tuple[float | 
     board_under_cap = power_cap_w, board_w
 
     Args:
-        power_cap_w: limit that is set for each card, else None [W]. board_w: of one [W].
+        power_cap_w: limit that is set for each GPU, else None [W]. board_w: of one [W].
     Returns:
         [W], [W]
 
@@ -187,10 +187,10 @@ def board_under_cap_most_w(
     board_under_cap_most_w = max(board_w) where power_cap_w is alike
 
     Args:
-        power_cap_w: limit that is set for each card, else None [W]. known_board_under_cap: limits and boards of all servers [W].
+        power_cap_w: limit that is set for each GPU, else None [W]. known_board_under_cap: limits and boards of all servers [W].
     Returns:
         [W]
-    Validity: a limit that a room states is for its largest cards, and leaves smaller ones as they are.
+    Validity: a limit that a room states is for its largest GPUs, and leaves smaller ones as they are.
 
     >>> board_under_cap_most_w(500, ((500, 700), (500, 350), (None, 1000)))
     700
@@ -214,7 +214,7 @@ def server_w(
     server_max_w itself where it is below published_max_w by as much already
 
     Args:
-        server_measured_w: highest that was measured, else None [W]. capped_w: that a limit of the cards saves [W].
+        server_measured_w: highest that was measured, else None [W]. capped_w: that a limit of the GPUs saves [W].
         server_max_w: that its vendor publishes [W]. server_estimated_w: where none is published [W].
         server_inlets_w: by its inlets, where its accelerators are not known either [W].
         published_max_w: of a server that comes in one make only, else None [W].
@@ -253,7 +253,7 @@ def server_planned_heat_w(
         server_heat_w: that its vendor publishes [W]. server_max_w: that its vendor publishes [W].
     Returns:
         [W]
-    Validity: all electricity becomes heat. NVIDIA prints 38,557 BTU/hr (11.3 kW) beside 10.2 kW for DGX H100: sources
+    Validity: all electricity becomes heat. NVIDIA prints 38,557 BTU/hr (11.3 kW) besides 10.2 kW for DGX H100: sources
         disagree, and cooling is planned for the larger.
 
     >>> round(server_planned_heat_w(10200, None, 11300, 10200)), server_planned_heat_w(9100, 9100, 11300, 10200)

@@ -19,7 +19,7 @@ def output_tokens_per_s(
 
     Args:
         decode_batch: sequences of a group. sequence_groups: groups of a replica. tpot_s, ttft_s: [s].
-        request_output_tokens: of an answer [tokens]. admitted_sequences: by the KV cache, where it can be told, else None.
+        request_output_tokens: of an answer [tokens]. admitted_sequences: by the KV cache if it is known, else None.
     Returns:
         [tokens/s]
 
@@ -68,7 +68,7 @@ def admission_limit(admitted_sequences: int) -> int:
     Source: definition.
     """
     if admitted_sequences < 1:
-        raise LookupError("the KV cache holds no request of that length")
+        raise LookupError("the KV cache cannot hold a single request of that length")
     return admitted_sequences
 
 

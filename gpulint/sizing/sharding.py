@@ -49,10 +49,10 @@ def shard_ranks(
 def sharding_stage(sharding: str, zero_stage: int | None) -> int:
     """ZeRO stage: which states the data-parallel ranks shard.
 
-    DeepSpeed's is stated; FSDP shares out everything unless it is stated, Megatron's distributed optimizer its state.
+    DeepSpeed states it. FSDP shards everything unless stated otherwise, Megatron's distributed optimizer its state.
 
     Args:
-        sharding: library that shares the states out. zero_stage: as stated, else None.
+        sharding: library that shards the states. zero_stage: as stated, else None.
     Returns:
         0 nothing, 1 optimizer state, 2 gradients too, 3 weights too.
 
@@ -65,7 +65,7 @@ def sharding_stage(sharding: str, zero_stage: int | None) -> int:
     if sharding in STAGES:
         return zero_stage if zero_stage is not None and sharding == "fsdp" else STAGES[sharding]
     if sharding != "deepspeed":
-        raise LookupError(f"{sharding} is no way to share states out that is listed")
+        raise LookupError(f"{sharding} is not a listed kind of sharding")
     if zero_stage is None:
         raise LookupError("DeepSpeed's stage is not stated")
     return zero_stage
@@ -90,7 +90,7 @@ def shard_share(
     shard_share = (dense / shard_ranks + experts / max(1, shard_ranks / ep)) / stage_parameters
 
     Args:
-        stage_parameters: of one rank before sharing out. expert_parameters: routed, of the network. layers: of it.
+        stage_parameters: of one rank before sharding. expert_parameters: routed, of the model. layers: of it.
         pipeline_parallel, tensor_parallel: ranks. expert_parallel_size,
         expert_tensor_parallel: ranks, else None. shard_ranks: that share states out.
     Returns:
@@ -123,7 +123,7 @@ def layer_parameters(
     layer_parameters = (parameters − vocab · hidden · tables) / layers / tp
 
     Args:
-        parameters: of the network. vocab, hidden, tied_embeddings: its vocabulary tables. layers: of the network.
+        parameters: of the model. vocab, hidden, tied_embeddings: its vocabulary tables. layers: of the model.
         tensor_parallel: ranks.
     Returns:
         parameters
@@ -162,7 +162,7 @@ def gathered_bytes(
                      b · gathered_share · all where that is more, b · min(all, max(live_parameters, two layers)) with ZeRO-3
 
     Args:
-        sharding, sharding_stage, shard_ranks: how states are shared out; nothing is gathered on one rank, and below stage 3 by
+        sharding, sharding_stage, shard_ranks: how states are sharded; nothing is gathered on one rank, and below stage 3 by
         FSDP alone.
         layer_parameters, stage_parameters: of one layer, and of all of one rank. vocab, hidden, tied_embeddings: its tables.
         pipeline_parallel, tensor_parallel: ranks. compute_bytes: of one gathered weight [bytes].
@@ -215,7 +215,7 @@ def waiting_bytes(
                     layer's weights, which the last layer has let go
 
     Args:
-        sharding, sharding_stage, shard_ranks: how states are shared out; 0 but for FSDP on several ranks.
+        sharding, sharding_stage, shard_ranks: how states are sharded; 0 but for FSDP on several ranks.
         layer_parameters: of one layer. vocab, hidden: of the head. pipeline_parallel, tensor_parallel: ranks.
         compute_bytes: of a gathered weight and of a gradient as it is made [bytes].
         frozen_bytes_per_parameter: of a frozen weight [bytes]. lora_rank: None when the head is trained.
@@ -255,7 +255,7 @@ def unshared_load_bytes(
     unshared_load_bytes = stage_parameters · b in stage 3 of DeepSpeed without zero.Init, else 0
 
     Args:
-        sharding, sharding_stage: how states are shared out. zero_init: the network is made in shards (zero.Init).
+        sharding, sharding_stage: how states are sharded. zero_init: the model is made in shards (zero.Init).
         stage_parameters: of one rank. compute_bytes, frozen_bytes_per_parameter: of a trained and of a frozen weight [bytes].
         lora_rank: None without LoRA.
     Returns:
@@ -290,7 +290,7 @@ def root_gathered_bytes(
     root_gathered_bytes = tables · vocab · hidden / tp · compute_bytes
 
     Args:
-        sharding, sharding_stage, shard_ranks: how states are shared out; 0 but for stage 3 of FSDP on several ranks, which
+        sharding, sharding_stage, shard_ranks: how states are sharded; 0 but for stage 3 of FSDP on several ranks, which
         gathers the tables again for the backward pass.
         vocab, hidden, tied_embeddings: tables. pipeline_parallel, tensor_parallel: ranks.
         compute_bytes: of a gathered weight [bytes]. gathered_tables: of the root's group (fitted).
@@ -331,7 +331,7 @@ def root_reduction_bytes(
                            that is more: 4 · compute_bytes, layer_parameters · reduced_bytes_per_parameter
 
     Args:
-        sharding, sharding_stage, shard_ranks: how states are shared out; 0 but for FSDP on several ranks.
+        sharding, sharding_stage, shard_ranks: how states are sharded; 0 but for FSDP on several ranks.
         layer_parameters: of one layer. vocab, hidden, tied_embeddings: tables. pipeline_parallel, tensor_parallel: ranks.
         reduced_bytes_per_parameter, compute_bytes: of a gradient as it is reduced, and as it is made [bytes].
         lora_rank: None when the tables are trained. gathered_tables: of the root's group (fitted); one of its own is
@@ -375,7 +375,7 @@ def reduction_bytes(
                       trained_share · bucket_parameters · compute_bytes DeepSpeed
 
     Args:
-        sharding, sharding_stage, shard_ranks: how states are shared out; nothing is reduced on one rank.
+        sharding, sharding_stage, shard_ranks: how states are sharded; nothing is reduced on one rank.
         layer_parameters, stage_parameters: of one layer, and of all of one rank. trained_share: of them.
         reduced_bytes_per_parameter, compute_bytes: of a gradient as it is reduced, and as it is made [bytes].
         bucket_parameters: of DeepSpeed's buckets (fitted).
@@ -417,7 +417,7 @@ def bucket_bytes(
     bucket_bytes = stage_parameters · trained_share · gradient_bytes_per_parameter with DDP on several ranks, else 0
 
     Args:
-        sharding, shard_ranks: how many ranks hold copies. stage_parameters: of one rank. trained_share: of them.
+        sharding, shard_ranks: the ranks with the same weights. stage_parameters: of one rank. trained_share: of them.
         gradient_bytes_per_parameter: [bytes]
     Returns:
         [bytes]

@@ -36,7 +36,7 @@ def stage_batches_remainder(micro_batches: float, pipeline_parallel: int) -> int
     stage_batches_remainder = micro_batches mod pp
 
     Args:
-        micro_batches: that one copy computes for a step. pipeline_parallel: stages.
+        micro_batches: that one data-parallel rank computes for a step. pipeline_parallel: stages.
     Returns:
         micro-batches; Megatron's interleaved schedule refuses anything but 0 unless larger groups of them are asked for.
 
@@ -47,7 +47,7 @@ def stage_batches_remainder(micro_batches: float, pipeline_parallel: int) -> int
         remainder of M … divided by N … should be 0, or larger than or equal to the pipeline-parallel size").
     """
     if micro_batches != int(micro_batches):
-        raise LookupError("the batch of a step is no whole number of micro-batches")
+        raise LookupError("the batch of a step is not a whole number of micro-batches")
     return int(micro_batches) % max(1, pipeline_parallel)
 
 
@@ -105,7 +105,7 @@ def attention_copies_remainder(tensor_parallel: int, data_parallel: int) -> int:
     attention_copies_remainder = tp mod dp
 
     Args:
-        tensor_parallel: ranks. data_parallel: copies of the attention inside them.
+        tensor_parallel: ranks. data_parallel: attention replicas inside them.
     Returns:
         ranks; SGLang refuses anything but 0.
 
@@ -141,7 +141,7 @@ def decode_context_limit(kv_heads: int, kv_lora_rank: int | None, tensor_paralle
     decode_context_limit = tp for MLA, tp / kv_heads rounded down otherwise, at least 1
 
     Args:
-        kv_heads: of the network. kv_lora_rank: set for MLA. tensor_parallel: ranks.
+        kv_heads: of the model. kv_lora_rank: set for MLA. tensor_parallel: ranks.
     Returns:
         ranks; vLLM refuses more.
 
@@ -178,7 +178,7 @@ def rollout_heads_remainder(attention_heads: int, rollout_tensor_parallel: int |
     rollout_heads_remainder = attention_heads mod rollout_tensor_parallel; 0 where none is stated
 
     Args:
-        attention_heads: of the network. rollout_tensor_parallel: ranks of one engine, else None.
+        attention_heads: of the model. rollout_tensor_parallel: ranks of one engine, else None.
     Returns:
         heads
 

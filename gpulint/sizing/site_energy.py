@@ -26,7 +26,7 @@ def busy_share(utilization: float | None, busy_time_share: float) -> float:
     Source: Weng et al., Beware of Fragmentation, USENIX ATC 2023, trace of 6,212 GPUs: 54 % are taken at a time.
     """
     if utilization is not None and utilization > 1:
-        raise LookupError("GPUs compute all the time at the most: utilization is a share up to 100 %")
+        raise LookupError("utilization is at most 100 %")
     return busy_time_share if utilization is None else utilization
 
 

@@ -10,10 +10,10 @@ from gpulint.sizing import collectives, links
 def state_ranks(sharding_stage: int, shard_ranks: int, training_copies: int, context_ranks: int) -> int:
     """Ranks that hold one set of the states of a model-parallel part.
 
-    state_ranks = shard_ranks, at most training_copies · cp; 1 where nothing is shared out
+    state_ranks = shard_ranks, at most training_copies · cp; 1 where nothing is sharded
 
     Args:
-        sharding_stage: what is shared out. shard_ranks: over how many. training_copies, context_ranks: ranks of a run.
+        sharding_stage: what is sharded. shard_ranks: over how many. training_copies, context_ranks: ranks of a run.
     Returns:
         ranks
 
@@ -31,7 +31,7 @@ def state_copies(state_ranks: int, training_copies: int, context_ranks: int) -> 
     state_copies = training_copies · cp / state_ranks
 
     Args:
-        state_ranks: ranks of one copy. training_copies, context_ranks: ranks of a run.
+        state_ranks: ranks of one set. training_copies, context_ranks: ranks of a run.
     Returns:
         copies
 
@@ -87,11 +87,11 @@ def copy_medium(
     copy_medium: as tensor_medium, at a stride of tp · state_ranks
 
     Args:
-        state_copies: copies, state_ranks · tensor_parallel apart. gpus_per_pod: GPUs of a node's pod.
+        state_copies: replicas, state_ranks · tensor_parallel apart. gpus_per_pod: GPUs of a node's pod.
         joined_gpus: by direct links.
         link, host_link, network_transport: of the accelerator and of the node; None where not known.
     Returns:
-        an id of the catalog's links; None for one copy.
+        an id of the catalog's links; None for one replica.
 
     >>> copy_medium(8, 8, 1, 8, 8, "nvlink4", "pcie5x16", "tcp"), copy_medium(8, 1, 1, 8, 8, "nvlink4")
     ('tcp', 'nvlink4')
@@ -118,7 +118,7 @@ def shard_nominal_bytes_per_s(
     as tensor_nominal_bytes_per_s, at a stride of tp
 
     Args:
-        shard_medium: what joins them. state_ranks: ranks, tensor_parallel apart.
+        shard_medium: what connects them. state_ranks: ranks, tensor_parallel apart.
         gpus_per_pod: GPUs of a node's pod. link_bytes_per_s, link_domain_gpus: of the direct link.
         host_link_bytes_per_s: of the host's bus [bytes/s].
         network_bytes_per_s_per_gpu: of the node's network [bytes/s]. rail_oversubscription: of the switches above.
@@ -153,12 +153,12 @@ def copy_nominal_bytes_per_s(
     has its share of the network
 
     Args:
-        copy_medium: what joins them. state_copies: copies, state_ranks · tensor_parallel apart.
+        copy_medium: what connects them. state_copies: copies, state_ranks · tensor_parallel apart.
         gpus_per_pod: GPUs of a node's pod. link_bytes_per_s, link_domain_gpus: of the direct link.
         host_link_bytes_per_s: of the host's bus [bytes/s].
         network_bytes_per_s_per_gpu: of the node's network [bytes/s]. rail_oversubscription: of the switches above.
     Returns:
-        [bytes/s]; infinite for one copy.
+        [bytes/s]; infinite for one replica.
 
     >>> copy_nominal_bytes_per_s("efa", 8, 8, 1, 8, 1, network_bytes_per_s_per_gpu=50e9) / 1e9  # hybrid sharding
     50.0
@@ -198,7 +198,7 @@ def copy_bus_bytes_per_s(copy_nominal_bytes_per_s: float, copy_slowdown: float) 
     Args:
         copy_nominal_bytes_per_s: on paper [bytes/s]. copy_slowdown: against it (measured).
     Returns:
-        [bytes/s]; infinite for one copy.
+        [bytes/s]; infinite for one replica.
 
     >>> copy_bus_bytes_per_s(50e9, 1.25) / 1e9
     40.0

@@ -34,7 +34,7 @@ def weight_format(
         raise LookupError(f"the size of weights in {quantization} is not known")
     stated = checkpoint_dtype if weight_dtype == "auto" else weight_dtype
     if stated not in {"float16", "bfloat16"}:
-        raise LookupError(f"what becomes of {stated} weights is not known")
+        raise LookupError(f"the format that {stated} weights are converted to is not known")
     return stated
 
 
@@ -84,7 +84,7 @@ def bytes_per_kv_element(
     if kv_cache_dtype == "auto" and checkpoint_quantization and checkpoint_kv_bytes:
         return checkpoint_kv_bytes
     if kv_cache_dtype != "auto" or checkpoint_quantization:
-        raise LookupError("the checkpoint says in which format its KV cache is kept")
+        raise LookupError("the format of the KV cache is declared by the checkpoint only")
     return float(bytes_per_activation)
 
 
@@ -116,7 +116,7 @@ def kv_bytes_per_token(
         data_parallel_attention: each rank keeps all heads of its own sequences.
     Returns:
         [bytes]
-    Validity: networks whose layers all keep the whole sequence.
+    Validity: models whose layers all keep the whole sequence.
 
     >>> kv_bytes_per_token(32, 0, 0, 8, 128, None, None, 1, 1.0, 1, False) * 860320 / 2**30  # issue 6294: "52.51 GiB"
     52.509765625
@@ -124,7 +124,7 @@ def kv_bytes_per_token(
     Source: TensorRT-LLM, tensorrt_llm/_torch/pyexecutor/resource_manager.py, get_cache_size_per_token.
     """
     if linear_attention_layers or sliding_layers:
-        raise LookupError("the KV cache of layers with a window or a state is not modelled")
+        raise LookupError("the KV cache of sliding-window and linear-attention layers is not modelled")
     if kv_lora_rank:
         return layers * (kv_lora_rank + (qk_rope_head_dim or 0)) * bytes_per_kv_element * stage_share
     heads = kv_heads if data_parallel_attention else math.ceil(kv_heads / tensor_parallel)
@@ -208,7 +208,7 @@ def activation_bytes(
         prefill_hidden_multiple, prefill_intermediate_multiple: k_h, k_i (fitted). activation_slack_bytes: (fitted) [bytes]
     Returns:
         [bytes]
-    Validity: dense networks on text with the PyTorch backend; a built engine fixes its activations when it is built.
+    Validity: dense models on text with the PyTorch backend; a built engine fixes its activations when it is built.
 
     >>> round(activation_bytes(23552, 4096, 14336, None, "text", 1, 2, 4.2, 3, 0) / 2**30, 2)
     2.64

@@ -26,7 +26,7 @@ def weight_format(checkpoint_quantization: str | None, quantization: str | None,
     if quantization in _AT_LOAD:
         return _AT_LOAD[quantization]
     if quantization:
-        raise LookupError(f"--quantize {quantization} of a checkpoint that is not listed as quantised")
+        raise LookupError(f"--quantize {quantization} with a checkpoint that is not listed as quantised")
     return "float16" if weight_dtype == "auto" else weight_dtype
 
 
@@ -170,7 +170,7 @@ def activation_bytes(
         activation_slack_bytes: (fitted) [bytes]
     Returns:
         [bytes]
-    Validity: dense networks on text. The logits are gathered: tensor parallelism does not divide them.
+    Validity: dense models on text. The logits are gathered: tensor parallelism does not divide them.
 
     >>> peak = activation_bytes(4145, 128256, 4096, 14336, None, "text", 1, 2, 8.5, 4, 3, 0)
     >>> round(peak / 2**30, 2)  # Llama-3.1-8B, TGI 2.2.0: what is left of 4.7 GiB after the CUDA context
@@ -258,7 +258,7 @@ def kv_bytes_per_token(
     kv_bytes_per_token = (layers − linear_attention_layers) · 2 · ceil(kv_heads / tp) · head_dim · bytes
 
     Args:
-        layers, linear_attention_layers: of the network. kv_heads, head_dim: of attention. kv_lora_rank: set for MLA.
+        layers, linear_attention_layers: of the model. kv_heads, head_dim: of attention. kv_lora_rank: set for MLA.
         bytes_per_kv_element: [bytes]. tensor_parallel: ranks.
     Returns:
         [bytes]
@@ -300,10 +300,10 @@ def kv_heads_remainder(kv_heads: int, family: str, tensor_parallel: int) -> int:
     kv_heads_remainder = kv_heads mod tp
 
     Args:
-        kv_heads: of the network. family: of the network. tensor_parallel: shards.
+        kv_heads: of the model. family: of the model. tensor_parallel: shards.
     Returns:
         heads; anything but 0 is refused while the weights load.
-    Validity: the families whose loader was read; multi-query networks such as falcon-7b have one of their own.
+    Validity: the families whose loader was read; multi-query models such as falcon-7b have one of their own.
 
     >>> kv_heads_remainder(8, "llama", 4), kv_heads_remainder(1, "gemma", 8)
     (0, 1)
@@ -312,7 +312,7 @@ def kv_heads_remainder(kv_heads: int, family: str, tensor_parallel: int) -> int:
         its siblings; v3.3.7, flash_llama_modeling.py: "`num_key_value_heads` must be divisible by `num_shards`".
     """
     if kv_heads % tensor_parallel and family not in _GROUPED:
-        raise LookupError(f"how TGI shards the key and value heads of {family or 'this network'} is not known")
+        raise LookupError(f"TGI's sharding of the KV heads of {family or 'this architecture'} is not known")
     return kv_heads % tensor_parallel
 
 

@@ -23,7 +23,7 @@ def tensor_traffic_s(
     tensor_traffic_s = calls · collective(tensor_traffic_bytes / calls), calls = 4 · layers / pp · accumulations
 
     Args:
-        tensor_traffic_bytes: that one rank sends [bytes]. layers, pipeline_parallel: of the network, and stages.
+        tensor_traffic_bytes: that one rank sends [bytes]. layers, pipeline_parallel: of the model, and stages.
         accumulations: micro-batches of a step. tensor_parallel: ranks. tensor_bus_bytes_per_s, tensor_hop_s: what those
         ranks achieve between each other [bytes/s], [s].
     Returns:
@@ -55,15 +55,15 @@ def data_traffic_s(
 ) -> float:
     """Time of a step's data-parallel communication of weights and gradients if nothing else runs.
 
-    data_traffic_s = (calls · collective(inside a copy / calls) + collectives between copies) · gather_excess
+    data_traffic_s = (calls · collective(inside a replica / calls) + collectives between replicas) · gather_excess
         calls = 3 · layers / pp · accumulations in stage 3, else layers / pp
 
     Args:
         data_traffic_bytes, copy_traffic_bytes: that one rank sends, and of it between whole copies [bytes]. sharding_stage:
-        what is shared out. state_ranks, state_copies: ranks of one copy of the states, and copies. layers,
-        pipeline_parallel: of the network, and stages. accumulations: micro-batches of a step. shard_bus_bytes_per_s,
-        shard_hop_s, copy_bus_bytes_per_s, copy_hop_s: what the ranks of one copy achieve between each other, and those of
-        different copies [bytes/s], [s]. gather_excess: against that (fitted).
+        what is sharded. state_ranks, state_copies: ranks of one set of the states, and its replicas. layers,
+        pipeline_parallel: of the model, and stages. accumulations: micro-batches of a step. shard_bus_bytes_per_s,
+        shard_hop_s, copy_bus_bytes_per_s, copy_hop_s: what the ranks of one set achieve between each other, and those of
+        different sets [bytes/s], [s]. gather_excess: against that (fitted).
     Returns:
         [s]
 
@@ -156,7 +156,7 @@ def context_traffic_s(
     context_traffic_s = calls · collective(context_traffic_bytes / calls), calls = 3 · layers / pp · accumulations
 
     Args:
-        context_traffic_bytes: that one rank sends [bytes]. layers, pipeline_parallel: of the network, and stages.
+        context_traffic_bytes: that one rank sends [bytes]. layers, pipeline_parallel: of the model, and stages.
         accumulations: micro-batches of a step. context_ranks: of a sequence. context_bus_bytes_per_s, context_hop_s: what
         those ranks achieve between each other [bytes/s], [s].
     Returns:
@@ -178,7 +178,7 @@ def offload_traffic_s(offload_traffic_bytes: float, host_copy_bytes_per_s: float
     offload_traffic_s = offload_traffic_bytes / host_copy_bytes_per_s
 
     Args:
-        offload_traffic_bytes: in the busier direction [bytes]. host_copy_bytes_per_s: that one card achieves [bytes/s].
+        offload_traffic_bytes: in the busier direction [bytes]. host_copy_bytes_per_s: that one GPU achieves [bytes/s].
     Returns:
         [s]
 
@@ -212,13 +212,13 @@ def exposed_communication_s(
 ) -> float:
     """Time of a step lost to communication: waiting, or slower computation because of it.
 
-    exposed_communication_s = data(beside compute_s in stage 3, else beside the last backward pass) + context(beside
-        attention_s) + offload(beside compute_s) + shares of tensor, expert and pipeline traffic,
-        x(beside w) = overlap_cost · min(x, w) + max(0, x − w)
+    exposed_communication_s = data(alongside compute_s in stage 3, else the last backward pass) + context(alongside
+        attention_s) + offload(alongside compute_s) + shares of tensor, expert and pipeline traffic,
+        x(alongside w) = overlap_cost · min(x, w) + max(0, x − w)
 
     Args:
-        compute_s, attention_s: beside which traffic may run [s]. accumulations: micro-batches of a step. sharding_stage:
-        what is shared out. data_traffic_s, tensor_traffic_s, expert_traffic_s, context_traffic_s, pipeline_traffic_s,
+        compute_s, attention_s: alongside which traffic may run [s]. accumulations: micro-batches of a step. sharding_stage:
+        what is sharded. data_traffic_s, tensor_traffic_s, expert_traffic_s, context_traffic_s, pipeline_traffic_s,
         offload_traffic_s: alone [s]. overlap_cost: slowing of the arithmetic, as a share of what is hidden (fitted).
         tensor_exposed_share, expert_exposed_share, pipeline_exposed_share: of traffic between dependent products (fitted).
     Returns:
@@ -244,7 +244,7 @@ def bubble_ratio(
     bubble_ratio = (pp − 1) / (v · m) · (1, a third with zero-bubble H1, 0 with zero-bubble 2p and V)
 
     Args:
-        pipeline_parallel: stages. virtual_stages: v, parts of the network on each. pipeline_batches: m, micro-batches of a
+        pipeline_parallel: stages. virtual_stages: v, parts of the model on each. pipeline_batches: m, micro-batches of a
         step. pipeline_schedule: 1f1b, gpipe, interleaved, zb-h1, zb-2p, zb-v, else None (1f1b).
     Returns:
         ratio
@@ -258,7 +258,7 @@ def bubble_ratio(
     if pipeline_parallel <= 1:
         return 0.0
     if name not in _BUBBLES:
-        raise LookupError(f"the waiting of the schedule {pipeline_schedule} is not listed")
+        raise LookupError(f"the pipeline bubble of the schedule {pipeline_schedule} is not listed")
     return (pipeline_parallel - 1) / (virtual_stages * pipeline_batches) * _BUBBLES[name]
 
 

@@ -53,7 +53,7 @@ def accumulations(
     """
     if micro_batch_size is None:
         if gradient_accumulation_steps is None:
-            raise LookupError("neither the micro-batch nor how many a step has is stated")
+            raise LookupError("neither the micro-batch nor the number of micro-batches per step is stated")
         return float(gradient_accumulation_steps)
     return max(1.0, step_sequences / (micro_batch_size * training_copies))
 
@@ -99,7 +99,7 @@ def step_tokens(
     Source: definition.
     """
     if generations is not None or rollout_tensor_parallel is not None:
-        raise LookupError("the time of a run that generates its own samples is not modelled")
+        raise LookupError("the time of runs that generate their own samples is not modelled")
     if sequence_length is None:
         raise LookupError("the training sequence's length is not stated")
     return step_sequences * sequence_length
@@ -117,11 +117,11 @@ def matrix_parameters(
     """Parameters that one token is multiplied with.
     The output head counts, the look-up of the embedding does not.
 
-    matrix_parameters = active_parameters (of a dense network all) − embedding of its own − encoder_parameters
+    matrix_parameters = active_parameters (of a dense model all) − embedding of its own − encoder_parameters
 
     Args:
         parameters, active_parameters: all, and those a token passes through, else None. vocab, hidden: of a table.
-        tied_embeddings: the head reuses the embedding. encoder_layers: 0 without an encoder beside the decoder.
+        tied_embeddings: the head reuses the embedding. encoder_layers: 0 without an encoder besides the decoder.
         encoder_parameters: of a tower of images or sound, which text does not pass through.
     Returns:
         parameters
@@ -132,7 +132,7 @@ def matrix_parameters(
     Source: Kaplan et al., Scaling Laws for Neural Language Models, 2020, section 2.1; Chowdhery et al., PaLM, 2022, appendix B.
     """
     if encoder_layers:
-        raise LookupError("the work of an encoder beside a decoder is not modelled")
+        raise LookupError("the work of an encoder in addition to a decoder is not modelled")
     return (active_parameters or parameters) - encoder_parameters - (0 if tied_embeddings else vocab * hidden)
 
 
@@ -148,7 +148,7 @@ def attended_tokens(
     attended_tokens = (full layers · s / 2 + sliding layers · (w − w² / 2s)) / layers
 
     Args:
-        sequence_length: s [tokens]. layers: of the network. sliding_layers, sliding_window: layers within w tokens.
+        sequence_length: s [tokens]. layers: of the model. sliding_layers, sliding_window: layers within w tokens.
         linear_attention_layers: layers that keep a state instead.
     Returns:
         [tokens]
@@ -194,7 +194,7 @@ def attention_step_flop(
     attention_step_flop = step_tokens · layers · 12 · heads · head_dim · attended_tokens
 
     Args:
-        step_tokens: [tokens]. layers, attention_heads, head_dim: of the network. attended_tokens: of one token [tokens].
+        step_tokens: [tokens]. layers, attention_heads, head_dim: of the model. attended_tokens: of one token [tokens].
     Returns:
         [FLOP]
     Validity: MLA's wider keys are counted like values.
@@ -262,7 +262,7 @@ def recompute(activation_checkpointing: str) -> float:
         torchtitan/distributed/activation_checkpoint.py (every second matrix product is kept).
     """
     if activation_checkpointing not in _REPEATED:
-        raise LookupError(f"what {activation_checkpointing} computes again is not listed")
+        raise LookupError(f"the recomputation of {activation_checkpointing} is not listed")
     return _REPEATED[activation_checkpointing]
 
 

@@ -59,7 +59,7 @@ def kv_groups_remainder(kv_heads: int, tensor_parallel: int) -> int:
     kv_groups_remainder = kv_heads mod tensor_parallel, or tensor_parallel mod kv_heads where there are more ranks
 
     Args:
-        kv_heads: of the network. tensor_parallel: ranks.
+        kv_heads: of the model. tensor_parallel: ranks.
     Returns:
         heads or ranks
 
@@ -78,7 +78,7 @@ def kv_shard_remainder(kv_heads: int, tensor_parallel: int) -> int:
     kv_shard_remainder = kv_heads mod tensor_parallel
 
     Args:
-        kv_heads: of the network. tensor_parallel: ranks.
+        kv_heads: of the model. tensor_parallel: ranks.
     Returns:
         heads
 
@@ -120,7 +120,7 @@ def ulysses_remainder(attention_heads: int, context_parallel: int | None) -> int
     ulysses_remainder = attention_heads mod cp
 
     Args:
-        attention_heads: of the network. context_parallel: ranks, else None.
+        attention_heads: of the model. context_parallel: ranks, else None.
     Returns:
         heads
 
@@ -206,7 +206,7 @@ def resident_headroom(
 ) -> float:
     """Memory that a step would leave without any offloading, as a share of the GPU.
 
-    resident_headroom = (training_headroom_bytes + state_bytes_per_gpu − states kept on the card − the step's temporaries)
+    resident_headroom = (training_headroom_bytes + state_bytes_per_gpu − states kept on the GPU − the step's temporaries)
                         / device_memory_bytes
 
     Args:

@@ -102,7 +102,7 @@ def tied_gradient_bytes(
     Returns:
         [bytes]
 
-    >>> tied_gradient_bytes(128256, 2048, True, None, 1, 1, 2, 1) / 2**30  # Llama-3.2-1B: traced 0.98 beside the gradient
+    >>> tied_gradient_bytes(128256, 2048, True, None, 1, 1, 2, 1) / 2**30  # Llama-3.2-1B: traced 0.98 besides the gradient
     0.978515625
 
     Source: PyTorch, torch/csrc/autograd/input_buffer.cpp: gradients of one tensor are added up out of place; traced.
@@ -155,7 +155,7 @@ def training_peak_bytes(
         gathered_bytes, reduction_bytes, cast_bytes, bucket_bytes, waiting_bytes, root_gathered_bytes,
         root_reduction_bytes, step_bytes: buffers [bytes].
         realised_ratio: of samples, kernels and releases that nothing states, in all activations at once (fitted).
-        unshared_load_bytes: of weights before they are shared out [bytes].
+        unshared_load_bytes: of weights before they are sharded [bytes].
     Returns:
         [bytes]
     Validity: from the second step on, when the optimizer's state exists.
@@ -207,7 +207,7 @@ def step_bytes(
 
     Args:
         stage_parameters: of one rank. trained_share: of them. step_bytes_per_parameter: [bytes].
-        sharding, sharding_stage, shard_share: how states are shared out, and the share that is kept.
+        sharding, sharding_stage, shard_share: how states are sharded, and the share that is kept.
         optimizer_offload: the step runs on the host. master_weights: the optimizer keeps a 32-bit copy.
         sub_group_size: parameters that DeepSpeed updates at once in stage 3. optimizer: its name.
         parameter_bytes: of one weight [bytes]. vocab, hidden, tensor_parallel: of the largest tensor. lora_rank: None when it
@@ -255,7 +255,7 @@ def training_reserved_bytes(
         training_peak_bytes: of tensors [bytes]. training_weight_bytes, optimizer_state_bytes: that stay in place [bytes].
         allocator_excess: blocks held beyond what moves (fitted).
         allocator_slack_bytes: workspaces of libraries and partly filled segments (fitted) [bytes]. lora_rank: None without LoRA.
-        loaded_excess: what loading, casting and quantising a frozen base leave in segments beside a small step (fitted).
+        loaded_excess: what loading, casting and quantising a frozen base leave in segments besides a small step (fitted).
     Returns:
         [bytes]
 

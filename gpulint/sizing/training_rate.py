@@ -41,7 +41,7 @@ def mfu(counted_step_flop: float, step_s: float, half_flop_per_s: float, world_s
     mfu = counted_step_flop / (step_s · half_flop_per_s · world_size)
 
     Args:
-        counted_step_flop: with the masked half of attention [FLOP]. step_s: [s]. half_flop_per_s: of a card [FLOP/s].
+        counted_step_flop: with the masked half of attention [FLOP]. step_s: [s]. half_flop_per_s: of a GPU [FLOP/s].
         world_size: ranks.
     Returns:
         ratio; runs in FP8 are held against the 16-bit peak too, as Megatron-LM and torchtitan print it.

@@ -40,9 +40,9 @@ def unadapted_weight_bytes(
                              0 where they are offloaded
 
     Args:
-        stage_parameters: of one rank before sharing out. lora_rank: None without LoRA. quantization: of the base at load.
+        stage_parameters: of one rank before sharding. lora_rank: None without LoRA. quantization: of the base at load.
         parameter_bytes, frozen_bytes_per_parameter: of one weight that is trained, and of one that is not [bytes].
-        sharding_stage, shard_share: what is shared out, and the share that is kept.
+        sharding_stage, shard_share: what is sharded, and the share that is kept.
         parameter_offload: weights are kept in host memory.
     Returns:
         [bytes]
@@ -55,7 +55,7 @@ def unadapted_weight_bytes(
     Source: Rajbhandari et al., ZeRO, 2020, section 5.3; Hu et al., LoRA, 2021, section 4.1.
     """
     if lora_rank is None and quantization is not None:
-        raise LookupError(f"weights in {quantization} are not trained, and the rank of adapters is not stated")
+        raise LookupError(f"weights in {quantization} cannot be trained directly, and no LoRA rank is stated")
     if parameter_offload:
         return 0.0
     width = parameter_bytes if lora_rank is None else frozen_bytes_per_parameter
@@ -70,7 +70,7 @@ def training_weight_room_bytes(
     training_weight_room_bytes = device_memory_bytes − unadapted_weight_bytes − training_context_bytes
 
     Args:
-        device_memory_bytes: that a process can use [bytes]. unadapted_weight_bytes: of the network [bytes].
+        device_memory_bytes: that a process can use [bytes]. unadapted_weight_bytes: of the model [bytes].
         training_context_bytes: CUDA and communication (fitted) [bytes].
     Returns:
         [bytes]
@@ -89,7 +89,7 @@ def training_state_room_bytes(training_state_headroom_bytes: float, pageable_byt
     training_state_room_bytes = training_state_headroom_bytes + pageable_bytes
 
     Args:
-        training_state_headroom_bytes: beside all states [bytes]. pageable_bytes: of them that may leave the card [bytes].
+        training_state_headroom_bytes: besides all states [bytes]. pageable_bytes: of them that may leave the GPU [bytes].
     Returns:
         [bytes]
 
@@ -107,7 +107,7 @@ def training_room_bytes(training_headroom_bytes: float, pageable_bytes: float) -
     training_room_bytes = training_headroom_bytes + pageable_bytes
 
     Args:
-        training_headroom_bytes: beside all that a step needs [bytes]. pageable_bytes: of it that may leave the card [bytes].
+        training_headroom_bytes: besides all that a step needs [bytes]. pageable_bytes: of it that may leave the GPU [bytes].
     Returns:
         [bytes]
 

@@ -79,7 +79,7 @@ def training_copies(world_size: int, model_ranks: int) -> int:
     Source: NVIDIA/Megatron-LM d98e8a64 megatron/core/parallel_state.py, initialize_model_parallel.
     """
     if world_size % model_ranks:
-        raise LookupError("the ranks do not divide")
+        raise LookupError("the ranks are not a multiple of the model-parallel ranks")
     return world_size // model_ranks
 
 
@@ -126,7 +126,7 @@ def batch_difference(
     """
     parts = (global_batch_size, micro_batch_size, gradient_accumulation_steps)
     if global_batch_size is None or micro_batch_size is None or gradient_accumulation_steps is None:
-        raise LookupError(f"of batch, micro-batch and accumulation {parts.count(None)} are not stated")
+        raise LookupError(f"{parts.count(None)} of batch, micro-batch and accumulation steps are not stated")
     return global_batch_size - micro_batch_size * gradient_accumulation_steps * training_copies
 
 
@@ -158,7 +158,7 @@ def pipeline_bubble(
     pipeline_bubble = (pp − 1) / (v · m + pp − 1); less with a zero-bubble schedule
 
     Args:
-        pipeline_parallel: stages. virtual_stages: v, parts of the network on each. micro_batches: m, of a step.
+        pipeline_parallel: stages. virtual_stages: v, parts of the model on each. micro_batches: m, of a step.
         pipeline_schedule: order of work, else None.
     Returns:
         ratio
@@ -178,7 +178,7 @@ def stage_layers_remainder(layers: int, pipeline_parallel: int, virtual_stages: 
     stage_layers_remainder = layers mod (pp · virtual_stages)
 
     Args:
-        layers: of the network. pipeline_parallel, virtual_stages: stages, and parts on each.
+        layers: of the model. pipeline_parallel, virtual_stages: stages, and parts on each.
     Returns:
         layers; Megatron refuses anything but 0 unless the first and last stage are stated.
 
@@ -196,7 +196,7 @@ def trained_experts_remainder(experts: int | None, expert_parallel_size: int | N
     trained_experts_remainder = experts mod ep
 
     Args:
-        experts: of a layer, None for a dense network. expert_parallel_size: ranks, else None.
+        experts: of a layer, None for a dense model. expert_parallel_size: ranks, else None.
     Returns:
         experts
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 def half_flop_per_s(dense_bf16_flop_per_s: float | None, dense_fp16_flop_per_s: float | None) -> float:
     """Dense 16-bit peak of the GPU.
 
-    half_flop_per_s = dense_bf16_flop_per_s, or dense_fp16_flop_per_s of a card without it
+    half_flop_per_s = dense_bf16_flop_per_s, or dense_fp16_flop_per_s of a GPU without it
 
     Args:
         dense_bf16_flop_per_s, dense_fp16_flop_per_s: peaks, None where it has none [FLOP/s].
@@ -22,7 +22,7 @@ def half_flop_per_s(dense_bf16_flop_per_s: float | None, dense_fp16_flop_per_s: 
     """
     peak = dense_bf16_flop_per_s or dense_fp16_flop_per_s
     if peak is None:
-        raise LookupError("the catalog has no dense 16-bit peak of the card")
+        raise LookupError("the catalog has no dense 16-bit peak of the GPU")
     return peak
 
 
@@ -38,7 +38,7 @@ def training_peak_flop_per_s(
 
     Args:
         training_dtype: number format. half_flop_per_s: in 16 bits [FLOP/s]. dense_bf16_flop_per_s, dense_fp8_flop_per_s: of
-        the card, None where it has none [FLOP/s].
+        the GPU, None where it has none [FLOP/s].
     Returns:
         [FLOP/s], without sparsity
 
@@ -48,10 +48,10 @@ def training_peak_flop_per_s(
     Source: NVIDIA H100 Tensor Core GPU Architecture, 2022, table 2 (half of the figures with sparsity).
     """
     if training_dtype == "float32":
-        raise LookupError("whether 32-bit products run on tensor cores (TF32) is not stated")
+        raise LookupError("the use of TF32 tensor cores for 32-bit products is not stated")
     needed = {"fp8": dense_fp8_flop_per_s, "bfloat16": dense_bf16_flop_per_s}.get(training_dtype or "", half_flop_per_s)
     if needed is None:
-        raise LookupError(f"the catalog has no dense peak of the card in {training_dtype}")
+        raise LookupError(f"the catalog has no dense peak of the GPU in {training_dtype}")
     return needed
 
 
@@ -113,9 +113,9 @@ def matrix_s(
 
     Args:
         matrix_step_flop, repeated_flop: over all ranks [FLOP]. achievable_flop_per_s: of one large product [FLOP/s].
-        kernel_excess: time of the shapes and kernels of a step against that (fitted); expert_kernel_excess: of a network with
+        kernel_excess: time of the shapes and kernels of a step against that (fitted); expert_kernel_excess: of a model with
         routed experts (fitted). narrow_width: width at which a rank's products take twice as long (fitted).
-        experts: of a layer, else None. hidden, tensor_parallel: width of the network, and t, ranks that share it.
+        experts: of a layer, else None. hidden, tensor_parallel: width of the model, and t, ranks that share it.
         world_size: ranks. stage_share: of the layers on the fullest stage. pipeline_parallel: stages.
     Returns:
         [s]
@@ -179,11 +179,11 @@ def streamed_s(
                  · memory_excess / memory_bytes_per_s
 
     Args:
-        rank_tokens: of a step [tokens]. layers, pipeline_parallel, hidden: of the network, stages, width. compute_bytes: of a
+        rank_tokens: of a step [tokens]. layers, pipeline_parallel, hidden: of the model, stages, width. compute_bytes: of a
         value [bytes]. streamed_passes: widths that one layer reads and writes for a token (fitted). recompute: share of the
-        forward pass that is repeated. tensor_parallel, sequence_parallel: ranks; a third is not shared out without sequence
+        forward pass that is repeated. tensor_parallel, sequence_parallel: ranks; a third is not split without sequence
         parallelism. vocab: entries. logit_traffic_bytes: read and written for each logit (fitted). memory_bytes_per_s: of
-        the card [bytes/s]. memory_excess: time against that (fitted).
+        the GPU [bytes/s]. memory_excess: time against that (fitted).
     Returns:
         [s]
 
@@ -214,13 +214,13 @@ def update_s(
 ) -> float:
     """Time of the optimizer's update at the end of a step.
 
-    update_s = own trained parameters · update_bytes_per_parameter · memory_excess / memory_bytes_per_s on the card,
+    update_s = own trained parameters · update_bytes_per_parameter · memory_excess / memory_bytes_per_s on the GPU,
                own · ranks of a node · host_update_s_per_parameter where it is offloaded
 
     Args:
         stage_parameters, trained_share, shard_share, sharding_stage: what one rank updates. optimizer_offload: on the host.
         update_bytes_per_parameter: read and written for one parameter (fitted) [bytes]. memory_bytes_per_s, memory_excess: of
-        the card, and time against that (fitted). host_update_s_per_parameter: of one node (fitted). world_size,
+        the GPU, and time against that (fitted). host_update_s_per_parameter: of one node (fitted). world_size,
         pods_per_replica: ranks, and nodes.
     Returns:
         [s]

@@ -36,7 +36,7 @@ def tensor_traffic_bytes(
     tensor_traffic_bytes = (4, or 6 with whole layers repeated) · layers / pp · 2 (t − 1) / t · rank_tokens · hidden · b
 
     Args:
-        rank_tokens: [tokens]. hidden: width. compute_bytes: of a value [bytes]. layers, pipeline_parallel: of the network,
+        rank_tokens: [tokens]. hidden: width. compute_bytes: of a value [bytes]. layers, pipeline_parallel: of the model,
         and stages. tensor_parallel: t, ranks. recompute: share of the forward pass that is repeated.
     Returns:
         [bytes], one direction
@@ -74,9 +74,9 @@ def data_traffic_bytes(
 
     Args:
         sharding, sharding_stage, state_ranks: what shares states out, what, and over n ranks. stage_parameters: P, of one
-        rank before sharing out. trained_share: of them. lora_rank: None without adapters. compute_bytes,
+        rank before sharding. trained_share: of them. lora_rank: None without adapters. compute_bytes,
         frozen_bytes_per_parameter: b, of a gathered weight [bytes]. reduced_bytes_per_parameter: r, of a gradient [bytes].
-        accumulations: micro-batches of a step. pipeline_parallel: stages. copy_traffic_bytes: between whole copies [bytes].
+        accumulations: micro-batches of a step. pipeline_parallel: stages. copy_traffic_bytes: between state replicas [bytes].
     Returns:
         [bytes], one direction
     Validity: DDP and ZeRO-1 reduce once a step; FSDP and ZeRO-2 and 3 after every micro-batch, as they do without no_sync;
@@ -113,14 +113,14 @@ def copy_traffic_bytes(
     """Bytes that one rank sends in a step to its counterparts in other state replicas.
     They are reduced gradients.
 
-    copy_traffic_bytes = reductions · 2 (g − 1) / g · P / n · trained_share · r, over g copies
+    copy_traffic_bytes = reductions · 2 (g − 1) / g · P / n · trained_share · r, over g state replicas
 
     Args:
-        sharding, sharding_stage: what shares states out, and what. state_ranks, state_copies: n ranks of one copy of them, g
-        copies. stage_parameters: P, of one rank before sharing out. trained_share: of them. reduced_bytes_per_parameter: r,
+        sharding, sharding_stage: what shards states, and which. state_ranks, state_copies: n ranks of one set, g
+        replicas. stage_parameters: P, of one rank before sharding. trained_share: of them. reduced_bytes_per_parameter: r,
         of a gradient [bytes]. accumulations: micro-batches of a step. pipeline_parallel: stages.
     Returns:
-        [bytes], one direction; 0 where all ranks share one copy out
+        [bytes], one direction; 0 if all ranks shard one set of states
     Validity: hybrid FSDP sums up after every micro-batch, as it does without set_requires_all_reduce(False).
 
     >>> copy_traffic_bytes("ddp", 0, 1, 8, 1e9, 1.0, 2, 4.0, 1) / 1e9
@@ -197,7 +197,7 @@ def expert_traffic_bytes(
     expert_traffic_bytes = (4, or 6 with whole layers repeated) · moe_layers / pp · rank_tokens / t · k · hidden · b · (e − 1) / e
 
     Args:
-        rank_tokens: of a step [tokens]. experts_per_token: k, None for a dense network. moe_layers: with routed experts.
+        rank_tokens: of a step [tokens]. experts_per_token: k, None for a dense model. moe_layers: with routed experts.
         hidden: width. compute_bytes: of a value [bytes]. expert_parallel_size: e, ranks, else None. tensor_parallel: t,
         ranks that share tokens out. pipeline_parallel: stages. recompute: share of the forward pass that is repeated.
     Returns:
@@ -236,7 +236,7 @@ def context_traffic_bytes(
                             · 2 · kv_heads · head_dim · b / min(t, kv_heads)
 
     Args:
-        rank_tokens: of a step [tokens]. kv_heads, head_dim, layers: of the network. compute_bytes: of a value [bytes].
+        rank_tokens: of a step [tokens]. kv_heads, head_dim, layers: of the model. compute_bytes: of a value [bytes].
         context_parallel: cp, ranks, else None. tensor_parallel: t, ranks. pipeline_parallel: stages.
         recompute: share of the forward pass that is repeated.
     Returns:
@@ -275,7 +275,7 @@ def offload_traffic_bytes(
                             + rank_tokens · hidden · b · layers / pp (inputs of layers offloaded)
 
     Args:
-        stage_parameters, trained_share: of one rank before sharing out, and trained. shard_share, sharding_stage: kept of
+        stage_parameters, trained_share: of one rank before sharding, and trained. shard_share, sharding_stage: kept of
         them. lora_rank: None without adapters. compute_bytes, frozen_bytes_per_parameter: of a weight [bytes].
         optimizer_offload, parameter_offload: what is kept in host memory. accumulations: micro-batches of a step.
         activation_checkpointing: `offloaded` keeps inputs of layers there. rank_tokens: of a step [tokens]. hidden, layers,

@@ -18,7 +18,7 @@ def adapter_activation_bytes(
         lora_rank: None without LoRA. lora_targets: letters of the matrices. hidden: width. compute_bytes: of a value [bytes].
     Returns:
         [bytes]
-    Validity: the attention's output is kept by the attention itself, and the MLP's product is made anew; networks that Unsloth
+    Validity: the attention's output is kept by the attention itself, and the MLP's product is computed again; models that Unsloth
         leaves to PEFT keep more.
 
     >>> adapter_activation_bytes(16, "qkvogud", 2048, 2)

@@ -88,7 +88,7 @@ def activation_bytes(
         prefill_hidden_multiple, prefill_intermediate_multiple, moe_workspace_factor: k_h, k_i, f (fitted).
         activation_slack_bytes, encoder_bytes, sequence_encoder_bytes: (fitted) [bytes].
         profiled_pictures: that the longest profiled video is worth. modality: text, vision or audio.
-        encoder_skipped: no image or audio is accepted. family: of the network.
+        encoder_skipped: no image or audio is accepted. family: of the model.
         draft_tokens: drafted for each sequence, else 0. sampler_draft_share: s, further rows of the profiled step (fitted).
     Returns:
         [bytes]
@@ -124,7 +124,7 @@ def profiled_pictures(family: str, max_model_len: int) -> int:
     profiled_pictures = min(8, max(1, ⌊(max_model_len − 16384) / 16384⌋)) for Qwen's, else 1
 
     Args:
-        family: of the network. max_model_len: [tokens]
+        family: of the model. max_model_len: [tokens]
     Returns:
         pictures of 16,384 tokens, each the worth of two frames; 16 frames at most.
 
@@ -149,7 +149,7 @@ _ENCODERS = frozenset(
     }
 )
 _POOLING = _ENCODERS | {"llama-embed", "llama-rerank", "mistral-embed", "qwen2-embed", "qwen3-embed"}
-"""Networks that answer with a vector or a score: vLLM v0.19.0, v1/worker/gpu_model_runner.py, runs a pooler, no sampler."""
+"""Models that answer with a vector or a score: vLLM v0.19.0, v1/worker/gpu_model_runner.py, runs a pooler, no sampler."""
 _CROSS_ATTENTION = frozenset({"llama-3.2-vision"})
 """Every profiled sequence brings its picture: vllm-project/vllm pull 12126, Llama-3.2-11B-Vision with 128 peaks at 36.63 GiB."""
 
@@ -197,7 +197,7 @@ def device_class(device_memory_bytes: float, generation: str, first_core: bool) 
     From 160 GiB, from 70 GiB unless it is an A100, all others, and those below compute capability 8.0.
 
     Args:
-        device_memory_bytes: [bytes]. generation: the engine keeps A100 apart by name; no other Ampere card is as large.
+        device_memory_bytes: [bytes]. generation: the engine keeps A100 apart by name; no other Ampere GPU is as large.
             Older generations stayed on the engine's first core until 0.10.1. first_core: so do others, for another reason.
     Returns:
         a condition word of the table of defaults.
@@ -269,7 +269,7 @@ def loaded_bytes_per_gpu(
     loaded_bytes_per_gpu = weight_bytes_per_gpu + weight_buffer_bytes + lora_bytes + draft_weight_bytes_per_gpu
 
     Args:
-        weight_bytes_per_gpu: of the network [bytes]. weight_buffer_bytes: (fitted) [bytes].
+        weight_bytes_per_gpu: of the model [bytes]. weight_buffer_bytes: (fitted) [bytes].
         lora_bytes: slots for adapters [bytes]. lora_counted: releases before 0.8 made them after they had measured, and gave
         their memory to the KV cache as well. draft_weight_bytes_per_gpu: of the speculative draft [bytes].
     Returns:
@@ -344,7 +344,7 @@ def lora_bytes(
         lora_vocabulary_tables: embedding and output head, where the model class lists them (fitted).
     Returns:
         [bytes]
-    Validity: without `--fully-sharded-loras`, which divides both halves. Networks with MLA are not modelled.
+    Validity: without `--fully-sharded-loras`, which divides both halves. Models with MLA are not modelled.
 
     >>> slots = lora_bytes(True, 1, 64, 28, 0, 3072, 24, 8, None, 128, 8192, True, None, None, 128256, 1, 1, 1.0, 2, 0, 2)
     >>> round(slots / 2**30, 2)  # Llama-3.2-3B: 6.25 GiB loaded with slots of rank 64 against 6.02 without
@@ -356,7 +356,7 @@ def lora_bytes(
     if not enable_lora:
         return 0.0
     if kv_lora_rank:
-        raise LookupError("LoRA slots of a network with MLA are not modelled")
+        raise LookupError("LoRA slots are not modelled for MLA architectures")
     matrices = 3 if gated_mlp else 2
     attention = 4 * hidden + 2 * (attention_heads + kv_heads) * head_dim / tensor_parallel
     dense = matrices * (hidden + intermediate / tensor_parallel)
@@ -598,7 +598,7 @@ def kv_needed_bytes(
     Args:
         kv_blocks: over all groups. kv_group_layers: layers of a group. kv_page_bytes: one block of one layer [bytes].
         stage_share: of the layers on the fullest pipeline stage. draft_kv_bytes_per_token: of the draft [bytes].
-        max_model_len: [tokens]. family: of the network.
+        max_model_len: [tokens]. family: of the model.
     Returns:
         [bytes]
 

@@ -28,14 +28,14 @@ def weight_format(
     if quantization in _AT_LOAD:
         return _AT_LOAD[quantization]
     if quantization:
-        raise LookupError(f"--quantization {quantization} of a checkpoint that is not listed as quantised")
+        raise LookupError(f"--quantization {quantization} with a checkpoint that is not listed as quantised")
     if weight_dtype == "auto":
         return "float16" if checkpoint_dtype == "float32" else checkpoint_dtype
     return _SHORT.get(weight_dtype, weight_dtype)
 
 
 _LISTED = ("int8", "int8-bnb", "int8-g128", "int4-bnb", "nf4", "int4-g128", "int4-g64", "int4-g32", "fp8-block")
-"""Formats that programs convert to in place or read beside the stated checkpoint, by their names in the catalog."""
+"""Formats that programs convert to in place or read besides the stated checkpoint, by their names in the catalog."""
 _AT_LOAD = {"fp8": "fp8", "bitsandbytes": "int4-bnb", **{name: name for name in _LISTED}}
 _SHORT = {"half": "float16", "float": "float32"}
 
@@ -106,7 +106,7 @@ def expert_parameters(
         experts: routed experts of a layer. moe_layers: layers that have them. hidden, moe_intermediate: widths.
         gated_mlp: three matrices an expert instead of two.
     Returns:
-        parameters; 0 for a dense network.
+        parameters; 0 for a dense model.
 
     >>> expert_parameters(8, 32, 4096, 14336, True)  # Mixtral-8x7B: 45.1 of its 46.7 billion
     45097156608
@@ -238,7 +238,7 @@ def weight_bytes_per_gpu(
                          = stage_share · ((shared − tables) / tp + experts / (tp · dp)) + table / tp − cpu_offload_bytes
 
     Args:
-        weight_bytes: of the whole network [bytes]. expert_parameters: of all routed experts.
+        weight_bytes: of the whole model [bytes]. expert_parameters: of all routed experts.
         bytes_per_weight: of one expert weight [bytes]. stage_share: of the layers on the fullest stage.
         tensor_parallel, data_parallel: ranks. cpu_offload_bytes: kept in host memory for each GPU [bytes].
         pipeline_parallel: stages. table_bytes: of the embedding table or the output head [bytes].
@@ -246,7 +246,7 @@ def weight_bytes_per_gpu(
     Returns:
         [bytes]
     Validity: the first or the last stage is the fullest; key and value projections that tensor parallelism beyond the KV
-        heads copies are not added (below 1 % of a network with grouped-query attention).
+        heads copies are not added (below 1 % of a model with grouped-query attention).
 
     >>> round(weight_bytes_per_gpu(141107412992, 0, 2, 1.0, 4, 1, 0, 1, 2101346304, False) / 2**30, 2)  # Llama-3.1-70B, 4 ranks
     32.85
