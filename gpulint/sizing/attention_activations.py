@@ -58,7 +58,7 @@ def attention_activation_bytes(
         raise LookupError("the activations of state-space layers are not known")
     wide, narrow = attention_heads * head_dim, kv_heads * head_dim
     fused = compute_bytes * (2 * wide + narrow) if family in FUSED_PROJECTION else 0
-    lean = fused + _lean(
+    lean = fused + _fused_bytes(
         family,
         attention_heads,
         wide,
@@ -66,7 +66,7 @@ def attention_activation_bytes(
         compute_bytes,
         kv_lora_rank,
         qk_rope_head_dim,
-        _repeats(sliding_layers, sliding_window, sequence_length, attention_backend, training_kernels),
+        _repeats_heads(sliding_layers, sliding_window, sequence_length, attention_backend, training_kernels),
     )
     share = _scores_share(family, attention_backend, training_kernels, kept_scores)
     if not share:
@@ -78,7 +78,7 @@ def attention_activation_bytes(
     return (1 - share) * lean + share * (4.0 * compute_bytes * wide + fused + widened + scores)
 
 
-def _repeats(
+def _repeats_heads(
     sliding_layers: int,
     sliding_window: int | None,
     sequence_length: int | None,
@@ -90,7 +90,7 @@ def _repeats(
     return bool(windowed) and attention_backend is None and training_kernels == "eager"
 
 
-def _lean(
+def _fused_bytes(
     family: str,
     attention_heads: int,
     wide: int,

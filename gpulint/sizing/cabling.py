@@ -115,7 +115,7 @@ def link_reach_m(optic: str, far_optic: str | None, cable_medium: str) -> float:
 
     Source: catalog optics; NVIDIA, MMS4X00-NM application overview: "only up to their 100-meter maximum reach".
     """
-    reaches = [one.reach_m.get(LIKE.get(cable_medium, cable_medium)) for one in _ends(optic, far_optic)]
+    reaches = [end.reach_m.get(LIKE.get(cable_medium, cable_medium)) for end in _list_ends(optic, far_optic)]
     known = [reach for reach in reaches if reach is not None]
     if not known:
         raise LookupError(f"the reach of {optic} over {cable_medium} is not published")
@@ -156,7 +156,7 @@ def standard_loss_db(optic: str, far_optic: str | None, cable_medium: str) -> fl
 
     Source: IEEE 802.3, channel insertion loss of each clause; catalog optics.
     """
-    known = [one.loss_db[cable_medium] for one in _ends(optic, far_optic) if cable_medium in one.loss_db]
+    known = [end.loss_db[cable_medium] for end in _list_ends(optic, far_optic) if cable_medium in end.loss_db]
     if not known:
         raise Unstated("loss_limit_db")
     return min(known)
@@ -211,7 +211,7 @@ def assembly_length_m(optic: str) -> float:
     return float("inf") if length is None else length
 
 
-def _ends(optic: str, far_optic: str | None) -> tuple[optics.Optic, ...]:
+def _list_ends(optic: str, far_optic: str | None) -> tuple[optics.Optic, ...]:
     """Return the declared transceivers of a link."""
     near = optics.listed(optic, "optic")
     return (near, optics.listed(far_optic, "far_optic")) if far_optic else (near,)

@@ -49,8 +49,10 @@ def tensor_nominal_bytes_per_s(
     """
     sold = hardware.link(link or "")
     rates = (link_bytes_per_s, link_domain_gpus, host_link_bytes_per_s, network_bytes_per_s_per_gpu)
-    nominal = _nominal(tensor_medium, tensor_parallel, 1, gpus_per_pod, *rates, rail_oversubscription)
-    two_nodes = _kind(tensor_medium) == "network" and tensor_parallel == 2 * _together(tensor_parallel, 1, gpus_per_pod)
+    nominal = _nominal_bytes_per_s(tensor_medium, tensor_parallel, 1, gpus_per_pod, *rates, rail_oversubscription)
+    two_nodes = _link_kind(tensor_medium) == "network" and tensor_parallel == 2 * _ranks_per_node(
+        tensor_parallel, 1, gpus_per_pod
+    )
     doubled = two_nodes and sold is not None and sold.reduces and link_bytes_per_s
     return max(nominal, min(2 * nominal, link_bytes_per_s or 0)) if doubled else nominal
 
@@ -102,7 +104,9 @@ def context_nominal_bytes_per_s(
     Source: nccl-tests, doc/PERFORMANCE.md; Megatron-LM, core/parallel_state.py, order "tp-cp-ep-dp-pp".
     """
     rates = (link_bytes_per_s, link_domain_gpus, host_link_bytes_per_s, network_bytes_per_s_per_gpu)
-    return _nominal(context_medium, context_ranks, tensor_parallel, gpus_per_pod, *rates, rail_oversubscription)
+    return _nominal_bytes_per_s(
+        context_medium, context_ranks, tensor_parallel, gpus_per_pod, *rates, rail_oversubscription
+    )
 
 
 def context_bus_bytes_per_s(context_nominal_bytes_per_s: float, context_slowdown: float) -> float:
@@ -153,7 +157,7 @@ def data_nominal_bytes_per_s(
     Source: nccl-tests, doc/PERFORMANCE.md; Megatron-LM, core/parallel_state.py, order "tp-cp-ep-dp-pp".
     """
     rates = (link_bytes_per_s, link_domain_gpus, host_link_bytes_per_s, network_bytes_per_s_per_gpu)
-    return _nominal(
+    return _nominal_bytes_per_s(
         data_medium, data_ranks, tensor_parallel * context_ranks, gpus_per_pod, *rates, rail_oversubscription
     )
 
@@ -208,9 +212,11 @@ def expert_nominal_bytes_per_s(
     Source: oracle-quickstart, nccl-tests of MI355X (all-to-all among two nodes); nccl-tests, doc/PERFORMANCE.md.
     """
     rates = (link_bytes_per_s, link_domain_gpus, host_link_bytes_per_s, network_bytes_per_s_per_gpu)
-    nominal = _nominal(expert_medium, expert_ranks, expert_stride, gpus_per_pod, *rates, network_oversubscription)
-    together = _together(expert_ranks, expert_stride, gpus_per_pod)
-    over_network = expert_ranks > together and _kind(expert_medium) == "network"
+    nominal = _nominal_bytes_per_s(
+        expert_medium, expert_ranks, expert_stride, gpus_per_pod, *rates, network_oversubscription
+    )
+    together = _ranks_per_node(expert_ranks, expert_stride, gpus_per_pod)
+    over_network = expert_ranks > together and _link_kind(expert_medium) == "network"
     return nominal / together * (expert_ranks - 1) / (expert_ranks - together) if over_network else nominal
 
 
@@ -257,7 +263,7 @@ def pipeline_nominal_bytes_per_s(
     Source: definition.
     """
     rates = (link_bytes_per_s, link_domain_gpus, host_link_bytes_per_s, network_bytes_per_s_per_gpu)
-    return _nominal(pipeline_medium, 2, 1, 1, *rates, rail_oversubscription)
+    return _nominal_bytes_per_s(pipeline_medium, 2, 1, 1, *rates, rail_oversubscription)
 
 
 def pipeline_bytes_per_s(pipeline_nominal_bytes_per_s: float, pipeline_slowdown: float) -> float:
@@ -296,7 +302,7 @@ def host_copy_bytes_per_s(host_link_bytes_per_s: float, host_copy_slowdown: floa
     return host_link_bytes_per_s / host_copy_slowdown
 
 
-def _nominal(
+def _nominal_bytes_per_s(
     medium: str | None,
     ranks: float,
     stride: float,
@@ -313,23 +319,25 @@ def _nominal(
     kind = hardware.link(medium)
     if kind is not None and kind.kind == "direct":
         peers = (ranks - 1) / (domain - 1) if kind.shape == "mesh" and domain and domain > 1 else 1.0
-        return _stated(link, "link_bytes_per_s") * min(peers, 1.0)
+        return _require(link, "link_bytes_per_s") * min(peers, 1.0)
     if kind is not None and kind.kind == "host":
-        return _stated(host_link, "host_link_bytes_per_s")
-    return _stated(network, "network_bytes_per_s_per_gpu") * _together(ranks, stride, node_gpus) / oversubscription
+        return _require(host_link, "host_link_bytes_per_s")
+    return (
+        _require(network, "network_bytes_per_s_per_gpu") * _ranks_per_node(ranks, stride, node_gpus) / oversubscription
+    )
 
 
-def _together(ranks: float, stride: float, node_gpus: float) -> float:
+def _ranks_per_node(ranks: float, stride: float, node_gpus: float) -> float:
     """Return how many ranks of a group share one node."""
     return max(1.0, min(ranks, node_gpus // stride))
 
 
-def _kind(medium: str | None) -> str:
-    found = hardware.link(medium or "")
-    return found.kind if found else ""
+def _link_kind(medium: str | None) -> str:
+    link = hardware.link(medium or "")
+    return link.kind if link else ""
 
 
-def _stated(value: float | None, name: str) -> float:
+def _require(value: float | None, name: str) -> float:
     if not value:
         raise Unstated(name)
     return value

@@ -30,10 +30,10 @@ def matrix_flop_per_s(
     """
     peaks = (dense_fp4_flop_per_s, dense_fp8_flop_per_s, dense_bf16_flop_per_s)
     narrowest = 0 if weight_format == "nvfp4" else 1 if weight_format in _EIGHT_BITS else 2
-    found = next((peak for peak in peaks[narrowest:] if peak), None)
-    if found is None:
+    listed = next((peak for peak in peaks[narrowest:] if peak), None)
+    if listed is None:
         raise LookupError("the catalog has no peak of this accelerator")
-    return found
+    return listed
 
 
 _EIGHT_BITS = frozenset({"fp8", "fp8-block", "fp8-mlp", "mxfp4", "mxfp8"})
@@ -60,10 +60,10 @@ def best_flop_per_s(
     Source: definition.
     """
     peaks = (dense_bf16_flop_per_s, dense_fp8_flop_per_s, dense_fp4_flop_per_s, dense_fp16_flop_per_s)
-    found = [peak for peak in peaks if peak]
-    if not found:
+    listed = [peak for peak in peaks if peak]
+    if not listed:
         raise LookupError("the catalog has no peak of this accelerator")
-    return max(found)
+    return max(listed)
 
 
 def weight_read_floor_s(

@@ -173,11 +173,11 @@ def decode_traffic_s(
     Source: Shoeybi et al., Megatron-LM, 2019, section 3; vLLM, distributed/device_communicators/custom_all_reduce.py.
     """
     payload = wave_tokens * hidden * bytes_per_activation
-    summed = _summed_s(payload, attention_ranks, message_s_per_byte)
+    summed = _all_reduce_s(payload, attention_ranks, message_s_per_byte)
     among = 2 * layers * max(crossing_sum_s, summed + reduction_latency_s) if attention_ranks > 1 else 0.0
     if layer_ranks <= attention_ranks:
         return float(among)
-    gathered = _summed_s(meeting_tokens * hidden * bytes_per_activation, layer_ranks, message_s_per_byte)
+    gathered = _all_reduce_s(meeting_tokens * hidden * bytes_per_activation, layer_ranks, message_s_per_byte)
     return among + (moe_layers or 0) * (gathered + 2 * reduction_latency_s)
 
 
@@ -318,6 +318,6 @@ def tpot_s(disturbed_step_s: float, decode_ratio: float, step_output_tokens: flo
     return max(tpot_floor_s, disturbed_step_s * decode_ratio / step_output_tokens)
 
 
-def _summed_s(payload_bytes: float, ranks: int, s_per_byte: float) -> float:
+def _all_reduce_s(payload_bytes: float, ranks: int, s_per_byte: float) -> float:
     """Return the bandwidth part of an all-reduce's time."""
     return 2 * (ranks - 1) / ranks * payload_bytes * s_per_byte

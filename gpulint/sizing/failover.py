@@ -95,7 +95,7 @@ def survivors_va(
 
     Source: Uptime Institute, Tier Standard: Topology, 2018 (N+1, 2N); NFPA 70 (NEC) 2023, 215.3.
     """
-    worst = _worst(known_feed_draws, feed_names, failing_sides, each_feed_usable_va, redundancy)
+    worst = _find_worst_loss(known_feed_draws, feed_names, failing_sides, each_feed_usable_va, redundancy)
     return worst[1] if worst else None
 
 
@@ -126,7 +126,7 @@ def least_surviving_va(
 
     Source: definition.
     """
-    worst = _worst(known_feed_draws, feed_names, failing_sides, each_feed_usable_va, redundancy)
+    worst = _find_worst_loss(known_feed_draws, feed_names, failing_sides, each_feed_usable_va, redundancy)
     return worst[0] / supply_power_factor if worst else 0.0
 
 
@@ -159,8 +159,8 @@ def surviving_va(
     )
 
 
-def _worst(
-    each: Draws, names: Sequence[str], failing: Sequence[str], usable: Sequence[float], redundancy: str | None
+def _find_worst_loss(
+    group_draws: Draws, names: Sequence[str], failing: Sequence[str], usable: Sequence[float], redundancy: str | None
 ) -> tuple[float, float] | None:
     """Return the watts that keep running after a rack's worst loss, and the volt-amperes available
     for them.
@@ -168,33 +168,38 @@ def _worst(
     sides = dict(zip(names, failing, strict=False))
     if redundancy not in REDUNDANT or len({*failing}) < 2:
         return None
-    losses = [(_moved(each, sides, side), _left(side, usable, failing)) for side in dict.fromkeys(failing)]
+    losses = [
+        (_remaining_w(group_draws, sides, side), _remaining_va(side, usable, failing))
+        for side in dict.fromkeys(failing)
+    ]
     if redundancy == "2N":
-        losses.append((_of_both(each, sides), sum(usable) / 2))
-    return max(losses, key=lambda loss: (_taken(*loss), -loss[1]))
+        losses.append((_two_sided_w(group_draws, sides), sum(usable) / 2))
+    return max(losses, key=lambda loss: (_used_share(*loss), -loss[1]))
 
 
-def _taken(load_w: float, left_va: float) -> float:
+def _used_share(load_w: float, left_va: float) -> float:
     """Return the used share of the remaining capacity; infinite if nothing remains."""
     if left_va:
         return load_w / left_va
     return math.inf if load_w else 0.0
 
 
-def _moved(each: Draws, sides: Mapping[str, str], lost: str) -> float:
-    """Return the watts on each feed of a rack after the loss of a side, for loads with known cords."""
-    after = (one for group in each for one in draws.without(group, sides, lost))
-    return sum(one.draw_w for one in after if one.moves and one.feed in sides)
+def _remaining_w(group_draws: Draws, sides: Mapping[str, str], lost: str) -> float:
+    """Return the watts on the remaining feeds of a rack after the loss of a side, for loads with
+    known cords.
+    """
+    after = (draw for group in group_draws for draw in draws.without(group, sides, lost))
+    return sum(draw.draw_w for draw in after if draw.moves and draw.feed in sides)
 
 
-def _of_both(each: Draws, sides: Mapping[str, str]) -> float:
+def _two_sided_w(group_draws: Draws, sides: Mapping[str, str]) -> float:
     """Return the watts of the groups with cords on more than one side of a rack."""
-    groups = ([one for one in group if one.moves and one.feed in sides and one.draw_w] for group in each)
-    return sum(one.draw_w for group in groups if len({sides[one.feed] for one in group}) > 1 for one in group)
+    groups = ([draw for draw in group if draw.moves and draw.feed in sides and draw.draw_w] for group in group_draws)
+    return sum(draw.draw_w for group in groups if len({sides[draw.feed] for draw in group}) > 1 for draw in group)
 
 
-def _left(lost: str, usable: Sequence[float], failing: Sequence[str]) -> float:
-    return sum(one for one, side in zip(usable, failing, strict=True) if side != lost)
+def _remaining_va(lost: str, usable: Sequence[float], failing: Sequence[str]) -> float:
+    return sum(va for va, side in zip(usable, failing, strict=True) if side != lost)
 
 
 def feed_failover_va(
@@ -223,7 +228,7 @@ def feed_failover_va(
     Source: definition.
     """
     lost = draws.after_losses(feed_name, feed_names, failing_sides, known_feed_draws)
-    loads = [draws.load_w(feed_name, each) for each in (known_feed_draws, *lost.values())]
+    loads = [draws.load_w(feed_name, draws_of_case) for draws_of_case in (known_feed_draws, *lost.values())]
     return max(loads) / supply_power_factor
 
 

@@ -192,7 +192,7 @@ def speeds_agree(
     """
     if cable_bytes_per_s is None or far_bytes_per_s is None or split_link:
         return True
-    near, far = (optics.named(one) if one else None for one in (optic, far_optic))
+    near, far = (optics.named(name) if name else None for name in (optic, far_optic))
     here = {cable_bytes_per_s, cable_bytes_per_s / (near.ports if near else 1)}
     return bool(here & {far_bytes_per_s, far_bytes_per_s / (far.ports if far else 1)})
 

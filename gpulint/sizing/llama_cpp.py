@@ -161,11 +161,11 @@ def loaded_bytes_per_gpu(
         kept on the CPU, i_gpu_start.
     """
     embedding = 0.0 if tied_embeddings else vocab * hidden * bytes_per_weight
-    held = (weight_bytes - embedding) * _offloaded(layers, gpu_layers) * stage_share
+    held = (weight_bytes - embedding) * _offload_share(layers, gpu_layers) * stage_share
     return max(0.0, held - cpu_offload_bytes)
 
 
-def _offloaded(layers: int, gpu_layers: int) -> float:
+def _offload_share(layers: int, gpu_layers: int) -> float:
     """Return the share of the repeating layers on GPUs."""
     return max(0, min(gpu_layers - 1, layers)) / layers
 
@@ -216,9 +216,9 @@ def bytes_per_kv_element(kv_cache_dtype: str) -> float:
     Source: llama.cpp b8989, ggml/src/ggml-common.h, block_q8_0 and the others; common/arg.cpp, kv_cache_types.
     """
     types = kv_cache_dtype.lower().split("/")
-    if unlisted := [one for one in types if one not in _BLOCK_BYTES]:
+    if unlisted := [name for name in types if name not in _BLOCK_BYTES]:
         raise LookupError(f"the size of a {unlisted[0]} KV cache is not known")
-    return sum(_BLOCK_BYTES[one] for one in types) / len(types) / _BLOCK_VALUES
+    return sum(_BLOCK_BYTES[name] for name in types) / len(types) / _BLOCK_VALUES
 
 
 _BLOCK_VALUES = 32
@@ -274,16 +274,18 @@ def kv_needed_bytes(
     Source: SciSharp/LLamaSharp issue 1099 (b4701: "CUDA0 KV buffer size = 144.00 MiB"); llama.cpp b8989,
         src/llama-kv-cache-iswa.cpp and src/llama-context.cpp, n_ctx_seq.
     """
-    length = _padded(max_model_len, block_size)
+    length = _pad(max_model_len, block_size)
     window = length
     if sliding_window and not uniform_kv_cache:
-        window = _padded(sliding_window * (max_num_seqs if kv_unified else 1) + max_num_batched_tokens, block_size)
+        window = _pad(sliding_window * (max_num_seqs if kv_unified else 1) + max_num_batched_tokens, block_size)
     full = full_kv_layers * kv_entry_bytes * length
     pool = (full + sliding_kv_layers * sliding_kv_entry_bytes * min(length, window)) * stage_share
-    return (pool * (1 if kv_unified else max_num_seqs) + state_bytes * max_num_seqs) * _offloaded(layers, gpu_layers)
+    return (pool * (1 if kv_unified else max_num_seqs) + state_bytes * max_num_seqs) * _offload_share(
+        layers, gpu_layers
+    )
 
 
-def _padded(tokens: int, block_size: int) -> int:
+def _pad(tokens: int, block_size: int) -> int:
     return math.ceil(tokens / block_size) * block_size
 
 

@@ -168,7 +168,7 @@ def reserve_bytes(
     Source: LMDeploy v0.18.0, lmdeploy/pytorch/engine/executor/base.py, _update_num_gpu_blocks; v0.16.0,
         src/turbomind/turbomind.cc, CreateEngine; v0.2.1 src/turbomind/models/llama/BlockManager.cc, GetBlockCount.
     """
-    if _before_0_2_2(engine_version):
+    if _is_before_0_2_2(engine_version):
         left = device_memory_bytes * (1 - kv_cache_free_fraction) - loaded_bytes_per_gpu
         lacking = non_torch_bytes - left
         return left if lacking <= 0 else device_memory_bytes - loaded_bytes_per_gpu + lacking
@@ -176,7 +176,7 @@ def reserve_bytes(
     return non_torch_bytes + free - kv_cache_free_fraction * (free - prefill_buffer_bytes)
 
 
-def _before_0_2_2(engine_version: str | None) -> bool:
+def _is_before_0_2_2(engine_version: str | None) -> bool:
     """Return whether a release is definitely older than 0.2.2; an unknown release is not."""
     numbers = (engine_version or "").split(".")[:3]
     return all(part.isdigit() for part in numbers) and [int(part) for part in numbers] < [0, 2, 2]

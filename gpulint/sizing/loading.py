@@ -124,12 +124,12 @@ def rounding_bytes(
     heads = 0 if kv_lora_rank else attention_heads * head_dim // tensor_parallel
     qkv = heads + 2 * max(1, kv_heads // tensor_parallel) * head_dim if heads else 0
     mlp = intermediate // tensor_parallel
-    attention = _rounded_up(qkv * hidden * size) + _rounded_up(heads * hidden * size)
-    dense = _rounded_up((2 if gated_mlp else 1) * mlp * hidden * size) + _rounded_up(mlp * hidden * size)
+    attention = _rounding_excess(qkv * hidden * size) + _rounding_excess(heads * hidden * size)
+    dense = _rounding_excess((2 if gated_mlp else 1) * mlp * hidden * size) + _rounding_excess(mlp * hidden * size)
     return stage_share * (layers * attention + (layers - moe_layers) * dense)
 
 
-def _rounded_up(size: int) -> int:
+def _rounding_excess(size: int) -> int:
     """Return the bytes that a block of the caching allocator holds beyond the request."""
     missing = -size % (2 * units.MIB)
     return missing if size >= 10 * units.MIB and missing <= units.MIB else 0

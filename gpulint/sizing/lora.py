@@ -52,9 +52,9 @@ def adapter_parameters(
     mlp = {"g": hidden + inner if gated_mlp else 0, "u": hidden + inner, "d": inner + hidden}
     in_attention = sum(attention.get(letter, 0) for letter in lora_targets)
     in_mlp = sum(mlp.get(letter, 0) for letter in lora_targets)
-    each = (hidden + (moe_intermediate or 0)) * len(set(lora_targets) & set("gud" if gated_mlp else "ud"))
+    expert_columns = (hidden + (moe_intermediate or 0)) * len(set(lora_targets) & set("gud" if gated_mlp else "ud"))
     adapted = 1 if engine == "megatron-lm" else adapted_experts
-    routed = round(adapted * moe_layers * (experts or 0) * each)
+    routed = round(adapted * moe_layers * (experts or 0) * expert_columns)
     return lora_rank * (layers * in_attention + max(0, layers - moe_layers) * in_mlp + routed)
 
 

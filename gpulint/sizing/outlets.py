@@ -54,7 +54,7 @@ def outlets_needed(each_outlet_needs: tuple[Mapping[str, float], ...]) -> float:
 
     Source: definition.
     """
-    return sum(count for one in each_outlet_needs for count in one.values())
+    return sum(count for needs in each_outlet_needs for count in needs.values())
 
 
 def outlets_there(each_feed_outlets: tuple[Mapping[str, str], ...]) -> float | None:
@@ -72,7 +72,7 @@ def outlets_there(each_feed_outlets: tuple[Mapping[str, str], ...]) -> float | N
 
     Source: definition.
     """
-    return sum(sum(draws.counts(one, "outlets").values()) for one in each_feed_outlets) if each_feed_outlets else None
+    return sum(sum(draws.counts(feed, "outlets").values()) for feed in each_feed_outlets) if each_feed_outlets else None
 
 
 def inlet_without_outlet(
@@ -96,14 +96,14 @@ def inlet_without_outlet(
     """
     left: dict[frozenset[str], float] = {}
     for word, count in (
-        (word, count) for one in each_feed_outlets for word, count in draws.counts(one, "outlets").items()
+        (word, count) for feed in each_feed_outlets for word, count in draws.counts(feed, "outlets").items()
     ):
         left[outlets.inlets(word)] = left.get(outlets.inlets(word), 0) + count
     needs: dict[str, float] = {}
-    for inlet, count in ((inlet, count) for one in each_outlet_needs for inlet, count in one.items()):
+    for inlet, count in ((inlet, count) for group in each_outlet_needs for inlet, count in group.items()):
         needs[inlet] = needs.get(inlet, 0) + count
-    for inlet in sorted(needs, key=lambda one: (sum(one in served for served in left), one)):
-        for served in sorted((one for one in left if inlet in one), key=len):
+    for inlet in sorted(needs, key=lambda inlet: (sum(inlet in served for served in left), inlet)):
+        for served in sorted((served for served in left if inlet in served), key=len):
             taken = min(needs[inlet], left[served])
             needs[inlet], left[served] = needs[inlet] - taken, left[served] - taken
     return next((inlet for inlet, count in needs.items() if count > 0), None) if each_feed_outlets else None
@@ -124,7 +124,7 @@ def inlets_short(inlet_without_outlet: str | None, each_outlet_needs: tuple[Mapp
 
     Source: definition.
     """
-    return sum(one.get(inlet_without_outlet or "", 0) for one in each_outlet_needs)
+    return sum(needs.get(inlet_without_outlet or "", 0) for needs in each_outlet_needs)
 
 
 def outlets_that_take_them(inlet_without_outlet: str | None, each_feed_outlets: tuple[Mapping[str, str], ...]) -> float:
@@ -143,7 +143,7 @@ def outlets_that_take_them(inlet_without_outlet: str | None, each_feed_outlets: 
 
     Source: IEC 60320-3:2014 (which connector fits which inlet).
     """
-    every = ((word, count) for one in each_feed_outlets for word, count in draws.counts(one, "outlets").items())
+    every = ((word, count) for feed in each_feed_outlets for word, count in draws.counts(feed, "outlets").items())
     return sum((count for word, count in every if inlet_without_outlet in outlets.inlets(word)), 0.0)
 
 
@@ -302,7 +302,7 @@ def unsuitable_v(
     Source: IEC 60038:2009, clause 3.1 (230 V ± 10 %); ANSI C84.1-2020 (277/480 V).
     """
     low, high = accepted_v[0] * (1 - TOLERANCE), accepted_v[-1] * (1 + TOLERANCE)
-    used = feed_names if cords is None else _plugged(cords)
+    used = feed_names if cords is None else _feeds_with_cords(cords)
     unsuitable = []
     for name, at_outlet, stated in zip(feed_names, each_supply_v, each_feed_voltage_v, strict=True):
         seen = (at_outlet,) if low == 0 else (at_outlet, stated, stated / math.sqrt(PHASES))
@@ -312,7 +312,7 @@ def unsuitable_v(
     return unsuitable[0] if unsuitable and every else None
 
 
-def _plugged(cords: Mapping[str, str]) -> tuple[str, ...]:
+def _feeds_with_cords(cords: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(feed for feed, count in draws.counts(cords, "cords").items() if count)
 
 
@@ -337,5 +337,5 @@ def least_supply_v(
     """
     if cords is None:
         return max(each_supply_v, default=None)
-    used = _plugged(cords)
+    used = _feeds_with_cords(cords)
     return min((v for name, v in zip(feed_names, each_supply_v, strict=True) if name in used), default=None)

@@ -76,9 +76,9 @@ def card_price_ratio(
     Source: catalog/nodes.csv, each price with its region, date and source. A fifth of the card free is our choice: the
         alternative is checked by every rule.
     """
-    return _least_of_clouds(
-        max((one.now / one.price for one in found), default=1.0)
-        for found in _by_cloud(accelerator, cloud, instance_type, copy_bytes, checkpoint_dtype)
+    return _minimum_over_clouds(
+        max((other.now / other.price for other in others), default=1.0)
+        for others in _find_others(accelerator, cloud, instance_type, copy_bytes, checkpoint_dtype)
     )
 
 
@@ -115,18 +115,18 @@ def load_price_ratio(
     """
     card = hardware.accelerator(accelerator)
     slowest = math.inf if target_tpot_s is None else target_tpot_s / _RESERVE
-    least = [_RESERVE * load_share * (mine or math.inf) for mine in _rates(card)] if card else [math.inf]
-    return _least_of_clouds(
+    least = [_RESERVE * load_share * (rate or math.inf) for rate in _rates(card)] if card else [math.inf]
+    return _minimum_over_clouds(
         max(
             (
-                one.now / one.price
-                for one in found
-                if _read_s(weight_bytes, one.card) <= slowest
-                and all((its or 0) >= wanted for its, wanted in zip(_rates(one.card), least, strict=False))
+                other.now / other.price
+                for other in others
+                if _read_s(weight_bytes, other.card) <= slowest
+                and all((rate or 0) >= wanted for rate, wanted in zip(_rates(other.card), least, strict=False))
             ),
             default=1.0,
         )
-        for found in _by_cloud(accelerator, cloud, instance_type, copy_bytes, checkpoint_dtype)
+        for others in _find_others(accelerator, cloud, instance_type, copy_bytes, checkpoint_dtype)
     )
 
 
@@ -164,12 +164,16 @@ def work_price_ratio(
         Inference v5.1, Llama 3.1 8B, interactive scenario.
     """
     card = hardware.accelerator(accelerator)
-    return _least_of_clouds(
+    return _minimum_over_clouds(
         max(
-            (_for_all(card, one, copy_bytes) for one in found if _read_s(weight_bytes, one.card) <= _INTERACTIVE_S),
+            (
+                _minimum_ratio(card, other, copy_bytes)
+                for other in others
+                if _read_s(weight_bytes, other.card) <= _INTERACTIVE_S
+            ),
             default=1.0,
         )
-        for found in _by_cloud(accelerator, cloud, instance_type, copy_bytes, checkpoint_dtype)
+        for others in _find_others(accelerator, cloud, instance_type, copy_bytes, checkpoint_dtype)
     )
 
 
@@ -202,9 +206,16 @@ def training_price_ratio(
     peak = _rates(card)[1] if card else None
     if not peak:
         return 1.0
-    return _least_of_clouds(
-        max(((one.now / peak) / (one.price / its) for one in found if (its := _rates(one.card)[1])), default=1.0)
-        for found in _by_cloud(accelerator, cloud, instance_type, training_needed_bytes, training_dtype)
+    return _minimum_over_clouds(
+        max(
+            (
+                (other.now / peak) / (other.price / other_peak)
+                for other in others
+                if (other_peak := _rates(other.card)[1])
+            ),
+            default=1.0,
+        )
+        for others in _find_others(accelerator, cloud, instance_type, training_needed_bytes, training_dtype)
     )
 
 
@@ -240,7 +251,7 @@ _RESERVE = 3.0
 _BFLOAT16_SINCE = 8.0
 
 
-class _Other(NamedTuple):
+class _Alternative(NamedTuple):
     """A GPU that holds a replica and costs no more: the price of the present one, its own price,
     and its record.
     """
@@ -250,36 +261,46 @@ class _Other(NamedTuple):
     card: hardware.Accelerator
 
 
-def _least_of_clouds(ratios: Iterable[float]) -> float:
+def _minimum_over_clouds(ratios: Iterable[float]) -> float:
     """Return the smallest ratio over the clouds, since any of them may be meant."""
     return max(1.0, min(ratios, default=1.0))
 
 
-def _by_cloud(
+def _find_others(
     accelerator: str, cloud: str | None, instance_type: str | None, needed: float, dtype: str | None
-) -> Iterator[list[_Other]]:
+) -> Iterator[list[_Alternative]]:
     """Yield the sufficient GPUs of the declared cloud, or of each cloud that lists a price of the
     present GPU.
     """
     card = hardware.accelerator(accelerator)
-    for where in _clouds(accelerator, cloud, instance_type):
-        now = _card_usd_per_hour(accelerator, where, instance_type)
-        if card is None or now is None:
+    for name in _find_clouds(accelerator, cloud, instance_type):
+        present_price = _card_usd_per_hour(accelerator, name, instance_type)
+        if card is None or present_price is None:
             continue
-        able = (one for one in hardware.accelerators() if one.vendor == card.vendor and _holds(one, needed, dtype))
-        priced = ((_card_usd_per_hour(one.id, where, None), one) for one in able)
-        yield [_Other(now, price, one) for price, one in priced if price is not None and price <= now]
+        sufficient = (
+            candidate
+            for candidate in hardware.accelerators()
+            if candidate.vendor == card.vendor and _is_sufficient(candidate, needed, dtype)
+        )
+        priced = ((_card_usd_per_hour(candidate.id, name, None), candidate) for candidate in sufficient)
+        yield [
+            _Alternative(present_price, price, candidate)
+            for price, candidate in priced
+            if price is not None and price <= present_price
+        ]
 
 
-def _clouds(accelerator: str, cloud: str | None, instance_type: str | None) -> tuple[str, ...]:
+def _find_clouds(accelerator: str, cloud: str | None, instance_type: str | None) -> tuple[str, ...]:
     machine = hardware.node(instance_type or "")
     if machine or cloud:
         return (machine.cloud if machine else str(cloud),)
-    listed = (one for one in hardware.nodes() if one.accelerator == accelerator and one.cost_usd_per_hour is not None)
-    return tuple(sorted({one.cloud for one in listed}))
+    listed = (
+        node for node in hardware.nodes() if node.accelerator == accelerator and node.cost_usd_per_hour is not None
+    )
+    return tuple(sorted({node.cloud for node in listed}))
 
 
-def _holds(card: hardware.Accelerator, needed: float, dtype: str | None) -> bool:
+def _is_sufficient(card: hardware.Accelerator, needed: float, dtype: str | None) -> bool:
     """Return whether a GPU holds this many bytes with a fifth to spare, and computes in the format."""
     if dtype == "bfloat16" and (card.compute_capability or 0) < _BFLOAT16_SINCE:
         return False
@@ -312,7 +333,7 @@ def _rates(card: hardware.Accelerator) -> tuple[float | None, float | None]:
     return card.memory_bytes_per_s, card.dense_bf16_flop_per_s or card.dense_fp16_flop_per_s
 
 
-def _for_all(card: hardware.Accelerator | None, other: _Other, needed: float) -> float:
+def _minimum_ratio(card: hardware.Accelerator | None, other: _Alternative, needed: float) -> float:
     """Return the smallest cost ratio of two GPUs over bandwidth, arithmetic and free memory; 1 if
     one is unknown.
     """
@@ -321,7 +342,9 @@ def _for_all(card: hardware.Accelerator | None, other: _Other, needed: float) ->
     pairs = zip(
         (*_rates(card), _memory(card) - needed), (*_rates(other.card), _memory(other.card) - needed), strict=True
     )
-    return min((other.now / mine) / (other.price / its) if mine and its else 1.0 for mine, its in pairs)
+    return min(
+        (other.now / rate) / (other.price / other_rate) if rate and other_rate else 1.0 for rate, other_rate in pairs
+    )
 
 
 def load_share(

@@ -68,9 +68,9 @@ def panel_when_lost(
 
     Source: definition; IEC 60050 691-10-04 (coincidence factor).
     """
-    every = (*each_feed_when_lost, *each_panel_when_lost)
-    sides = dict.fromkeys([NOW, *(side for one in every for side in one)])
-    return {side: load_diversity * sum(one.get(side, one[NOW]) for one in every) for side in sides}
+    loads = (*each_feed_when_lost, *each_panel_when_lost)
+    sides = dict.fromkeys([NOW, *(side for load in loads for side in load)])
+    return {side: load_diversity * sum(load.get(side, load[NOW]) for load in loads) for side in sides}
 
 
 def panel_load_w(
@@ -156,7 +156,7 @@ def panel_capacity_w(
     if breaker_a is not None and feed_usable_va is None:
         raise LookupError("the capacity of the panel's breaker is not known: state its voltage and phases")
     by_breaker = None if feed_usable_va is None else feed_usable_va * supply_power_factor
-    return min((one for one in (by_breaker, power_limit_w) if one is not None), default=None)
+    return min((limit_w for limit_w in (by_breaker, power_limit_w) if limit_w is not None), default=None)
 
 
 def planned_load_w(load_w: float, load_diversity: float) -> float:
@@ -257,9 +257,9 @@ def largest_feed_breaker_a(
 
     Source: definition.
     """
-    return max((amperes for volts, amperes in each_feed_rating if _same_system(volts, feed_voltage_v)), default=None)
+    return max((amperes for volts, amperes in each_feed_rating if _is_same_system(volts, feed_voltage_v)), default=None)
 
 
-def _same_system(volts: float, panel_v: float | None) -> bool:
-    of_panel = () if panel_v is None else (panel_v, panel_v / math.sqrt(PHASES))
-    return panel_v is None or any(math.isclose(volts, one, rel_tol=0.02) for one in of_panel)
+def _is_same_system(volts: float, panel_v: float | None) -> bool:
+    panel_voltages = () if panel_v is None else (panel_v, panel_v / math.sqrt(PHASES))
+    return panel_v is None or any(math.isclose(volts, panel_voltage, rel_tol=0.02) for panel_voltage in panel_voltages)

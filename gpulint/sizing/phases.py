@@ -69,15 +69,15 @@ def feed_failover_line_a(
     Source: as feed_line_a.
     """
     lost = draws.after_losses(feed_name, feed_names, failing_sides, known_feed_draws)
-    every = [draws.on(feed_name, each) for each in (known_feed_draws, *lost.values())]
-    return max(_line_a(one, feed_phases, line_voltage_v, supply_power_factor) for one in every)
+    cases = [draws.on(feed_name, draws_of_case) for draws_of_case in (known_feed_draws, *lost.values())]
+    return max(_line_a(draws_on_feed, feed_phases, line_voltage_v, supply_power_factor) for draws_on_feed in cases)
 
 
-def _line_a(on: Sequence[Draw], phases: int, line_v: float, power_factor: float) -> float:
-    total = sum(one.draw_w for one in on)
+def _line_a(feed_draws: Sequence[Draw], phases: int, line_v: float, power_factor: float) -> float:
+    total = sum(draw.draw_w for draw in feed_draws)
     if phases != PHASES:
         return total / line_v / power_factor
-    alone = (_most(_spread([one]), line_v) for one in on if one.supplies)
+    alone = (_most_loaded_va(_spread([draw]), line_v) for draw in feed_draws if draw.supplies)
     return max([total / math.sqrt(PHASES), *alone]) / line_v / power_factor
 
 
@@ -123,12 +123,12 @@ def feed_lines_a(
 
     Source: as feed_line_a.
     """
-    on = draws.on(feed_name, each_feed_draws)
+    feed_draws = draws.on(feed_name, each_feed_draws)
     if feed_phases != PHASES:
-        return (sum(one.draw_w for one in on) / line_voltage_v / supply_power_factor,)
-    if any(one.supplies is None or one.supplies != int(one.supplies) for one in on):
+        return (sum(draw.draw_w for draw in feed_draws) / line_voltage_v / supply_power_factor,)
+    if any(draw.supplies is None or draw.supplies != int(draw.supplies) for draw in feed_draws):
         raise LookupError("the number of a server's supplies on this feed is not known")
-    return tuple(one / line_voltage_v / supply_power_factor for one in _lines(_spread(on), line_voltage_v))
+    return tuple(line / line_voltage_v / supply_power_factor for line in _lines_va(_spread(feed_draws), line_voltage_v))
 
 
 def phase_imbalance(feed_lines_a: tuple[float, ...]) -> float:
@@ -151,26 +151,26 @@ def phase_imbalance(feed_lines_a: tuple[float, ...]) -> float:
     return max(abs(line - average) for line in feed_lines_a) / average if average else 0.0
 
 
-def _spread(on: Iterable[Draw]) -> list[float]:
+def _spread(feed_draws: Iterable[Draw]) -> list[float]:
     """Return the watts on each of three phases. Supplies are placed one by one, the largest first,
     on the least loaded phase.
     """
     phases = [0.0] * PHASES
-    for one in sorted(on, key=lambda draw: -draw.draw_w / (draw.supplies or math.inf)):
-        if not one.supplies:
-            phases = [each + one.draw_w / PHASES for each in phases]
-        for _ in range(int(one.supplies or 0)):
-            phases[phases.index(min(phases))] += one.draw_w / one.supplies  # type: ignore[operator]
+    for draw in sorted(feed_draws, key=lambda item: -item.draw_w / (item.supplies or math.inf)):
+        if not draw.supplies:
+            phases = [watts + draw.draw_w / PHASES for watts in phases]
+        for _ in range(int(draw.supplies or 0)):
+            phases[phases.index(min(phases))] += draw.draw_w / draw.supplies  # type: ignore[operator]
     return phases
 
 
-def _most(phases: Sequence[float], line_v: float) -> float:
-    return max(_lines(phases, line_v))
+def _most_loaded_va(phases: Sequence[float], line_v: float) -> float:
+    return max(_lines_va(phases, line_v))
 
 
-def _lines(phases: Sequence[float], line_v: float) -> list[float]:
+def _lines_va(phases: Sequence[float], line_v: float) -> list[float]:
     """Return each line's volt-amperes over the line voltage, for watts on each phase."""
     if line_v > LINE_TO_LINE_MOST_V:
-        return [one * math.sqrt(PHASES) for one in phases]
+        return [phase_w * math.sqrt(PHASES) for phase_w in phases]
     neighbours = zip(phases, [*phases[1:], phases[0]], strict=True)
-    return [math.sqrt(one**2 + other**2 + one * other) for one, other in neighbours]
+    return [math.sqrt(phase_w**2 + next_w**2 + phase_w * next_w) for phase_w, next_w in neighbours]

@@ -161,7 +161,7 @@ def placed_load_w(each_placed_group_w: Sequence[float], each_pool_service_gpus: 
 
     Source: definition.
     """
-    return sum(each_placed_group_w) if any(one is not None for one in each_pool_service_gpus) else None
+    return sum(each_placed_group_w) if any(gpus is not None for gpus in each_pool_service_gpus) else None
 
 
 def placed_load_va(placed_load_w: float | None, supply_power_factor: float) -> float | None:

@@ -57,10 +57,10 @@ def connector_fits(cable_connector: str | None, optic: str) -> bool:
 
     Source: IEC 61754-7-1 (MPO, one row of 12) and 61754-7-3 (one row of 16: the key is offset); catalog optics.
     """
-    taken = optics.listed(optic, "optic").connectors
+    connectors = optics.listed(optic, "optic").connectors
     if cable_connector in ("MPO", "MTP"):
-        return not taken or any(one.startswith("MPO") for one in taken)
-    return not taken or cable_connector is None or MATING.get(cable_connector, cable_connector) in taken
+        return not connectors or any(connector.startswith("MPO") for connector in connectors)
+    return not connectors or cable_connector is None or MATING.get(cable_connector, cable_connector) in connectors
 
 
 def optic_polish(optic: str) -> str:
@@ -134,7 +134,7 @@ def cage_fits(cable_cage: str | None, optic: str) -> bool:
     Source: OSFP MSA 5.0: a finned module does not fit a cage with a riding heat sink, nor the other way round; QSFP-DD MSA 7.1:
         QSFP modules fit; NVIDIA, XDR part numbers: IHS in air-cooled switches, RHS in adapters.
     """
-    return _goes_in(optics.listed(optic, "optic").form_factor, cable_cage)
+    return _fits_cage(optics.listed(optic, "optic").form_factor, cable_cage)
 
 
 def far_form_factor(far_optic: str | None) -> str:
@@ -170,9 +170,9 @@ def far_cage_fits(far_cage: str | None, far_optic: str | None) -> bool:
 
     Source: as of cage_fits.
     """
-    return _goes_in(optics.listed(far_optic, "far_optic").form_factor if far_optic else "", far_cage)
+    return _fits_cage(optics.listed(far_optic, "far_optic").form_factor if far_optic else "", far_cage)
 
 
-def _goes_in(plug: str, cage: str | None) -> bool:
+def _fits_cage(plug: str, cage: str | None) -> bool:
     """Return whether a port cage accepts a form factor, or nothing is known against it."""
     return not plug or cage is None or cage not in TAKES or plug in TAKES[cage]

@@ -106,7 +106,7 @@ def prefill_s(
     computing = (prompt_flop - routed) / attention_ranks + routed / layer_ranks
     excess = max(1.0, prefill_excess * prefill_release_ratio)
     payload = request_prompt_tokens * hidden * bytes_per_activation
-    sending = 2 * layers * _summed_s(payload, attention_ranks, message_s_per_byte)
+    sending = 2 * layers * _all_reduce_s(payload, attention_ranks, message_s_per_byte)
     return computing / matrix_flop_per_s * excess + sending + prefill_latency_s
 
 
@@ -167,6 +167,6 @@ def kv_transfer_s(
     return request_prompt_tokens * entries / network_bytes_per_s_per_gpu
 
 
-def _summed_s(payload_bytes: float, ranks: int, s_per_byte: float) -> float:
+def _all_reduce_s(payload_bytes: float, ranks: int, s_per_byte: float) -> float:
     """Return the bandwidth part of an all-reduce's time."""
     return 2 * (ranks - 1) / ranks * payload_bytes * s_per_byte

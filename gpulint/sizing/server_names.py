@@ -53,19 +53,19 @@ def near_server_type(server_type: str, server_max_w: float | None = None, accele
     """
     if server_max_w is not None or accelerator is not None or servers.named(server_type) is not None:
         return None
-    written = _chunks(server_type)
-    listed = ((one.id, name) for one in servers.servers() for name in (one.id, f"{one.vendor} {one.id}"))
-    return next((found for found, name in listed if _slip(written, _chunks(name))), None)
+    written = _split(server_type)
+    listed = ((server.id, name) for server in servers.servers() for name in (server.id, f"{server.vendor} {server.id}"))
+    return next((server_id for server_id, name in listed if _is_misspelled(written, _split(name))), None)
 
 
-def _chunks(name: str) -> list[str]:
+def _split(name: str) -> list[str]:
     return _CHUNK.findall(name.lower())
 
 
-def _slip(written: list[str], listed: list[str]) -> bool:
-    return len(written) == len(listed) and all(map(_same, written, listed))
+def _is_misspelled(written: list[str], listed: list[str]) -> bool:
+    return len(written) == len(listed) and all(map(_is_same_word, written, listed))
 
 
-def _same(written: str, listed: str) -> bool:
+def _is_same_word(written: str, listed: str) -> bool:
     long = len(listed) >= _WORD and not listed.isdigit()
     return written == listed or (long and difflib.SequenceMatcher(None, written, listed).ratio() >= _ALIKE)

@@ -231,7 +231,7 @@ def server_w(
     """
     if server_measured_w is not None:
         return server_measured_w
-    known = (one for one in (server_max_w, server_estimated_w, server_inlets_w) if one is not None)
+    known = (watts for watts in (server_max_w, server_estimated_w, server_inlets_w) if watts is not None)
     found = next(known, None)
     if found is None:
         raise Unstated("server_max_w")

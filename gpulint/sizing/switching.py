@@ -53,7 +53,7 @@ def ports_most(
     Source: definition; catalog switches.
     """
     listed = switches.named(switch_type) if switch_type else None
-    links = [one for one in (uplink_bytes_per_s, downlink_bytes_per_s) if one]
+    links = [rate for rate in (uplink_bytes_per_s, downlink_bytes_per_s) if rate]
     split = max(1, int(port_bytes_per_s // min(links))) if port_bytes_per_s and links else 1
     return max(switch_ports * split, (listed.split_ports or 0) if listed else 0)
 

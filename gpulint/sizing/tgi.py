@@ -87,7 +87,7 @@ def loaded_bytes_per_gpu(
     Source: text-generation-inference v2.3.1, server/…/layers/tensor_parallel.py, TensorParallelHead and
         TensorParallelEmbedding, and utils/weights.py; v2.1.1, layers/tensor_parallel.py: get_linear with `quantize`.
     """
-    covers_head = quantization in _COVERING_THE_HEAD and _before_2_2(engine_version)
+    covers_head = quantization in _COVERING_THE_HEAD and _is_before_2_2(engine_version)
     held = bytes_per_weight if covers_head else bytes_per_activation
     counted = 0.0 if tied_embeddings else bytes_per_activation
     rows = vocab / tensor_parallel if vocab % tensor_parallel == 0 else vocab
@@ -97,7 +97,7 @@ def loaded_bytes_per_gpu(
 _COVERING_THE_HEAD = frozenset({"bitsandbytes", "bitsandbytes-nf4", "bitsandbytes-fp4", "fp8"})
 
 
-def _before_2_2(engine_version: str | None) -> bool:
+def _is_before_2_2(engine_version: str | None) -> bool:
     """Return whether a release is definitely older than 2.2; an unknown release is not."""
     numbers = (engine_version or "").split(".")[:2]
     return all(part.isdigit() for part in numbers) and [int(part) for part in numbers] < [2, 2]

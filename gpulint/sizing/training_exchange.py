@@ -35,7 +35,7 @@ def tensor_traffic_s(
     Source: Shoeybi et al., Megatron-LM, 2019, section 3.
     """
     calls = 4 * layers / max(1, pipeline_parallel) * accumulations
-    return _carried_s(tensor_traffic_bytes, calls, tensor_parallel, tensor_bus_bytes_per_s, tensor_hop_s)
+    return _collectives_s(tensor_traffic_bytes, calls, tensor_parallel, tensor_bus_bytes_per_s, tensor_hop_s)
 
 
 def data_traffic_s(
@@ -75,8 +75,8 @@ def data_traffic_s(
     blocks = layers / max(1, pipeline_parallel)
     calls = blocks * (3 * accumulations if sharding_stage >= 3 else 1)
     kept = data_traffic_bytes - copy_traffic_bytes
-    inside = _carried_s(kept, calls, state_ranks, shard_bus_bytes_per_s, shard_hop_s)
-    between = _carried_s(copy_traffic_bytes, blocks, state_copies, copy_bus_bytes_per_s, copy_hop_s)
+    inside = _collectives_s(kept, calls, state_ranks, shard_bus_bytes_per_s, shard_hop_s)
+    between = _collectives_s(copy_traffic_bytes, blocks, state_copies, copy_bus_bytes_per_s, copy_hop_s)
     return (inside + between) * gather_excess
 
 
@@ -138,7 +138,7 @@ def expert_traffic_s(
     if not expert_traffic_bytes:
         return 0.0
     calls = 4 * moe_layers / max(1, pipeline_parallel) * accumulations
-    return _carried_s(expert_traffic_bytes, calls, expert_parallel_size or 1, expert_bus_bytes_per_s, expert_hop_s)
+    return _collectives_s(expert_traffic_bytes, calls, expert_parallel_size or 1, expert_bus_bytes_per_s, expert_hop_s)
 
 
 def context_traffic_s(
@@ -168,7 +168,7 @@ def context_traffic_s(
     Source: Liu et al., Ring Attention, 2023, section 3.
     """
     calls = 3 * layers / max(1, pipeline_parallel) * accumulations
-    return _carried_s(context_traffic_bytes, calls, context_ranks, context_bus_bytes_per_s, context_hop_s)
+    return _collectives_s(context_traffic_bytes, calls, context_ranks, context_bus_bytes_per_s, context_hop_s)
 
 
 def offload_traffic_s(offload_traffic_bytes: float, host_copy_bytes_per_s: float | None = None) -> float:
@@ -230,10 +230,12 @@ def exposed_communication_s(
     Source: Zhao et al., PyTorch FSDP, 2023, section 3.3; Li et al., PyTorch Distributed, 2020, section 3.2.3.
     """
     beside = compute_s if sharding_stage >= 3 else 2 / 3 * compute_s / accumulations
-    hidden = _beside(data_traffic_s, beside, overlap_cost) + _beside(context_traffic_s, attention_s, overlap_cost)
+    hidden = _overlapped_s(data_traffic_s, beside, overlap_cost) + _overlapped_s(
+        context_traffic_s, attention_s, overlap_cost
+    )
     between = tensor_exposed_share * tensor_traffic_s + expert_exposed_share * expert_traffic_s
     handed = pipeline_exposed_share * pipeline_traffic_s
-    return hidden + between + handed + _beside(offload_traffic_s, compute_s, overlap_cost)
+    return hidden + between + handed + _overlapped_s(offload_traffic_s, compute_s, overlap_cost)
 
 
 def bubble_ratio(
@@ -270,7 +272,7 @@ _BUBBLES = {
 """What is left of 1F1B's waiting by schedule, also in PyTorch's names (torch/distributed/pipelining/schedules.py)."""
 
 
-def _carried_s(carried_bytes: float, calls: float, ranks: int, bus_bytes_per_s: float, hop_s: float) -> float:
+def _collectives_s(carried_bytes: float, calls: float, ranks: int, bus_bytes_per_s: float, hop_s: float) -> float:
     """Return the time of equal consecutive collectives that send this many bytes over one rank's
     link.
     """
@@ -282,7 +284,7 @@ def _carried_s(carried_bytes: float, calls: float, ranks: int, bus_bytes_per_s: 
     return calls * fabric.all_gather_s(payload, ranks, bus_bytes_per_s, hop_s)
 
 
-def _beside(alone_s: float, beside_s: float, cost: float) -> float:
+def _overlapped_s(alone_s: float, beside_s: float, cost: float) -> float:
     """Return the cost of traffic that overlaps with arithmetic: a slowdown while it is hidden, and
     all that exceeds the arithmetic.
     """

@@ -405,12 +405,12 @@ def kv_group_layers(
 
     Source: vLLM, v1/core/kv_cache_utils.py, _get_kv_cache_groups_uniform_page_size (v0.33.0: kv_cache_planning.py).
     """
-    kinds = _kinds(full_kv_layers, sliding_kv_layers, linear_attention_layers, uniform_kv_cache)
+    kinds = _layer_kinds(full_kv_layers, sliding_kv_layers, linear_attention_layers, uniform_kv_cache)
     counts = [count for count in kinds if count]
     return max(counts) if max(counts) < 1.5 * min(counts) else min(counts)
 
 
-def _kinds(full: int, sliding: int, linear: int, uniform: bool) -> tuple[int, int, int]:
+def _layer_kinds(full: int, sliding: int, linear: int, uniform: bool) -> tuple[int, int, int]:
     """Return the layers that keep every token, those that keep a window, and those that keep a
     state.
     """
@@ -512,7 +512,7 @@ def kv_blocks(
         exact = layers / kv_group_layers
         return math.ceil(exact) if padded_kv_groups else exact
 
-    full, sliding, linear = _kinds(full_kv_layers, sliding_kv_layers, linear_attention_layers, uniform_kv_cache)
+    full, sliding, linear = _layer_kinds(full_kv_layers, sliding_kv_layers, linear_attention_layers, uniform_kv_cache)
     widest = max(kv_entry_bytes, sliding_kv_entry_bytes) if full > full_kv_layers else kv_entry_bytes
     length = _block_tokens(kv_page_bytes, widest, block_size)
     blocks = groups(full) * math.ceil(max_model_len / length) + groups(linear)
@@ -572,7 +572,7 @@ def kv_cache_tokens(
 
     Source: vLLM v0.19.0, v1/core/kv_cache_utils.py, _report_kv_cache_config; v0.22.0, the same.
     """
-    kinds = _kinds(full_kv_layers, sliding_kv_layers, linear_attention_layers, uniform_kv_cache)
+    kinds = _layer_kinds(full_kv_layers, sliding_kv_layers, linear_attention_layers, uniform_kv_cache)
     several = sum(1 for layers in kinds if layers) > 1
     if tokens_by_group and several and full_kv_layers and not encoder_layers and not draft_kv_bytes_per_token:
         groups = sum(math.ceil(layers / kv_group_layers) for layers in kinds)
