@@ -117,10 +117,10 @@ def resolve(
         return origin._replace(assumption="; ".join(filter(None, (said, origin.assumption))))
     if local is not None and (own := from_config(reference, local)) is not None:
         return Resolved(own, "config.json in the repository")
-    if known := _known(reference):
+    if known := _find_listed(reference):
         return Resolved(known, "catalog")
     if like and (twin := like.get(reference)):
-        found = _known(twin)
+        found = _find_listed(twin)
         return Resolved(found, f"like {twin} in gpulint.yaml", f"{reference} has the shape of {twin} (gpulint.yaml)")
     if (guess := _find_by_basename(reference)) is not None:
         return Resolved(guess, "name", f"{reference} is {guess.id}, by the last part of its path")
@@ -134,8 +134,10 @@ def resolve(
 def _parse_cache_folder(reference: str) -> str | None:
     """Return the id of a checkpoint whose folder in the Hugging Face cache is named.
 
-    >>> _parse_cache_folder("/cache/hub/models--Qwen--Qwen3-8B/snapshots/main"), _parse_cache_folder("models--gpt2"), _parse_cache_folder("/models/Qwen3-8B")
-    ('Qwen/Qwen3-8B', 'gpt2', None)
+    >>> _parse_cache_folder("/cache/hub/models--Qwen--Qwen3-8B/snapshots/main")
+    'Qwen/Qwen3-8B'
+    >>> _parse_cache_folder("models--gpt2"), _parse_cache_folder("/models/Qwen3-8B")
+    ('gpt2', None)
     """
     folder = CACHED.fullmatch(reference)
     parts = folder["id"].split("--") if folder else []
@@ -183,7 +185,7 @@ def ids() -> tuple[str, ...]:
     return tuple(sorted({*_rows(), *catalog.by("checkpoints", "checkpoint")}))
 
 
-def _known(reference: str) -> Architecture | None:
+def _find_listed(reference: str) -> Architecture | None:
     copy = catalog.by("checkpoints", "checkpoint").get(reference)
     if copy is None:
         return _base_of(reference)
@@ -267,7 +269,7 @@ def _is_original(name: str) -> bool:
 
 
 def _shape(name: str) -> Architecture | None:
-    known = _known(name)
+    known = _find_listed(name)
     return known and replace(known, id="", source="")
 
 
@@ -275,7 +277,7 @@ def _find_by_basename(reference: str) -> Architecture | None:
     """Return the checkpoint that a path such as /models/Qwen3-8B/ names by its last component."""
     last = reference.rstrip("/").rsplit("/", 1)[-1]
     name = _index_basenames().get(last.lower())
-    return _known(name) if name else None
+    return _find_listed(name) if name else None
 
 
 def _find_by_suffix(reference: str) -> Resolved | None:
@@ -310,8 +312,8 @@ CONVERTED = "-hf"
 
 def _find_unquantised(last: str) -> Architecture | None:
     """Return the architecture of the checkpoint whose id ends so, unless it is quantised itself."""
-    names = (_index_basenames().get(one) for one in (last, last + CONVERTED))
-    found = next((shape for name in names if name and (shape := _known(name))), None)
+    names = (_index_basenames().get(name) for name in (last, last + CONVERTED))
+    found = next((shape for name in names if name and (shape := _find_listed(name))), None)
     return found if found and found.checkpoint_quantization is None else None
 
 

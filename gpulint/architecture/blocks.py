@@ -88,7 +88,7 @@ def stated_kinds(config: Config, key: str = "layer_types") -> list[str] | None:
         return None
     if len(listed) != config.layers:
         raise Unread(f"{key} names {len(listed)} layers of {config.layers}")
-    kinds = [KINDS.get(str(one)) for one in listed]
+    kinds = [KINDS.get(str(kind)) for kind in listed]
     if None in kinds:
         raise Unread(f"{key} holds an unknown kind: {str(listed[kinds.index(None)])[:40]}")
     return [kind for kind in kinds if kind]

@@ -86,7 +86,7 @@ class Config:
 
     def indices(self, name: str) -> frozenset[int]:
         """Return a list of layer indices."""
-        return frozenset(one for one in self.listed(name) or () if isinstance(one, int))
+        return frozenset(index for index in self.listed(name) or () if isinstance(index, int))
 
     def inner(self, *names: str, model_type: str = "") -> Config:
         """Return a mapping inside this one. Its own model_type, if declared, decides its defaults."""
@@ -120,7 +120,7 @@ class Config:
 
     @property
     def head_dim(self) -> int:
-        return self.whole("head_dim", "attention_head_dim", "kv_channels") or _divided(self.hidden, self.heads)
+        return self.whole("head_dim", "attention_head_dim", "kv_channels") or _divide(self.hidden, self.heads)
 
     @property
     def width(self) -> int:
@@ -133,7 +133,7 @@ class Config:
         return self.count("vocab_size", "padded_vocab_size")
 
 
-def _divided(whole: int, parts: int) -> int:
+def _divide(whole: int, parts: int) -> int:
     if whole % parts:
         raise Unread(f"hidden_size {whole} is not a multiple of num_attention_heads {parts}")
     return whole // parts

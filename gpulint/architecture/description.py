@@ -28,7 +28,7 @@ def as_text(network: Network) -> str:
     shape = network.architecture
     fields = [(name, getattr(shape, name)) for name in SHAPE]
     rows = [(name, _cell(value)) for name, value in fields if isinstance(value, bool) or value]
-    rows += _counted(network)
+    rows += _describe_parts(network)
     rows += _describe_cache(shape)
     width = max(len(name) for name, _ in rows)
     return "\n".join([shape.id, *(f"{name:<{width}}  {cell}" for name, cell in rows)]) + "\n"
@@ -38,7 +38,7 @@ def _cell(value: object) -> str:
     return units.human(value, "")
 
 
-def _counted(network: Network) -> list[tuple[str, str]]:
+def _describe_parts(network: Network) -> list[tuple[str, str]]:
     shape, found = network.architecture, network.parts
     if found is None:
         return [("parameters", f"not counted: {network.uncounted}")]

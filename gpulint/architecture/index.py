@@ -132,7 +132,7 @@ def stored(head: Head, each: Each = map) -> Stored | None:
     listed = head(INDEX, INDEX_BYTES_MAX + 1)
     if listed is None:
         alone = header(WHOLE, head)
-        return None if alone is None else _of_headers({WHOLE: alone})
+        return None if alone is None else _merge_headers({WHOLE: alone})
     total, places = index(listed)
     files = sorted(set(places.values()))
     if len(files) > FILES_MAX:
@@ -140,7 +140,7 @@ def stored(head: Head, each: Each = map) -> Stored | None:
     headers = _read_headers(files, head, each)
     if headers is None:
         return Stored(tuple(places), (), total, INDEX) if total else None
-    found = _of_headers(headers)
+    found = _merge_headers(headers)
     if lacking := sorted(set(places) - set(found.names)):
         raise Unreadable(f"{INDEX} names {lacking[0]}, but {places[lacking[0]]} does not hold it")
     return _select_indexed(found, places)
@@ -204,7 +204,7 @@ def _tensor(file: str, name: str, entry: object) -> Tensor:
     if not isinstance(shape, list) or len(shape) > RANK_MAX or not all(_is_size(size) for size in shape):
         raise Unreadable(f"{file}: {_short(name)} has no shape")
     found = Tensor(name, dtype, tuple(shape))
-    if not isinstance(place, list) or len(place) != 2 or not all(type(one) is int for one in place):
+    if not isinstance(place, list) or len(place) != 2 or not all(type(offset) is int for offset in place):
         raise Unreadable(f"{file}: {_short(name)} has no data_offsets")
     if place[1] - place[0] != found.bytes:
         raise Unreadable(f"{file}: {_short(name)} has {place[1] - place[0]} bytes, but its shape needs {found.bytes}")
@@ -239,7 +239,7 @@ def _read_headers(files: Sequence[str], head: Head, each: Each) -> dict[str, tup
     return found
 
 
-def _of_headers(headers: Mapping[str, tuple[Tensor, ...]]) -> Stored:
+def _merge_headers(headers: Mapping[str, tuple[Tensor, ...]]) -> Stored:
     tensors = tuple(tensor for held in headers.values() for tensor in held)
     names = tuple(tensor.name for tensor in tensors)
     source = f"headers of {len(headers)} safetensors files" if len(headers) > 1 else f"header of {next(iter(headers))}"
@@ -269,13 +269,15 @@ def loaded(held: Stored, config: str, tied: bool) -> Loaded:
     copied = tied and any(EMBEDDING.fullmatch(name) for name in held.names)
     left = {name for name in held.names if _is_left(name, layers, copied)}
     if held.tensors:
-        return _counted([one for one in held.tensors if one.name not in left and not _is_buffer(one)], held.source)
+        return _count_bytes(
+            [tensor for tensor in held.tensors if tensor.name not in left and not _is_buffer(tensor)], held.source
+        )
     if left:
         raise Unreadable(f"the index's total includes {min(left)}, which is not loaded")
     return Loaded({}, None, None, held.total_bytes, held.source)
 
 
-def _counted(tensors: Iterable[Tensor], source: str) -> Loaded:
+def _count_bytes(tensors: Iterable[Tensor], source: str) -> Loaded:
     by_dtype: Counter[str] = Counter()
     packed, plain, quantised = 0, 0, False
     for tensor in tensors:

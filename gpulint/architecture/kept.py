@@ -15,7 +15,7 @@ ALWAYS = (parts.EMBEDDINGS, parts.VECTORS, parts.ROUTERS, parts.HEAD)
 """Parts that no linear layer of a block holds, or that engines load in 16 bits all the same."""
 DENSE = "mlp.(gate|up|gate_up|down)_proj"
 WHOLE: dict[str, tuple[frozenset[str], ...]] = {
-    parts.HEAD: tuple(frozenset({one}) for one in ("lm_head", "embed_tokens", "output", "norm")),
+    parts.HEAD: tuple(frozenset({name}) for name in ("lm_head", "embed_tokens", "output", "norm")),
     parts.ROUTERS: tuple(
         frozenset({one})
         for one in (
@@ -64,7 +64,7 @@ def unquantised(top: Config, counted: Parts, shape: Architecture) -> int | None:
 
 def _list_excluded(settings: Config) -> list[str]:
     """Return all modules that the settings exclude."""
-    return [str(one) for key in LISTS for one in settings.listed(key) or ()]
+    return [str(module) for key in LISTS for module in settings.listed(key) or ()]
 
 
 def _match_parts(listed: list[str], shape: Architecture) -> set[str] | None:
@@ -74,7 +74,7 @@ def _match_parts(listed: list[str], shape: Architecture) -> set[str] | None:
     places: dict[str, set[str]] = {}
     for name in listed:
         layer, module = _split(name)
-        prefix = next((one for one in MODULES if module == one or module.startswith(f"{one}.")), None)
+        prefix = next((name for name in MODULES if module == name or module.startswith(f"{name}.")), None)
         if prefix is None:
             return None
         places.setdefault(prefix, set()).add(f"{layer}/{module[len(prefix) + 1 :]}")

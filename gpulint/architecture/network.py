@@ -57,7 +57,7 @@ def read(reference: str, text: str) -> Network:
         counted = _count_parts(top, decoder, task)
     except Unread as reason:
         return Network(shape, None, str(reason))
-    return Network(_with_parts(shape, counted, decoder, top), counted)
+    return Network(_apply_parts(shape, counted, decoder, top), counted)
 
 
 def _find_text_level(top: Config) -> Config:
@@ -278,7 +278,7 @@ def _count_classifier(top: Config, family: Family, hidden: int) -> Parts:
     return parts.linear(parts.HEAD, hidden, labels)
 
 
-def _with_parts(shape: Architecture, counted: Parts, decoder: _Decoder, top: Config) -> Architecture:
+def _apply_parts(shape: Architecture, counted: Parts, decoder: _Decoder, top: Config) -> Architecture:
     total, experts = counted.total(), decoder.experts
     idle = experts.expert.total() * (experts.count - experts.per_token) * experts.layers if experts else 0
     towers_ = counted[parts.TOWERS]

@@ -86,7 +86,9 @@ def _scheme(weights: Config) -> str | None:
     if kind == "float" and bits == 4:
         return {16: "nvfp4", 32: "mxfp4"}.get(group if isinstance(group, int) else 0)
     if kind == "float" and bits == 8:
-        return {"block": "fp8-block", "tensor": "fp8", "channel": "fp8"}.get(str(strategy)) or _microscaled(group)
+        return {"block": "fp8-block", "tensor": "fp8", "channel": "fp8"}.get(str(strategy)) or _microscaling_format(
+            group
+        )
     if kind == "int" and isinstance(bits, int):
         found = _integer_format(bits, group if strategy == "group" else -1)
         grouped = found is not None and found.startswith("int4-g") and strategy == "group"
@@ -94,7 +96,7 @@ def _scheme(weights: Config) -> str | None:
     return None
 
 
-def _microscaled(group: object) -> str | None:
+def _microscaling_format(group: object) -> str | None:
     return "mxfp8" if group == 32 else None
 
 

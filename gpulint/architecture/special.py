@@ -47,7 +47,7 @@ def minimax_layers(config: Config) -> list[str]:
         return blocks.stated_kinds(config) or [LINEAR if at % 2 else FULL for at in range(config.layers)]
     if len(listed) != config.layers:
         raise Unread(f"attn_type_list names {len(listed)} layers of {config.layers}")
-    return [FULL if one == 1 else LINEAR for one in listed]
+    return [FULL if kind == 1 else LINEAR for kind in listed]
 
 
 def kimi_layers(config: Config) -> list[str]:
@@ -66,7 +66,7 @@ def nemotron_blocks(config: Config) -> str:
     pattern = config.value("hybrid_override_pattern")
     if not isinstance(pattern, str):
         listed = config.listed("layers_block_type") or config.listed("layer_types") or []
-        pattern = "".join(letters.get(str(one), "?") for one in listed)
+        pattern = "".join(letters.get(str(kind), "?") for kind in listed)
     if not pattern or set(pattern) - set("M*-E"):
         raise Unread("hybrid_override_pattern is missing or holds an unknown kind of block")
     if config.states("num_hidden_layers") and config.layers != len(pattern):
@@ -90,7 +90,7 @@ def gpt_neo_layers(config: Config) -> list[str]:
         listed = ["global" if at % 2 == 0 else "local" for at in range(config.layers)]
     if len(listed) != config.layers:
         raise Unread(f"attention_layers names {len(listed)} layers of {config.layers}")
-    return [SLIDING if one == "local" else FULL for one in listed]
+    return [SLIDING if kind == "local" else FULL for kind in listed]
 
 
 def sliding_if_switched_on(config: Config) -> list[str]:
@@ -331,7 +331,7 @@ def hunyuan_number(config: Config, key: str) -> int:
     listed = config.value(key)
     if not isinstance(listed, list):
         return config.whole(key)
-    if len(listed) != config.layers or len({str(one) for one in listed}) != 1:
+    if len(listed) != config.layers or len({str(size) for size in listed}) != 1:
         raise Unread(f"{key} differs from layer to layer")
     return Config({key: listed[0]}, "").whole(key)
 

@@ -164,9 +164,11 @@ def _gemma4_audio(top: Config, hidden: int) -> int:
     audio = _find_level(top, "audio_config", "gemma4_audio")
     width, out = audio.hidden, audio.count("output_proj_dims")
     channels = audio.listed("subsampling_conv_channels")
-    if not (isinstance(channels, list) and len(channels) == 2 and all(isinstance(one, int) for one in channels)):
+    if not (
+        isinstance(channels, list) and len(channels) == 2 and all(isinstance(channel, int) for channel in channels)
+    ):
         raise Unread("subsampling_conv_channels is no pair")
-    first, second = (Config({"channels": one}, "").count("channels") for one in channels)
+    first, second = (Config({"channels": channel}, "").count("channels") for channel in channels)
     convolutions = 9 * first + first + 9 * first * second + second + second * 32 * width
     feed_forward = 2 * 4 * width * width + 2 * width
     attention = 5 * width * width + width // audio.heads
@@ -316,13 +318,13 @@ def _qwen2_audio(top: Config, hidden: int) -> int:
     return audio.count("encoder_layers") * block + convolutions + table + _linear(width, hidden)
 
 
-def _uncounted(top: Config, hidden: int) -> int:
+def _refuse_count(top: Config, hidden: int) -> int:
     raise Unread(f"the towers of {top.model_type[:60]} are not counted")
 
 
 TOWERS = {
     "gemma3": Tower("gemma-3", "gemma3_text", _gemma3),
-    "gemma3n": Tower("gemma-3n", "gemma3n_text", _uncounted),
+    "gemma3n": Tower("gemma-3n", "gemma3n_text", _refuse_count),
     "gemma4": Tower("gemma-4", "gemma4_text", _gemma4),
     "glm4v": Tower("glm-4v", "glm4v_text", _glm4v),
     "idefics3": Tower("idefics3", "llama", _idefics3),

@@ -86,7 +86,7 @@ def read(invocation: Invocation) -> Reading | None:
     said = " ".join(word.written for word in (invocation.image, *invocation.arguments)).lower()
     for name in _order():
         if any(word in said for word in shipped.mentions(HERE)[name]):
-            reading: Reading | None = _imported(name).read(invocation)
+            reading: Reading | None = _import(name).read(invocation)
             if reading is not None:
                 return reading
     return None
@@ -154,7 +154,7 @@ def module_name(engine: str) -> str:
 
 def modules() -> Mapping[str, ModuleType]:
     """Return the engine modules by name."""
-    return {name: _imported(name) for name in shipped.mentions(HERE)}
+    return {name: _import(name) for name in shipped.mentions(HERE)}
 
 
 @functools.cache
@@ -167,8 +167,8 @@ def _order() -> tuple[str, ...]:
 
 def _module(engine: str) -> ModuleType | None:
     name = module_name(engine)
-    return _imported(name) if name in shipped.mentions(HERE) else None
+    return _import(name) if name in shipped.mentions(HERE) else None
 
 
-def _imported(name: str) -> ModuleType:
+def _import(name: str) -> ModuleType:
     return importlib.import_module(f"{__name__}.{name}")

@@ -149,17 +149,17 @@ def _after_equals(word: Argument) -> Argument:
 def fields(stated: Iterable[Stated]) -> dict[str, Field]:
     """Return fields by quantity. If an argument occurs twice, the last one decides."""
     found: dict[str, Field] = {}
-    for one in stated:
-        if one.flag.kind == UNSPLIT:
-            found["unsplit_argument"] = Field(one.word.text, origins(one.word))
-            if len(parts := (one.word.text or "").split()) == 2 and parts[0].startswith("--"):
+    for argument in stated:
+        if argument.flag.kind == UNSPLIT:
+            found["unsplit_argument"] = Field(argument.word.text, origins(argument.word))
+            if len(parts := (argument.word.text or "").split()) == 2 and parts[0].startswith("--"):
                 found["joined_argument"] = Field("=".join(parts))
-            if one.flag.field:
-                found[one.flag.field] = Field(
-                    Unknown(f"{one.word.text} is passed as a single word"), origins(one.word)
+            if argument.flag.field:
+                found[argument.flag.field] = Field(
+                    Unknown(f"{argument.word.text} is passed as a single word"), origins(argument.word)
                 )
-        elif one.flag.field:
-            found[one.flag.field] = field(one)
+        elif argument.flag.field:
+            found[argument.flag.field] = field(argument)
     return found
 
 
@@ -245,17 +245,19 @@ def noticed(stated: Iterable[Stated], grammar: Grammar, release: Release) -> dic
     abbreviated, and that has an invalid value.
     """
     found: dict[str, Field] = {}
-    for one in stated:
-        if one.flag.kind in (UNSPLIT, "part") or not one.flag.name:
+    for argument in stated:
+        if argument.flag.kind in (UNSPLIT, "part") or not argument.flag.name:
             continue
-        if _is_refused(one):
-            found.setdefault("impossible_argument", Field(_as_written(one), origins(one.value)))
-        elif one.flag.kind in NUMBERS and one.value is None:
-            found.setdefault("impossible_argument", Field(f"{one.spelling} without a number", origins(one.word)))
-        if name := _notice(one, grammar, release):
-            found.setdefault(name, Field(one.spelling, origins(one.word)))
+        if _is_refused(argument):
+            found.setdefault("impossible_argument", Field(_as_written(argument), origins(argument.value)))
+        elif argument.flag.kind in NUMBERS and argument.value is None:
+            found.setdefault(
+                "impossible_argument", Field(f"{argument.spelling} without a number", origins(argument.word))
+            )
+        if name := _notice(argument, grammar, release):
+            found.setdefault(name, Field(argument.spelling, origins(argument.word)))
         if name == "abbreviated_argument":
-            found.setdefault("full_argument", Field(one.flag.name))
+            found.setdefault("full_argument", Field(argument.flag.name))
     if "unknown_argument" in found:
         found |= _find_nearest(str(found["unknown_argument"].value), grammar, release)
     return found

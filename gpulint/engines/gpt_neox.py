@@ -38,8 +38,8 @@ def _list_files(words: Sequence[Argument]) -> Field | None:
     origins = tuple(origin for word in named for origin in arguments.origins(word))
     if unread := next((word for word in named if word.text is None), None):
         return Field(Unknown(unread.why or "its value cannot be read", unread.category), origins)
-    return Field(" ".join(f"{folder}{_suffixed(word.text or '')}" for word in named), origins)
+    return Field(" ".join(f"{folder}{_add_suffix(word.text or '')}" for word in named), origins)
 
 
-def _suffixed(name: str) -> str:
+def _add_suffix(name: str) -> str:
     return name if name.endswith((".yml", ".yaml")) else f"{name}.yml"

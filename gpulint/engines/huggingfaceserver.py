@@ -120,10 +120,10 @@ def _select_vllm_words(words: Sequence[Argument]) -> Iterator[Argument]:
         if name := _parse_name(word):
             own = name in OWN
         if not own:
-            yield _renamed(word, RENAMED[name]) if name in RENAMED else word
+            yield _rename(word, RENAMED[name]) if name in RENAMED else word
 
 
-def _renamed(word: Argument, flag: str) -> Argument:
+def _rename(word: Argument, flag: str) -> Argument:
     _, equals, value = (word.text or "").partition("=")
     if word.text is None:
         return word._replace(flag=flag)

@@ -74,7 +74,9 @@ def named(reference: str, origins: tuple[Origin, ...] = ()) -> dict[str, Field]:
     """Return checkpoint and number format of a file `<checkpoint>-<type>.gguf` or a repository
     `<checkpoint>-GGUF:<type>`.
     """
-    return _named(Field(reference, origins), gguf.of_file if reference.endswith(".gguf") else gguf.of_repository)
+    return _read_file_name(
+        Field(reference, origins), gguf.of_file if reference.endswith(".gguf") else gguf.of_repository
+    )
 
 
 def _read_server(invocation: Invocation, words: Sequence[Argument]) -> Reading:
@@ -88,7 +90,7 @@ def _read_server(invocation: Invocation, words: Sequence[Argument]) -> Reading:
     given = [*_read_environment(invocation.environment, GRAMMAR), *stated]
     found = arguments.fields(given)
     notices = images.believed(_find_notices(stated, words, told.certain), told)
-    fields = {**identity, **_read_fields(found, release), **({} if _unlisted(release) else notices)}
+    fields = {**identity, **_read_fields(found, release), **({} if _is_unlisted(release) else notices)}
     if memory := invocation.environment.get("GGML_CUDA_ENABLE_UNIFIED_MEMORY"):
         fields["device_memory_bytes"] = Field(Unknown("weights may spill into host memory"), (memory.origin,))
     if not given:
@@ -225,11 +227,11 @@ def _read_weights(found: Mapping[str, Field]) -> dict[str, Field]:
     file = found.get("model_file") or found.get("model_url")
     repository = found.get("hf_repo")
     if repository:
-        fields.update(_named(repository, gguf.of_repository))
+        fields.update(_read_file_name(repository, gguf.of_repository))
         if (held := found.get("hf_file") or (file if "model_file" in found else None)) is not None:
-            fields["quantization"] = _named(held, gguf.of_file)["quantization"]
+            fields["quantization"] = _read_file_name(held, gguf.of_file)["quantization"]
     elif file:
-        fields.update(_named(file, gguf.of_file))
+        fields.update(_read_file_name(file, gguf.of_file))
     elif "docker_repo" in found:
         fields["checkpoint"] = Field(Unknown("the model comes from Docker Hub"), found["docker_repo"].origins)
     if draft := found.get("draft_file") or found.get("draft_repo"):
@@ -240,7 +242,7 @@ def _read_weights(found: Mapping[str, Field]) -> dict[str, Field]:
     return fields
 
 
-def _named(stated: Field, reading: Callable[[str], gguf.Weights]) -> dict[str, Field]:
+def _read_file_name(stated: Field, reading: Callable[[str], gguf.Weights]) -> dict[str, Field]:
     if not isinstance(stated.value, str):
         unknown = stated.value if isinstance(stated.value, Unknown) else Unknown("no file is named")
         return {name: Field(unknown, stated.origins) for name in ("checkpoint", "quantization")}
@@ -373,7 +375,7 @@ def _read_cache(found: Mapping[str, Field]) -> dict[str, Field]:
     fields: dict[str, Field] = {}
     keys, values = found.get("cache_type_k"), found.get("cache_type_v")
     if keys or values:
-        both = [one.value if one else "f16" for one in (keys, values)]
+        both = [side.value if side else "f16" for side in (keys, values)]
         unknown = next((value for value in both if isinstance(value, Unknown)), None)
         text = str(both[0]) if both[0] == both[1] else "/".join(map(str, both))
         fields["kv_cache_dtype"] = Field(unknown or text, (keys or values).origins)  # type: ignore[union-attr]
@@ -388,7 +390,7 @@ def _read_cache(found: Mapping[str, Field]) -> dict[str, Field]:
 # ---- what the engine would refuse, and what is elsewhere
 
 
-def _unlisted(release: Release) -> bool:
+def _is_unlisted(release: Release) -> bool:
     return release is not None and release < LISTED_FROM
 
 
@@ -404,7 +406,9 @@ def _find_notices(stated: Iterable[Stated], words: Sequence[Argument], release: 
     joined = next((word for word in words if re.match(r"--?[a-z][\w-]*=", word.text or "")), None)
     if joined is not None and release <= GRAMMAR.newest:
         found["unknown_argument"] = Field(joined.text, (joined.origin,))
-    bare = next((one for one in stated if one.flag.field == "attention_backend" and one.value is None), None)
+    bare = next(
+        (argument for argument in stated if argument.flag.field == "attention_backend" and argument.value is None), None
+    )
     if bare is not None and release >= FLASH_TAKES_A_VALUE:
         found["impossible_argument"] = Field(f"{bare.spelling} without on, off or auto", (bare.word.origin,))
     return found

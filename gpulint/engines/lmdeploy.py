@@ -73,7 +73,7 @@ def spelled(release: str, quantity: str, value: Value) -> str | None:
 def _server_words(words: Sequence[Argument]) -> Sequence[Argument] | None:
     """Return the words after `lmdeploy serve api_server`."""
     for at, word in enumerate(words):
-        following = tuple(one.text for one in words[at + 1 : at + 3])
+        following = tuple(word.text for word in words[at + 1 : at + 3])
         if word.text and word.text.rsplit("/", 1)[-1] == PROGRAM and following == SUBCOMMAND:
             return words[at + 3 :]
     return None

@@ -41,8 +41,8 @@ def read(invocation: Invocation) -> Reading | None:
     environment = invocation.environment
     passed, open_ended = _read_passthrough(environment.get("NIM_PASSTHROUGH_ARGS"))
     given, more = _read_backend(words)
-    stated = _from_environment(environment)
-    profile = _from_profile(environment.get("NIM_MODEL_PROFILE"))
+    stated = _read_environment(environment)
+    profile = _read_profile(environment.get("NIM_MODEL_PROFILE"))
     fields = {**_identify(invocation, name), **_merge(profile, stated), **passed, **given}
     length = fields.get("max_model_len")
     fields["max_model_len_stated"] = Field(length is not None, length.origins if length else ())
@@ -105,7 +105,7 @@ def _identify(invocation: Invocation, name: str) -> dict[str, Field]:
     return fields
 
 
-def _from_environment(environment: Mapping[str, Argument]) -> dict[str, Field]:
+def _read_environment(environment: Mapping[str, Argument]) -> dict[str, Field]:
     flags = arguments.flags("nim")
     backend = _parse_profile(environment.get("NIM_MODEL_PROFILE")).get("backend", "")
     given = ((name, argument) for name, argument in environment.items() if name in flags and argument.text != "")
@@ -130,7 +130,7 @@ def _parse_profile(profile: Argument | None) -> Mapping[str, str]:
     return {key: value for key, value in named.groupdict().items() if value} if named else {}
 
 
-def _from_profile(profile: Argument | None) -> dict[str, Field]:
+def _read_profile(profile: Argument | None) -> dict[str, Field]:
     named, origins = _parse_profile(profile), arguments.origins(profile)
     fields: dict[str, Field] = {}
     for key, quantity in (("tensor", "tensor_parallel"), ("pipeline", "pipeline_parallel")):
@@ -174,6 +174,6 @@ def _read_backend(words: Sequence[Argument]) -> tuple[dict[str, Field], str]:
     """
     stated, open_ended = arguments.parsed(words, vllm.GRAMMAR)
     fields = {name: field for name, field in arguments.fields(stated).items() if name in OF_ANY_BACKEND}
-    if any(not one.flag.kind for one in stated):
+    if any(not argument.flag.kind for argument in stated):
         open_ended = open_ended or "some arguments are of another backend"
     return fields, open_ended

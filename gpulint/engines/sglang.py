@@ -93,12 +93,12 @@ def read(invocation: Invocation) -> Reading | None:
     release = told.version
     identity = _identify(invocation, told)
     stated, open_ended = arguments.parsed(words, grammar, release)
-    kind = next((one for one in stated if one.flag.field == "model_type"), None)
+    kind = next((argument for argument in stated if argument.flag.field == "model_type"), None)
     if kind and kind.value and kind.value.text not in LANGUAGE_MODELS:
         return None
     fields = {**identity, **_read_fields(stated), **_is_context_extended(invocation.environment, stated, release)}
     fields = {**_read_graphs(fields, release), **_read_late_sizing(invocation.environment), **fields}
-    if grammar.positional and any(not one.flag.kind for one in stated):
+    if grammar.positional and any(not argument.flag.kind for argument in stated):
         open_ended = open_ended or "an argument is not one of language models"
     else:
         fields |= images.believed(arguments.noticed(stated, grammar, told.certain), told)
@@ -150,7 +150,7 @@ def _read_fields(stated: Sequence[Stated]) -> dict[str, Field]:
     fields["max_model_len_stated"] = Field(length is not None, length.origins if length else ())
     for derived in (_read_parallelism, _read_chunks, _read_adapters, _read_host_cache, _read_disaggregation):
         fields |= derived(fields)
-    fields |= _find_unknowns(fields, {one.flag.field: one.spelling for one in stated})
+    fields |= _find_unknowns(fields, {argument.flag.field: argument.spelling for argument in stated})
     if fields.get("device", Field(None)).value in GPU:
         del fields["device"]
     return arguments.of_glossary(fields)
@@ -262,7 +262,7 @@ def _is_context_extended(
     """Return whether a context beyond the trained one is accepted: by an override, the engine's
     switch, or an early release.
     """
-    overridden = next((one for one in stated if one.flag.field == "model_overrides"), None)
+    overridden = next((argument for argument in stated if argument.flag.field == "model_overrides"), None)
     if overridden:
         return {"context_extended": Field(True, arguments.origins(overridden.value))}
     switch = environment.get(OVERWRITES)
@@ -275,6 +275,6 @@ def _is_context_extended(
 
 def _find_open_reason(stated: Sequence[Stated]) -> str:
     """Return why the command line alone does not determine the settings."""
-    if any(one.flag.field == "config_file" for one in stated):
+    if any(argument.flag.field == "config_file" for argument in stated):
         return "--config names a file with further arguments"
     return ""

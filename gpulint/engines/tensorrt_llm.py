@@ -178,9 +178,11 @@ def _read_fields(stated: Sequence[Stated]) -> dict[str, Field]:
 
 def _find_open_reason(stated: Sequence[Stated], words: Sequence[Argument]) -> str:
     """Return why the command line alone does not determine the settings."""
-    if any(one.flag.field == "config_file" for one in stated):
+    if any(argument.flag.field == "config_file" for argument in stated):
         return "a file of options overrules the command line"
-    model = next((one.value.text for one in stated if one.flag.field == "checkpoint" and one.value), None)
+    model = next(
+        (argument.value.text for argument in stated if argument.flag.field == "checkpoint" and argument.value), None
+    )
     if model is not None and model.startswith(("/", ".")):
         return "the path may hold a built engine, whose layout is fixed"
     return "" if words else "the arguments are in the image or in a script"

@@ -79,12 +79,12 @@ def _launcher_words(invocation: Invocation) -> Sequence[Argument] | None:
             return words[at + 1 :]
     image = invocation.image.text or ""
     options = not words or (words[0].text or "-").startswith("-")
-    if invocation.entrypoint and options and IMAGE.search(image) and not NOT_A_LAUNCHER.search(_named(image)):
+    if invocation.entrypoint and options and IMAGE.search(image) and not NOT_A_LAUNCHER.search(_image_name(image)):
         return words
     return None
 
 
-def _named(image: str) -> str:
+def _image_name(image: str) -> str:
     return image.split("@", 1)[0].rsplit("/", 1)[-1]
 
 
@@ -100,7 +100,7 @@ def _identify(invocation: Invocation, told: Told) -> dict[str, Field]:
     image = invocation.image.text or ""
     origins = (invocation.image.origin,) if image else ()
     fields = {"engine": Field("tgi", origins), **images.field(invocation.image, told, NUMBERING.title)}
-    if ON_CPU.search(_named(image)):
+    if ON_CPU.search(_image_name(image)):
         fields["device"] = Field("cpu", origins)
     return fields
 
@@ -125,13 +125,13 @@ def _read_environment(environment: Mapping[str, Argument]) -> list[Stated]:
         if flag.field and flag.name.startswith("--")
     }
     return [
-        Stated(flag, environment[name], _stated_value(environment[name]))
+        Stated(flag, environment[name], _clear_empty(environment[name]))
         for name, flag in variables.items()
         if name in environment
     ]
 
 
-def _stated_value(variable: Argument) -> Argument:
+def _clear_empty(variable: Argument) -> Argument:
     return variable if variable.text != "" else variable._replace(text=None, why="it is set to nothing")
 
 

@@ -284,7 +284,7 @@ def stated(words: Sequence[Argument], tables: Sequence[str]) -> tuple[dict[str, 
         if row is not None and row.kind == "letters":
             following = list(itertools.takewhile(lambda one: not _parse_name(one), words[at:]))
             at += len(following)
-            found[row.field] = _read_letters([one for one in (value, *following) if one is not None])
+            found[row.field] = _read_letters([word for word in (value, *following) if word is not None])
         elif row is not None and (field := _read_field(row, value, word)) is not None:
             if row.name in HALVES:
                 halves[row.name] = field

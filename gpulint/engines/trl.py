@@ -28,7 +28,7 @@ def read(invocation: Invocation) -> Reading | None:
         return None
     if started.name == "trl" and started.words and started.words[0].written in SUBCOMMANDS:
         return _read_run(started.behind(1), invocation, started.words[0].written == "sft")
-    if started.path.startswith("trl.scripts.") or (SCRIPT.fullmatch(started.name) and _in_own_folder(started)):
+    if started.path.startswith("trl.scripts.") or (SCRIPT.fullmatch(started.name) and _is_in_own_folder(started)):
         return _read_run(started, invocation, started.name in ("sft.py", "sft") or started.path == "trl.scripts.sft")
     if SCRIPT.fullmatch(started.name) and _takes_own_arguments(started):
         return training.reading("trl", started, ("hugging-face", "trl"), defaults=None)
@@ -74,7 +74,7 @@ def _read_adapters(started: training.Program, fields: Mapping[str, Field]) -> di
     }
 
 
-def _in_own_folder(started: training.Program) -> bool:
+def _is_in_own_folder(started: training.Program) -> bool:
     return any(folder in started.path for folder in OWN_FOLDERS)
 
 

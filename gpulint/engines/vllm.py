@@ -126,7 +126,7 @@ def _read_fields(stated: Sequence[Stated]) -> dict[str, Field]:
     if length and length.value in arguments.AUTOMATIC:
         fields["max_model_len_fitted"] = Field(True, length.origins)
         fields["max_model_len"] = Field(Unknown("the engine chooses the longest length that fits"), length.origins)
-    if joining := [one.flag for one in stated if _spans_pods(one)]:
+    if joining := [argument.flag for argument in stated if _spans_pods(argument)]:
         fields["multi_node"] = Field(True, source=joining[0].name)
     if "prefill_context_parallel" in fields and fields["prefill_context_parallel"].value != 1:
         for name in ("decode_context_parallel", "data_parallel"):
@@ -154,6 +154,6 @@ def _spans_pods(one: Stated) -> bool:
 
 def _find_open_reason(stated: Sequence[Stated]) -> str:
     """Return why the command line alone does not determine the settings."""
-    if any(one.flag.field == "config_file" for one in stated):
+    if any(argument.flag.field == "config_file" for argument in stated):
         return "--config names a file with further arguments"
     return ""

@@ -66,14 +66,14 @@ def _read_speculation(found: Fields) -> dict[str, Field]:
     method = _find_method(read.get("method"), read.get("model"))
     values = {
         "speculative": method,
-        "draft_checkpoint": None if method in WITHOUT_DRAFT else _named(read.get("model")),
+        "draft_checkpoint": None if method in WITHOUT_DRAFT else _read_name(read.get("model")),
         "draft_tokens": _count(read.get("num_speculative_tokens")),
         "draft_tensor_parallel": _count(read.get("draft_tensor_parallel_size")),
     }
     return {name: Field(value, config.origins) for name, value in values.items() if value is not None}
 
 
-def _named(model: object) -> str | None:
+def _read_name(model: object) -> str | None:
     return model if isinstance(model, str) else None
 
 
