@@ -494,7 +494,10 @@ def test_explanations_have_a_category(unknown: Unknown) -> None:
         ("trl sft --model_name_or_path a/b --dataset_name c/d", "by-release"),
         ("python trl/scripts/sft.py --model_name_or_path a/b --dataset_name c/d", "by-release"),
         ("python -m trl.scripts.sft --model_name_or_path a/b --dataset_name c/d", "by-release"),
-        ("trl dpo --model_name_or_path a/b --dataset_name c/d", "unknown: the losses of preference training are not modelled"),
+        (
+            "trl dpo --model_name_or_path a/b --dataset_name c/d",
+            "unknown: the losses of preference training are not modelled",
+        ),
         (
             "python trl/scripts/grpo.py --model_name_or_path a/b",
             "unknown: the losses of preference training are not modelled",

@@ -122,7 +122,10 @@ def test_a_long_header_is_read_whole_and_nothing_behind_it() -> None:
     ("content", "reason"),
     [
         (b"", "a.safetensors is not a safetensors file: it ends before its header"),
-        (b"\xff" * 64, "a.safetensors is not a safetensors file: its header would have 18,446,744,073,709,551,615 bytes"),
+        (
+            b"\xff" * 64,
+            "a.safetensors is not a safetensors file: its header would have 18,446,744,073,709,551,615 bytes",
+        ),
         (b"\x10" + b"\0" * 7 + b'{"a":', "a.safetensors ends inside its header"),
         (b"\x02" + b"\0" * 7 + b"[]", "a.safetensors is not readable: its JSON is not a mapping"),
         (b"\x02" + b"\0" * 7 + b"{[", "a.safetensors is not readable: its JSON is malformed"),
@@ -206,9 +209,7 @@ def test_where_the_files_are_not_there_the_total_counts() -> None:
 def test_a_total_that_contradicts_the_config_is_not_believed() -> None:
     shape, said = weighed({index.INDEX: listing({"a": "model.safetensors"}, 550_700_000_000)}, QWEN3)
     assert shape.parameters == 1_720_574_976
-    assert said.startswith(
-        "weights follow from config.json alone: the files hold 550,700,000,000 bytes"
-    )
+    assert said.startswith("weights follow from config.json alone: the files hold 550,700,000,000 bytes")
 
 
 def test_a_quantised_copy_that_kept_the_total_of_its_original_is_not_believed() -> None:

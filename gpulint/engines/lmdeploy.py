@@ -124,7 +124,7 @@ def _parse_share(value: Value | Unknown) -> Value | Unknown:
         share = float(str(value))
     except ValueError:
         return value if isinstance(value, Unknown) else Unknown(f"{value} is not a number")
-    return share if 0 < share < 1 else Unknown(f"--cache-max-entry-count {value} is not a share between 0 and 1")
+    return share if 0 < share < 1 else Unknown(f"--cache-max-entry-count {value} is not a share")
 
 
 def _read_layout(fields: Mapping[str, Field]) -> dict[str, Field]:
